@@ -41,7 +41,7 @@ const brief = ({ caller_kind, method, path, decision, status }: Line): unknown[]
 
 forEachService((start) => {
   describe('the activity of an actor', () => {
-    it('tells each access of a peer with the verdict that decided, and its request', async () => {
+    it('records each access of a peer with its request and the decision', async () => {
       const callers = new TestCallers()
       const service = await start({ ...on, ...callers.parts })
       const actor = await service.createActor()
@@ -68,7 +68,7 @@ forEachService((start) => {
       assert.ok(!JSON.stringify(lines).includes('hidden') && !JSON.stringify(lines).includes('blue'))
     })
 
-    it('names the rule that granted a real relationship its access', async () => {
+    it('names the rule that granted access to a peer with a relationship', async () => {
       const service = await start({ ...on, peerClient: new FakePeers() })
       const actor = await service.createActor()
       const secret = '0f3c'.repeat(10)
@@ -85,7 +85,7 @@ forEachService((start) => {
       assert.match(line?.reason ?? '', /friend/)
     })
 
-    it('tells of clients, trustees and strangers, and never of the owner', async () => {
+    it('records clients, trustees and anonymous callers, and never the owner', async () => {
       const callers = new TestCallers()
       const service = await start({
         ...on,
@@ -122,7 +122,7 @@ forEachService((start) => {
       )
     })
 
-    it('SEC-09 tells of wrong credentials by the address they came from, counted, and without what was tried', async () => {
+    it('counts wrong credentials by the remote address, without the credentials that were tried (SEC-09)', async () => {
       const service = await start(on)
       const actor = await service.createActor()
       const tries = ['first-guess', 'second-guess', 'third-guess']
@@ -144,7 +144,7 @@ forEachService((start) => {
       assert.ok(!JSON.stringify(lines).includes('guess'))
     })
 
-    it('does not tell of a browser without a session that was sent to sign in', async () => {
+    it('does not record a browser without a session that is redirected to the sign-in page', async () => {
       const service = await start(on)
       const actor = await service.createActor()
       const answer = await service.request(`/${actor.id}`, { headers: { accept: 'text/html' } })
@@ -152,7 +152,7 @@ forEachService((start) => {
       assert.deepEqual(await activityOf(service, actor), [])
     })
 
-    it('tells of a call that waits for the owner’s yes that it asked, of a no that it was refused, and of what ran that it did', async () => {
+    it('records for a call that needs the owner’s approval whether it waited, was refused or ran', async () => {
       const service = await start({
         ...on,
         declare: (app) => {
@@ -181,7 +181,7 @@ forEachService((start) => {
         const of = (await activityOf(service, actor)).filter(({ method }) => method === 'tools/call')
         return of.map(({ through, path, decision, reason, times }) => [through, path, decision, reason, times])
       }
-      // Asked in every way that a client can be told to wait in.
+      // The service has three ways to make a client wait: an error result, error -32042 and input_required.
       assert.match(text(await client.legacy(...pay('one'))), /"isError":true/)
       assert.match(text(await client.legacy(...pay('one'), session)), /"code":-32042/)
       const modern = await client.modern(...pay('one'), { capabilities: opens })
@@ -215,7 +215,7 @@ forEachService((start) => {
       assert.equal(entries.at(-1)?.decision, 'asked')
     })
 
-    it('is for the owner alone', async () => {
+    it('answers only the owner', async () => {
       const callers = new TestCallers()
       const service = await start({ ...on, ...callers.parts })
       const actor = await service.createActor()
@@ -236,7 +236,7 @@ forEachService((start) => {
       assert.equal((await service.request(`/${actor.id}/activity`, stranger)).status, 403)
     })
 
-    it('comes in pages by cursor, and refuses what is none', async () => {
+    it('is paginated by cursor, and refuses an invalid limit or cursor', async () => {
       const callers = new TestCallers()
       const service = await start({ ...on, ...callers.parts })
       const actor = await service.createActor()
@@ -265,7 +265,7 @@ forEachService((start) => {
       }
     })
 
-    it('is at hand for the application', async () => {
+    it('is available to the application', async () => {
       const callers = new TestCallers()
       const service = await start({ ...on, ...callers.parts })
       const actor = await service.createActor()
@@ -282,7 +282,7 @@ forEachService((start) => {
       )
     })
 
-    it('costs no request a statement, and is written when the service stops', async () => {
+    it('adds no statement to a request, and is written when the service stops', async () => {
       const callers = new TestCallers()
       const service = await start({ ...on, ...callers.parts })
       const actor = await service.createActor()
@@ -330,7 +330,7 @@ forEachService((start) => {
       assert.ok(!service.log.some((line) => line.includes('cannot be written now')))
     })
 
-    it('fails no request when it cannot be written', async () => {
+    it('fails no request when its records cannot be written', async () => {
       const callers = new TestCallers()
       const service = await start({
         ...on,

@@ -1,4 +1,4 @@
-/** Creation and deletion of actors: what is wiped, what is told, and what a fault or a race may leave behind: nothing. */
+/** Creation and deletion of actors: the records they delete, their events, and that faults and races leave nothing behind. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -9,12 +9,12 @@ import { changesNothing, done, everythingStored, outcomeOf, refused, rowsOf } fr
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Something in every table that belongs to an actor. */
+/** Writes a record to every table that belongs to an actor. */
 async function furnish(service: TestService, actor: TestActor): Promise<void> {
   await done(await actor.request('PUT', '/properties/email', actor.creator))
   await done(await actor.request('PUT', '/properties/settings', { theme: 'dark' }))
   const handle = await service.app.actors.get(actor.id)
-  // Enough for the order of the list to have rows of its own.
+  // The list needs enough items to have rows for its order.
   await handle?.list('notes').extend(Array.from({ length: 1500 }, (_, at) => at))
   await done(await actor.request('PUT', '/devtest/attribute/bucket/name', '1'))
 }
@@ -25,14 +25,14 @@ async function tablesOf(service: TestService, actor: TestActor): Promise<string[
   return [...new Set(await rowsOf(service, actor.id))].toSorted((a, b) => a.localeCompare(b))
 }
 
-/** What a handle can tell. */
+/** Returns everything that a handle can read. */
 async function readable(handle: ActorHandle): Promise<unknown> {
   return { id: handle.id, creator: handle.creator, all: await handle.all(), notes: await handle.list('notes').length() }
 }
 
 forEachService((start) => {
   describe('DELETE /<actor>', () => {
-    it('R-ACT-07 wipes everything of the actor, and of nobody else', async () => {
+    it('deletes all records of the actor, and none of another actor (R-ACT-07)', async () => {
       const service = await start({ uniqueCreator: true })
       const [actor, other] = [
         await service.createActor('me@example.com'),
@@ -51,7 +51,7 @@ forEachService((start) => {
       assert.equal(await service.app.actors.findByCreator('me@example.com'), undefined)
     })
 
-    it('R-ACT-07 is done by GET with _method=DELETE beside an Authorization header, and by a form (CHOICE-11)', async () => {
+    it('accepts GET with _method=DELETE and an Authorization header, and a form (R-ACT-07, CHOICE-11)', async () => {
       const service = await start()
       const [first, second] = [await service.createActor(), await service.createActor()]
       await done(await first.request('GET', '?_method=DELETE'))
@@ -61,7 +61,7 @@ forEachService((start) => {
       assert.equal((await second.request('GET', '')).status, 404)
     })
 
-    it('R-ACT-07 refuses whoever is not allowed to, and deletes nothing', async () => {
+    it('refuses a caller without the right, and deletes nothing (R-ACT-07)', async () => {
       const events: string[] = []
       const service = await start({
         declare: (app) => app.on('actor_deleted', () => events.push('deleted')),
@@ -85,23 +85,23 @@ forEachService((start) => {
       assert.deepEqual(events, [])
     })
 
-    it('R-ACT-07 R-EVT-01 DEL-05 tells actor_deleted while all is readable, and actor_deleted_complete when nothing is left', async () => {
-      const told: unknown[] = []
+    it('fires actor_deleted while everything is readable, and actor_deleted_complete when nothing is left (R-ACT-07, R-EVT-01, DEL-05)', async () => {
+      const events: unknown[] = []
       const service = await start({
         declare: (app) =>
           app
             .on('actor_deleted', async (event) => {
               assert.deepEqual(Object.keys(event), ['actor'])
-              told.push(['actor_deleted', await readable(event.actor)])
+              events.push(['actor_deleted', await readable(event.actor)])
             })
             .on('actor_deleted_complete', async (event) => {
-              told.push(['actor_deleted_complete', event, await rowsOf(service, event.actor_id)])
+              events.push(['actor_deleted_complete', event, await rowsOf(service, event.actor_id)])
             }),
       })
       const actor = await service.createActor('me@example.com')
       await furnish(service, actor)
       await done(await actor.request('DELETE', ''))
-      assert.deepEqual(told, [
+      assert.deepEqual(events, [
         [
           'actor_deleted',
           {
@@ -115,11 +115,13 @@ forEachService((start) => {
       ])
     })
 
-    it('R-ACT-07 R-EVT-01 fires neither event for a deletion from code, nor for a replacement', async () => {
-      const told: string[] = []
+    it('fires its two events, unlike a deletion from code or a replacement (R-ACT-07, R-EVT-01)', async () => {
+      const events: string[] = []
       const service = await start({
         declare: (app) =>
-          app.on('actor_deleted', () => told.push('deleted')).on('actor_deleted_complete', () => told.push('complete')),
+          app
+            .on('actor_deleted', () => events.push('deleted'))
+            .on('actor_deleted_complete', () => events.push('complete')),
       })
       const [one, two] = [await service.createActor('a'), await service.createActor('b')]
       assert.equal(await service.app.actors.delete(one.id), true)
@@ -127,31 +129,31 @@ forEachService((start) => {
       await service.app.actors.create({ creator: 'b', deleteExisting: true })
       assert.deepEqual(await rowsOf(service, one.id), [])
       assert.deepEqual(await rowsOf(service, two.id), [])
-      assert.deepEqual(told, [])
+      assert.deepEqual(events, [])
     })
   })
 
-  describe('lifecycle events', () => {
-    it('R-EVT-01 DEL-05 tells actor_created once, with the stored actor, before the answer', async () => {
-      const told: unknown[] = []
+  describe('a service with handlers of lifecycle events', () => {
+    it('fires actor_created once, with the stored actor, before the response (R-EVT-01, DEL-05)', async () => {
+      const events: unknown[] = []
       const service = await start({
         declare: (app) =>
           app.on('actor_created', async (event) => {
             assert.deepEqual(Object.keys(event), ['actor'])
-            told.push(await event.actor.all())
+            events.push(await event.actor.all())
             await event.actor.set('welcome', `hello ${event.actor.creator}`)
-            told.push(event.actor.id)
+            events.push(event.actor.id)
           }),
       })
       const actor = await service.createActor('me@example.com')
-      assert.deepEqual(told, [{}, actor.id])
+      assert.deepEqual(events, [{}, actor.id])
       assert.equal(await (await actor.request('GET', '/properties/welcome')).text(), 'hello me@example.com')
     })
 
-    it('R-EVT-01 tells actor_created for actors made from code and by the form too', async () => {
-      const told: string[] = []
+    it('fires actor_created also for actors that code or the form created (R-EVT-01)', async () => {
+      const events: string[] = []
       const service = await start({
-        declare: (app) => app.on('actor_created', ({ actor }) => told.push(actor.creator)),
+        declare: (app) => app.on('actor_created', ({ actor }) => events.push(actor.creator)),
       })
       await service.app.actors.create({ creator: 'code' })
       await service.request('/', {
@@ -159,41 +161,41 @@ forEachService((start) => {
         body: 'creator=form',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       })
-      assert.deepEqual(told, ['code', 'form'])
+      assert.deepEqual(events, ['code', 'form'])
     })
 
-    it('R-EVT-01 does not tell actor_created where nothing was created', async () => {
-      const told: string[] = []
+    it('does not fire actor_created when no actor was created (R-EVT-01)', async () => {
+      const events: string[] = []
       const service = await start({
         uniqueCreator: true,
-        declare: (app) => app.on('actor_created', ({ actor }) => told.push(actor.creator)),
+        declare: (app) => app.on('actor_created', ({ actor }) => events.push(actor.creator)),
       })
       await service.createActor('one')
       for (const body of ['{"creator":"one"}', '{"creator":5}', '5', '{'])
         await service.request('/', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
       await assert.rejects(service.app.actors.create({ id: 'oauth' }))
-      assert.deepEqual(told, ['one'])
+      assert.deepEqual(events, ['one'])
     })
 
-    it('R-EVT-01 R-EVT-03 runs every handler in the order of declaration, sync or async, one after the other', async () => {
-      const told: string[] = []
+    it('runs every handler in the order of declaration, sync or async, one after the other (R-EVT-01, R-EVT-03)', async () => {
+      const events: string[] = []
       const service = await start({
         declare: (app) =>
           app
             .on('actor_created', async () => {
-              told.push('slow begins')
+              events.push('slow begins')
               await turn()
-              told.push('slow ends')
+              events.push('slow ends')
             })
-            .on('actor_created', () => told.push('quick')),
+            .on('actor_created', () => events.push('quick')),
       })
       await service.createActor()
-      assert.deepEqual(told, ['slow begins', 'slow ends', 'quick'])
+      assert.deepEqual(events, ['slow begins', 'slow ends', 'quick'])
     })
 
     for (const kind of ['sync', 'async'] as const) {
-      it(`R-EVT-01 R-EVT-03 DEL-05 is not stopped by a handler that throws (${kind}): the log has it, the rest goes on`, async () => {
-        const told: string[] = []
+      it(`logs a handler that throws (${kind}) and runs the others (R-EVT-01, R-EVT-03, DEL-05)`, async () => {
+        const events: string[] = []
         const fail = (): Promise<void> => {
           if (kind === 'sync') throw new Error('a handler broke')
           return Promise.reject(new Error('a handler broke'))
@@ -201,12 +203,12 @@ forEachService((start) => {
         const service = await start({
           declare: (app) => {
             for (const event of ['actor_created', 'actor_deleted', 'actor_deleted_complete'] as const)
-              app.on(event, fail).on(event, () => told.push(event))
+              app.on(event, fail).on(event, () => events.push(event))
           },
         })
         const actor = await service.createActor()
         await done(await actor.request('DELETE', ''))
-        assert.deepEqual(told, ['actor_created', 'actor_deleted', 'actor_deleted_complete'])
+        assert.deepEqual(events, ['actor_created', 'actor_deleted', 'actor_deleted_complete'])
         assert.deepEqual(await rowsOf(service, actor.id), [])
         const failures = service.log.filter((line) => line.includes('An event handler failed'))
         assert.deepEqual(
@@ -217,8 +219,8 @@ forEachService((start) => {
     }
   })
 
-  describe('a deletion that fails', () => {
-    it('DEL-01 leaves the whole actor at every statement that may fail, and is complete when it is tried again', async () => {
+  describe('a failing statement', () => {
+    it('of a deletion leaves the full actor, and a retry deletes it (DEL-01)', async () => {
       let store: FaultyStore | undefined
       const service = await start({ uniqueCreator: true, wrapStore: (inner) => (store = faulty(inner)) })
       assert.ok(store)
@@ -242,11 +244,11 @@ forEachService((start) => {
         assert.deepEqual(await rowsOf(service, actor.id), [])
         rounds++
       }
-      // Finding the actor, old markers, the wipe, the marker: fewer would mean that faults were not where the work is.
+      // A deletion finds the actor, deletes old markers, deletes the records and writes the marker: faults must reach all four.
       assert.ok(rounds >= 4, `only ${rounds} statements could fail`)
     })
 
-    it('DEL-01 creating fails in the same way: at every statement nothing is left', async () => {
+    it('of a creation leaves no record (DEL-01)', async () => {
       let store: FaultyStore | undefined
       const service = await start({ uniqueCreator: true, wrapStore: (inner) => (store = faulty(inner)) })
       assert.ok(store)
@@ -261,7 +263,7 @@ forEachService((start) => {
         store.plan()
         if (!failed) break
         assert.equal((made as { code?: string }).code, 'store_unavailable')
-        // DEL-04 among the rest: the marker of the deleted actor is still there.
+        // The marker of the deleted actor is still there, too (DEL-04).
         assert.deepEqual(await everythingStored(service), before)
         rounds++
       }
@@ -271,7 +273,7 @@ forEachService((start) => {
   })
 
   describe('work for an actor that is being deleted', () => {
-    it('DEL-02 recreates no row when a slow call ends after the deletion', async () => {
+    it('recreates no row when a slow call ends after the deletion (DEL-02)', async () => {
       const asked = Promise.withResolvers<void>()
       const go = Promise.withResolvers<void>()
       const outcomes: string[] = []
@@ -302,7 +304,7 @@ forEachService((start) => {
       assert.deepEqual(service.changes, [])
     })
 
-    it('DEL-02 recreates no row when writes and the deletion come at once', async () => {
+    it('recreates no row when writes and the deletion arrive concurrently (DEL-02)', async () => {
       const service = await start()
       for (let round = 0; round < 5; round++) {
         const actor = await service.createActor()
@@ -324,7 +326,7 @@ forEachService((start) => {
       }
     })
 
-    it('DEL-02 a handler of actor_deleted_complete cannot bring the actor back through a handle of before', async () => {
+    it('cannot recreate the actor by an old handle in a handler of actor_deleted_complete (DEL-02)', async () => {
       const kept: ActorHandle[] = []
       const refusals: string[] = []
       const service = await start({
@@ -343,7 +345,7 @@ forEachService((start) => {
   })
 
   describe('the marker of a deleted actor', () => {
-    it('DEL-03 an unreadable store is "unknown", never "deleted", and is logged', async () => {
+    it('is "unknown", never "deleted", when the store cannot be read, and the log says so (DEL-03)', async () => {
       let store: FaultyStore | undefined
       const service = await start({ wrapStore: (inner) => (store = faulty(inner)) })
       const { parts } = await service.app.running()
@@ -356,7 +358,7 @@ forEachService((start) => {
       assert.equal(await parts.actors.wasDeleted(actor.id), 'no')
     })
 
-    it('DEL-03 a store that cannot be read is 503 for the actor, not 404', async () => {
+    it('is not assumed when the store cannot be read: the response is 503, not 404 (DEL-03)', async () => {
       let store: FaultyStore | undefined
       const service = await start({ wrapStore: (inner) => (store = faulty(inner)) })
       const actor = await service.createActor()
@@ -369,7 +371,7 @@ forEachService((start) => {
       )
     })
 
-    it('DEL-04 stands for 30 days, and goes with a later deletion', async () => {
+    it('exists for 30 days, and a later deletion removes it (DEL-04)', async () => {
       let now = Date.UTC(2026, 0, 1)
       const service = await start({ now: () => now })
       const { parts } = await service.app.running()
@@ -386,7 +388,7 @@ forEachService((start) => {
       assert.deepEqual(markers, [{ id: other.id, deleted_at: now }])
     })
 
-    it('DEL-04 is set for every actor that a replacement wiped', async () => {
+    it('is set for every actor that a replacement deleted (DEL-04)', async () => {
       const service = await start()
       const { parts } = await service.app.running()
       const [one, two] = [await service.createActor('me'), await service.createActor('me')]
@@ -395,7 +397,7 @@ forEachService((start) => {
       assert.equal(await parts.actors.wasDeleted(two.id), 'yes')
     })
 
-    it('DEL-04 is cleared only by a creation under the same id that succeeds', async () => {
+    it('is cleared only by a successful creation under the same id (DEL-04)', async () => {
       const service = await start({ uniqueCreator: true })
       const { parts } = await service.app.running()
       const { actors } = service.app
@@ -403,16 +405,16 @@ forEachService((start) => {
       await actors.create({ id: 'yours', creator: 'you' })
       await actors.delete('mine')
       await actors.delete('yours')
-      await service.createActor('somebody')
+      await service.createActor('other')
       assert.equal(await parts.actors.wasDeleted('mine'), 'yes')
-      await assert.rejects(actors.create({ id: 'mine', creator: 'somebody' }), { code: 'creator_exists' })
+      await assert.rejects(actors.create({ id: 'mine', creator: 'other' }), { code: 'creator_exists' })
       assert.equal(await parts.actors.wasDeleted('mine'), 'yes')
       await actors.create({ id: 'mine', creator: 'me' })
       assert.equal(await parts.actors.wasDeleted('mine'), 'no')
       assert.equal(await parts.actors.wasDeleted('yours'), 'yes')
     })
 
-    it('DEL-04 is cleared by a replacement that takes the id of the one it replaces', async () => {
+    it('is cleared by a replacement that reuses the id of the actor it replaces (DEL-04)', async () => {
       const service = await start()
       const { parts } = await service.app.running()
       await service.app.actors.create({ id: 'mine', creator: 'me' })
@@ -422,7 +424,7 @@ forEachService((start) => {
   })
 
   describe('the value by which an actor is found', () => {
-    it('DEL-06 no longer finds the actor when it is changed or removed, by whatever way', async () => {
+    it('no longer finds the actor when the value is changed or removed in any way (DEL-06)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const finds = async (value: string): Promise<boolean> =>
@@ -435,7 +437,7 @@ forEachService((start) => {
       assert.equal(await finds('b@example.com'), false)
       for (const [way, remove] of [
         ['PUT of an empty body', () => actor.request('PUT', '/properties/email', '')],
-        ['POST of an empty text', () => actor.request('POST', '/properties', { email: '' })],
+        ['POST of an empty string', () => actor.request('POST', '/properties', { email: '' })],
         ['DELETE of all', () => actor.request('DELETE', '/properties')],
         ['an object in its place', () => actor.request('PUT', '/properties/email', { a: 1 })],
       ] as const) {
@@ -447,7 +449,7 @@ forEachService((start) => {
       }
     })
 
-    it('DEL-06 stays with its first owner when a second actor claims it: logged, and the write succeeds', async () => {
+    it('stays with its first owner when a second actor claims it: a warning is logged, and the write succeeds (DEL-06)', async () => {
       const service = await start()
       const [first, second] = [await service.createActor(), await service.createActor()]
       await done(await first.request('PUT', '/properties/email', 'me@example.com'))
@@ -462,7 +464,7 @@ forEachService((start) => {
       assert.ok(!String(collisions[0]).includes('me@example.com'))
     })
 
-    it('DEL-06 removing everything of one actor removes its own entries only', async () => {
+    it('stays for other actors when one actor deletes all of its properties (DEL-06)', async () => {
       const service = await start()
       const [one, two] = [await service.createActor(), await service.createActor()]
       await done(await one.request('PUT', '/properties', { email: 'one@example.com', oauthId: '1' }))

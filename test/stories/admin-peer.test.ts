@@ -8,7 +8,7 @@ import { sqliteService } from '../support/service.ts'
 describe('an administrator among the peers', () => {
   const start = sqliteService()
 
-  it('SEC-02 sees the actor, and never the passphrase, which would make it the owner', async () => {
+  it('sees the actor, but not the passphrase, which would make it the owner (SEC-02)', async () => {
     const callers = new TestCallers()
     const service = await start(callers.parts)
     const actor = await service.createActor()
@@ -20,7 +20,7 @@ describe('an administrator among the peers', () => {
     assert.deepEqual(await own.json(), { id: actor.id, creator: actor.creator, passphrase: actor.passphrase })
   })
 
-  it('SEC-02 PEER-06 cannot have the secret of another relationship sent to an address of its own', async () => {
+  it('cannot redirect the secret of another relationship to an address of its own (SEC-02, PEER-06)', async () => {
     const callers = new TestCallers()
     const peers = new ScriptedPeers()
     const service = await start({ ...callers.parts, peerClient: peers })

@@ -1,4 +1,4 @@
-/** Actors from inside the application: `app.actors`, the actor as a handle, its lists; and finding actors by value. */
+/** Actors from inside the application: `app.actors`, actor handles, list handles, and finding actors by value. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { ActorHandle, ListHandle } from '../../src/app/actor-handle.ts'
@@ -23,7 +23,7 @@ forEachService((start) => {
       service = await start()
     })
 
-    it('R-ACT-04 create, get, findByCreator and delete go together', async () => {
+    it('creates, gets, finds by creator, and deletes an actor (R-ACT-04)', async () => {
       const { actors } = service.app
       const { actor, passphrase, isNew } = await actors.create({ creator: 'Me@Example.com' })
       assert.equal(isNew, true)
@@ -38,11 +38,11 @@ forEachService((start) => {
       assert.equal(await actors.delete(actor.id), false)
     })
 
-    it('R-ACT-04 create without anything makes an actor of the creator "creator"', async () => {
+    it('creates an actor of the creator "creator" by default (R-ACT-04)', async () => {
       assert.equal((await service.app.actors.create()).actor.creator, 'creator')
     })
 
-    it('R-ACT-03 findByCreator gives the oldest where there are several', async () => {
+    it('finds the oldest of several actors of a creator (R-ACT-03)', async () => {
       let now = 1000
       const own = await start({ now: () => now })
       const first = await own.app.actors.create({ creator: 'many' })
@@ -51,7 +51,7 @@ forEachService((start) => {
       assert.equal((await own.app.actors.findByCreator('many'))?.id, first.actor.id)
     })
 
-    it('R-ACT-03 where creators are unique, only the passphrase opens the existing actor', async () => {
+    it('returns the existing actor only for its passphrase when creators are unique (R-ACT-03)', async () => {
       const own = await start({ uniqueCreator: true })
       const first = await own.app.actors.create({ creator: 'one', passphrase: 'right' })
       const again = await own.app.actors.create({ creator: 'one', passphrase: 'right' })
@@ -66,8 +66,8 @@ forEachService((start) => {
       })
     })
 
-    it('R-ACT-02 what is not there is undefined, whatever its id looks like', async () => {
-      for (const id of ['', 'nobody', '../x', 'a b', '\u0000', 'ø'.repeat(500)])
+    it('returns undefined for any id that does not exist (R-ACT-02)', async () => {
+      for (const id of ['', 'missing', '../x', 'a b', '\u0000', 'ø'.repeat(500)])
         assert.equal(
           await outcomeOf(service.app.actors.get(id).then((actor) => assert.equal(actor, undefined))),
           'done',
@@ -75,7 +75,7 @@ forEachService((start) => {
     })
   })
 
-  describe('the actor as a handle', () => {
+  describe('the actor handle', () => {
     let service: TestService
     let actor: ActorHandle
     before(async () => {
@@ -87,7 +87,7 @@ forEachService((start) => {
     }
 
     for (const value of ['text', '12', 12, -0.5, 0, true, false, [], {}, [1, [2, { a: null }]], { a: { b: '' } }]) {
-      it(`R-PROP-03 sets and gets ${JSON.stringify(value)}`, async () => {
+      it(`sets and gets ${JSON.stringify(value)} (R-PROP-03)`, async () => {
         await fresh()
         await actor.set('a', value)
         assert.deepEqual(await actor.get('a'), value)
@@ -95,13 +95,13 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-03 takes objects that say how they are written, and leaves undefined members out', async () => {
+    it('serializes objects by toJSON, and omits undefined members (R-PROP-03)', async () => {
       await fresh()
       await actor.set('a', { at: new Date(0), gone: undefined })
       assert.deepEqual(await actor.get('a'), { at: '1970-01-01T00:00:00.000Z' })
     })
 
-    it('R-PROP-03 what is not there is undefined; `all` leaves lists out', async () => {
+    it('returns undefined for a missing property, and omits lists from `all` (R-PROP-03)', async () => {
       await fresh()
       assert.equal(await actor.get('a'), undefined)
       assert.deepEqual(await actor.all(), {})
@@ -112,7 +112,7 @@ forEachService((start) => {
       assert.deepEqual(await actor.lists(), [{ name: 'l', length: 1 }])
     })
 
-    it('R-PROP-03 an empty text removes (CHOICE-09); delete says whether there was something', async () => {
+    it('removes a property that is set to an empty string, and reports on delete whether it existed (R-PROP-03, CHOICE-09)', async () => {
       await fresh()
       await actor.set('a', 1)
       await actor.set('a', '')
@@ -125,7 +125,7 @@ forEachService((start) => {
       assert.equal(await actor.list('l').exists(), false)
     })
 
-    it("R-PROP-03 its changes are told as the application's", async () => {
+    it('records its changes as made by the application (R-PROP-03)', async () => {
       await fresh()
       await actor.set('a', { b: 1 })
       await actor.delete('a')
@@ -149,7 +149,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PROP-03 R-PROP-04 refuses bad names, null, what JSON cannot hold, and the name of a list', async () => {
+    it('refuses invalid names, null, values that JSON cannot hold, and the name of a list (R-PROP-03, R-PROP-04)', async () => {
       await fresh()
       await actor.list('l').create()
       await changesNothing(service, async () => {
@@ -180,7 +180,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-03 a handle of a deleted actor reads nothing and writes nothing', async () => {
+    it('reads nothing and writes nothing after its actor was deleted (R-PROP-03)', async () => {
       await fresh()
       await actor.set('a', 1)
       await service.app.actors.delete(actor.id)
@@ -191,7 +191,7 @@ forEachService((start) => {
     })
   })
 
-  describe('the list as a handle', () => {
+  describe('the list handle', () => {
     let service: TestService
     let actor: ActorHandle
     let list: ListHandle
@@ -205,8 +205,8 @@ forEachService((start) => {
       if (items.length > 0) await list.extend(items)
       service.reset()
     }
-    /** The changes without what every one of them has. */
-    const told = (): unknown[] =>
+    /** The recorded changes, without the members that all of them have. */
+    const changes = (): unknown[] =>
       service.changes.map(({ blob, subtarget }) => {
         assert.equal(subtarget, 'l')
         const { list: name, action: _action, value: _value, ...rest } = JSON.parse(blob) as Record<string, unknown>
@@ -214,7 +214,7 @@ forEachService((start) => {
         return rest
       })
 
-    it('R-LIST-01 is not there until it is created or gets an item; reading makes nothing', async () => {
+    it('does not create the list by a read, but by create or the first item (R-LIST-01)', async () => {
       await fresh()
       await changesNothing(service, async () => {
         assert.equal(await list.exists(), false)
@@ -241,7 +241,7 @@ forEachService((start) => {
       assert.equal(await list.exists(), true)
     })
 
-    it('R-LIST-03 create sets texts, again changes those that are given; metadata has all of it', async () => {
+    it('sets and updates description and explanation by create, and returns them in the metadata (R-LIST-03)', async () => {
       await fresh()
       now = Date.UTC(2026, 0, 1)
       await list.create({ description: 'd', explanation: 'e' })
@@ -258,14 +258,14 @@ forEachService((start) => {
         chunk_size: 128,
         length: 1,
       })
-      assert.deepEqual(told(), [
+      assert.deepEqual(changes(), [
         { operation: 'metadata', length: 0, description: 'd', explanation: 'e' },
         { operation: 'append', length: 1, index: 0, item: 1 },
         { operation: 'metadata', length: 1, description: 'D' },
       ])
     })
 
-    it('R-LIST-06 append, extend, insert, update, delete, pop and clear do and tell what they say', async () => {
+    it('appends, extends, inserts, updates, deletes, pops and clears, and records each change (R-LIST-06)', async () => {
       await fresh()
       assert.equal(await list.append('a'), 0)
       assert.equal(await list.append({ t: 'b' }), 1)
@@ -286,7 +286,7 @@ forEachService((start) => {
       assert.deepEqual(await list.items(), [])
       assert.equal(await list.pop(), undefined)
       assert.equal(await list.remove(), true)
-      assert.deepEqual(told(), [
+      assert.deepEqual(changes(), [
         { operation: 'append', length: 1, index: 0, item: 'a' },
         { operation: 'append', length: 2, index: 1, item: { t: 'b' } },
         { operation: 'extend', length: 4, index: 2, items: ['c', 'd'] },
@@ -304,7 +304,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-LIST-06 each operation names its action for peers of other implementations, and the value where there is one (CHOICE-25)', async () => {
+    it('gives each change an action for other implementations, and a value where one item changed (R-LIST-06, CHOICE-25)', async () => {
       await fresh()
       await list.create()
       await list.append(1)
@@ -335,7 +335,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-LIST-04 reads single items and spans, from either end', async () => {
+    it('reads single items and ranges, also from the end (R-LIST-04)', async () => {
       await fresh('a', 'b', 'c', 'd')
       assert.deepEqual(await Promise.all([0, 3, -1, -4, 4, -5].map((index) => list.get(index))), [
         'a',
@@ -352,7 +352,7 @@ forEachService((start) => {
       assert.deepEqual(await list.items(2, 1), [])
     })
 
-    it('R-LIST-04 LST-09 refuses positions that are not there or none, and changes nothing', async () => {
+    it('refuses positions that are out of range or invalid, and changes nothing (R-LIST-04, LST-09)', async () => {
       await fresh('a', 'b')
       await changesNothing(service, async () => {
         for (const index of [2, -3, 1e9, 2 ** 31]) {
@@ -375,7 +375,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-LIST-01 pages go through everything in order', async () => {
+    it('pages through all items in order (R-LIST-01)', async () => {
       await fresh(...Array.from({ length: 25 }, (_, at) => at))
       for (const [size, lengths] of [
         [10, [10, 10, 5]],
@@ -395,7 +395,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-LIST-06 find and findAll compare a field of object items, by value', async () => {
+    it('finds object items by the value of a field (R-LIST-06)', async () => {
       await fresh(
         { id: 1, t: 'a' },
         'text',
@@ -419,7 +419,7 @@ forEachService((start) => {
       assert.deepEqual(await list.findAll('id', 2), [])
     })
 
-    it('R-LIST-06 updateWhere and removeWhere change what matches, each told by itself, and count it', async () => {
+    it('updates and removes the matching items, records each change, and counts them (R-LIST-06)', async () => {
       await fresh({ k: 1, n: 'a' }, { k: 2 }, { k: 1, n: 'b' }, 'text')
       assert.equal(await list.updateWhere('k', 1, { k: 3 }, { firstOnly: true }), 1)
       assert.equal(await list.updateWhere('k', 9, { k: 3 }), 0)
@@ -430,7 +430,7 @@ forEachService((start) => {
       await list.append({ k: 3, last: true })
       assert.equal(await list.removeWhere('k', 3), 2)
       assert.deepEqual(await list.items(), [{ k: 1, n: 'b' }, 'text'])
-      assert.deepEqual(told(), [
+      assert.deepEqual(changes(), [
         { operation: 'update', length: 4, index: 0, item: { k: 3 }, old_item: { k: 1, n: 'a' } },
         { operation: 'update', length: 4, index: 1, item: { k: 3 }, old_item: { k: 2 } },
         { operation: 'remove', length: 3, item: { k: 3 } },
@@ -440,7 +440,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-LIST-06 a handle changes its item wherever it stands by now, once', async () => {
+    it('changes an item by its item handle once, at its current position (R-LIST-06)', async () => {
       await fresh('a', 'b', 'c')
       const [, second, third] = await list.itemsWithHandles()
       assert.ok(second && third)
@@ -450,7 +450,7 @@ forEachService((start) => {
       assert.equal(await list.updateByHandle(second.handle, 'B'), true)
       assert.equal(await list.deleteByHandle(third.handle), true)
       assert.deepEqual(await list.items(), ['new', 'a', 'B'])
-      assert.deepEqual(told(), [
+      assert.deepEqual(changes(), [
         { operation: 'update', length: 4, index: 2, item: 'B', old_item: 'b' },
         { operation: 'remove', length: 3, index: 3, item: 'c' },
       ])
@@ -462,7 +462,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-LIST-06 ACL-03 a handle is worth nothing for another list, a list made anew, or another actor', async () => {
+    it('rejects an item handle of another list, of a recreated list, or of another actor (R-LIST-06, ACL-03)', async () => {
       await fresh('a')
       const [first] = await list.itemsWithHandles()
       const handle = first?.handle ?? ''
@@ -484,7 +484,7 @@ forEachService((start) => {
       assert.deepEqual(await list.items(), ['a'])
     })
 
-    it('R-LIST-01 is the same list as over HTTP', async () => {
+    it('uses the same list as HTTP requests do (R-LIST-01)', async () => {
       const owner = await service.createActor()
       const mine = (await service.app.actors.get(owner.id))?.list('notes')
       await mine?.append({ t: 1 })
@@ -495,7 +495,7 @@ forEachService((start) => {
   })
 
   describe('finding an actor by the value of a property', () => {
-    it('R-PROP-05 works for oauthId, email and externalUserId, and for no other name', async () => {
+    it('works for oauthId, email and externalUserId, and for no other name (R-PROP-05)', async () => {
       const service = await start()
       const { actor } = await service.app.actors.create()
       for (const name of ['oauthId', 'email', 'externalUserId']) {
@@ -513,7 +513,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-PROP-05 follows the value by whatever way it is written', async () => {
+    it('follows the value however it is written (R-PROP-05)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const finds = async (value: string): Promise<boolean> =>
@@ -532,7 +532,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.findBy('oauthId', 'o'))?.id, actor.id)
     })
 
-    it('R-PROP-05 texts and numbers are found by their text, other values not at all', async () => {
+    it('indexes strings and numbers, but no other values (R-PROP-05)', async () => {
       const service = await start()
       const { actor } = await service.app.actors.create()
       await actor.set('email', 12)
@@ -543,7 +543,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-PROP-05 a collision is logged, the first owner keeps the value, and the write succeeds', async () => {
+    it('logs a collision, keeps the value with its first owner, and lets the write succeed (R-PROP-05)', async () => {
       const service = await start()
       const [first, second] = [(await service.app.actors.create()).actor, (await service.app.actors.create()).actor]
       await first.set('email', 'me@example.com')
@@ -560,7 +560,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.findBy('email', 'other@example.com'))?.id, second.id)
     })
 
-    it('R-PROP-05 matches per name: two actors hold one value under two names', async () => {
+    it('keeps names apart: two actors can hold one value under two names (R-PROP-05)', async () => {
       const service = await start()
       const [first, second] = [(await service.app.actors.create()).actor, (await service.app.actors.create()).actor]
       await first.set('email', 'x')
@@ -569,7 +569,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.findBy('oauthId', 'x'))?.id, second.id)
     })
 
-    it('R-PROP-05 the names are configurable', async () => {
+    it('uses the configured names (R-PROP-05)', async () => {
       const service = await start({ indexedProperties: ['badge'] })
       const { actor } = await service.app.actors.create()
       await actor.set('badge', '7')
@@ -581,7 +581,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PROP-05 an empty set disables it, also when it comes from the environment', async () => {
+    it('is disabled by an empty set of names, also from the environment (R-PROP-05)', async () => {
       for (const options of [{ indexedProperties: [] }, { env: { TROUPE_INDEXED_PROPERTIES: ' , ' } }]) {
         const service = await start(options)
         const { actor } = await service.app.actors.create()
@@ -591,13 +591,13 @@ forEachService((start) => {
       }
     })
 
-    it('R-PROP-05 another set at the next start rebuilds the table: gone names go, new ones come, the oldest actor wins', async () => {
+    it('rebuilds its table when the next start has other names, and prefers the oldest actor (R-PROP-05)', async () => {
       let now = 1000
       const first = await start({ indexedProperties: ['email', 'gone'], now: () => now })
       const older = (await first.app.actors.create()).actor
       now = 2000
       const younger = (await first.app.actors.create()).actor
-      // The younger writes first: what counts at a rebuild is the age of the actor.
+      // The younger actor writes first, because a rebuild must go by the age of the actor.
       for (const actor of [younger, older]) {
         await actor.set('badge', 'same')
         await actor.set('gone', actor.id)
@@ -622,7 +622,7 @@ forEachService((start) => {
       assert.equal((await fourth.app.actors.findBy('email', 'me@example.com'))?.id, younger.id)
     })
 
-    it('R-PROP-05 the same set at the next start, in any order, writes nothing', async () => {
+    it('writes nothing at the next start with the same names in any order (R-PROP-05)', async () => {
       const first = await start({ indexedProperties: ['a', 'b'] })
       const { actor } = await first.app.actors.create()
       await actor.set('a', '1')
@@ -640,7 +640,7 @@ forEachService((start) => {
       ['1024 characters of two bytes', 'ø'.repeat(1024), true],
       ['1025 characters of two bytes', 'ø'.repeat(1025), false],
     ] as const) {
-      it(`R-PROP-05 R-LIM-01 a value of ${what} is ${found ? '' : 'stored but not '}found`, async () => {
+      it(`${found ? 'finds' : 'stores, but does not find,'} a value of ${what} (R-PROP-05, R-LIM-01)`, async () => {
         const service = await start()
         const { actor } = await service.app.actors.create()
         await actor.set('email', 'short@example.com')
@@ -652,14 +652,14 @@ forEachService((start) => {
     }
 
     for (const value of ['', '\0', 'a\0b', '\ud800'])
-      it(`R-PROP-05 nobody is found by ${JSON.stringify(value)}`, async () => {
+      it(`finds no actor by ${JSON.stringify(value)} (R-PROP-05)`, async () => {
         const service = await start()
         const { actor } = await service.app.actors.create()
         await actor.set('email', 'me@example.com')
         assert.equal(await service.app.actors.findBy('email', value), undefined)
       })
 
-    it('R-PROP-05 nothing is found before the write is committed, or after one that was refused', async () => {
+    it('finds nothing before the write is committed or after a write was refused (R-PROP-05)', async () => {
       const service = await start({
         changeSink: (_tx, _actor, changes) =>
           changes.some(({ blob }) => blob.includes('refused')) ? Promise.reject(new Error('no')) : Promise.resolve(),

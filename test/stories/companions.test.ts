@@ -59,7 +59,7 @@ forEachService((start) => {
       return { owner, boxId: trust.peerid, boxUrl: trust.baseuri, passphrase: await passphraseAt(owner) }
     }
 
-    it('is made at its factory, knows its trustee, and both sides approve', async () => {
+    it('is created at its factory, knows its trustee, and both actors approve', async () => {
       const { owner, boxId, boxUrl, passphrase } = await withBox()
       const actor = await service.app.actors.get(owner.id)
       assert.equal(boxUrl, `${factory.url}/${boxId}`)
@@ -72,10 +72,10 @@ forEachService((start) => {
       const there = await (await factory.app.actors.get(boxId))?.trust.get(owner.id)
       assert.deepEqual([there?.relationship, there?.approved, there?.peer_approved], ['partner', true, true])
       assert.deepEqual(heard.names(owner.id), ['trust_initiated', 'trust_fully_approved_remote'])
-      assert.equal((await actor?.trust.companion('box'))?.peerid, boxId, 'there is one of each kind')
+      assert.equal((await actor?.trust.companion('box'))?.peerid, boxId, 'there is one companion of each kind')
     })
 
-    it('is kept with its passphrase sealed', async () => {
+    it('has its passphrase stored encrypted', async () => {
       const { owner, passphrase } = await withBox()
       const { store } = await service.app.running()
       const rows = await store.read((q) => q.all('SELECT * FROM companion WHERE actor_id = $1', owner.id))
@@ -83,7 +83,7 @@ forEachService((start) => {
       assert.equal(JSON.stringify(rows).includes(passphrase), false)
     })
 
-    it('opens itself to its trustee by the passphrase as a bearer, but no data', async () => {
+    it('authenticates its trustee by the passphrase as a bearer token, but grants no data', async () => {
       const { boxUrl, passphrase } = await withBox()
       const statusOf = async (path: string, token = passphrase): Promise<number> =>
         (await fetch(`${boxUrl}${path}`, { headers: { authorization: `Bearer ${token}` } })).status
@@ -94,7 +94,7 @@ forEachService((start) => {
       assert.equal(await statusOf('', `${passphrase}x`), 403)
     })
 
-    it('goes with the one that it was made for', async () => {
+    it('is deleted with the actor that created it', async () => {
       const { owner, boxId } = await withBox()
       const gone = new Promise<string>((resolve) => void (onDeleted = resolve))
       assert.equal((await owner.request('DELETE', '')).status, 204)
@@ -111,7 +111,7 @@ forEachService((start) => {
       assert.equal(await actor?.trust.deleteCompanion('box'), false)
     })
 
-    it('is deleted also when its own notice ends the relationship in the middle of that (PEER-08)', async (t) => {
+    it('is deleted also when its own notification ends the relationship meanwhile (PEER-08)', async (t) => {
       const { owner, boxId } = await withBox()
       const actor = await service.app.actors.get(owner.id)
       const { store } = await service.app.running()
@@ -129,7 +129,7 @@ forEachService((start) => {
       assert.equal(heard.names(owner.id).filter((name) => name === 'trust_deleted').length, 1)
     })
 
-    it('leaves nothing behind when it cannot be made', async () => {
+    it('leaves nothing behind when it cannot be created', async () => {
       const owner = await service.createActor()
       const actor = await service.app.actors.get(owner.id)
       await assert.rejects(async () => actor?.trust.companion('nowhere'), { code: 'peer_failed' })
@@ -169,7 +169,7 @@ forEachService((start) => {
   })
 
   describe('the trustee of an actor', () => {
-    it('R-TRUST-01 is set and taken away by the owner', async () => {
+    it('is set and removed by the owner (R-TRUST-01)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const rootOf = async (): Promise<unknown> =>
@@ -189,7 +189,7 @@ forEachService((start) => {
       assert.equal(anonymous.status, 401)
     })
 
-    it('is nobody by a passphrase alone: it needs the trustee’s address, its name, and a strong passphrase', async () => {
+    it('authenticates only with the trustee’s address, its name, and a strong passphrase', async () => {
       const service = await start()
       const bearer = async (id: string, token: string): Promise<number> =>
         (await service.request(`/${id}`, { headers: { authorization: `Bearer ${token}` } })).status
@@ -200,7 +200,7 @@ forEachService((start) => {
       assert.equal(await bearer(await make('Trustee', 'https://t.example/1', strong), strong), 200)
       assert.equal(await bearer(await make('trustee', 'https://t.example/1', weak), weak), 403)
       assert.equal(await bearer(await make('trustee', '', strong), strong), 403)
-      assert.equal(await bearer(await make('somebody', 'https://t.example/1', strong), strong), 403)
+      assert.equal(await bearer(await make('other', 'https://t.example/1', strong), strong), 403)
     })
 
     it('changes the creator, which stays unique where creators are', async () => {

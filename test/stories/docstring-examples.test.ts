@@ -10,11 +10,11 @@ const root = dirname(dirname(import.meta.dirname))
 
 interface Example {
   readonly file: string
-  /** A module of its own. */
+  /** The text of a complete module. */
   readonly module: string
 }
 
-/** Each `@example` of the source: a fenced module, or one expression of what `troupe` exports. */
+/** Finds each `@example` of the source: a fenced module, or one expression of what `troupe` exports. */
 async function findExamples(): Promise<readonly Example[]> {
   const files = (await Array.fromAsync(glob('src/**/*.ts', { cwd: root }))).toSorted()
   return files.flatMap((file) =>
@@ -39,7 +39,7 @@ describe('the examples in doc comments', () => {
   })
   after(() => place.remove())
 
-  it('are all found', () => {
+  it('are found in these files', () => {
     assert.deepEqual(
       examples.map(({ file }) => file),
       [

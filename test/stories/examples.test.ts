@@ -68,7 +68,7 @@ for (const [example, path] of Object.entries({
         ...(body === undefined ? {} : { body }),
       })
 
-    it('R-ACT-10 serves the front page, its style and the rest of the site', async () => {
+    it('serves the front page, its stylesheet and the rest of the site (R-ACT-10)', async () => {
       const page = await fetch(path === '' ? `${url}/` : url)
       assert.equal(page.status, 200)
       const [, style = ''] = /href="([^"]+\.css)"/.exec(await page.text()) ?? []
@@ -79,7 +79,7 @@ for (const [example, path] of Object.entries({
       assert.equal((await other.text()).trim(), path === '' ? 'fine' : 'The rest of the site')
     })
 
-    it('R-ACT-02 creates an actor from a form', async () => {
+    it('creates an actor from a form (R-ACT-02)', async () => {
       const answer = await fetch(path === '' ? `${url}/` : url, {
         method: 'POST',
         headers: { accept: 'application/json' },
@@ -98,7 +98,7 @@ for (const [example, path] of Object.entries({
       }
     })
 
-    it('keeps text bodies and bodies without a type', async () => {
+    it('keeps text bodies and bodies without a content type', async () => {
       assert.equal((await call('PUT', '/properties/note', 'just a text', { 'content-type': 'text/plain' })).status, 204)
       assert.equal(await (await call('GET', '/properties/note')).text(), 'just a text')
       const bytes = await fetch(`${url}/${actor.id}/properties/note`, {
@@ -110,13 +110,13 @@ for (const [example, path] of Object.entries({
       assert.equal(await (await call('GET', '/properties/note')).text(), 'untyped')
     })
 
-    it('takes an empty body for what it is: the property is removed', async () => {
+    it('removes a property that receives an empty body', async () => {
       await call('PUT', '/properties/note', 'here', { 'content-type': 'text/plain' })
       assert.equal((await call('PUT', '/properties/note', '', json)).status, 204)
       assert.equal((await call('GET', '/properties/note')).status, 404)
     })
 
-    it('takes a body that comes in chunks', async () => {
+    it('accepts a body that arrives in chunks', async () => {
       const body = new ReadableStream({
         start(controller) {
           for (const part of ['{"par', 'ts":', '3}']) controller.enqueue(new TextEncoder().encode(part))
@@ -133,34 +133,34 @@ for (const [example, path] of Object.entries({
       assert.equal(await (await call('GET', '/properties/chunks')).text(), '{"parts":3}')
     })
 
-    it('keeps escapes and queries of the address', async () => {
+    it('keeps escapes and queries of the URL', async () => {
       assert.equal((await call('PUT', '/properties/a%20%C3%A4%3B?format=1&metadata=%2F', '"v"')).status, 204)
       assert.deepEqual(await (await call('GET', '/properties')).json(), { 'a ä;': 'v' })
       assert.equal((await call('GET', '/properties/a%2Fb')).status, 400)
     })
 
-    it('runs methods, and answers HEAD, 405, 401 and 404 as the service does alone', async () => {
+    it('runs methods, and responds with HEAD, 405, 401 and 404 as the service alone does', async () => {
       assert.deepEqual(await (await call('POST', '/methods/hello', '{}', json)).json(), { hello: 'ada@example.com' })
       const head = await call('HEAD', '/properties')
       assert.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, '2', ''])
       const wrong = await call('PUT', '/meta', '{}', json)
       assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD'])
-      const nobody = await fetch(`${url}/${actor.id}/properties`)
-      assert.equal(nobody.status, 401)
-      assert.match(nobody.headers.get('www-authenticate') ?? '', /^Basic /)
-      const unknown = await fetch(`${url}/nobody/properties`, { headers })
+      const anonymous = await fetch(`${url}/${actor.id}/properties`)
+      assert.equal(anonymous.status, 401)
+      assert.match(anonymous.headers.get('www-authenticate') ?? '', /^Basic /)
+      const unknown = await fetch(`${url}/missing/properties`, { headers })
       assert.deepEqual([unknown.status, ((await unknown.json()) as { error: string }).error], [404, 'actor_not_found'])
       assert.equal((await call('DELETE', '')).status, 204)
       assert.equal((await call('GET', '')).status, 404)
     })
 
-    it('leaves the bodies of the rest of the site to the site', async () => {
+    it('leaves the bodies of other requests to the site', async () => {
       if (path === '') return
       const answer = await fetch(`${site}/echo`, { method: 'POST', headers: json, body: '{"mine":1}' })
       assert.deepEqual(await answer.json(), { mine: 1 })
     })
 
-    it('ends in order when it is told to', async () => {
+    it('shuts down cleanly on SIGTERM', async () => {
       program.signal('SIGTERM')
       const { code, stderr } = await program.ended
       assert.deepEqual([code, stderr], [0, ''])
@@ -168,7 +168,7 @@ for (const [example, path] of Object.entries({
   })
 }
 
-describe('a body that a framework read before', () => {
+describe('a body that a framework has already read', () => {
   let database: TestDatabase
   let server: Server | undefined
   before(async () => {
@@ -182,7 +182,9 @@ describe('a body that a framework read before', () => {
     await app.close()
   })
 
-  /** Express with the parsers, and an actor; the function sends a body to it and gives what is stored then. */
+  /**
+   * Starts Express with these parsers, and an actor. The functions send a body and return what is stored then, or the response.
+   */
   async function behind(...parsers: express.RequestHandler[]): Promise<{
     put: (body: string, type: string) => Promise<[status: number, stored: string]>
     post: (body: string, type: string) => Promise<unknown>
@@ -219,7 +221,7 @@ describe('a body that a framework read before', () => {
     }
   }
 
-  it('is the same value after express.json(), scalars and texts included', async () => {
+  it('is the same value after express.json(), also for scalars and strings', async () => {
     const { put } = await behind(express.json({ strict: false }))
     for (const body of ['{"a":[1]}', '"text"', '"\\"quoted\\""', '12', 'true', 'false', '0']) {
       assert.deepEqual(await put(body, 'application/json'), [204, body])
@@ -227,7 +229,7 @@ describe('a body that a framework read before', () => {
     assert.deepEqual(await put('""', 'application/json'), [204, undefined])
   })
 
-  it('is the same text after express.text() and the same bytes after express.raw()', async () => {
+  it('is the same string after express.text() and the same bytes after express.raw()', async () => {
     for (const parser of [express.text({ type: '*/*' }), express.raw({ type: '*/*' })]) {
       const { put } = await behind(parser)
       assert.deepEqual(await put('{"a": 12345678901234567890}', 'application/json'), [
@@ -241,7 +243,7 @@ describe('a body that a framework read before', () => {
     }
   })
 
-  it('is the same form after express.urlencoded(), in both of its readings', async () => {
+  it('is the same form after express.urlencoded(), extended or not', async () => {
     for (const extended of [true, false]) {
       const { post } = await behind(express.urlencoded({ extended }))
       assert.deepEqual(await post('colour=red&name=a%26b', 'application/x-www-form-urlencoded'), {
@@ -253,7 +255,7 @@ describe('a body that a framework read before', () => {
     }
   })
 
-  it('is an error when nothing is left of it, and changes nothing', async () => {
+  it('is an error when it was discarded, and changes nothing', async () => {
     const { put } = await behind((request, _response, next) => {
       request.resume().once('end', () => next())
     })
@@ -262,7 +264,7 @@ describe('a body that a framework read before', () => {
 })
 
 describe('an embedded application that cannot start', () => {
-  it('answers 503 without a reason on a plain server, and hands the reason to the next handler of Express', async () => {
+  it('responds with 503 and no reason on a plain server, and passes the reason to the error handler of Express', async () => {
     const warnings: string[] = []
     const onWarning = (warning: Error): void => void warnings.push(warning.message)
     process.on('warning', onWarning)

@@ -1,4 +1,4 @@
-/** `/` and `/<actor>`: creating actors and showing them. */
+/** `/` and `/<actor>`: creating actors and reading them. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { ConfigError } from '../../src/config/config.ts'
@@ -39,7 +39,7 @@ async function actorsIn(service: TestService): Promise<number> {
 
 forEachService((start) => {
   describe('the front page', () => {
-    it('R-ACT-01 is a form that posts to the same address, at / and at /login, whatever is accepted', async () => {
+    it('is a form that posts to the same URL, at / and at /login, for every Accept header (R-ACT-01)', async () => {
       const service = await start()
       for (const path of ['/', '/login', '/?format=json']) {
         for (const accept of ['text/html', '*/*', 'application/json']) {
@@ -52,13 +52,13 @@ forEachService((start) => {
     })
   })
 
-  describe('creating an actor by API', () => {
+  describe('creating an actor by the API', () => {
     let service: TestService
     before(async () => {
       service = await start()
     })
 
-    it('R-ACT-02 answers 201 with the address, an id of 32 hex characters and a passphrase of 40 (CHOICE-12)', async () => {
+    it('responds with 201, the URL, an id of 32 hex characters and a passphrase of 40 (R-ACT-02, CHOICE-12)', async () => {
       const actor = await created(await post(service, '{"creator":"somebody"}'))
       assert.deepEqual(Object.keys(actor), ['id', 'creator', 'passphrase'])
       assert.match(actor.id, /^[0-9a-f]{32}$/)
@@ -66,7 +66,7 @@ forEachService((start) => {
       assert.match(actor.passphrase, /^[0-9a-f]{40}$/)
     })
 
-    it('R-ACT-02 takes creator, passphrase and trustee_root, and nothing else', async () => {
+    it('accepts only creator, passphrase and trustee_root (R-ACT-02)', async () => {
       const body = {
         creator: 'a',
         passphrase: 'my: pässphrase',
@@ -85,41 +85,41 @@ forEachService((start) => {
     })
 
     for (const [what, body, creator] of [
-      ['none', '{}', 'creator'],
-      ['an empty one', '{"creator":""}', 'creator'],
-      ['a blank one', '{"creator":"  "}', 'creator'],
-      ['one with blanks around it', '{"creator":" me "}', 'me'],
-      ['an e-mail address in any letter case', '{"creator":"Me@Example.COM"}', 'me@example.com'],
+      ['no creator', '{}', 'creator'],
+      ['an empty creator', '{"creator":""}', 'creator'],
+      ['a creator of spaces', '{"creator":"  "}', 'creator'],
+      ['a creator with spaces around it', '{"creator":" me "}', 'me'],
+      ['an email address in any letter case', '{"creator":"Me@Example.COM"}', 'me@example.com'],
       ['a name in any letter case', '{"creator":"Me"}', 'Me'],
     ] as const) {
-      it(`R-ACT-02 makes the creator ${JSON.stringify(creator)} of ${what}`, async () => {
+      it(`stores the creator ${JSON.stringify(creator)} for ${what} (R-ACT-02)`, async () => {
         assert.equal((await created(await post(service, body))).creator, creator)
       })
     }
 
-    it('R-ACT-02 makes a passphrase for an empty one and keeps no trustee_root for an empty one', async () => {
+    it('generates a passphrase in place of an empty one, and stores no empty trustee_root (R-ACT-02)', async () => {
       const actor = await created(await post(service, '{"passphrase":"","trustee_root":""}'))
       assert.match(actor.passphrase, /^[0-9a-f]{40}$/)
       assert.deepEqual(Object.keys(actor), ['id', 'creator', 'passphrase'])
     })
 
     for (const [what, headers] of [
-      ['with the type of JSON', json],
-      ['without a type', {}],
-      ['with the type of a form', { ...form, accept: 'application/json' }],
+      ['with the content type of JSON', json],
+      ['without a content type', {}],
+      ['with the content type of a form', { ...form, accept: 'application/json' }],
     ] as const) {
-      it(`R-ACT-02 takes an empty body ${what} as an empty object`, async () => {
+      it(`treats an empty body ${what} as an empty object (R-ACT-02)`, async () => {
         assert.equal((await created(await post(service, undefined, headers))).creator, 'creator')
       })
     }
 
-    it('R-ACT-02 takes JSON without a type as JSON (CHOICE-56)', async () => {
+    it('parses JSON without a content type as JSON (R-ACT-02, CHOICE-56)', async () => {
       const bytes = new TextEncoder().encode('{"creator":"untyped"}')
       const answer = await service.request('/', { method: 'POST', body: bytes })
       assert.equal((await created(answer)).creator, 'untyped')
     })
 
-    it('R-ACT-02 takes a form from a program that accepts JSON', async () => {
+    it('accepts a form from a program that accepts JSON (R-ACT-02)', async () => {
       const body = 'creator=Form%40Example.com&passphrase=secret%3A1&trustee_root=https%3A%2F%2Fp.example%2F'
       const actor = await created(await post(service, body, { ...form, accept: 'application/json' }))
       assert.deepEqual(actor, {
@@ -130,13 +130,13 @@ forEachService((start) => {
       })
     })
 
-    it('R-ACT-02 makes a second actor for the same creator while creators need not be unique', async () => {
+    it('creates a second actor for the same creator when creators need not be unique (R-ACT-02)', async () => {
       const first = await created(await post(service, '{"creator":"twice"}'))
       const second = await created(await post(service, '{"creator":"twice"}'))
       assert.notEqual(first.id, second.id)
     })
 
-    it('DEL-08 gives actors of one instant ids of their own', async () => {
+    it('gives distinct ids to actors that are created concurrently (DEL-08)', async () => {
       const answers = await Promise.all(Array.from({ length: 50 }, () => post(service, '{"creator":"burst"}')))
       const ids = await Promise.all(answers.map(async (answer) => (await created(answer)).id))
       assert.equal(new Set(ids).size, 50)
@@ -159,12 +159,12 @@ forEachService((start) => {
       ['{"creator":', 'invalid_json', /./],
       ['hello', 'invalid_json', /./],
     ] as const) {
-      it(`R-ACT-02 refuses ${body.slice(0, 40)} with 400 and makes nothing (CHOICE-57)`, async () => {
+      it(`refuses ${body.slice(0, 40)} with 400 and creates nothing (R-ACT-02, CHOICE-57)`, async () => {
         await changesNothing(service, async () => refused(await post(service, body), 400, code, message))
       })
     }
 
-    it('R-ACT-02 refuses text that is neither JSON nor a form, and a type that it does not read (CHOICE-56)', async () => {
+    it('refuses text that is neither JSON nor a form, and an unsupported content type (R-ACT-02, CHOICE-56)', async () => {
       await changesNothing(service, async () => {
         await refused(
           await post(service, 'creator: me', { 'content-type': 'text/plain' }),
@@ -182,14 +182,14 @@ forEachService((start) => {
     })
   })
 
-  describe('creating an actor by the form of the page', () => {
+  describe('creating an actor by the form of the front page', () => {
     let service: TestService
     before(async () => {
       service = await start()
     })
 
     for (const field of ['creator', 'email']) {
-      it(`R-ACT-02 shows a page with the address, the creator and the passphrase, from the field ${field}`, async () => {
+      it(`shows a page with the URL, the creator and the passphrase, from the field ${field} (R-ACT-02)`, async () => {
         const answer = await post(service, `${field}=Page.${field}%40example.com`, { ...form, accept: 'text/html' })
         assert.equal(answer.status, 200)
         assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
@@ -208,7 +208,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-02 takes the multipart form that a browser may send instead', async () => {
+    it('accepts the multipart form that a browser may send instead (R-ACT-02)', async () => {
       const body = new FormData()
       body.append('creator', 'multi@example.com')
       const answer = await service.request('/', { method: 'POST', body, headers: { accept: 'text/html' } })
@@ -217,7 +217,7 @@ forEachService((start) => {
     })
 
     for (const body of ['', 'creator=', 'creator=+', 'other=1', 'passphrase=x']) {
-      it(`R-ACT-02 shows the page again with what is missing for ${JSON.stringify(body)}, and makes nothing`, async () => {
+      it(`shows the page again with the missing field for ${JSON.stringify(body)}, and creates nothing (R-ACT-02)`, async () => {
         const answer = await changesNothing(service, () => post(service, body, { ...form, accept: 'text/html' }))
         assert.equal(answer.status, 400)
         assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
@@ -225,7 +225,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-02 shows the page again with the reason when the creator cannot be used', async () => {
+    it('shows the page again with the reason when the creator is not valid (R-ACT-02)', async () => {
       const answer = await changesNothing(service, () =>
         post(service, 'creator=a%00b', { ...form, accept: 'text/html' }),
       )
@@ -234,8 +234,8 @@ forEachService((start) => {
     })
   })
 
-  describe('where creators are unique', () => {
-    it('R-ACT-03 refuses a second actor for the same creator, and makes nothing', async () => {
+  describe('creating an actor when creators are unique', () => {
+    it('refuses a second actor for the same creator, and creates nothing (R-ACT-03)', async () => {
       const service = await start({ uniqueCreator: true })
       await created(await post(service, '{"creator":"One@Example.com","passphrase":"right"}'))
       for (const body of [
@@ -254,7 +254,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-ACT-03 R-EVT-01 gives the existing actor to whoever knows its passphrase: no second actor, no event', async () => {
+    it('returns the existing actor for its passphrase, without a second actor or event (R-ACT-03, R-EVT-01)', async () => {
       const events: string[] = []
       const service = await start({
         uniqueCreator: true,
@@ -268,7 +268,7 @@ forEachService((start) => {
       assert.equal(await actorsIn(service), 1)
     })
 
-    it('R-ACT-03 refuses the second actor that names no creator with 400', async () => {
+    it('refuses with 400 a second actor without a creator (R-ACT-03)', async () => {
       const service = await start({ uniqueCreator: true })
       await created(await post(service, '{}'))
       await changesNothing(service, async () =>
@@ -281,7 +281,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-ACT-03 tells it on the page when the form names a creator that has an actor', async () => {
+    it('shows the refusal on the page when the form names a creator that has an actor (R-ACT-03)', async () => {
       const service = await start({ uniqueCreator: true })
       await created(await post(service, '{"creator":"one@example.com"}'))
       const answer = await changesNothing(service, () =>
@@ -291,14 +291,14 @@ forEachService((start) => {
       assert.match(await answer.text(), /role="alert"[^>]*>Cannot create an actor: this creator has one already</)
     })
 
-    it('R-ACT-03 lets the creator have another actor once the first is deleted', async () => {
+    it('gives the creator another actor after the first was deleted (R-ACT-03)', async () => {
       const service = await start({ uniqueCreator: true })
       const first = await service.createActor('one@example.com')
       await done(await first.request('DELETE', ''))
       await service.createActor('one@example.com')
     })
 
-    it('R-ACT-03 refuses creators that have an actor from before the option was turned on', async () => {
+    it('refuses creators that had an actor before the option was turned on (R-ACT-03)', async () => {
       const open = await start()
       await open.createActor('old@example.com')
       const service = await start({ uniqueCreator: true, database: open.databaseUrl })
@@ -307,7 +307,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-ACT-03 DEL-07 makes exactly one actor when 100 creations of one creator come at once', async () => {
+    it('creates exactly one actor for 100 concurrent creations of one creator (R-ACT-03, DEL-07)', async () => {
       const service = await start({ uniqueCreator: true })
       const answers = await Promise.all(
         Array.from({ length: 100 }, () => post(service, '{"creator":"rush@example.com"}')),
@@ -319,7 +319,7 @@ forEachService((start) => {
   })
 
   describe('replacing the actor of a creator', () => {
-    it('R-ACT-03 makes the new actor and wipes every old one of that creator, and of nobody else', async () => {
+    it('creates the new actor and deletes every old one of that creator, but of no other creator (R-ACT-03)', async () => {
       const service = await start()
       const [old, older, other] = [
         await service.createActor('me@example.com'),
@@ -336,9 +336,9 @@ forEachService((start) => {
     })
 
     for (const uniqueCreator of [true, false]) {
-      it(`R-ACT-03 DEL-07 leaves exactly one when 100 replacements come at once, unique creators ${uniqueCreator ? 'on' : 'off'}`, async () => {
+      it(`leaves exactly one for 100 concurrent replacements, unique creators ${uniqueCreator ? 'on' : 'off'} (R-ACT-03, DEL-07)`, async () => {
         const service = await start({ uniqueCreator })
-        // Ten of each creator, so that many of them find no older actor to meet at.
+        // Each creator gets ten replacements, so that many of them find no older actor to lock.
         const made = await Promise.all(
           Array.from({ length: 100 }, (_, at) =>
             service.app.actors.create({ creator: `rush${Math.floor(at / 10)}@example.com`, deleteExisting: true }),
@@ -353,7 +353,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-03 replaces again after the actor that replaced took another creator', async () => {
+    it('works again after the replacing actor changed its creator (R-ACT-03)', async () => {
       const service = await start({ forceEmailAsCreator: true })
       const { actor } = await service.app.actors.create({ creator: 'me@example.com', deleteExisting: true })
       await actor.set('email', 'moved@example.com')
@@ -369,7 +369,7 @@ forEachService((start) => {
       service = await start({ forceEmailAsCreator: false })
     })
 
-    it('R-ACT-04 takes an id, a passphrase and a trustee_root', async () => {
+    it('accepts an id, a passphrase and a trustee_root (R-ACT-04)', async () => {
       const { actor, passphrase, isNew } = await service.app.actors.create({
         id: 'Chosen_id-1',
         creator: 'code@example.com',
@@ -392,14 +392,14 @@ forEachService((start) => {
       )
     })
 
-    it('R-ACT-04 keeps ids that differ by letter case apart', async () => {
+    it('distinguishes ids by letter case (R-ACT-04)', async () => {
       await service.app.actors.create({ id: 'case', creator: 'lower' })
       await service.app.actors.create({ id: 'CASE', creator: 'upper' })
       assert.equal((await service.app.actors.get('case'))?.creator, 'lower')
       assert.equal((await service.app.actors.get('CASE'))?.creator, 'upper')
     })
 
-    it('R-ACT-04 DEL-08 refuses an id that is taken, and leaves its actor as it is', async () => {
+    it('refuses an id that is in use, and does not change its actor (R-ACT-04, DEL-08)', async () => {
       const { actor } = await service.app.actors.create({ id: 'taken', creator: 'first' })
       await actor.set('a', 1)
       await changesNothing(service, () =>
@@ -432,7 +432,7 @@ forEachService((start) => {
       'a%2Fb',
       'x'.repeat(129),
     ]) {
-      it(`R-ACT-04 refuses the id ${JSON.stringify(id.slice(0, 20))}`, async () => {
+      it(`refuses the id ${JSON.stringify(id.slice(0, 20))} (R-ACT-04)`, async () => {
         await changesNothing(service, () =>
           assert.rejects(service.app.actors.create({ id }), {
             code: 'invalid_value',
@@ -443,8 +443,8 @@ forEachService((start) => {
     }
   })
 
-  describe('where the creator is the e-mail address', () => {
-    it('R-ACT-04 makes the value of `email` the creator, by whatever way it is written', async () => {
+  describe('an actor whose creator must be its email address', () => {
+    it('changes its creator with `email`, however the property is written (R-ACT-04)', async () => {
       const service = await start({ forceEmailAsCreator: true })
       const actor = await service.createActor('first@example.com')
       const as = (creator: string) => ({ authorization: basic(creator, actor.passphrase) })
@@ -464,8 +464,8 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '', undefined, as('fourth@example.com'))).status, 200)
     })
 
-    for (const body of ['nobody', '12', '{"a":"b@c.example"}', '[]']) {
-      it(`R-ACT-04 refuses ${body} as an e-mail address, and changes nothing`, async () => {
+    for (const body of ['ada', '12', '{"a":"b@c.example"}', '[]']) {
+      it(`refuses ${body} as an email address, and changes nothing (R-ACT-04)`, async () => {
         const service = await start({ forceEmailAsCreator: true })
         const actor = await service.createActor('first@example.com')
         await changesNothing(service, async () => {
@@ -475,7 +475,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-03 R-ACT-04 refuses the address of another actor where creators are unique', async () => {
+    it('refuses the address of another actor when creators are unique (R-ACT-03, R-ACT-04)', async () => {
       const open = await start()
       await open.createActor('older@example.com')
       const service = await start({ forceEmailAsCreator: true, uniqueCreator: true, database: open.databaseUrl })
@@ -494,7 +494,7 @@ forEachService((start) => {
       await done(await actor.request('PUT', '/properties/email', 'first@example.com'))
     })
 
-    it('R-ACT-04 leaves the creator alone where the option is off', async () => {
+    it('keeps its creator when the option is off (R-ACT-04)', async () => {
       const service = await start()
       const actor = await service.createActor('first@example.com')
       await done(await actor.request('PUT', '/properties/email', 'second@example.com'))
@@ -504,7 +504,7 @@ forEachService((start) => {
 
   describe('GET /<actor>', () => {
     for (const accept of [undefined, '*/*', 'application/json', 'application/*;q=0.9']) {
-      it(`R-ACT-05 gives id, creator and passphrase to the creator for Accept ${accept ?? '(none)'}`, async () => {
+      it(`returns id, creator and passphrase to the creator for Accept ${accept ?? '(none)'} (R-ACT-05)`, async () => {
         const service = await start()
         const actor = await service.createActor('me@example.com')
         const answer = await actor.request('GET', '', undefined, accept === undefined ? {} : { accept })
@@ -513,7 +513,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-05 R-AUTH-03 asks a program without credentials for them, and refuses wrong ones', async () => {
+    it('requests credentials from a program without them, and refuses invalid ones (R-ACT-05, R-AUTH-03)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const open = await service.request(`/${actor.id}`)
@@ -531,7 +531,7 @@ forEachService((start) => {
 
     const page = { accept: 'text/html,application/xhtml+xml;q=0.9' }
     for (const webUi of [true, false]) {
-      it(`R-ACT-06 WEB-15 sends a browser without a session to sign-in, pages ${webUi ? 'on' : 'off'} (CHOICE-01 and CHOICE-49)`, async () => {
+      it(`redirects a browser without a session to the sign-in page, pages ${webUi ? 'on' : 'off'} (R-ACT-06, WEB-15, CHOICE-01, CHOICE-49)`, async () => {
         const service = await start({ webUi })
         const actor = await service.createActor()
         for (const headers of [
@@ -551,7 +551,7 @@ forEachService((start) => {
         }
       })
 
-      it(`R-ACT-06 sends a browser with a session to ${webUi ? '/<id>/www' : '/<id>/app'}`, async () => {
+      it(`redirects a browser with a session to ${webUi ? '/<id>/www' : '/<id>/app'} (R-ACT-06)`, async () => {
         const service = await start({
           webUi,
           bearerKinds: [(token, _actor, via) => Promise.resolve(token === 'session' ? { kind: 'creator', via } : null)],
@@ -566,7 +566,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-06 has one spelling: /<actor>/ leads to /<actor>', async () => {
+    it('redirects /<actor>/ to /<actor> (R-ACT-06)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const answer = await service.request(`/${actor.id}/?a=b`)
@@ -574,7 +574,7 @@ forEachService((start) => {
       assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}?a=b`)
     })
 
-    it('R-ACT-05 refuses other methods with everything that the address takes', async () => {
+    it('refuses other methods with all methods that the URL supports (R-ACT-05)', async () => {
       const service = await start()
       const actor = await service.createActor()
       for (const method of ['POST', 'PUT', 'PATCH', 'OPTIONS']) {
@@ -591,7 +591,7 @@ forEachService((start) => {
   })
 
   describe('an actor that does not exist', () => {
-    it('R-ACT-09 is 404 on every route, for everybody (CHOICE-50)', async () => {
+    it('is 404 on every route for every caller (R-ACT-09, CHOICE-50)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const document = (await (await service.request('/openapi.json')).json()) as { paths: Record<string, object> }
@@ -614,7 +614,7 @@ forEachService((start) => {
             await refused(answer, 404, 'actor_not_found', 'Actor "0123456789abcdef0123456789abcdef" does not exist')
             continue
           }
-          // Where a person may come by, the same is said on a page.
+          // Routes that a user may open in a browser show the same message on a page.
           assert.equal('accept' in headers, true, `${method} ${target}`)
           assert.equal(answer.status, 404)
           assert.match(await answer.text(), /Actor &quot;0123456789abcdef0123456789abcdef&quot; does not exist/)
@@ -622,14 +622,14 @@ forEachService((start) => {
       }
     })
 
-    it('R-ACT-09 a route word is taken as an actor only where no route has it: GET /bot is no actor', async () => {
+    it('is reported for GET /bot, because a route word counts as an actor where no route matches (R-ACT-09)', async () => {
       const service = await start()
       await refused(await service.request('/bot'), 404, 'actor_not_found', 'Actor "bot" does not exist')
     })
   })
 
-  it('R-ACT-03 an option of a wrong kind stops the start and is named', async () => {
-    // @ts-expect-error what a program without types may pass
+  it('an option of a wrong type prevents the start, and the error names it (R-ACT-03)', async () => {
+    // @ts-expect-error a program without types may pass a string
     await assert.rejects(start({ uniqueCreator: 'yes' }), (error) => {
       assert.ok(error instanceof ConfigError)
       assert.equal(error.message, 'Option uniqueCreator must be true or false.')

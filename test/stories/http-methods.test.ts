@@ -4,7 +4,7 @@ import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { requestText, Wire } from '../support/wire.ts'
 
-describe('methods', () => {
+describe('the service', () => {
   const start = sqliteService()
   let service: TestService
   let actor: TestActor
@@ -16,15 +16,15 @@ describe('methods', () => {
     addresses = [...new Set(routes.map((route) => requestOf(route, actor.id, {})[0]))]
   })
 
-  /** A GET uses something up there, ends a session, or sends the browser to a third party: nothing to be looked at. */
+  /** GET on these routes uses a one-time value up, ends a session, or redirects the browser to a third party. */
   const oneTime = new Set(['signInCallback', 'connectService', 'serviceCallback', 'authorizeFinish', 'askLogout'])
 
   const authorized = (): Record<string, string> => ({ authorization: actor.authorization })
 
-  /** Where scripts of other sites may ask first (CHOICE-61); everywhere else OPTIONS is no method. */
+  /** Scripts of other sites may send OPTIONS to these addresses (CHOICE-61). Every other address refuses it. */
   const answersOptions = (address: string): boolean => /^\/((oauth|\.well-known)\/|mcp$)/.test(address)
 
-  /** What the rows of the route table that cover an address take together; a single segment may be an actor's. */
+  /** Returns the methods of all rows of the route table that match an address. An actor id may match a single segment. */
   const allowed = (address: string): string[] => {
     const methods = routes
       .filter(({ path }) => {
@@ -40,7 +40,7 @@ describe('methods', () => {
     return [...new Set(methods.map((method) => (method === 'GET once' ? 'GET' : method)))].sort()
   }
 
-  it('HTTP-13 HEAD gives at every GET route the status and headers of GET, without a body', async () => {
+  it('responds to HEAD at every GET route with the status and headers of GET, without a body (HTTP-13)', async () => {
     const wire = await Wire.open(service.url, { isHead: true })
     let count = 0
     for (const route of routes.filter(({ id, method }) => method === 'GET' && !oneTime.has(id))) {
@@ -54,9 +54,9 @@ describe('methods', () => {
         count += 1
         assert.equal(head?.status, get.status, `${path} ${accept}`)
         for (const [name, value] of get.headers) {
-          // What the process counts differs from one moment to the next.
+          // The values that the process counts change from one moment to the next.
           if (name === 'date' || (route.id === 'metrics' && name === 'content-length')) continue
-          // Of several lines the last one is seen here.
+          // The wire keeps only the last line of a repeated header.
           const expected = name === 'set-cookie' ? get.headers.getSetCookie().at(-1) : value
           assert.equal(head.headers.get(name), expected, `${path} ${accept} ${name}`)
         }
@@ -64,14 +64,14 @@ describe('methods', () => {
       }
     }
     assert.ok(count > 40)
-    // The next answer on the same connection begins where HEAD's headers ended.
+    // The next response on the same connection begins where the headers of HEAD ended.
     assert.ok(wire.received.endsWith('\r\n\r\n'))
     wire.close()
   })
 
-  it('HTTP-13 HEAD of what does not exist or may not be seen is the refusal without its body', async () => {
+  it('refuses HEAD of a missing or forbidden address as GET, without the body (HTTP-13)', async () => {
     for (const [path, headers, status] of [
-      ['/nobody', {}, 404],
+      ['/missing', {}, 404],
       [`/${actor.id}`, {}, 401],
       [`/${actor.id}`, { authorization: 'Basic eDp5' }, 403],
       [`/${actor.id}/properties/none`, authorized(), 404],
@@ -85,13 +85,13 @@ describe('methods', () => {
   })
 
   for (const method of ['OPTIONS', 'PATCH', 'TRACE']) {
-    const where = method === 'OPTIONS' ? 'at every address but those of sign-in' : 'at every address'
-    it(`HTTP-13 ${method} is 405 ${where}, with all that the address takes, for everybody`, async () => {
+    const where = method === 'OPTIONS' ? 'except at the addresses of sign-in' : 'at every address'
+    it(`refuses ${method} with 405 and the allowed methods ${where}, for every caller (HTTP-13)`, async () => {
       service.reset()
       const wire = await Wire.open(service.url)
       const asked = addresses.filter((address) => method !== 'OPTIONS' || !answersOptions(address))
       for (const [index, address] of asked.entries()) {
-        // Rights are not asked: what an address takes is no secret.
+        // The service checks no permission first, because the methods of an address are not secret.
         const headers = index % 2 === 0 ? authorized() : {}
         const answers = await wire.send(requestText(method, address, headers)).answers(index + 1)
         const answer = answers[index]
@@ -108,7 +108,7 @@ describe('methods', () => {
     })
   }
 
-  it('HTTP-13 a method that the service knows and the path does not take is 405 with all that it takes', async () => {
+  it('refuses a known method that the path does not support with 405 and the allowed methods (HTTP-13)', async () => {
     for (const address of addresses) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE'].filter((name) => !allowed(address).includes(name))) {
         const answer = await service.request(address, { method, headers: authorized() })
@@ -119,7 +119,7 @@ describe('methods', () => {
     assert.equal((await actor.request('GET', '')).status, 200)
   })
 
-  it('HTTP-13 HEAD of an address that works once is 405: a look uses nothing up', async () => {
+  it('refuses HEAD of a single-use address with 405, so that a preview uses nothing up (HTTP-13)', async () => {
     for (const route of routes.filter(({ id }) => oneTime.has(id))) {
       const [path] = requestOf(route, actor.id, {})
       const answer = await service.request(path, { method: 'HEAD', headers: authorized() })
@@ -127,7 +127,7 @@ describe('methods', () => {
     }
   })
 
-  it('HTTP-13 OPTIONS * is 405: the service has no options as a whole', async () => {
+  it('refuses OPTIONS * with 405, because the service has no global options (HTTP-13)', async () => {
     const wire = await Wire.open(service.url)
     const { status, headers } = await wire.send(requestText('OPTIONS', '*')).answer()
     assert.equal(status, 405)
@@ -135,9 +135,9 @@ describe('methods', () => {
     wire.close()
   })
 
-  it('HTTP-13 a method that the service does not know is 501 at every address (CHOICE-58)', async () => {
+  it('refuses an unknown method with 501 at every address (HTTP-13, CHOICE-58)', async () => {
     service.reset()
-    // Some of these the parser of node:http knows, and some it refuses itself.
+    // The parser of node:http knows some of these methods, and refuses others itself.
     for (const method of ['PROPFIND', 'QUERY', 'M-SEARCH', 'PURGE', 'LINK', 'FOO', 'get', 'Get', 'GETT', 'XGET', '_']) {
       for (const address of [
         '/',
@@ -157,12 +157,12 @@ describe('methods', () => {
     assert.deepEqual(service.statements, [])
   })
 
-  it('HTTP-13 a method that the service does not know is 501 through the fetch handler too', async () => {
+  it('refuses an unknown method with 501 also in the fetch handler (HTTP-13)', async () => {
     const answer = await service.app.fetch(new Request(`${service.url}/`, { method: 'PROPFIND' }))
     assert.equal(answer.status, 501)
   })
 
-  it('WEB-05 HTTP-13 headers that name another method are not read', async () => {
+  it('ignores headers that name another method (WEB-05, HTTP-13)', async () => {
     for (const name of ['x-http-method-override', 'x-http-method', 'x-method-override']) {
       const answer = await service.request(`/${actor.id}/properties/color`, {
         method: 'POST',
@@ -177,7 +177,7 @@ describe('methods', () => {
     }
   })
 
-  it('R-ACT-06 a slash at the end: /<actor>/ leads to /<actor>, a collection is meant with or without, deeper ones are nothing', async () => {
+  it('redirects /<actor>/ to /<actor>, accepts a final slash for a collection, and refuses it for deeper paths (R-ACT-06)', async () => {
     for (const [path, status] of [
       [`/${actor.id}/`, 307],
       ['/health/', 307],

@@ -1,4 +1,4 @@
-/** The limits and the settings behind them. */
+/** The limits and the settings that configure them. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ function workersOf(code: { workers?: number }, env: Record<string, string> = {})
 }
 
 describe('the worker pool', () => {
-  it('R-LIM-01 R-LIM-02 has 10 workers unless told otherwise, and from 1 to 100', () => {
+  it('has 10 workers by default, and from 1 to 100 (R-LIM-01, R-LIM-02)', () => {
     assert.equal(workersOf({}), 10)
     for (const workers of [1, 2, 99, 100]) {
       assert.equal(workersOf({ workers }), workers)
@@ -22,13 +22,13 @@ describe('the worker pool', () => {
     }
   })
 
-  it('R-LIM-02 the environment decides over code', () => {
+  it('takes its size from the environment rather than from code (R-LIM-02)', () => {
     assert.equal(workersOf({ workers: 7 }, { TROUPE_WORKERS: '8' }), 8)
     assert.equal(workersOf({ workers: 7 }, { TROUPE_WORKERS: '' }), 7)
   })
 
   for (const workers of [0, 101, -1, 1000, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-    it(`R-LIM-02 ${workers} in code is an error that names the option`, () => {
+    it(`refuses ${workers} in code with an error that names the option (R-LIM-02)`, () => {
       assert.throws(
         () => workersOf({ workers }),
         (error) => {
@@ -41,7 +41,7 @@ describe('the worker pool', () => {
   }
 
   for (const text of ['0', '101', '-1', '1.5', 'ten', '1e1', '0x10', '10 workers']) {
-    it(`R-LIM-02 ${JSON.stringify(text)} in the environment is an error that names the setting`, () => {
+    it(`refuses ${JSON.stringify(text)} in the environment with an error that names the setting (R-LIM-02)`, () => {
       assert.throws(
         () => workersOf({}, { TROUPE_WORKERS: text }),
         (error) => {
@@ -53,7 +53,7 @@ describe('the worker pool', () => {
     })
   }
 
-  it('R-LIM-02 a service with a pool outside the range does not start', async () => {
+  it('prevents the start when its size is out of range (R-LIM-02)', async () => {
     for (const workers of [0, 101]) {
       const app = new App({ type: 'urn:example', ...development, env: {}, database: 'sqlite:/dev/null/none', workers })
       await assert.rejects(app.running(), {
@@ -65,7 +65,7 @@ describe('the worker pool', () => {
   })
 })
 
-describe('what configures a limit', () => {
+describe('the configuration of a limit', () => {
   for (const [name, env, low, high, byDefault] of [
     ['maxBodyBytes', 'TROUPE_MAX_BODY_BYTES', 1024, 268435456, 2097152],
     ['maxJsonDepth', 'TROUPE_MAX_JSON_DEPTH', 4, 512, 64],
@@ -73,7 +73,7 @@ describe('what configures a limit', () => {
     ['shutdownSeconds', 'TROUPE_SHUTDOWN_SECONDS', 0, 600, 10],
     ['storeTimeoutSeconds', 'TROUPE_STORE_TIMEOUT_SECONDS', 1, 300, 5],
   ] as const) {
-    it(`R-LIM-01 ${name} is ${byDefault} by default, and from ${low} to ${high}`, () => {
+    it(`defaults to ${byDefault} for ${name}, and accepts ${low} to ${high} (R-LIM-01)`, () => {
       const valueOf = (code: object, environment: Record<string, string> = {}): unknown =>
         resolveConfig({ ...development, ...code }, environment)[name]
       assert.equal(valueOf({}), byDefault)
@@ -97,7 +97,7 @@ describe('what configures a limit', () => {
 
 forEachService((start, dialect) => {
   for (const workers of [1, 100]) {
-    it(`R-LIM-02 a pool of ${workers} serves many requests at once`, async () => {
+    it(`a pool of ${workers} serves many concurrent requests (R-LIM-02)`, async () => {
       const service = await start({ workers })
       const actor = await service.createActor()
       const answers = await Promise.all(
@@ -112,7 +112,7 @@ forEachService((start, dialect) => {
     })
   }
 
-  it(`R-VER-01 the release of the package is what the service says of itself on ${dialect}`, async () => {
+  it(`the service reports the release of its package on ${dialect} (R-VER-01)`, async () => {
     const file = await readFile(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')
     const { version } = JSON.parse(file) as { version: string }
     const service = await start()

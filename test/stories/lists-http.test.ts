@@ -1,4 +1,4 @@
-/** Lists over HTTP, row by row of the wire (WIRE-LIST-01 to WIRE-LIST-04), with what subscribers would be told of each change. */
+/** Lists over HTTP, by the rows of the wire specification (WIRE-LIST-01 to WIRE-LIST-04), with the diff that each change records. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -16,7 +16,7 @@ forEachService((start) => {
   const request = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response> =>
     actor.request(method, `/properties${path}`, body, headers)
   const items = async (name = 'notes'): Promise<unknown> => (await request('GET', `/${name}`)).json()
-  /** A new actor with the list `notes` of these items. */
+  /** Creates an actor with the list `notes` of these items. */
   const fresh = async (...given: readonly unknown[]): Promise<void> => {
     actor = await service.createActor()
     const handle = await service.app.actors.get(actor.id)
@@ -25,14 +25,14 @@ forEachService((start) => {
     await handle?.set('value', { items: [1], metadata: { a: 1 } })
     service.reset()
   }
-  /** The blobs of the changes, each about the list and by the creator. */
-  const told = (name = 'notes'): unknown[] =>
+  /** Returns the blobs of the changes, and checks that each change is about the list and made by the creator. */
+  const blobs = (name = 'notes'): unknown[] =>
     service.changes.map(({ target, subtarget, resource, blob, by, actorId }) => {
       assert.deepEqual([target, subtarget, resource, actorId], ['properties', name, null, actor.id])
       assert.deepEqual(by, { kind: 'creator', via: 'basic' })
       return JSON.parse(blob) as unknown
     })
-  /** The work is refused with this, stores nothing and tells nothing; the list stays as it is. */
+  /** Checks that the work is refused with this error, stores nothing and records no change. */
   const refuses = async (
     work: () => Promise<Response>,
     status: number,
@@ -40,8 +40,8 @@ forEachService((start) => {
     message: string | RegExp,
   ): Promise<void> => changesNothing(service, async () => refused(await work(), status, code, message))
 
-  describe('making a list', () => {
-    it('R-LIST-01 R-LIST-06 by POST with _type: 201, an empty array, and a change of its texts', async () => {
+  describe('creating a list', () => {
+    it('works by POST with _type: 201, an empty array, and a change of its metadata (R-LIST-01, R-LIST-06)', async () => {
       await fresh()
       const body = { todo: { _type: 'list', description: 'To do', explanation: 'Soon', items: [{ index: 0, a: 1 }] } }
       await answered(await request('POST', '', body), 201, { todo: '[Empty list property created]' })
@@ -52,7 +52,7 @@ forEachService((start) => {
         description: 'To do',
         explanation: 'Soon',
       })
-      assert.deepEqual(told('todo'), [
+      assert.deepEqual(blobs('todo'), [
         {
           list: 'todo',
           operation: 'metadata',
@@ -64,7 +64,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-LIST-01 by PUT of all, and by a form with or without texts', async () => {
+    it('works by PUT of all properties, and by a form with or without metadata (R-LIST-01)', async () => {
       await fresh()
       await done(await request('PUT', '', { a: { _type: 'list' } }))
       const fields = 'property=b&property_type=list&description=From+a+form'
@@ -85,7 +85,7 @@ forEachService((start) => {
         })
     })
 
-    it('R-LIST-01 again keeps the items, and replaces only the texts that are given', async () => {
+    it('keeps the items of an existing list, and replaces only the given metadata (R-LIST-01)', async () => {
       await fresh('a', 'b')
       await answered(await request('POST', '', { notes: { _type: 'list', explanation: 'New' } }), 201, {
         notes: '[Empty list property created]',
@@ -96,7 +96,7 @@ forEachService((start) => {
         description: 'My notes',
         explanation: 'New',
       })
-      assert.deepEqual(told(), [
+      assert.deepEqual(blobs(), [
         { list: 'notes', operation: 'metadata', length: 2, explanation: 'New', action: 'metadata_update' },
       ])
     })
@@ -105,7 +105,7 @@ forEachService((start) => {
       ['_list', { _list: true, items: [] }],
       ['no items', { items: [] }],
     ] as const) {
-      it(`R-LIST-05 is not done by ${what}: 201, and nothing is made`, async () => {
+      it(`does not happen by ${what}: 201, and nothing is created (R-LIST-05)`, async () => {
         await fresh()
         await changesNothing(service, async () =>
           answered(await request('POST', '', { made: value }), 201, { made: '[No items to update]' }),
@@ -121,14 +121,14 @@ forEachService((start) => {
       ['list:a', 'names that begin with "list:" are reserved'],
       ['', 'it is empty'],
     ] as const) {
-      it(`R-LIST-01 refuses the name ${JSON.stringify(name)}`, async () => {
+      it(`refuses the name ${JSON.stringify(name)} (R-LIST-01)`, async () => {
         await fresh()
         const message = `Cannot use the name ${JSON.stringify(name)}: ${why}`
         await refuses(() => request('POST', '', { [name]: { _type: 'list' } }), 400, 'invalid_name', message)
       })
     }
 
-    it('R-LIST-01 of another _type is a value', async () => {
+    it('does not happen for another _type, which is a value (R-LIST-01)', async () => {
       await fresh()
       await answered(await request('POST', '', { a: { _type: 'set' } }), 201, { a: { _type: 'set' } })
       await answered(await request('GET', '/a'), 200, { _type: 'set' })
@@ -137,19 +137,19 @@ forEachService((start) => {
 
   describe('GET /properties/<list>', () => {
     for (const query of ['', '?format=full', '?format=other', '?format=', '?metadata=true', '?index=']) {
-      it(`R-LIST-01 is the array of all items${query === '' ? '' : ` (${query})`}`, async () => {
+      it(`returns the array of all items${query === '' ? '' : ` for ${query}`} (R-LIST-01)`, async () => {
         await fresh({ t: 1 }, 'x', null, [2], false, 0, '')
         await answered(await request('GET', `/notes${query}`), 200, [{ t: 1 }, 'x', null, [2], false, 0, ''])
       })
     }
 
-    it('R-LIST-01 keeps each item as it was written', async () => {
+    it('keeps each item as it was written (R-LIST-01)', async () => {
       await fresh()
       await request('POST', '/notes', '{"2":1.0,"1":12345678901234567890}')
       assert.equal(await (await request('GET', '/notes')).text(), '[{"2":1.0,"1":12345678901234567890}]')
     })
 
-    it('R-LIST-01 is an empty array for an empty list', async () => {
+    it('returns an empty array for an empty list (R-LIST-01)', async () => {
       await fresh()
       assert.equal(await (await request('GET', '/notes')).text(), '[]')
     })
@@ -162,7 +162,7 @@ forEachService((start) => {
       ['0&format=short', 'a'],
       ['007', undefined],
     ] as const) {
-      it(`R-LIST-04 ?index=${query} is ${item === undefined ? 'nothing' : item}`, async () => {
+      it(`returns ${item === undefined ? '404' : item} for ?index=${query} (R-LIST-04)`, async () => {
         await fresh('a', 'b', 'c')
         if (item === undefined) await refused(await request('GET', `/notes?index=${query}`), 404, 'not_found', /./)
         else await answered(await request('GET', `/notes?index=${query}`), 200, item)
@@ -170,7 +170,7 @@ forEachService((start) => {
     }
 
     for (const query of ['3', '-4', 'x', '1.5', '1e0', '0x1', '99999999999999999999', '2147483648', '1000000000']) {
-      it(`R-LIST-04 LST-09 ?index=${query} is 404`, async () => {
+      it(`returns 404 for ?index=${query} (R-LIST-04, LST-09)`, async () => {
         await fresh('a', 'b', 'c')
         await refused(await request('GET', `/notes?index=${query}`), 404, 'not_found', 'There is no property "notes"')
       })
@@ -178,7 +178,7 @@ forEachService((start) => {
   })
 
   describe('an item by its index in the path', () => {
-    it('R-LIST-04 GET is the item, as JSON also where it is a text', async () => {
+    it('is returned by GET as JSON, also when it is a string (R-LIST-04)', async () => {
       await fresh('a', { t: 'b' })
       const answer = await request('GET', '/notes/0')
       assert.equal(answer.headers.get('content-type'), 'application/json')
@@ -187,7 +187,7 @@ forEachService((start) => {
     })
 
     for (const path of ['2', '-1', 'x', '1.0', '', '1/', '1/t', '1/t/x', '%31%20', '99999999999999999999']) {
-      it(`R-LIST-04 LST-09 GET ${JSON.stringify(path)} is 404`, async () => {
+      it(`is 404 for GET ${JSON.stringify(path)} (R-LIST-04, LST-09)`, async () => {
         await fresh('a', { t: 'b' })
         await refused(await request('GET', `/notes/${path}`), 404, 'not_found', /^There is no property "notes\//)
       })
@@ -197,11 +197,11 @@ forEachService((start) => {
       ['path', (index: number | string) => `/notes/${index}`],
       ['query', (index: number | string) => `/notes?index=${index}`],
     ] as const) {
-      it(`R-LIST-04 R-LIST-06 PUT by ${way} replaces the item: 204, told as an update`, async () => {
+      it(`is replaced by PUT by ${way}: 204, recorded as an update (R-LIST-04, R-LIST-06)`, async () => {
         await fresh('a', 'b')
         await done(await request('PUT', address(1), { t: 'B' }))
         assert.deepEqual(await items(), ['a', { t: 'B' }])
-        assert.deepEqual(told(), [
+        assert.deepEqual(blobs(), [
           {
             list: 'notes',
             operation: 'update',
@@ -215,11 +215,11 @@ forEachService((start) => {
         ])
       })
 
-      it(`R-LIST-04 R-LIST-06 PUT by ${way} at the length appends: 204, told as an append`, async () => {
+      it(`is appended by PUT by ${way} at the length: 204, recorded as an append (R-LIST-04, R-LIST-06)`, async () => {
         await fresh('a')
         await done(await request('PUT', address(1), 'plain text'))
         assert.deepEqual(await items(), ['a', 'plain text'])
-        assert.deepEqual(told(), [
+        assert.deepEqual(blobs(), [
           {
             list: 'notes',
             operation: 'append',
@@ -232,13 +232,13 @@ forEachService((start) => {
         ])
       })
 
-      it(`R-LIST-04 PUT by ${way} of an empty body stores an empty text (CHOICE-09)`, async () => {
+      it(`becomes an empty string by PUT by ${way} of an empty body (R-LIST-04, CHOICE-09)`, async () => {
         await fresh('a')
         await done(await request('PUT', address(0), ''))
         assert.deepEqual(await items(), [''])
       })
 
-      it(`R-LIST-04 LST-09 PUT by ${way} beyond the length is 404, and never pads`, async () => {
+      it(`is 404 for PUT by ${way} beyond the length, which never pads (R-LIST-04, LST-09)`, async () => {
         await fresh('a')
         for (const index of ['2', '2147483648', '1000000000', '99999999999999999999'])
           await refuses(
@@ -249,7 +249,7 @@ forEachService((start) => {
           )
       })
 
-      it(`R-LIST-04 LST-09 PUT by ${way} refuses an index that is none, and null`, async () => {
+      it(`refuses PUT by ${way} with an invalid index, and of null (R-LIST-04, LST-09)`, async () => {
         await fresh('a')
         const message = 'Cannot write the item: its index is not a whole number from 0 on'
         for (const index of ['-1', 'x', '0.5', '1e0'])
@@ -262,23 +262,23 @@ forEachService((start) => {
         )
       })
 
-      it(`R-LIST-04 R-LIST-06 DELETE by ${way} removes the item and closes the gap: 204, told as a delete`, async () => {
+      it(`is removed by DELETE by ${way}, which closes the gap: 204, recorded as a delete (R-LIST-04, R-LIST-06)`, async () => {
         await fresh('a', 'b', 'c')
         await done(await request('DELETE', address(1)))
         assert.deepEqual(await items(), ['a', 'c'])
-        assert.deepEqual(told(), [
+        assert.deepEqual(blobs(), [
           { list: 'notes', operation: 'delete', length: 2, index: 1, old_item: 'b', action: 'delete' },
         ])
       })
 
-      it(`R-LIST-04 LST-09 DELETE by ${way} of what is not there is 404, the list untouched`, async () => {
+      it(`is 404 for DELETE by ${way} of a missing item, and the list does not change (R-LIST-04, LST-09)`, async () => {
         await fresh('a')
         for (const index of ['1', '-1', 'x', '99999999999999999999'])
           await refuses(() => request('DELETE', address(index)), 404, 'not_found', /^There is no property "notes/)
       })
     }
 
-    it('R-LIST-04 writing inside an item is 409: items are replaced', async () => {
+    it('is replaced only in full: writing inside it is 409 (R-LIST-04)', async () => {
       await fresh({ t: 1 })
       await refuses(
         () => request('PUT', '/notes/0/t', '2'),
@@ -295,7 +295,7 @@ forEachService((start) => {
       await refuses(() => request('DELETE', '/notes/0/t'), 404, 'not_found', 'There is no property "notes/0/t"')
     })
 
-    it('R-LIST-04 an index needs a list: PUT and DELETE with one are 404 elsewhere', async () => {
+    it('needs a list: PUT and DELETE with an index are 404 elsewhere (R-LIST-04)', async () => {
       await fresh()
       for (const name of ['missing', 'value'])
         for (const method of ['PUT', 'DELETE'])
@@ -307,20 +307,20 @@ forEachService((start) => {
           )
     })
 
-    it('R-LIST-04 writing the list as a value is 409', async () => {
+    it('differs from the list, which PUT cannot write as a value: 409 (R-LIST-04)', async () => {
       await fresh('a')
       await refuses(() => request('PUT', '/notes', '[]'), 409, 'conflict', 'Cannot set "notes": a list has this name')
     })
   })
 
   describe('POST /properties/<list> (CHOICE-08)', () => {
-    it('R-LIST-04 R-LIST-06 appends: 201, the address of the item, the item', async () => {
+    it('appends: 201, with the URL of the item and the item (R-LIST-04, R-LIST-06)', async () => {
       await fresh('a')
       const answer = await request('POST', '/notes', { t: 'new' })
       assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}/properties/notes/1`)
       await answered(answer, 201, { t: 'new' })
       assert.deepEqual(await items(), ['a', { t: 'new' }])
-      assert.deepEqual(told(), [
+      assert.deepEqual(blobs(), [
         {
           list: 'notes',
           operation: 'append',
@@ -333,7 +333,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-LIST-04 refuses null', async () => {
+    it('refuses null (R-LIST-04)', async () => {
       await fresh('a')
       await refuses(
         () => request('POST', '/notes', 'null'),
@@ -345,7 +345,7 @@ forEachService((start) => {
   })
 
   describe('/properties/<list>/items', () => {
-    it('R-LIST-01 gives items with their indexes, and how many there are', async () => {
+    it('returns the items with their indexes, and their count (R-LIST-01)', async () => {
       await fresh('a', { t: 'b' })
       await answered(await request('GET', '/notes/items'), 200, {
         items: [
@@ -358,7 +358,7 @@ forEachService((start) => {
       await answered(await request('GET', '/notes/items'), 200, { items: [], count: 0 })
     })
 
-    it('R-LIST-01 is 404 for what is no list; a key of that name in a value is that key', async () => {
+    it('is 404 where no list exists, and in a value the key of that name (R-LIST-01)', async () => {
       await fresh()
       await refused(await request('GET', '/missing/items'), 404, 'not_found', 'There is no property "missing/items"')
       await answered(await request('GET', '/value/items'), 200, [1])
@@ -366,19 +366,19 @@ forEachService((start) => {
       await refused(await request('GET', '/other/items'), 404, 'not_found', 'There is no property "other/items"')
     })
 
-    it('R-LIST-02 R-LIST-06 add appends: 201 with the new index', async () => {
+    it('appends by add: 201 with the new index (R-LIST-02, R-LIST-06)', async () => {
       await fresh('a')
       await answered(await request('POST', '/notes/items', { action: 'add', item_value: { t: 1 } }), 201, {
         success: true,
         index: 1,
       })
-      assert.deepEqual(told(), [
+      assert.deepEqual(blobs(), [
         { list: 'notes', operation: 'append', length: 2, index: 1, item: { t: 1 }, action: 'add', value: { t: 1 } },
       ])
     })
 
     for (const value of [false, 0, '', [], {}, { a: null }]) {
-      it(`R-LIST-02 add takes ${JSON.stringify(value)} (CHOICE-53)`, async () => {
+      it(`adds ${JSON.stringify(value)} (R-LIST-02, CHOICE-53)`, async () => {
         await fresh()
         await answered(await request('POST', '/notes/items', { action: 'add', item_value: value }), 201, {
           success: true,
@@ -389,13 +389,13 @@ forEachService((start) => {
     }
 
     for (const index of [1, '1', '01', 1.0]) {
-      it(`R-LIST-02 R-LIST-06 update and delete take the index ${JSON.stringify(index)} (CHOICE-55)`, async () => {
+      it(`updates and deletes at the index ${JSON.stringify(index)} (R-LIST-02, R-LIST-06, CHOICE-55)`, async () => {
         await fresh('a', 'b', 'c')
         await done(await request('POST', '/notes/items', { action: 'update', item_index: index, item_value: 'B' }))
         assert.deepEqual(await items(), ['a', 'B', 'c'])
         await done(await request('POST', '/notes/items', { action: 'delete', item_index: index }))
         assert.deepEqual(await items(), ['a', 'c'])
-        assert.deepEqual(told(), [
+        assert.deepEqual(blobs(), [
           {
             list: 'notes',
             operation: 'update',
@@ -412,7 +412,7 @@ forEachService((start) => {
     }
 
     for (const index of ['true', 'false', '1.5', '-1', '"-1"', '"1.5"', '"x"', '""', '" 1"', '[1]', '{}', '1e400']) {
-      it(`R-LIST-02 LST-09 refuses the index ${index} (CHOICE-55)`, async () => {
+      it(`refuses the index ${index} (R-LIST-02, LST-09, CHOICE-55)`, async () => {
         await fresh('a', 'b')
         for (const action of ['update', 'delete'])
           await refuses(
@@ -425,7 +425,7 @@ forEachService((start) => {
     }
 
     for (const index of ['2', '"2"', '2147483648', '1000000000', '99999999999999999999999']) {
-      it(`R-LIST-02 LST-09 there is no item ${index} to update or delete: 400`, async () => {
+      it(`refuses to update or delete the missing item ${index}: 400 (R-LIST-02, LST-09)`, async () => {
         await fresh('a', 'b')
         for (const action of ['update', 'delete'])
           await refuses(
@@ -470,13 +470,13 @@ forEachService((start) => {
     for (const [body, code, message] of bodyRefusals.flatMap(([code, message, ...bodies]) =>
       bodies.map((body) => [body, code, message] as const),
     )) {
-      it(`R-LIST-02 refuses ${body === '' ? 'nothing' : body}`, async () => {
+      it(`refuses ${body === '' ? 'an empty body' : body} (R-LIST-02)`, async () => {
         await fresh('a')
         await refuses(() => request('POST', '/notes/items', body), 400, code, message)
       })
     }
 
-    it('R-LIST-02 is 404 for what is no list, and makes none', async () => {
+    it('is 404 for POST where no list exists, and creates none (R-LIST-02)', async () => {
       await fresh()
       for (const name of ['missing', 'value'])
         for (const body of [
@@ -487,7 +487,7 @@ forEachService((start) => {
           await refuses(() => request('POST', `/${name}/items`, body), 404, 'not_found', `There is no list "${name}"`)
     })
 
-    it('R-LIST-02 other methods take "items" as an index, which it is not', async () => {
+    it('counts as an invalid index in other methods (R-LIST-02)', async () => {
       await fresh('a')
       await refuses(() => request('PUT', '/notes/items', '1'), 400, 'invalid_index', /^Cannot write the item/)
       await refuses(() => request('DELETE', '/notes/items'), 404, 'not_found', 'There is no property "notes/items"')
@@ -495,7 +495,7 @@ forEachService((start) => {
   })
 
   describe('/properties/<list>/metadata', () => {
-    it('R-LIST-03 gives the texts, the count and what is read-only', async () => {
+    it('returns description, explanation, count and the read-only members (R-LIST-03)', async () => {
       now = Date.UTC(2026, 0, 2)
       await fresh()
       now = Date.UTC(2026, 0, 3)
@@ -524,14 +524,14 @@ forEachService((start) => {
       ['{"description":""}', '', 'One each', { description: '' }],
       ['{"description":"d","length":9,"version":"x","created_at":"x"}', 'd', 'One each', { description: 'd' }],
     ] as const) {
-      it(`R-LIST-03 R-LIST-06 PUT of ${body}: 204, told as metadata, nothing read-only changed`, async () => {
+      it(`accepts PUT of ${body}: 204, recorded as metadata, with no read-only change (R-LIST-03, R-LIST-06)`, async () => {
         await fresh('a')
         const before = (await (await request('GET', '/notes/metadata')).json()) as Record<string, unknown>
         now += 1000
         await done(await request('PUT', '/notes/metadata', body))
         const after = (await (await request('GET', '/notes/metadata')).json()) as Record<string, unknown>
         assert.deepEqual(after, { ...before, description, explanation, updated_at: new Date(now).toISOString() })
-        assert.deepEqual(told(), [
+        assert.deepEqual(blobs(), [
           { list: 'notes', operation: 'metadata', length: 1, ...change, action: 'metadata_update' },
         ])
       })
@@ -545,13 +545,13 @@ forEachService((start) => {
       ['', 'invalid_json', 'Cannot read the body: it is empty'],
       ['{', 'invalid_json', /./],
     ] as const) {
-      it(`R-LIST-03 refuses ${body === '' ? 'nothing' : body}`, async () => {
+      it(`refuses ${body === '' ? 'an empty body' : body} (R-LIST-03)`, async () => {
         await fresh('a')
         await refuses(() => request('PUT', '/notes/metadata', body), 400, code, message)
       })
     }
 
-    it('R-LIST-03 is 404 for what is no list, and makes none; a key of that name in a value is that key', async () => {
+    it('is 404 where no list exists, and in a value the key of that name (R-LIST-03)', async () => {
       await fresh()
       await refused(
         await request('GET', '/missing/metadata'),
@@ -571,7 +571,7 @@ forEachService((start) => {
     })
   })
 
-  describe('bulk update', () => {
+  describe('bulk update (CHOICE-02, CHOICE-53, CHOICE-55)', () => {
     const bulk = (entries: unknown): Promise<Response> => request('POST', '', { notes: { items: entries } })
     const echo = (updated: number, deleted: number): object => ({
       notes: `[Bulk update: ${updated} items updated, ${deleted} items deleted]`,
@@ -579,9 +579,9 @@ forEachService((start) => {
     const [a, b, c, d] = [{ t: 'a' }, { t: 'b' }, { t: 'c' }, { t: 'd' }]
 
     for (const [what, entries, after, updated, deleted] of [
-      ['delete 0, update 2', [{ index: 0 }, { index: 2, t: 'U' }], [b, { t: 'U' }, d], 1, 1],
+      ['deletes item 0 and updates item 2', [{ index: 0 }, { index: 2, t: 'U' }], [b, { t: 'U' }, d], 1, 1],
       [
-        'two updates at 1: the later wins',
+        'lets the later of two updates at 1 win',
         [
           { index: 1, t: '1' },
           { index: 1, t: '2' },
@@ -591,7 +591,7 @@ forEachService((start) => {
         0,
       ],
       [
-        'two updates at 4: one item, the later wins',
+        'makes one item of two updates at 4, and lets the later win',
         [
           { index: 4, t: '1' },
           { index: 4, t: '2' },
@@ -600,15 +600,15 @@ forEachService((start) => {
         2,
         0,
       ],
-      ['update 4 and delete 4', [{ index: 4, t: '1' }, { index: 4 }], [a, b, c, d], 1, 1],
-      ['delete 1 twice', [{ index: 1 }, { index: 1 }], [a, c, d], 0, 1],
-      ['update 1 and delete 1: the delete wins (CHOICE-02)', [{ index: 1, t: 'U' }, { index: 1 }], [a, c, d], 1, 1],
-      ['delete 1 and update 1, in that order: the same', [{ index: 1 }, { index: 1, t: 'U' }], [a, c, d], 1, 1],
-      ['deletes in any order', [{ index: 0 }, { index: 3 }, { index: 1 }], [c], 0, 3],
-      ['delete beyond the end is skipped and not counted (CHOICE-55)', [{ index: 9 }, { index: 0 }], [b, c, d], 0, 1],
-      ['only a delete beyond the end', [{ index: 4 }], [a, b, c, d], 0, 0],
+      ['updates and deletes item 4', [{ index: 4, t: '1' }, { index: 4 }], [a, b, c, d], 1, 1],
+      ['deletes item 1 once, when it is deleted twice', [{ index: 1 }, { index: 1 }], [a, c, d], 0, 1],
+      ['lets the delete win over an update of item 1', [{ index: 1, t: 'U' }, { index: 1 }], [a, c, d], 1, 1],
+      ['lets the delete win over a later update of item 1', [{ index: 1 }, { index: 1, t: 'U' }], [a, c, d], 1, 1],
+      ['deletes items in any order', [{ index: 0 }, { index: 3 }, { index: 1 }], [c], 0, 3],
+      ['skips a delete beyond the end and does not count it', [{ index: 9 }, { index: 0 }], [b, c, d], 0, 1],
+      ['changes nothing by a sole delete beyond the end', [{ index: 4 }], [a, b, c, d], 0, 0],
       [
-        'append more than one',
+        'appends more than one item',
         [
           { index: 4, t: 'e' },
           { index: 5, t: 'f' },
@@ -617,23 +617,17 @@ forEachService((start) => {
         2,
         0,
       ],
-      ['an index written as digits', [{ index: '1', t: 'U' }], [a, { t: 'U' }, c, d], 1, 0],
+      ['accepts an index as a string of digits', [{ index: '1', t: 'U' }], [a, { t: 'U' }, c, d], 1, 0],
+      ['stores fields of any type, also null', [{ index: 0, x: null, y: [1] }], [{ x: null, y: [1] }, b, c, d], 1, 0],
       [
-        'fields of any kind, null included (CHOICE-53)',
-        [{ index: 0, x: null, y: [1] }],
-        [{ x: null, y: [1] }, b, c, d],
-        1,
-        0,
-      ],
-      [
-        'everything at once',
+        'updates, deletes and appends together',
         [{ index: 3 }, { index: 0, t: 'A' }, { index: 1 }, { index: 2, t: 'C' }, { index: 4, t: 'e' }],
         [{ t: 'A' }, { t: 'C' }, { t: 'e' }],
         3,
         2,
       ],
     ] as const) {
-      it(`R-LIST-05 LST-08 ${what}`, async () => {
+      it(`${what} (R-LIST-05, LST-08)`, async () => {
         await fresh(a, b, c, d)
         await answered(await bulk(entries), 201, echo(updated, deleted))
         assert.deepEqual(await items(), after)
@@ -643,7 +637,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-LIST-05 fills an empty list in the given order', async () => {
+    it('fills an empty list in the given order (R-LIST-05)', async () => {
       await fresh()
       await answered(
         await bulk([
@@ -657,10 +651,10 @@ forEachService((start) => {
       assert.deepEqual(await items(), [a, b, c])
     })
 
-    it('R-LIST-06 tells each change on what the ones before it left: updates as given, deletes from the end (CHOICE-25)', async () => {
+    it('records each change by the list after the previous ones: updates as given, deletes from the end (R-LIST-06, CHOICE-25)', async () => {
       await fresh(a, b, c)
       await bulk([{ index: 0 }, { index: 1, t: 'U' }, { index: 3, t: 'new' }, { index: 2 }])
-      assert.deepEqual(told(), [
+      assert.deepEqual(blobs(), [
         {
           list: 'notes',
           operation: 'update',
@@ -686,7 +680,7 @@ forEachService((start) => {
       assert.deepEqual(await items(), [{ t: 'U' }, { t: 'new' }])
     })
 
-    it('R-LIST-06 among other keys: values as one change, then each list', async () => {
+    it('records the other properties as one change, then each list (R-LIST-06)', async () => {
       await fresh(a)
       await request('POST', '', { x: 1, made: { _type: 'list' }, notes: { items: [{ index: 0 }] }, y: 'two' })
       assert.deepEqual(
@@ -702,7 +696,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-LIST-05 no items is no change, for a list, a value and a name that is not there', async () => {
+    it('changes nothing without items, for a list, a value and a missing name (R-LIST-05)', async () => {
       await fresh(a)
       await changesNothing(service, async () => {
         const body = { notes: { items: [] }, value: { items: [] }, missing: { items: [] } }
@@ -732,13 +726,13 @@ forEachService((start) => {
         'Cannot update item 1000000000: the list has 2 items then',
       ],
     ] as const) {
-      it(`R-LIST-05 LST-08 refuses ${entries}, the list untouched`, async () => {
+      it(`refuses ${entries}, and the list does not change (R-LIST-05, LST-08)`, async () => {
         await fresh(a, b)
         await refuses(() => request('POST', '', `{"notes":{"items":${entries}}}`), 400, code, message)
       })
     }
 
-    it('R-LIST-05 refuses items for what is no list', async () => {
+    it('refuses items for a name that is not a list (R-LIST-05)', async () => {
       await fresh()
       for (const name of ['missing', 'value'])
         await refuses(
@@ -751,10 +745,10 @@ forEachService((start) => {
   })
 
   describe('DELETE /properties/<list>', () => {
-    it('R-LIST-01 R-LIST-06 removes items and texts: 204, then 404, told as delete_all', async () => {
+    it('removes items and metadata: 204, then 404, recorded as delete_all (R-LIST-01, R-LIST-06)', async () => {
       await fresh('a', 'b')
       await done(await request('DELETE', '/notes'))
-      assert.deepEqual(told(), [{ list: 'notes', operation: 'delete_all', length: 0, action: 'delete_all' }])
+      assert.deepEqual(blobs(), [{ list: 'notes', operation: 'delete_all', length: 0, action: 'delete_all' }])
       for (const path of ['/notes', '/notes/items', '/notes/metadata', '/notes/0'])
         assert.equal((await request('GET', path)).status, 404)
       const stored = await everythingStored(service)
@@ -783,7 +777,7 @@ forEachService((start) => {
       ['POST', '/notes/items', { action: 'delete', item_index: 0 }],
       ['POST', '', { notes: { items: [{ index: 0 }] } }],
     ] as const) {
-      it(`LST-10 R-LIST-01 ${method} ${path} ${body === undefined ? '' : JSON.stringify(body)} says so with 409, and heals nothing`, async () => {
+      it(`is reported by ${method} ${path} ${body === undefined ? '' : JSON.stringify(body)} with 409, and not repaired (LST-10, R-LIST-01)`, async () => {
         await damage()
         await changesNothing(service, async () => {
           const answer = await request(method, path, body)
@@ -798,7 +792,7 @@ forEachService((start) => {
       })
     }
 
-    it('LST-10 R-LIST-01 can be removed', async () => {
+    it('can be deleted (LST-10, R-LIST-01)', async () => {
       await damage()
       await done(await request('DELETE', '/notes'))
       assert.equal((await request('GET', '/notes')).status, 404)

@@ -6,46 +6,46 @@ import { forEachService, type TestActor, type TestService } from '../support/ser
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
 import { until } from '../support/until.ts'
 
-/** What is told while the owner looks on, as `category name`; the names of things that are made anew are left out. */
+/** Collects the live changes of an actor as `category name`. */
 class Watch {
   readonly #controller = new AbortController()
-  readonly #told: string[] = []
+  readonly #changes: string[] = []
   #ended: Promise<void> = Promise.resolve()
 
   static async begin(service: TestService, actor: TestActor): Promise<Watch> {
     const { parts } = await service.app.running()
     const watch = new Watch()
     watch.#ended = watch.#collect(parts.live, actor.id)
-    // The first change that is told shows that the watch is in place.
+    // The first reported change shows that the watch has begun.
     let attempt = 0
     await until(async () => {
       await actor.request('PUT', '/properties/begin', String(attempt++))
-      return watch.#told.length > 0
+      return watch.#changes.length > 0
     })
-    watch.#told.length = 0
+    watch.#changes.length = 0
     return watch
   }
 
   async #collect(live: Live, actorId: string): Promise<void> {
     for await (const batch of live.watch(actorId, this.#controller.signal)) {
-      for (const { category, name } of batch) this.#told.push(`${category} ${name}`)
+      for (const { category, name } of batch) this.#changes.push(`${category} ${name}`)
     }
   }
 
-  /** Waits until `count` of other things than the beginning were told. */
+  /** Waits for `count` changes other than those of `begin`. */
   async next(count: number): Promise<string[]> {
-    const of = (): string[] => this.#told.filter((each) => each !== 'properties begin')
+    const of = (): string[] => this.#changes.filter((each) => each !== 'properties begin')
     await until(() => of().length >= count)
     const found = of()
-    this.#told.length = 0
+    this.#changes.length = 0
     return found
   }
 
-  /** What was told until now, each once. */
+  /** Returns the distinct changes until now. */
   async soFar(actor: TestActor): Promise<string[]> {
     await actor.request('PUT', '/properties/now', 'x')
-    await until(() => this.#told.includes('properties now'))
-    const found = this.#told.splice(0).filter((each) => !/^properties (begin|now)$/.test(each))
+    await until(() => this.#changes.includes('properties now'))
+    const found = this.#changes.splice(0).filter((each) => !/^properties (begin|now)$/.test(each))
     return [...new Set(found)]
   }
 
@@ -56,8 +56,8 @@ class Watch {
 }
 
 forEachService((start) => {
-  describe('what is told to those who look on', () => {
-    it('R-WEB-01 R-TRUST-01 a relationship that is asked for, approved, given other rights and ended, on either side', async () => {
+  describe('live changes', () => {
+    it('report a relationship that is requested, approved, given other permissions and deleted, to both actors (R-WEB-01, R-TRUST-01)', async () => {
       const service = await start({ listen: true })
       const actor = await service.createActor()
       const peer = await service.createActor('peer@example.com')
@@ -68,7 +68,7 @@ forEachService((start) => {
       assert.deepEqual(await other.next(2), [`trust ${actor.id}`, `trust ${actor.id}`])
       await actor.request('PUT', `/trust/friend/${peer.id}`, { approved: true })
       assert.deepEqual(await watch.next(1), [`trust ${peer.id}`])
-      // The peer hears of it.
+      // The peer receives the approval.
       assert.deepEqual(await other.next(1), [`trust ${actor.id}`])
       await actor.request('PUT', `/trust/friend/${peer.id}/permissions`, { properties: { patterns: ['x'] } })
       assert.deepEqual(await watch.next(1), [`trust ${peer.id}`])
@@ -80,7 +80,7 @@ forEachService((start) => {
       await Promise.all([watch.end(), other.end()])
     })
 
-    it('R-WEB-01 R-SUB-01 a subscription that begins and ends, on either side', async () => {
+    it('report a subscription that begins and ends, to both actors (R-WEB-01, R-SUB-01)', async () => {
       const service = await start({ listen: true })
       const actor = await service.createActor()
       const peer = await service.createActor('peer@example.com')
@@ -97,7 +97,7 @@ forEachService((start) => {
       await Promise.all([watch.end(), other.end()])
     })
 
-    it('R-WEB-01 R-SUB-04 a change that was delivered, to the one who told it and to the one who was told', async () => {
+    it('report a delivered diff to the publisher and to the subscriber (R-WEB-01, R-SUB-04)', async () => {
       const service = await start({ listen: true })
       const actor = await service.createActor()
       const peer = await service.createActor('peer@example.com')
@@ -113,7 +113,7 @@ forEachService((start) => {
       await Promise.all([watch.end(), other.end()])
     })
 
-    it('R-WEB-01 R-TOK-01 a session that begins, is ended elsewhere, and signs out', async () => {
+    it('report a session that begins, is ended elsewhere, or signs out (R-WEB-01, R-TOK-01)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const watch = await Watch.begin(service, actor)
@@ -137,7 +137,7 @@ forEachService((start) => {
       await watch.end()
     })
 
-    it('R-WEB-01 R-TOK-06 that all other sessions end, once there are others', async () => {
+    it('report the end of the other sessions only when there are any (R-WEB-01, R-TOK-06)', async () => {
       const service = await start({ devtest: true })
       const actor = await service.createActor()
       const browser = await OwnersBrowser.open(service, actor)
@@ -147,13 +147,13 @@ forEachService((start) => {
       await signIn(service, actor)
       await watch.next(1)
       assert.equal((await browser.send('/apps', { action: 'end_other_sessions' })).status, 302)
-      const told = await watch.soFar(actor)
-      assert.equal(told.length, 1)
-      assert.match(told[0] ?? '', /^sessions [\w-]{22}$/)
+      const changes = await watch.soFar(actor)
+      assert.equal(changes.length, 1)
+      assert.match(changes[0] ?? '', /^sessions [\w-]{22}$/)
       await watch.end()
     })
 
-    it('costs no statement while nobody looks on', async () => {
+    it('cost no statement while no browser watches', async () => {
       const service = await start()
       const actor = await service.createActor()
       await actor.request('POST', '/trust/friend', { baseuri: 'https://peer.example.com/1', id: 'one' })

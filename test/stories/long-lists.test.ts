@@ -8,9 +8,9 @@ import { forEachService, type StartOptions, type TestActor, type TestService } f
 import { bound } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
-/** About a hundred pages. */
+/** The list has several hundred pages. */
 const length = 100_000
-/** Statements of a page read this many rows at most: the items of a page. */
+/** A page has at most this many items, so a statement of a page reads at most this many rows. */
 const pageRows = 256
 
 interface Item {
@@ -111,7 +111,7 @@ forEachService((start) => {
       return result
     }
 
-    it('is sent in pieces, without a length, and complete (LST-13)', async () => {
+    it('is sent in chunks, without a content length, and complete (LST-13)', async () => {
       await inPages(async () => {
         const answer = await actor.request('GET', '/properties/long')
         assert.equal(answer.status, 200)
@@ -121,7 +121,7 @@ forEachService((start) => {
       })
     })
 
-    it('is sent in pieces with its indexes, and with its length as the count', async () => {
+    it('is sent in chunks with the indexes of its items, and with its length as the count', async () => {
       await inPages(async () => {
         const answer = await actor.request('GET', '/properties/long/items')
         const { items, count } = (await answer.json()) as { items: { index: number; item: Item }[]; count: number }
@@ -133,7 +133,7 @@ forEachService((start) => {
       })
     })
 
-    it('is in the full listing between what stands beside it', async () => {
+    it('appears in the full listing among the other properties', async () => {
       await inPages(async () => {
         const listing = (await (await actor.request('GET', '/properties?format=full')).json()) as Record<
           string,
@@ -151,12 +151,12 @@ forEachService((start) => {
       })
     })
 
-    it('tells its length and its size from what is stored with it, by the statements of a short list', async () => {
+    it('reports its length and size from stored values, with as few statements as a short list', async () => {
       service.reset()
       const sizes = (await (await actor.request('GET', '/properties?metadata=true')).json()) as { lists: unknown }
       assert.deepEqual(sizes.lists, {
         after: { count: 2, total_bytes: 2, description: '', explanation: '' },
-        // {"n": 0} has 8 letters; 90 000 numbers have five digits, 9000 four, 900 three, 90 two.
+        // {"n": 0} has 8 characters; 90 000 numbers have five digits, 9000 four, 900 three, 90 two.
         long: { count: 100_000, total_bytes: 1_188_890, description: 'd', explanation: 'e' },
       })
       assert.equal(service.statements.length, 2)
@@ -165,7 +165,7 @@ forEachService((start) => {
       assert.equal(service.statements.length, 1)
     })
 
-    it('answers HEAD without reading more than the first page', async () => {
+    it('responds to HEAD after reading only the first page', async () => {
       service.reset()
       const answer = await actor.request('HEAD', '/properties/long')
       assert.deepEqual([answer.status, await answer.text()], [200, ''])
@@ -182,7 +182,7 @@ forEachService((start) => {
       ['start=9007199254740991&limit=1', 0, 0],
       ['start=&limit=1', 0, 1],
     ] as const) {
-      it(`gives a range for ?${query}, with absolute indexes and the length of the whole list`, async () => {
+      it(`returns a range for ?${query}, with absolute indexes and the length of the full list`, async () => {
         const answer = await actor.request('GET', `/properties/long/items?${query}`)
         assert.equal(answer.status, 200)
         assert.deepEqual(await answer.json(), {
@@ -212,7 +212,7 @@ forEachService((start) => {
       })
     }
 
-    it('is found in, paged and iterated page by page', async () => {
+    it('is searched, paged and iterated page by page', async () => {
       await inPages(async () => {
         assert.deepEqual(await long.find('n', 99_999), { index: 99_999, item: item(99_999) })
         assert.equal(await long.find('n', -1), undefined)
@@ -232,7 +232,7 @@ forEachService((start) => {
       })
     })
 
-    it('is changed where its items match, page by page', async () => {
+    it('is updated at the matching items, page by page', async () => {
       await inPages(async () => {
         assert.equal(await long.updateWhere('n', 70_000, { n: 'here' }), 1)
         assert.deepEqual(await long.find('n', 'here'), { index: 70_000, item: { n: 'here' } })
@@ -241,14 +241,14 @@ forEachService((start) => {
       })
     })
 
-    it('comes once and whole, apart from what changes while it is read', async () => {
+    it('yields every item once, although other items are inserted and removed during the read', async () => {
       const seen: unknown[] = []
       let pages = 0
       for await (const page of long.pages(1000)) {
         seen.push(...page.map(({ item: value }) => (value as unknown as Item).n))
         pages += 1
         if (pages === 10) {
-          // In front of what was read, inside it, its last item, and far behind it.
+          // These places are before, inside, at the end of and far behind the pages that were read.
           await long.insert(0, { n: -1 })
           await long.removeWhere('n', 5000)
           await long.removeWhere('n', 9999)
@@ -275,7 +275,7 @@ forEachService((start) => {
       return { service, actor, handle, list }
     }
 
-    it('breaks the answer off when a later page cannot be read, so that it never looks complete (LST-02)', async () => {
+    it('aborts the response when a later page cannot be read, so that it never looks complete (LST-02)', async () => {
       const { service, actor } = await listOf(numbers(5000), { listen: true })
       const { store } = await service.app.running()
       await store.write((tx) => tx.run('DELETE FROM list_item WHERE actor_id = $1 AND item = 4500', actor.id))
@@ -292,7 +292,7 @@ forEachService((start) => {
       ['/properties', [404, 200]],
       ['', [404, 404]],
     ] as const) {
-      it(`is gone with DELETE /<actor>${path}, and its rows are deleted in batches behind the answer`, async () => {
+      it(`is deleted by DELETE /<actor>${path}, and its rows are deleted in batches after the response`, async () => {
         const counter = new RowCounter()
         const { service, actor } = await listOf(numbers(6000), { wrapStore: counter.wrap })
         counter.reset()
@@ -312,7 +312,7 @@ forEachService((start) => {
       })
     }
 
-    it('breaks off when it is removed meanwhile', async () => {
+    it('stops with an error when it is deleted during the read', async () => {
       const { list } = await listOf(numbers(3000))
       await assert.rejects(
         async () => {
@@ -322,7 +322,7 @@ forEachService((start) => {
       )
     })
 
-    it('may be emptied by who reads it', async () => {
+    it('can be emptied by its reader', async () => {
       const { list } = await listOf(numbers(2500))
       const sizes: number[] = []
       for await (const page of list.pages(1000)) {
@@ -332,7 +332,7 @@ forEachService((start) => {
       assert.deepEqual([sizes, await list.length()], [[1000, 1000, 500], 0])
     })
 
-    it('keeps large items out of one page', async () => {
+    it('is complete with items that are too large for one page', async () => {
       const large = 'x'.repeat(300_000)
       const { actor, list } = await listOf([...numbers(20), ...numbers(20).map(() => large), 'end'])
       const values = [...numbers(20), ...numbers(20).map(() => large), 'end']
@@ -342,7 +342,7 @@ forEachService((start) => {
       assert.deepEqual(await answer.json(), values)
     })
 
-    it('shows each page to the hook of the list, and hides what the hook of an item hides', async () => {
+    it('passes each page to the hook of the list, and omits an item that its hook hides', async () => {
       const calls: string[] = []
       const hook = ({ path, value }: PropertyAccess): Json => {
         const at = path.join('/')

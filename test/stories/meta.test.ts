@@ -1,4 +1,4 @@
-/** `/<actor>/meta`: what everybody may know. */
+/** `/<actor>/meta`: the public description of an actor. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { forEachService, type TestActor, type TestService } from '../support/ser
 import { refused } from '../support/stored.ts'
 
 forEachService((start) => {
-  describe('the meta data of an actor', () => {
+  describe('the metadata of an actor', () => {
     let service: TestService
     let actor: TestActor
     let trusteeId: string
@@ -23,7 +23,7 @@ forEachService((start) => {
       trusteeId = (await service.app.actors.create({ trusteeRoot: 'https://trustee.example/1' })).actor.id
     })
 
-    it('R-ACT-08 is one flat object, its members in the order of the protocol', async () => {
+    it('is one flat object, with its members in the order of the protocol (R-ACT-08)', async () => {
       const answer = await service.request(`/${actor.id}/meta`)
       assert.equal(answer.status, 200)
       assert.equal(answer.headers.get('content-type'), 'application/json')
@@ -36,7 +36,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-ACT-08 names the trustee of an actor that has one', async () => {
+    it('names the trustee of an actor that has one (R-ACT-08)', async () => {
       const facts = (await (await service.request(`/${trusteeId}/meta`)).json()) as { trustee_root: string }
       assert.equal(facts.trustee_root, 'https://trustee.example/1')
       assert.equal(await (await service.request(`/${trusteeId}/meta/trustee_root`)).text(), 'https://trustee.example/1')
@@ -56,7 +56,7 @@ forEachService((start) => {
       ],
       ['actingweb/formats', 'json'],
     ] as const) {
-      it(`R-ACT-08 gives ${path} as bare text`, async () => {
+      it(`returns ${path} as plain text (R-ACT-08)`, async () => {
         const answer = await service.request(`/${actor.id}/meta/${path}`)
         assert.equal(answer.status, 200)
         assert.equal(answer.headers.get('content-type'), 'text/plain; charset=utf-8')
@@ -64,7 +64,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-08 gives the id as bare text', async () => {
+    it('returns the id as plain text (R-ACT-08)', async () => {
       assert.equal(await (await service.request(`/${actor.id}/meta/id`)).text(), actor.id)
     })
 
@@ -77,7 +77,7 @@ forEachService((start) => {
       viewer: 'Viewer',
     }
 
-    it('R-ACT-08 lists the trust types by name, each described, with who made them', async () => {
+    it('lists the trust types by name, each with a description and its origin (R-ACT-08)', async () => {
       const answer = await service.request(`/${actor.id}/meta/actingweb/trust_types`)
       const types = (await answer.json()) as Record<string, string>[]
       assert.equal(answer.status, 200)
@@ -91,7 +91,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-ACT-08 gives the trust types under their names, and the relationship that is the default', async () => {
+    it('returns the trust types by name, and the default relationship (R-ACT-08)', async () => {
       const answer = await service.request(`/${actor.id}/meta/trusttypes`)
       assert.equal(answer.status, 200)
       const body = (await answer.json()) as {
@@ -114,14 +114,14 @@ forEachService((start) => {
       { cookie: 'oauth_token=unknown' },
       { accept: 'text/html' },
     ]) {
-      it(`R-ACT-08 is public: ${JSON.stringify(headers)} is not looked at`, async () => {
+      it(`is public and ignores ${JSON.stringify(headers)} (R-ACT-08)`, async () => {
         const answer = await service.request(`/${actor.id}/meta/type`, { headers })
         assert.equal(answer.status, 200)
         assert.equal(await answer.text(), 'urn:actingweb:example.com:notes')
       })
     }
 
-    it('R-ACT-08 takes a slash at the end as none', async () => {
+    it('is the same with a slash at the end (R-ACT-08)', async () => {
       const [bare, slashed] = [await service.request(`/${actor.id}/meta`), await service.request(`/${actor.id}/meta/`)]
       assert.equal(slashed.status, 200)
       assert.equal(await slashed.text(), await bare.text())
@@ -138,7 +138,7 @@ forEachService((start) => {
       'creator',
       'ID',
     ]) {
-      it(`R-ACT-08 knows no ${path}`, async () => {
+      it(`has no member ${path} (R-ACT-08)`, async () => {
         await refused(
           await service.request(`/${actor.id}/meta/${path}`),
           404,
@@ -148,7 +148,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-08 is only read', async () => {
+    it('is read-only (R-ACT-08)', async () => {
       for (const path of ['/meta', '/meta/id']) {
         for (const method of ['POST', 'PUT', 'DELETE']) {
           const answer = await actor.request(method, path)
@@ -159,13 +159,18 @@ forEachService((start) => {
       }
     })
 
-    it('R-ACT-09 R-ACT-08 is not there for an actor that is not there', async () => {
+    it('is 404 for an actor that does not exist (R-ACT-09, R-ACT-08)', async () => {
       for (const path of ['/meta', '/meta/id', '/meta/nothing'])
-        await refused(await service.request(`/nobody${path}`), 404, 'actor_not_found', 'Actor "nobody" does not exist')
+        await refused(
+          await service.request(`/missing${path}`),
+          404,
+          'actor_not_found',
+          'Actor "missing" does not exist',
+        )
     })
   })
 
-  it('R-ACT-08 R-VER-01 an application that names no version shows the release of the service', async () => {
+  it('an application without a version reports the release of the service (R-ACT-08, R-VER-01)', async () => {
     const file = await readFile(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')
     const { version } = JSON.parse(file) as { version: string }
     const service = await start()
