@@ -48,7 +48,7 @@ async function waiting(actor: TestActor): Promise<Approval[]> {
   return ((await answer.json()) as { approvals: Approval[] }).approvals
 }
 
-/** `runs` counts what the handlers did. */
+/** Counts in `runs` what the handlers did. */
 function counting(runs: unknown[]): (app: App) => void {
   return (app) => {
     const run = ({ input }: { input: unknown }): { ran: number } => ({ ran: runs.push(input) })
@@ -138,7 +138,7 @@ describe('an operation that declares confirm', () => {
       assert.deepEqual(runs, [])
     })
 
-    it('takes an approval for these arguments, this operation and this caller, and for no other', async () => {
+    it('accepts an approval only for the same arguments, operation and caller', async () => {
       const runs: unknown[] = []
       const service = await start({ declare: counting(runs) })
       const { actor, friend } = await meet(service)
@@ -155,7 +155,7 @@ describe('an operation that declares confirm', () => {
       assert.deepEqual(runs, [{ b: [1, 2], a: 1 }])
     })
 
-    it('does not take one number for another that JSON writes alike, and asks about no number that the owner cannot see', async () => {
+    it('distinguishes numbers that JSON serializes alike, and refuses a number that the owner cannot see', async () => {
       const runs: unknown[] = []
       const service = await start({ declare: counting(runs) })
       const { actor, friend } = await meet(service)
@@ -173,7 +173,7 @@ describe('an operation that declares confirm', () => {
       assert.deepEqual(runs, [])
     })
 
-    it('runs one of many equal calls that come at once, in two services on one database', async () => {
+    it('runs one of many equal calls that arrive concurrently, in two services on one database', async () => {
       const runs: unknown[] = []
       const first = await start({ declare: counting(runs) })
       const second = await start({ declare: counting(runs), database: first.databaseUrl })
@@ -197,7 +197,7 @@ describe('an operation that declares confirm', () => {
       assert.deepEqual(runs, [{}])
     })
 
-    it('runs under an Idempotency-Key after the approval, once, and replays that answer and not the 403', async () => {
+    it('runs once under an Idempotency-Key after the approval, and replays that response instead of the 403', async () => {
       const runs: unknown[] = []
       const service = await start({ declare: counting(runs) })
       const { actor, friend } = await meet(service)
@@ -213,7 +213,7 @@ describe('an operation that declares confirm', () => {
       assert.equal(runs.length, 1)
     })
 
-    it('is used up by a call that fails, because the call may have had an effect', async () => {
+    it('uses up its approval by a call that fails, because the call may have had an effect', async () => {
       const service = await start({
         declare: (app) =>
           app.action('sell', { confirm: 'owner' }, () => {
@@ -227,7 +227,7 @@ describe('an operation that declares confirm', () => {
       await required(await call())
     })
 
-    it('judges right and input first, and asks the owner about neither what is not allowed nor what does not fit', async () => {
+    it('checks permission and input first, and asks the owner about neither a forbidden nor an invalid call', async () => {
       const runs: unknown[] = []
       const service = await start({ declare: counting(runs) })
       const { actor, friend } = await meet(service)
@@ -239,7 +239,7 @@ describe('an operation that declares confirm', () => {
       assert.equal(await refusedAs('/actions/clear', {}, 403), 'forbidden')
       assert.equal(await refusedAs('/methods/pay', { to: 7 }, 400), 'invalid_input')
       assert.equal(await refusedAs('/actions/unknown', {}, 400), 'no_result')
-      // An approval gives no right.
+      // An approval grants no permission.
       const { approval_id: id } = await required(await friend.request('POST', '/methods/pay', { to: 'Bob' }))
       await decide(actor, id, true)
       await limit(actor, friend, { methods: { allowed: [], denied: ['pay'] } })
@@ -261,7 +261,7 @@ describe('an operation that declares confirm', () => {
       assert.equal((await waiting(actor)).length, 20)
     })
 
-    it('is needed for the whole name when one of its handlers declares it, `*` included', async () => {
+    it('needs an approval for its name when any of its handlers declares it, also for `*`', async () => {
       const runs: string[] = []
       const service = await start({
         declare: (app) => {
@@ -277,7 +277,7 @@ describe('an operation that declares confirm', () => {
       assert.deepEqual(runs, [])
     })
 
-    it('is needed as well when only mcp.confirm is declared', async () => {
+    it('needs an approval also when only mcp.confirm is declared', async () => {
       const runs: unknown[] = []
       const service = await start({
         declare: (app) => app.action('clear', { mcp: { confirm: 'owner' } }, ({ input }) => runs.push(input)),
@@ -294,12 +294,12 @@ describe('an operation that declares confirm', () => {
       const actor = await service.createActor()
       const call = (token: string) => actor.request('POST', '/actions/clear', {}, { authorization: `Bearer ${token}` })
       assert.equal((await call(callers.trustee(actor.id))).status, 403)
-      // Without a relationship in the store, no approval can be kept, and nothing runs.
+      // The client has no stored relationship, so the service cannot store an approval, and nothing runs.
       assert.equal((await call(callers.client(actor.id, { grants: everything }))).status, 409)
       assert.deepEqual(runs, [])
     })
 
-    it('ends with the relationship of its caller', async () => {
+    it('loses a waiting approval with the relationship of its caller', async () => {
       const service = await start({ declare: counting([]) })
       const { actor, friend } = await meet(service)
       const { approval_id: id } = await required(await friend.request('POST', '/actions/clear', {}))
@@ -332,8 +332,8 @@ describe('prompts and resources of a method that declares confirm', () => {
       const [first] = (await waiting(actor)) as (Approval & { kind: string; operation: string })[]
       assert.deepEqual([first?.kind, first?.operation], [kind, operation])
       assert.equal(inputRequests['owner_approval']?.params.url, `${service.url}/${actor.id}/www/approvals/${first?.id}`)
-      const told = (await client.legacy(method, params)).body as { error: { message: string } }
-      assert.ok(told.error.message.includes(`/www/approvals/${first?.id}`))
+      const failed = (await client.legacy(method, params)).body as { error: { message: string } }
+      assert.ok(failed.error.message.includes(`/www/approvals/${first?.id}`))
       await decide(actor, first?.id ?? '', true)
       assert.match(JSON.stringify((await client.legacy(method, params)).body), /A card|"open"/)
       assert.match(JSON.stringify((await client.legacy(method, params)).body), /has to agree/)
@@ -350,7 +350,7 @@ describe('prompts and resources of a method that declares confirm', () => {
 
 describe('/approvals', () => {
   forEachService((start) => {
-    it('lists what waits, reads one, and decides it for the owner, also without pages', async () => {
+    it('lists what waits, reads one approval and decides it for the owner, also without pages', async () => {
       const runs: unknown[] = []
       const clock = new ManualClock()
       const service = await start({ declare: counting(runs), webUi: false, now: clock.now })
@@ -386,12 +386,12 @@ describe('/approvals', () => {
       assert.deepEqual(await waiting(actor), [])
       assert.equal((await friend.request('POST', '/actions/clear', { all: true })).status, 200)
       assert.deepEqual(runs, [{ all: true }])
-      // The answer of the first request may be lost.
+      // The response to the first decision may be lost, so the owner may repeat it.
       assert.equal(((await decide(actor, id, true)) as Approval).state, 'used')
       await decide(actor, id, false, 409)
     })
 
-    it('takes a session of the owner, and another decision neither after the first one nor after it expired', async () => {
+    it('accepts a session of the owner, and no other decision after the first one or after expiry', async () => {
       const clock = new ManualClock()
       const service = await start({ declare: counting([]), now: clock.now })
       const { actor, friend } = await meet(service)
@@ -407,7 +407,7 @@ describe('/approvals', () => {
       assert.equal((await actor.request('GET', `/approvals/${late}`)).status, 404)
     })
 
-    it('is for the owner of the actor alone', async () => {
+    it('serves only the owner of the actor', async () => {
       const callers = new TestCallers()
       const service = await start({ declare: counting([]), ...callers.parts })
       const actor = await service.createActor()
@@ -453,7 +453,7 @@ describe('/approvals', () => {
       assert.equal((await waiting(actor)).length, 1)
     })
 
-    it('lists in pages of 100, the newest first, each once', async () => {
+    it('lists pages of 100, the newest first, each approval once', async () => {
       const service = await start({ declare: counting([]) })
       const actor = await service.createActor()
       for (let peer = 0; peer < 6; peer++) {
@@ -474,7 +474,7 @@ describe('/approvals', () => {
       assert.equal(new Set(seen).size, 120)
     })
 
-    it('records in the activity that the call waits, how the owner decided, and that it ran', async () => {
+    it('records in the activity that the call waited, how the owner decided, and that it ran', async () => {
       const service = await start({ declare: counting([]), activityPerActor: 1000, timers: stoppedTimers })
       const { actor, friend } = await meet(service)
       const lines = async (): Promise<unknown[]> => {
@@ -513,7 +513,7 @@ describe('/approvals', () => {
 describe('a declaration of confirm', () => {
   const start = sqliteService()
 
-  it('is part of the OpenAPI document, with what a caller has to read', async () => {
+  it('is part of the OpenAPI document, with the 403 response that a caller receives', async () => {
     const service = await start({ declare: counting([]) })
     const { paths } = (await (await service.request('/openapi.json')).json()) as {
       paths: Record<string, Record<string, { responses: Record<string, { content: object }> }>>
@@ -525,7 +525,7 @@ describe('a declaration of confirm', () => {
     assert.deepEqual(Object.keys(paths['/{actor}/approvals/{approval}'] ?? {}), ['get', 'put'])
   })
 
-  it('is part of what callers are told of the operation', async () => {
+  it('is part of the description of the operation that callers receive', async () => {
     const service = await start({ declare: counting([]) })
     const { friend } = await meet(service)
     const marked = async (kind: string): Promise<unknown> => {
@@ -536,7 +536,7 @@ describe('a declaration of confirm', () => {
     assert.deepEqual(await marked('methods'), ['owner'])
   })
 
-  it('sends callers to the page of the application where one is configured', async () => {
+  it('redirects callers to the page of the application where one is configured', async () => {
     const approvalUrl = 'https://app.example.com/approve/{actor}?call={approval}'
     const service = await start({ declare: counting([]), approvalUrl, webUi: false })
     const { actor, friend } = await meet(service)

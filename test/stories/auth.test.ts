@@ -1,4 +1,4 @@
-/** Who is calling: the credentials that exist, in the order in which they are looked at, and what each leads to. */
+/** Authentication: the credentials, the order in which the service checks them, and the result of each. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
@@ -29,14 +29,14 @@ forEachService((start) => {
       ['a passphrase that begins with a colon', 'creator', ':a'],
       ['a colon in the creator', 'urn:me', 'simple'],
       ['colons in creator and passphrase', ':a:b', 'c::d:'],
-      ['colons in an e-mail address', 'mailto:me@example.com', 'p:q'],
+      ['colons in an email address', 'mailto:me@example.com', 'p:q'],
       ['a passphrase beyond ASCII', 'creator', 'pässwörd 🗝'],
       ['a creator beyond ASCII', 'Åse', 'p'],
-      ['a passphrase with blanks around it', 'creator', ' p '],
+      ['a passphrase with spaces around it', 'creator', ' p '],
       ['a passphrase of 2000 characters', 'creator', 'x'.repeat(2000)],
       ['a byte order mark in front of the passphrase', 'creator', '\ufeffp'],
     ] as const) {
-      it(`R-AUTH-01 WEB-13 lets the creator in with ${what}`, async () => {
+      it(`authenticates the creator with ${what} (R-AUTH-01, WEB-13)`, async () => {
         const { actor } = await service.app.actors.create({ creator, passphrase })
         await answered(await ask(actor.id, { authorization: basic(creator, passphrase) }), 200, {})
         for (const other of [passphrase.slice(0, -1), `${passphrase}x`, passphrase.toUpperCase().concat('!'), ''])
@@ -45,40 +45,40 @@ forEachService((start) => {
     }
 
     for (const user of ['me@example.com', 'Me@Example.COM', ' me@example.com '])
-      it(`R-AUTH-01 takes the e-mail address ${JSON.stringify(user)} in any letter case`, async () => {
+      it(`accepts the email address ${JSON.stringify(user)} in any letter case (R-AUTH-01)`, async () => {
         const { actor, passphrase } = await service.app.actors.create({ creator: 'ME@example.com' })
         await answered(await ask(actor.id, { authorization: basic(user, passphrase) }), 200, {})
       })
 
-    it('R-AUTH-01 tells names that are no address apart by letter case', async () => {
+    it('distinguishes the letter case of names that are not an address (R-AUTH-01)', async () => {
       const { actor, passphrase } = await service.app.actors.create({ creator: 'Name' })
       await answered(await ask(actor.id, { authorization: basic('Name', passphrase) }), 200, {})
       for (const user of ['name', 'NAME', ' Name', ''])
         await refused(await ask(actor.id, { authorization: basic(user, passphrase) }), 403, 'forbidden', wrong)
     })
 
-    it('R-AUTH-01 takes a text with fewer colons than the creator for a wrong one', async () => {
+    it('rejects a string with fewer colons than the creator (R-AUTH-01)', async () => {
       const { actor } = await service.app.actors.create({ creator: 'a:b', passphrase: 'c' })
       for (const text of ['a:b', 'a:c', 'a:', ':', '::', 'a:b:', 'a::b:c', 'a:b:c:'])
         await refused(await ask(actor.id, { authorization: encoded(text) }), 403, 'forbidden', wrong)
     })
 
-    it('R-AUTH-01 takes the scheme in any letter case, and blanks behind it', async () => {
+    it('accepts the scheme in any letter case, and spaces after it (R-AUTH-01)', async () => {
       const { actor, passphrase } = await service.app.actors.create({ creator: 'me' })
       const value = basic('me', passphrase).slice('Basic '.length)
       for (const scheme of ['Basic', 'basic', 'BASIC', 'bAsIc'])
         await answered(await ask(actor.id, { authorization: `${scheme}  ${value}` }), 200, {})
     })
 
-    it('R-AUTH-01 ACL-02 opens no other actor', async () => {
+    it('opens no other actor (R-AUTH-01, ACL-02)', async () => {
       const [one, two] = [await service.createActor('one'), await service.createActor('two')]
       await refused(await ask(two.id, { authorization: one.authorization }), 403, 'forbidden', wrong)
     })
 
-    it('R-AUTH-03 WEB-12 says the same for an unknown creator and a wrong passphrase', async () => {
+    it('gives the same response for an unknown creator and a wrong passphrase (R-AUTH-03, WEB-12)', async () => {
       const actor = await service.createActor('me')
       const answers = await Promise.all(
-        [basic('me', 'wrong'), basic('nobody', 'wrong'), basic('nobody', actor.passphrase)].map((authorization) =>
+        [basic('me', 'wrong'), basic('unknown', 'wrong'), basic('unknown', actor.passphrase)].map((authorization) =>
           ask(actor.id, { authorization }),
         ),
       )
@@ -95,19 +95,19 @@ forEachService((start) => {
     })
 
     for (const [what, authorization, why] of [
-      ['no base64', 'Basic !!!', 'Basic is not base64'],
+      ['invalid base64', 'Basic !!!', 'Basic is not base64'],
       ['base64 of another alphabet', 'Basic YTpi-_', 'Basic is not base64'],
-      ['no colon', encoded('creator'), 'Basic has no colon'],
-      ['no UTF-8', encoded(new Uint8Array([0x63, 0x3a, 0xff])), 'Basic is not UTF-8'],
-      ['no value', 'Basic', 'Authorization is not a scheme and a value'],
-      ['no value but a blank', 'Basic ', 'Authorization is not a scheme and a value'],
+      ['a value without a colon', encoded('creator'), 'Basic has no colon'],
+      ['invalid UTF-8', encoded(new Uint8Array([0x63, 0x3a, 0xff])), 'Basic is not UTF-8'],
+      ['a scheme without a value', 'Basic', 'Authorization is not a scheme and a value'],
+      ['a space in place of a value', 'Basic ', 'Authorization is not a scheme and a value'],
       ['two values', 'Basic YTpi YTpi', 'Authorization is not a scheme and a value'],
-      ['no scheme', 'YTpi', 'Authorization is not a scheme and a value'],
+      ['a value without a scheme', 'YTpi', 'Authorization is not a scheme and a value'],
       ['an empty header', '', 'Authorization is not a scheme and a value'],
       ['another scheme', 'Digest abc', 'the authentication scheme is not known'],
       ['a bearer without a token', 'Bearer', 'Authorization is not a scheme and a value'],
     ] as const) {
-      it(`R-AUTH-01 R-AUTH-03 WEB-13 ${what}: 401 with a challenge, never 500`, async () => {
+      it(`responds with 401 and a challenge, never 500, to ${what} (R-AUTH-01, R-AUTH-03, WEB-13)`, async () => {
         const actor = await service.createActor()
         const answer = await ask(actor.id, { authorization })
         assert.equal(answer.headers.get('www-authenticate'), challenge)
@@ -115,7 +115,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-AUTH-01 WEB-13 two Authorization headers are none', async () => {
+    it('refuses two Authorization headers (R-AUTH-01, WEB-13)', async () => {
       const actor = await service.createActor()
       const headers = new Headers({ authorization: actor.authorization })
       headers.append('authorization', actor.authorization)
@@ -124,11 +124,11 @@ forEachService((start) => {
     })
   })
 
-  describe('no credentials (CHOICE-01)', () => {
+  describe('a request without credentials (CHOICE-01)', () => {
     let service: TestService
     let actor: TestActor
     before(async () => {
-      // Without a provider a browser asks for the passphrase: test/stories/pages-by-passphrase.test.ts.
+      // Without a provider, a browser asks for the passphrase: test/stories/pages-by-passphrase.test.ts.
       service = await start({
         signIn: [google({ clientId: 'web', clientSecret: 'hush' }), github({ clientId: 'hub', clientSecret: 'hush' })],
       })
@@ -152,7 +152,7 @@ forEachService((start) => {
       { cookie: 'oauth_token=' },
       { 'x-requested-with': 'x' },
     ]) {
-      it(`R-AUTH-03 R-ACT-05 a program with ${JSON.stringify(headers)} is asked for them on every route: 401`, async () => {
+      it(`receives 401 with a challenge on every route, when a program sends ${JSON.stringify(headers)} (R-AUTH-03, R-ACT-05)`, async () => {
         for (const path of ['', ...paths])
           await changesNothing(service, async () => {
             const answer = await service.request(`/${actor.id}${path}`, { headers })
@@ -164,7 +164,7 @@ forEachService((start) => {
     }
 
     for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
-      it(`R-AUTH-03 WEB-15 a browser is sent to sign-in on every route, ${method}`, async () => {
+      it(`is redirected to the sign-in page on every route, when a browser sends ${method} (R-AUTH-03, WEB-15)`, async () => {
         const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
         await changesNothing(service, async () => {
           for (const path of paths) {
@@ -180,7 +180,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-AUTH-03 a browser with wrong credentials is refused where it is no page: 403, and 401 for unreadable ones', async () => {
+    it('differs from one with wrong credentials, which receives 403 in a browser, or 401 if they are unreadable (R-AUTH-03)', async () => {
       const page = { accept: 'text/html' }
       await refused(
         await service.request(`/${actor.id}/properties`, { headers: { ...page, authorization: basic('x', 'y') } }),
@@ -196,23 +196,23 @@ forEachService((start) => {
       )
     })
 
-    it('R-AUTH-03 R-ACT-09 an actor that does not exist is 404 for everybody (CHOICE-50)', async () => {
+    it('receives 404 for an actor that does not exist, as every request does (R-AUTH-03, R-ACT-09, CHOICE-50)', async () => {
       for (const path of ['', ...paths]) {
-        const page = await service.request(`/nobody${path}`, { headers: { accept: 'text/html' } })
+        const page = await service.request(`/missing${path}`, { headers: { accept: 'text/html' } })
         assert.equal(page.status, 404)
         assert.match(await page.text(), /Actor .* does not exist/)
       }
       for (const headers of [{}, { authorization: actor.authorization }, { authorization: 'Basic !' }])
         for (const path of ['', ...paths])
           await refused(
-            await service.request(`/nobody${path}`, { headers }),
+            await service.request(`/missing${path}`, { headers }),
             404,
             'actor_not_found',
-            'Actor "nobody" does not exist',
+            'Actor "missing" does not exist',
           )
     })
 
-    it('R-ACT-10 the realm is the host that is configured, and sign-in is below the prefix', async () => {
+    it('receives the configured host as realm, and a sign-in page below the prefix (R-ACT-10)', async () => {
       const own = await start({ baseUrl: 'https://actors.example:8443/prefix' })
       const owner = await own.createActor()
       const answer = await own.request(`/${owner.id}`, { headers: { host: 'evil.example' } })
@@ -223,7 +223,7 @@ forEachService((start) => {
     })
   })
 
-  describe('bearer and cookie', () => {
+  describe('a bearer token or cookie', () => {
     const asked: string[] = []
     const kind =
       (name: string): BearerKind =>
@@ -248,26 +248,26 @@ forEachService((start) => {
       return service.request(`/${actor.id}/methods/who`, { method: 'POST', body: '{}', headers })
     }
 
-    it('R-AUTH-01 R-AUTH-02 a bearer token is asked of each kind in order, until one knows it', async () => {
+    it('is offered to each kind of token in order, until one recognizes it (R-AUTH-01, R-AUTH-02)', async () => {
       await answered(await who({ authorization: 'Bearer session-of-me' }), 200, { kind: 'creator', via: 'bearer' })
       assert.deepEqual(asked, ['session session-of-me bearer'])
       await answered(await who({ authorization: 'bearer secret-of-me' }), 200, { kind: 'creator', via: 'bearer' })
       assert.deepEqual(asked, ['session secret-of-me bearer', 'secret secret-of-me bearer'])
     })
 
-    it("R-AUTH-01 R-AUTH-03 a token that no kind knows is 403, and so is another actor's", async () => {
+    it('receives 403 when no kind recognizes it, or when it belongs to another actor (R-AUTH-01, R-AUTH-03)', async () => {
       for (const token of ['unknown', 'session-of-other', 'null', '0'])
         await refused(await who({ authorization: `Bearer ${token}` }), 403, 'forbidden', wrong)
     })
 
-    it('R-AUTH-01 where no kind exists every token is 403', async () => {
+    it('receives 403 where no kind exists (R-AUTH-01)', async () => {
       const bare = await start()
       const owner = await bare.createActor()
       for (const headers of [{ authorization: 'Bearer x' }, { cookie: 'oauth_token=x' }])
         await refused(await bare.request(`/${owner.id}`, { headers }), 403, 'forbidden', wrong)
     })
 
-    it('R-AUTH-01 the cookie is a bearer token when there is no header', async () => {
+    it('counts as a bearer token in a cookie when no header is sent (R-AUTH-01)', async () => {
       for (const cookie of [
         'oauth_token=session-of-me',
         'a=b; oauth_token=session-of-me; c=d',
@@ -277,7 +277,7 @@ forEachService((start) => {
       await refused(await who({ cookie: 'oauth_token=unknown' }), 403, 'forbidden', wrong)
     })
 
-    it('R-AUTH-01 no other cookie counts', async () => {
+    it('does not count in another cookie (R-AUTH-01)', async () => {
       for (const cookie of [
         'Oauth_token=session-of-me',
         'xoauth_token=session-of-me',
@@ -294,13 +294,13 @@ forEachService((start) => {
       ['nonsense', 401, 'unauthorized'],
       ['', 401, 'unauthorized'],
     ] as const) {
-      it(`R-AUTH-02 WEB-14 a header that fails (${JSON.stringify(authorization.slice(0, 14))}) is not made good by a good cookie`, async () => {
+      it(`is not checked in a cookie when the header fails: ${JSON.stringify(authorization.slice(0, 14))} (R-AUTH-02, WEB-14)`, async () => {
         await refused(await who({ authorization, cookie: 'oauth_token=session-of-me' }), status, code, /^Cannot /)
         assert.ok(!asked.some((call) => call.includes('session-of-me')))
       })
     }
 
-    it('R-AUTH-02 a good header stands though the cookie is bad', async () => {
+    it('is not checked in a cookie when the header is valid (R-AUTH-02)', async () => {
       await answered(await who({ authorization: actor.authorization, cookie: 'oauth_token=unknown' }), 200, {
         kind: 'creator',
         via: 'basic',
@@ -308,7 +308,7 @@ forEachService((start) => {
       assert.deepEqual(asked, [])
     })
 
-    it('R-AUTH-03 a token store that cannot be read is 503, never "wrong token"', async () => {
+    it('receives 503, never "wrong token", when the token store cannot be read (R-AUTH-03)', async () => {
       await refused(
         await who({ authorization: 'Bearer broken' }),
         503,

@@ -23,9 +23,9 @@ const declare: NonNullable<Parameters<Parameters<Parameters<typeof forEachServic
 
 const provider = sharedProvider()
 
-describe('letting an AI client in', () => {
+describe('authorizing an AI client', () => {
   forEachService((start) => {
-    it('R-AS-02 R-AS-03 goes from the consent page through the provider to tokens that open /mcp', async () => {
+    it('leads from the consent page through the provider to tokens for /mcp (R-AS-02, R-AS-03)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)
       const client = await registerClient(service, { token_endpoint_auth_method: 'none' })
@@ -77,7 +77,7 @@ describe('letting an AI client in', () => {
       assert.ok((await listed.text()).includes('list_notes'))
     })
 
-    it('R-OC-20 makes one relationship for each owner and client, which the owner ends together with the tokens', async () => {
+    it('creates one relationship for each owner and client, which the owner deletes together with the tokens (R-OC-20)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const one = await letInByConsent(service, await provider())
       const two = await letInByConsent(service, await provider(), { browser: one.browser })
@@ -118,7 +118,7 @@ describe('letting an AI client in', () => {
       assert.equal(((await refresh.json()) as { error: string }).error, 'invalid_grant')
     })
 
-    it('R-OC-20 R-MCP-08 makes a relationship that the owner approved, and the client when it comes and says its name', async () => {
+    it('creates a relationship that the owner approved, and that the client approves when it connects with its name (R-OC-20, R-MCP-08)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const { client, tokens, browser } = await letInByConsent(service, await provider())
       const asOwner = { authorization: `Bearer ${browser.cookies.get('oauth_token') ?? ''}` }
@@ -171,7 +171,7 @@ describe('letting an AI client in', () => {
       })
     })
 
-    it('OTK-01 ends what a code gave when the code comes again later', async () => {
+    it('revokes the tokens of a code when the code is used again later (OTK-01)', async () => {
       let later = 0
       const service = await start({ ...signInAt(await provider()), declare, now: () => Date.now() + later })
       const { client, tokens, code, pkce } = await letInByConsent(service, await provider())
@@ -193,7 +193,7 @@ describe('letting an AI client in', () => {
       assert.equal(used.status, 401)
     })
 
-    it('OAZ-11 OAZ-13 gives no code without an answer to the page, in the same browser, once', async () => {
+    it('gives a code only once, for a consent form posted by the browser that received it (OAZ-11, OAZ-13)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)
       const client = await registerClient(service)
@@ -209,7 +209,7 @@ describe('letting an AI client in', () => {
       assert.equal((await browser.post('/oauth/authorize', { ...form, consent: value })).status, 403)
     })
 
-    it('R-OC-20 R-OC-12 lets nobody in for an address that was only typed, whoever is signed in', async () => {
+    it('is refused when the email address was only typed, even in a signed-in browser (R-OC-20, R-OC-12)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)
       const asked = await signIn(browser, await provider(), 'silent')
@@ -223,7 +223,7 @@ describe('letting an AI client in', () => {
       assert.equal(answer.status, 403)
     })
 
-    it('R-OC-20 tells clients who signed in, which no owner gives another name', async () => {
+    it('reports to the client the address that signed in, which the owner cannot rename (R-OC-20)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)
       const actorId = actorIn(await signIn(browser, await provider(), 'ada'))
@@ -241,7 +241,7 @@ describe('letting an AI client in', () => {
       assert.equal(((await tokens.json()) as { email: string }).email, 'ada@example.com')
     })
 
-    it('R-OC-20 tells them so too where the e-mail property names the creator', async () => {
+    it('reports that address also where the email property names the creator (R-OC-20)', async () => {
       const service = await start({ ...signInAt(await provider()), declare, forceEmailAsCreator: true })
       const browser = new TestBrowser(service)
       const actorId = actorIn(await signIn(browser, await provider(), 'ada'))
@@ -252,7 +252,7 @@ describe('letting an AI client in', () => {
       assert.equal(((await tokens.json()) as { email: string }).email, 'ada@example.com')
     })
 
-    it('sends a refusal of the owner back to the client', async () => {
+    it('redirects to the client with access_denied when the owner denies it', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)
       const client = await registerClient(service)
@@ -265,7 +265,7 @@ describe('letting an AI client in', () => {
       assert.equal(back.searchParams.get('iss'), service.url)
     })
 
-    it('R-AS-02 lets nobody in where the client is gone when the owner agrees, and says so on the page', async () => {
+    it('is refused on the page when the client was deleted before the owner agreed (R-AS-02)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)
       await signIn(browser, await provider(), 'ada')
@@ -280,7 +280,7 @@ describe('letting an AI client in', () => {
       assert.deepEqual(await store.read((q) => q.all('SELECT peer_id FROM trust')), [])
     })
 
-    it('R-AS-02 ORF-14 lets nobody in where the client goes in the very moment, and makes no relationship', async (t) => {
+    it('creates no relationship when the client is deleted during the approval (R-AS-02, ORF-14)', async (t) => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)
       await signIn(browser, await provider(), 'ada')
@@ -301,7 +301,7 @@ describe('letting an AI client in', () => {
       assert.deepEqual(await store.read((q) => q.all(`SELECT hash FROM one_time WHERE purpose = 'code'`)), [])
     })
 
-    it('OTK-01 R-AS-04 takes a code that comes again in the same moment for a stolen one', async () => {
+    it('treats a code that is used twice at the same moment as stolen (OTK-01, R-AS-04)', async () => {
       const moment = Date.now()
       const service = await start({ ...signInAt(await provider()), declare, now: () => moment })
       const { tokens, client, code, pkce } = await letInByConsent(service, await provider())
@@ -311,7 +311,7 @@ describe('letting an AI client in', () => {
       assert.equal(await mcpStatus(service, tokens.access_token), 401)
     })
 
-    it('R-AS-03 lets a client act for itself with its secret, in the body or in the header', async () => {
+    it('lets a client act for itself with its secret, in the body or in the header (R-AS-03)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const members = { grant_types: ['client_credentials'] }
       const client = await registerClient(service, members)
@@ -342,7 +342,7 @@ describe('letting an AI client in', () => {
   })
 })
 
-describe('what clients read before they come', () => {
+describe('the metadata for OAuth clients', () => {
   const start = sqliteService()
   const published = async (service: TestService, path: string): Promise<unknown> => {
     const answer = await service.request(path)
@@ -356,7 +356,7 @@ describe('what clients read before they come', () => {
     return answer.json()
   }
 
-  it('R-AS-05 MCP-17 names the authorization server, with what it serves and nothing else', async () => {
+  it('describes the authorization server, and only what it offers (R-AS-05, MCP-17)', async () => {
     const service = await start()
     for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/oauth-authorization-server/mcp']) {
       assert.deepEqual(await published(service, path), {
@@ -381,7 +381,7 @@ describe('what clients read before they come', () => {
     }
   })
 
-  it('MCP-17 names the resource of AI clients, and who gives tokens for it', async () => {
+  it('describes the resource of AI clients and its authorization server (MCP-17)', async () => {
     const service = await start({ name: 'notes' })
     for (const path of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp']) {
       assert.deepEqual(await published(service, path), {
@@ -399,7 +399,7 @@ describe('what clients read before they come', () => {
     }
   })
 
-  it('MCP-18 believes no header about where it is: documents, registrations, redirects and challenges name the configured address', async () => {
+  it('names the configured address whatever the headers claim, as registrations and redirects do (MCP-18)', async () => {
     const service = await start({ ...signInAt(await provider()), baseUrl: 'https://troupe.example/svc' })
     const forged = {
       host: 'evil.example',
@@ -446,7 +446,7 @@ describe('what clients read before they come', () => {
     }
   })
 
-  it('asks for more where a token was granted for something else, and says what it needs', async () => {
+  it('is linked from the challenge that requests scope mcp when a token has another scope', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     for (const scope of ['', 'profile', 'mcp2 xmcp']) {
@@ -468,7 +468,7 @@ describe('what clients read before they come', () => {
     assert.equal((await client.legacy('tools/list')).status, 200)
   })
 
-  it('R-AS-05 is not there where AI clients are not served', async () => {
+  it('is not served when AI clients are disabled (R-AS-05)', async () => {
     const service = await start({ mcp: false })
     for (const path of [
       '/.well-known/oauth-authorization-server',

@@ -30,7 +30,7 @@ async function tokenOf(service: TestService, clientId: string, secret: string): 
 
 forEachService((start) => {
   describe('the clients of an actor', () => {
-    it('are made with a secret that is shown once, and act for that actor alone', async () => {
+    it('are created with a secret that is shown once, and act only for that actor', async () => {
       const service = await start({
         declare: (app) => app.action('get_owner', { mcp: true }, async ({ actor }) => ({ owner: actor.creator })),
       })
@@ -58,7 +58,7 @@ forEachService((start) => {
       assert.notEqual((await actor?.clients.get(clientId))?.lastUsedAt, null)
     })
 
-    it('are refused with a name that cannot be shown, or an address that nobody may be sent back to', async () => {
+    it('are refused with a name that cannot be shown, or a redirect URI that is not allowed', async () => {
       const service = await start()
       const actor = (await service.app.actors.create()).actor
       for (const wanted of [
@@ -74,7 +74,7 @@ forEachService((start) => {
       await assert.rejects(actor.clients.create({ name: 'A' }), { code: 'actor_not_found' })
     })
 
-    it('are listed and counted, the newest first, each actor’s apart from the others’', async () => {
+    it('are listed and counted separately for each actor, the newest first', async () => {
       let now = Date.now()
       const service = await start({ now: () => now })
       const one = (await service.app.actors.create()).actor
@@ -108,7 +108,7 @@ forEachService((start) => {
       await tokenOf(service, first?.clientId ?? '', first?.secret ?? '')
     })
 
-    it('get another secret, and the one before is good for nothing', async () => {
+    it('receive a new secret by rotation, which invalidates the previous one', async () => {
       const service = await start()
       const actor = (await service.app.actors.create()).actor
       const { client, secret } = await actor.clients.create({ name: 'A' })
@@ -122,7 +122,7 @@ forEachService((start) => {
       assert.equal(await parts.clients.rotateSecret('_actingweb_oauth2', open.client_id), null)
     })
 
-    it('ORF-14 end with everything that any owner gave them, tokens or none: relationships too that no token is left of', async () => {
+    it('lose everything that any owner granted when they are deleted, also relationships without a token (ORF-14)', async () => {
       const later = 0
       const service = await start({ ...signInAt(await provider()), now: () => Date.now() + later })
       const actor = (await service.app.actors.create()).actor
@@ -136,7 +136,7 @@ forEachService((start) => {
       const answer = await requestTokens(service, { ...redemption(asClient, redeemed, pkce), client_secret: secret })
       assert.equal(answer.status, 200)
       const { access_token: granted } = (await answer.json()) as { access_token: string }
-      // Another owner agreed, and no token ever came of it.
+      // Another owner approves, and no client redeems the code.
       const bob = new TestBrowser(service)
       await signIn(bob, await provider(), 'bob')
       const code = await codeFor(bob, asClient, pkce)
@@ -158,7 +158,7 @@ forEachService((start) => {
       assert.equal(await actor.clients.delete(client.clientId), false)
     })
 
-    it('ORF-14 end with their actor, whoever let them in', async () => {
+    it('lose the grants of every owner when their actor is deleted (ORF-14)', async () => {
       const service = await start({ ...signInAt(await provider()) })
       const actor = (await service.app.actors.create()).actor
       const { client, secret } = await actor.clients.create({ name: 'A', redirectUris: [redirectUri] })
@@ -175,7 +175,7 @@ forEachService((start) => {
       assert.equal((await tokenRequest(service, client.clientId, secret)).status, 401)
     })
 
-    it('ORF-14 do not come back once their owner ended the relationship, or took the approval back', async () => {
+    it('obtain no token after their owner withdrew the approval or deleted the relationship (ORF-14)', async () => {
       const service = await start()
       const made = await service.createActor('ada@example.com')
       const actor = await service.app.actors.get(made.id)
@@ -193,9 +193,9 @@ forEachService((start) => {
     })
   })
 
-  describe('the end of a client', () => {
-    /** In any order: of whose relationship with whom, as it was called, and whether the other side ended it. */
-    const told = ({ all }: Heard): string[] =>
+  describe('the deletion of a client', () => {
+    /** The `trust_deleted` events, sorted: actor, peer, relationship, client, and whether the peer ended the relationship. */
+    const events = ({ all }: Heard): string[] =>
       lines(
         all.map(({ name, event }) => [
           name,
@@ -209,7 +209,7 @@ forEachService((start) => {
     const lines = (rows: readonly unknown[][]): string[] =>
       rows.map((row) => row.join(' ')).toSorted((one, other) => one.localeCompare(other))
 
-    /** A client of an actor, which ada and bob let in, too. */
+    /** Creates a client of one actor that ada and bob authorize, too. */
     async function shared(): Promise<{
       service: TestService
       heard: Heard
@@ -237,13 +237,13 @@ forEachService((start) => {
 
     const peerOf = (clientId: string, name: string): string => `oauth2_client:${name}_at_example_dot_com:${clientId}`
 
-    it('R-EVT-01 R-TRUST-06 is told to the application once for each relationship that went with it', async () => {
+    it('notifies the application once for each relationship that it deletes (R-EVT-01, R-TRUST-06)', async () => {
       const { service, heard, owner, clientId, ada, bob } = await shared()
       const clients = (await service.app.actors.get(owner.id))?.clients
       const answers = await Promise.all([clients?.delete(clientId), clients?.delete(clientId)])
       assert.deepEqual(answers.toSorted(), [false, true])
       assert.deepEqual(
-        told(heard),
+        events(heard),
         lines([
           ['trust_deleted', ada, peerOf(clientId, 'ada'), 'mcp_client', clientId, true],
           ['trust_deleted', bob, peerOf(clientId, 'bob'), 'mcp_client', clientId, true],
@@ -253,12 +253,12 @@ forEachService((start) => {
       assert.equal('secret' in (heard.all[0]?.event.trust_data ?? {}), false)
     })
 
-    it('R-EVT-01 R-TRUST-06 is told so where its owner ended the relationship by which it acts', async () => {
+    it("notifies the application also when the owner deletes the client's own relationship (R-EVT-01, R-TRUST-06)", async () => {
       const { heard, owner, clientId, ada, bob } = await shared()
       const own = `oauth2_client:${clientId}:${clientId}`
       assert.equal((await owner.request('DELETE', `/trust/mcp_client/${own}`)).status, 204)
       assert.deepEqual(
-        told(heard),
+        events(heard),
         lines([
           ['trust_deleted', ada, peerOf(clientId, 'ada'), 'mcp_client', clientId, true],
           ['trust_deleted', bob, peerOf(clientId, 'bob'), 'mcp_client', clientId, true],
@@ -267,11 +267,11 @@ forEachService((start) => {
       )
     })
 
-    it('R-EVT-01 is told to the others where its actor goes, which itself hears of nothing', async () => {
+    it("notifies the other actors when the client's actor is deleted, and fires no event for that actor (R-EVT-01)", async () => {
       const { service, heard, owner, clientId, ada, bob } = await shared()
       assert.equal(await service.app.actors.delete(owner.id), true)
       assert.deepEqual(
-        told(heard),
+        events(heard),
         lines([
           ['trust_deleted', ada, peerOf(clientId, 'ada'), 'mcp_client', clientId, true],
           ['trust_deleted', bob, peerOf(clientId, 'bob'), 'mcp_client', clientId, true],
@@ -279,19 +279,19 @@ forEachService((start) => {
       )
     })
 
-    it('R-EVT-01 is nothing that ends with one relationship alone: nobody hears of it but who ended that one', async () => {
+    it('does not follow from the end of one other relationship, which fires at most its own event (R-EVT-01)', async () => {
       const { service, heard, clientId, ada, bob } = await shared()
       assert.equal(await service.app.actors.delete(ada), true)
-      assert.deepEqual(told(heard), [])
+      assert.deepEqual(events(heard), [])
       const handle = (await service.app.actors.get(bob)) ?? assert.fail()
       assert.equal(await handle.trust.delete(peerOf(clientId, 'bob')), true)
       assert.deepEqual(
-        told(heard),
+        events(heard),
         lines([['trust_deleted', bob, peerOf(clientId, 'bob'), 'mcp_client', clientId, false]]),
       )
     })
 
-    it('R-EVT-01 is told once where it comes because nobody came for a month', async () => {
+    it('notifies the application once when an unused client expires (R-EVT-01)', async () => {
       let now = Date.now()
       const heard = new Heard()
       const service = await start({ declare: heard.declare, now: () => now })
@@ -303,10 +303,13 @@ forEachService((start) => {
       await registerClient(service)
       await registerClient(service)
       const own = `oauth2_client:${clientId}:${clientId}`
-      assert.deepEqual(told(heard), lines([['trust_deleted', '_actingweb_oauth2', own, 'mcp_client', clientId, false]]))
+      assert.deepEqual(
+        events(heard),
+        lines([['trust_deleted', '_actingweb_oauth2', own, 'mcp_client', clientId, false]]),
+      )
     })
 
-    it('R-EVT-01 is told after it is done, and a handler that throws takes nothing back', async () => {
+    it('notifies the application when it is complete, and a handler that throws reverts nothing (R-EVT-01)', async () => {
       const seen: unknown[] = []
       const service = await start({
         declare: (app) =>
@@ -322,8 +325,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the programs that registered themselves', () => {
-    it('are looked up, counted and ended by the application', async () => {
+  describe('self-registered programs', () => {
+    it('are found, counted and deleted by the application', async () => {
       const service = await start({ ...signInAt(await provider()) })
       assert.deepEqual(await service.app.clients.stats(), { total: 0, active: 0, trustTypes: {} })
       const { client, tokens } = await letInByConsent(service, await provider())

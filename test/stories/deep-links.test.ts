@@ -22,7 +22,7 @@ async function startWith(
   return { service, owner }
 }
 
-/** From a link to where the browser begins to sign in: at the only provider, or by the button of the login page. */
+/** Follows a link to the start of the sign-in: at the only provider, or by the button of the login page. */
 async function beginning(browser: TestBrowser, link: string): Promise<string> {
   const asked = await browser.get(link)
   assert.equal(asked.status, 302)
@@ -58,7 +58,7 @@ describe('a link to a page of the owner, opened without a session', () => {
     }
   }
 
-  it('leads back below a path prefix', async () => {
+  it('leads back to the page below a path prefix', async () => {
     const service = await start({ ...(await configurations.several()), baseUrl: 'http://troupe.test/pre' })
     const { id } = (await service.app.actors.create({ creator: 'ada@example.com', verified: true })).actor
     const browser = new TestBrowser(service)
@@ -69,7 +69,7 @@ describe('a link to a page of the owner, opened without a session', () => {
     assert.equal(answer.headers.get('location'), `http://troupe.test/pre/${id}/www/apps`)
   })
 
-  it('is carried by the button of the local sign-in', async () => {
+  it('is included in the button of the local sign-in', async () => {
     const service = await start({ localSignIn: true })
     const { id } = await service.createActor()
     const browser = new TestBrowser(service)
@@ -79,7 +79,7 @@ describe('a link to a page of the owner, opened without a session', () => {
     assert.ok(page.includes(`href="http://troupe.test${begin}"`), page)
   })
 
-  it('leads to the page of a form that was sent after the session ended', async () => {
+  it('leads to the page of a form that was posted after the session ended', async () => {
     const { service, owner } = await startWith('one')
     const browser = new TestBrowser(service)
     for (const [path, page] of [
@@ -94,7 +94,7 @@ describe('a link to a page of the owner, opened without a session', () => {
     }
   })
 
-  it('is left out where an address would not be safe to return to (WEB-11)', async () => {
+  it('is omitted from the sign-in link when its address would not be a safe redirect (WEB-11)', async () => {
     const { service, owner } = await startWith('one')
     const answer = await new TestBrowser(service).get(`/${owner}/www/properties/a%5Cb`)
     assert.equal(answer.headers.get('location'), `http://troupe.test/oauth/login/acme?actor=${owner}`)
@@ -107,7 +107,7 @@ describe('a link to a page of the owner, opened without a session', () => {
     'javascript:alert(1)',
     '/%2F/evil.example',
   ]) {
-    it(`never turns the login page into a way to ${redirect} (WEB-11)`, async () => {
+    it(`never makes the login page link to ${redirect} (WEB-11)`, async () => {
       const { service, owner } = await startWith('several')
       const signedIn = new TestBrowser(service)
       await signIn(signedIn, await provider(), 'ada')
@@ -126,7 +126,7 @@ describe('a link to a page of the owner, opened without a session', () => {
 })
 
 describe('the front page', () => {
-  it('sends a signed-in person to their pages, and shows everyone else how to sign in', async () => {
+  it('redirects a signed-in user to their pages, and shows other visitors how to sign in', async () => {
     const { service, owner } = await startWith('several')
     const browser = new TestBrowser(service)
     await signIn(browser, await provider(), 'ada')
@@ -136,11 +136,11 @@ describe('the front page', () => {
     const dead = new TestBrowser(service)
     dead.cookies.set('oauth_token', 'gone')
     assert.equal((await dead.get('/')).status, 200)
-    // A program that reads the page is not sent anywhere.
+    // A program that requests JSON is not redirected.
     assert.equal((await browser.get('/', { accept: 'application/json' })).status, 200)
   })
 
-  it('sends a signed-in person to the application where there are no pages', async () => {
+  it('redirects a signed-in user to the application where there are no pages', async () => {
     const { service, owner } = await startWith('one', { webUi: false })
     const browser = new TestBrowser(service)
     await signIn(browser, await provider(), 'ada')
@@ -148,8 +148,8 @@ describe('the front page', () => {
   })
 })
 
-describe('the page that follows', () => {
-  it('says that the person signed out, once', async () => {
+describe('the page after a redirect', () => {
+  it('reports once that the user signed out', async () => {
     const { service } = await startWith('several')
     const browser = new TestBrowser(service)
     await signIn(browser, await provider(), 'ada')
@@ -160,7 +160,7 @@ describe('the page that follows', () => {
     assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
   })
 
-  it('says so to a person who types the address or whose session had expired, in place of JSON', async () => {
+  it('reports the sign-out also to a user who opens the URL or whose session had expired, in place of JSON', async () => {
     const { service } = await startWith('several')
     for (const send of [
       (browser: TestBrowser) => browser.get('/oauth/logout', { 'sec-fetch-site': 'none' }),
@@ -173,7 +173,7 @@ describe('the page that follows', () => {
     assert.equal(((await program.json()) as { success: boolean }).success, true)
   })
 
-  it('says that the account was deleted', async () => {
+  it('reports that the account was deleted', async () => {
     const { service, owner } = await startWith('several')
     const browser = new TestBrowser(service)
     await signIn(browser, await provider(), 'ada')
@@ -182,14 +182,14 @@ describe('the page that follows', () => {
     assert.match(await textAt(browser, answer), /role="status">Your account was deleted\.</)
   })
 
-  it('says that the session expired: its cookie is gone, or the service does not know it', async () => {
+  it('reports that the session expired, with or without its cookie', async () => {
     const clock = new ManualClock(Date.now())
     const { service, owner } = await startWith('several', { now: clock.now })
     for (const hasCookie of [true, false]) {
       const browser = new TestBrowser(service)
       await signIn(browser, await provider(), 'ada')
       clock.pass(3_600_001)
-      // A browser drops the cookie when its hour is over.
+      // A browser drops the cookie after one hour.
       if (!hasCookie) browser.cookies.delete('oauth_token')
       const answer = await browser.get(`/${owner}/www/apps`)
       assert.match(await textAt(browser, answer), /role="status">Your session expired\.</)
@@ -199,7 +199,7 @@ describe('the page that follows', () => {
     assert.ok(!(await textAt(stranger, await stranger.get(`/${owner}/www/apps`))).includes('expired'))
   })
 
-  it('says that the session had expired where the only provider signs the person in again at once', async () => {
+  it('reports that the session had expired when the only provider signs the user in again immediately', async () => {
     const clock = new ManualClock(Date.now())
     const { service, owner } = await startWith('one', { now: clock.now })
     const browser = new TestBrowser(service)
@@ -212,7 +212,7 @@ describe('the page that follows', () => {
     assert.match(page, /role="status"[^>]*>Your session had expired\. You are signed in again\.</)
   })
 
-  it('names the account that the person is signed in to where a page belongs to another one (IDP-11)', async () => {
+  it('names the account of the signed-in user when the page belongs to another account (IDP-11)', async () => {
     for (const which of ['one', 'several'] as const) {
       const { service, owner } = await startWith(which)
       const browser = new TestBrowser(service)
@@ -222,7 +222,7 @@ describe('the page that follows', () => {
       assert.ok(page.includes('You are signed in as bob@example.com, but this page belongs to another account.'))
       assert.ok(page.includes(`<a href="http://troupe.test/${own}/www">Continue as bob@example.com</a>`))
       assert.ok(!page.includes('ada@example.com'))
-      // Bob's session goes on, and Ada gets to the page by signing in.
+      // Bob's session continues, and Ada reaches the page by signing in.
       assert.equal((await browser.get(`/${own}/www`)).status, 200)
       const begin = /<a class="button" href="([^"]*)">Continue with Acme<\/a>/.exec(page)?.[1] ?? ''
       const answer = await signIn(browser, await provider(), 'ada', begin.replaceAll('&amp;', '&'))
@@ -230,7 +230,7 @@ describe('the page that follows', () => {
     }
   })
 
-  it('says that the provider confirmed another account than the one of the page (IDP-11)', async () => {
+  it('reports that the provider confirmed a different account than the page belongs to (IDP-11)', async () => {
     const { service, owner } = await startWith('one')
     const browser = new TestBrowser(service)
     const begin = (await browser.get(`/${owner}/www/approvals/1`)).headers.get('location') ?? ''
@@ -240,7 +240,7 @@ describe('the page that follows', () => {
     assert.equal(browser.cookies.has('oauth_token'), false)
   })
 
-  it('offers the page that was asked for to the owner who is signed in already', async () => {
+  it('offers the requested page to the owner who is already signed in', async () => {
     const { service, owner } = await startWith('several')
     const browser = new TestBrowser(service)
     await signIn(browser, await provider(), 'ada')

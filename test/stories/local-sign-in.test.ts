@@ -6,7 +6,7 @@ import { Workplace } from '../support/program.ts'
 
 const start = sqliteService()
 
-/** Where the browser is sent to sign in. */
+/** Returns the URL at which the browser signs in. */
 async function providerOf(service: TestService): Promise<URL> {
   const answer = await service.request('/oauth/login/local')
   assert.equal(answer.status, 302, await answer.text())
@@ -20,7 +20,7 @@ const isUp = (url: URL): Promise<boolean> =>
   )
 
 describe('the local provider', () => {
-  it('R-OC-03 is offered where no provider is configured, and nowhere else', async () => {
+  it('is offered only when no provider is configured (R-OC-03)', async () => {
     const names = async (options: Parameters<typeof start>[0]): Promise<string[]> => {
       const service = await start(options)
       return service.app.running().then(({ parts }) => parts.providers.all.map(({ name }) => name))
@@ -32,12 +32,12 @@ describe('the local provider', () => {
     ])
   })
 
-  it('IDP-15 is found by its name only', async () => {
+  it('is found only by its exact name (IDP-15)', async () => {
     const { parts } = await (await start({ localSignIn: true })).app.running()
     for (const name of ['local-mobile', 'LOCAL', 'google', '']) assert.equal(parts.providers.find(name), null)
   })
 
-  it('starts when somebody signs in, on loopback, once, and ends with the service', async () => {
+  it('starts on loopback with the first sign-in, once, and stops with the service', async () => {
     const service = await start({ localSignIn: true })
     const { parts } = await service.app.running()
     assert.equal(parts.providers.all[0]?.authorizationEndpoint, '')
@@ -49,13 +49,13 @@ describe('the local provider', () => {
     assert.equal(await isUp(first), false)
   })
 
-  it('has a port of its own in every service', async () => {
+  it('has its own port in every service', async () => {
     const services = await Promise.all([start({ localSignIn: true }), start({ localSignIn: true })])
     const [one, other] = await Promise.all(services.map(providerOf))
     assert.notEqual(one?.port, other?.port)
   })
 
-  it('R-OC-03 tells where it is', async () => {
+  it('publishes its address (R-OC-03)', async () => {
     const service = await start({ localSignIn: true })
     const answer = await service.request('/oauth/config')
     const { oauth_providers: providers } = (await answer.json()) as { oauth_providers: Record<string, string>[] }
@@ -65,7 +65,7 @@ describe('the local provider', () => {
     assert.match(authorization_endpoint ?? '', /^http:\/\/127\.0\.0\.1:\d+\/auth$/)
   })
 
-  it('answers to its own name only, whatever else points at its port', async () => {
+  it('responds only to its own host name, whatever name resolves to its port', async () => {
     const { origin } = await providerOf(await start({ localSignIn: true }))
     const { statusCode } = await (await import('undici')).request(`${origin}/.well-known/openid-configuration`, {
       headers: { host: 'evil.example' },
@@ -73,7 +73,7 @@ describe('the local provider', () => {
     assert.equal(statusCode, 421)
   })
 
-  it('sends a browser back to the service alone', async () => {
+  it('redirects a browser only to the service', async () => {
     const url = await providerOf(await start({ localSignIn: true }))
     url.searchParams.set('redirect_uri', 'https://evil.example/')
     const answer = await fetch(url, { redirect: 'manual' })
@@ -81,7 +81,7 @@ describe('the local provider', () => {
     assert.match(await answer.text(), /invalid_redirect_uri/)
   })
 
-  it('says so when a choice is over', async () => {
+  it('reports a choice that has expired', async () => {
     const { origin } = await providerOf(await start({ localSignIn: true }))
     for (const method of ['GET', 'POST']) {
       const answer = await fetch(`${origin}/interaction/gone`, { method })
@@ -96,7 +96,7 @@ describe('the program', () => {
   beforeEach(() => {
     place = new Workplace()
     place.write('app.ts', "import { troupe } from 'troupe'\nexport default troupe({ type: 'urn:x' })\n")
-    // Tells which modules of the local provider are loaded.
+    // Prints which modules of the local provider are loaded.
     place.write(
       'watch.mjs',
       `import { registerHooks } from 'node:module'
@@ -113,7 +113,7 @@ registerHooks({
   const nodeArgs = ['--conditions=troupe-source', '--import', './watch.mjs']
   const ready = /is ready at (http:\/\/localhost:\d+)/
 
-  it('loads the local provider only when somebody signs in, and prints nothing of its', async () => {
+  it('loads the local provider only for a sign-in, and prints none of its output', async () => {
     const program = place.start(['dev', 'app.ts'], { env: { PORT: '0' }, nodeArgs })
     const [, url = ''] = await program.prints(ready)
     assert.equal((await fetch(url)).status, 200)
@@ -128,7 +128,7 @@ registerHooks({
     assert.equal(/warning|notice|unsupported/i.test(stdout), false)
   })
 
-  it('does not load it with a provider that is configured, nor in production', async () => {
+  it('does not load the local provider with a configured provider, nor in production', async () => {
     for (const [command, env] of [
       [
         'dev',
@@ -173,7 +173,7 @@ registerHooks({
     assert.equal(stderr, 'TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets everybody in as anybody.\n')
   })
 
-  it('R-OC-15 refuses a provider that lacks a setting, in one sentence', async () => {
+  it('refuses a provider that lacks a setting, in one sentence (R-OC-15)', async () => {
     const { code, stderr } = await place.run(['dev', 'app.ts'], {
       env: { PORT: '0', TROUPE_PROVIDERS: 'google', TROUPE_PROVIDER_GOOGLE_CLIENT_ID: 'id' },
     })
