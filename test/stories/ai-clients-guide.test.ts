@@ -1,4 +1,4 @@
-/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-argument -- protocol responses are untyped, and the tests compare them with literals */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { Workplace } from '../support/program.ts'
 
 const guide = readFileSync(join(dirname(dirname(import.meta.dirname)), 'docs', 'ai-clients.md'), 'utf8')
 
-describe('the application of the guide to AI clients', () => {
+describe('the application of the guide for AI clients', () => {
   const place = new Workplace()
   const asks = { capabilities: { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } } }
   let client: TestClient
@@ -23,7 +23,7 @@ describe('the application of the guide to AI clients', () => {
   const call = async (name: string, args: object = {}, more: object = {}, options: object = asks) =>
     (await client.modern('tools/call', { name, arguments: args, ...more }, options)).body.result
 
-  it('tells what it is for, and lists what the relationship grants', async () => {
+  it('describes its purpose, and lists what the relationship grants', async () => {
     const { body } = await client.modern('server/discover')
     assert.equal(body.result.instructions, 'Notes of one person. Search before you add.')
     const tools = (await client.modern('tools/list')).body.result.tools as { name: string }[]
@@ -33,7 +33,7 @@ describe('the application of the guide to AI clients', () => {
     )
   })
 
-  it('adds a note, refuses what does not fit, and reads it as a resource and in a prompt', async () => {
+  it('adds a note, rejects invalid input, and reads the note as a resource and in a prompt', async () => {
     assert.deepEqual((await call('create_note', { text: 'Buy a violin' })).structuredContent, { index: 0 })
     assert.equal((await call('create_note', { text: '' })).isError, true)
     const read = await client.modern('resources/read', { uri: 'notes://0' })
@@ -48,7 +48,7 @@ describe('the application of the guide to AI clients', () => {
     assert.deepEqual(completed.body.result.completion.values, ['home'])
   })
 
-  it('asks the person, in rounds', async () => {
+  it('asks the user for input, in rounds', async () => {
     const asked = await call('list_tidied')
     assert.equal(asked.resultType, 'input_required')
     const inputResponses = { order: { action: 'accept', content: { first: 'home' } } }
@@ -58,25 +58,25 @@ describe('the application of the guide to AI clients', () => {
     assert.deepEqual(declined.structuredContent, { sorted: false })
   })
 
-  it('greets those whom nobody can ask, and asks the others', async () => {
+  it('asks for a name when the client supports elicitation, and greets the owner by address otherwise', async () => {
     assert.equal((await call('get_greeting', {}, {}, {})).content[0].text, 'Hello, ada@example.com')
     assert.equal((await call('get_greeting')).resultType, 'input_required')
     const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
     assert.equal((await call('get_greeting', {}, { inputResponses })).content[0].text, 'Hello, Ada')
   })
 
-  it('goes on behind its answer for those who take tasks, and answers the others at once', async () => {
+  it('runs a task for clients that support tasks, and responds to other clients directly', async () => {
     assert.equal((await call('get_report')).resultType, 'task')
     assert.deepEqual((await call('get_report', {}, {}, {})).structuredContent, { notes: 1 })
   })
 
-  it('shares nothing before the owner agreed', async () => {
+  it('shares nothing before the owner approves', async () => {
     const held = await call('get_shared', { index: 0, to: 'bob@example.com' })
     assert.equal(held.isError, true)
     assert.match(held.content[0].text, /\/www\/approvals\//)
   })
 
-  it('is within the bounds that the guide names', () => {
+  it('stays within the limits that the guide states', () => {
     for (const bound of [
       '100 calls and 16 listening streams',
       '20 sessions',

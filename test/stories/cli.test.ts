@@ -13,14 +13,14 @@ const plain = `import { troupe } from 'troupe'
 export default troupe({ type: 'urn:actingweb:example.com:plain', name: 'plain' })
 `
 
-/** `slow` says that it began and answers once the file \`gate\` is there. */
+/** An application whose action `slow` prints that it began and responds as soon as the file \`gate\` exists. */
 const slow = `import { existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { troupe } from 'troupe'
 const app = troupe({ type: 'urn:actingweb:example.com:slow', name: 'slow' })
 app.action('slow', async ({ actor }) => {
   console.log('slow began')
-  // Real time: the test opens the gate by a file.
+  // Real time, because the test opens the gate by creating a file.
   while (!existsSync('gate')) await setTimeout(5)
   await actor.set('done', 'yes')
   return { done: true }
@@ -65,7 +65,7 @@ async function start(
   return { program, url }
 }
 
-/** It ended badly, with one sentence and nothing else. */
+/** The program failed with exactly one sentence on stderr. */
 function assertRefused(ending: Ending, sentence: string): void {
   assert.equal(ending.stderr, `${sentence}\n`)
   assert.equal(ending.stdout, '')
@@ -73,7 +73,7 @@ function assertRefused(ending: Ending, sentence: string): void {
 }
 
 describe('troupe', () => {
-  it('names its commands when asked for help, and when asked for nothing', async () => {
+  it('lists its commands for --help and without arguments', async () => {
     const help = await place.run(['--help'])
     assert.equal(help.code, 0)
     assert.equal(help.stderr, '')
@@ -90,7 +90,7 @@ describe('troupe', () => {
     for (const args of [[], ['help'], ['-h']]) assert.deepEqual(await place.run(args), help)
   })
 
-  it('tells more about a command that is asked for help, and does nothing else', async () => {
+  it('describes a command for --help, and does nothing else', async () => {
     for (const [command, begins] of [
       ['dev', 'troupe dev <module>\n'],
       ['serve', 'troupe serve <module>\n'],
@@ -105,7 +105,7 @@ describe('troupe', () => {
     }
   })
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../../package.json`, 'utf8')) as {
       version: string
     }
@@ -114,7 +114,7 @@ describe('troupe', () => {
     }
   })
 
-  it('refuses what it does not know in one sentence', async () => {
+  it('refuses unknown commands and arguments in one sentence', async () => {
     const refusals: [args: string[], sentence: string][] = [
       [['dance'], 'There is no command "dance"; troupe --help names them.'],
       [['constructor'], 'There is no command "constructor"; troupe --help names them.'],
@@ -129,7 +129,7 @@ describe('troupe', () => {
     assert.equal(existsSync(place.path('data')), false)
   })
 
-  it('says in one sentence that a Node.js is too old', async () => {
+  it('refuses a Node.js that is too old, in one sentence', async () => {
     const disguise = place.write(
       'old.mjs',
       "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '24.15.0' } })\n",
@@ -146,7 +146,7 @@ describe('troupe', () => {
 })
 
 describe('troupe dev', () => {
-  it('says where the application is, what to do next and where its data is', async () => {
+  it('prints the address of the application, the next steps and the place of its data', async () => {
     const { program, url } = await start(['dev', 'app.ts'])
     program.signal('SIGINT')
     const { stdout, stderr } = await program.ended
@@ -170,7 +170,7 @@ Stopped.
     )
   })
 
-  it('answers as soon as it says so, on every address that localhost stands for', async () => {
+  it('responds as soon as it prints its address, on every address of localhost', async () => {
     const { url } = await start(['dev', 'app.ts'])
     assert.match(url, /^http:\/\/localhost:\d+$/)
     const port = new URL(url).port
@@ -181,7 +181,7 @@ Stopped.
     }
   })
 
-  it('OPS-09 keeps data and key for its owner alone, and takes them up again', async () => {
+  it('makes data and key readable only for their owner, and uses them again (OPS-09)', async () => {
     const first = await start(['dev', 'app.ts'])
     const { id, authorization } = await createActor(first.url)
     first.program.signal('SIGTERM')
@@ -197,7 +197,7 @@ Stopped.
     assert.equal((await fetch(`${second.url}/${id}`, { headers: { authorization } })).status, 200)
   })
 
-  it('refuses a module that cannot be served in one sentence', async () => {
+  it('refuses a module that it cannot serve, in one sentence', async () => {
     const at = (name: string): string => place.path(name)
     place.write('nothing.ts', 'export const app = 1\n')
     place.write('other.ts', 'export default { fetch() {} }\n')
@@ -232,7 +232,7 @@ Stopped.
     assert.equal(existsSync(place.path('data')), false)
   })
 
-  it('OPS-09 refuses a setting that is wrong or unknown in one sentence that names it', async () => {
+  it('refuses an invalid or unknown setting in one sentence that names it (OPS-09)', async () => {
     const refusals: [env: Record<string, string>, sentence: string][] = [
       [{ PORT: 'many' }, 'PORT must be a whole number from 0 to 65535.'],
       [
@@ -254,7 +254,7 @@ Stopped.
     assert.equal(existsSync(place.path('data')), false)
   })
 
-  it('says in one sentence that the port is taken, on either address of localhost', async () => {
+  it('refuses a port that is in use on either address of localhost, in one sentence', async () => {
     for (const host of ['127.0.0.1', ...(hasIpv6() ? ['::1'] : [])]) {
       const other = createServer().listen(0, host)
       await once(other, 'listening')
@@ -268,12 +268,12 @@ Stopped.
     }
   })
 
-  it('says in one sentence that the host is no address of this machine', async () => {
+  it('refuses a host that is not an address of this machine, in one sentence', async () => {
     const ending = await place.run(['dev', 'app.ts'], { env: { ...free, HOST: '203.0.113.9' } })
     assertRefused(ending, 'Cannot listen on port 0 of 203.0.113.9: HOST is not an address of this machine.')
   })
 
-  it('OPS-09 says in one sentence that the data cannot be written, and where', async () => {
+  it('names the path that it cannot write, in one sentence (OPS-09)', async () => {
     const file = place.write('occupied', '')
     const below = await place.run(['dev', 'app.ts'], {
       env: { ...free, TROUPE_SECRET_KEYS: key, DATABASE_URL: `sqlite:${file}/troupe.db` },
@@ -291,7 +291,7 @@ Stopped.
     assert.equal(keyFile.code, 1)
   })
 
-  it('says in one sentence that the database cannot be reached, without the password', async () => {
+  it('names the database that it cannot reach, in one sentence without the password', async () => {
     const ending = await place.run(['dev', 'app.ts'], {
       env: { ...free, DATABASE_URL: 'postgres://troupe:hidden@127.0.0.1:1/troupe' },
     })
@@ -301,7 +301,7 @@ Stopped.
     )
   })
 
-  it('OPS-04 leaves data alone that a newer release wrote, and says so in one sentence', async () => {
+  it('refuses data that a newer release wrote, in one sentence, and does not change it (OPS-04)', async () => {
     const { program } = await start(['dev', 'app.ts'])
     program.signal('SIGTERM')
     await program.ended
@@ -321,7 +321,7 @@ Stopped.
 
 describe('a stop signal', () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    it(`OPS-03 lets a running request end with its answer: ${signal}`, async () => {
+    it(`lets a running request finish: ${signal} (OPS-03)`, async () => {
       place.write('app.ts', slow)
       const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '600' })
       const { id, authorization } = await createActor(url)
@@ -329,7 +329,7 @@ describe('a stop signal', () => {
       await program.prints(/slow began/)
       program.signal(signal)
       await program.prints(/Stopping: running requests may end\./)
-      await assert.rejects(fetch(`${url}/`), 'a new connection is not taken')
+      await assert.rejects(fetch(`${url}/`), 'a new connection is refused')
       writeFileSync(place.path('gate'), '')
       assert.deepEqual(await (await answer).json(), { done: true })
       const { code, stderr } = await program.ended
@@ -340,7 +340,7 @@ describe('a stop signal', () => {
     })
   }
 
-  it('OPS-03 turns health red before anything else, on connections that are still open', async () => {
+  it('makes health fail before anything else, on connections that are still open (OPS-03)', async () => {
     place.write('app.ts', slow)
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '600' })
     const { id, authorization } = await createActor(url)
@@ -352,14 +352,14 @@ describe('a stop signal', () => {
     await program.prints(/slow began/)
     program.signal('SIGTERM')
     await program.prints(/Stopping/)
-    // The connection is in use, so it stays; the second answer comes after the first.
+    // The connection is busy, so it stays open, and the second response follows the first.
     socket.write('GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n')
     writeFileSync(place.path('gate'), '')
     assert.match(await said, /^HTTP\/1\.1 200 .*\{"done":true\}HTTP\/1\.1 503 .*"error":"shutting_down"/s)
     assert.equal((await program.ended).code, 0)
   })
 
-  it('OPS-03 does not wait for a connection that never asked for anything', async () => {
+  it('closes a connection that never sent a request, without waiting (OPS-03)', async () => {
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '600' })
     const silent = await open(url)
     await (await fetch(`${url}/health/live`)).text()
@@ -368,7 +368,7 @@ describe('a stop signal', () => {
     silent.destroy()
   })
 
-  it('OPS-03 cuts what has not ended in the time that is configured', async () => {
+  it('aborts requests that have not ended within the configured time (OPS-03)', async () => {
     place.write('app.ts', slow)
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '0' })
     const { id, authorization } = await createActor(url)
@@ -382,7 +382,7 @@ describe('a stop signal', () => {
     assert.match(stdout, /Stopped\.\n$/)
   })
 
-  it('OPS-03 ends the process at once when it comes a second time', async () => {
+  it('ends the process immediately when it arrives a second time (OPS-03)', async () => {
     place.write('app.ts', slow)
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '600' })
     const { id, authorization } = await createActor(url)
@@ -391,7 +391,7 @@ describe('a stop signal', () => {
     await program.prints(/slow began/)
     program.signal('SIGINT')
     await program.prints(/Stopping/)
-    // Somebody who goes on pressing: what comes within a second of the first is the same one.
+    // A user keeps pressing Ctrl-C: signals within one second of the first count as the same signal.
     const pressing = setInterval(() => program.signal('SIGINT'), 100)
     const { code, signal, stdout } = await program.ended
     clearInterval(pressing)
@@ -413,7 +413,7 @@ describe('a stop signal', () => {
 describe('troupe serve', () => {
   const production = { TROUPE_SECRET_KEYS: key, BASE_URL: 'https://troupe.example.com' }
 
-  it('OPS-09 refuses to start without key, without a public address and without https', async () => {
+  it('refuses to start without a key, without a public address and without https (OPS-09)', async () => {
     const refusals: [env: Record<string, string>, sentence: string][] = [
       [{}, 'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.'],
       [{ TROUPE_SECRET_KEYS: key }, 'BASE_URL is required in production: the public https address of the service.'],
@@ -436,7 +436,7 @@ describe('troupe serve', () => {
     assert.equal(existsSync(place.path('data')), false)
   })
 
-  it('OPS-09 takes the module’s own options for less than what it was started as', async () => {
+  it('ignores a mode in the module that is weaker than the command (OPS-09)', async () => {
     place.write('app.ts', plain.replace("name: 'plain'", "mode: 'development'"))
     const ending = await place.run(['serve', 'app.ts'], { env: free })
     assertRefused(
@@ -445,7 +445,7 @@ describe('troupe serve', () => {
     )
   })
 
-  it('OPS-09 serves on every address, without test endpoints and without a key file', async () => {
+  it('serves on every address, without test endpoints and without a key file (OPS-09)', async () => {
     const { program, url } = await start(['serve', 'app.ts'], production)
     assert.match(
       (await program.prints(/^.*\n/))[0],
@@ -464,7 +464,7 @@ describe('troupe serve', () => {
     assert.equal(open.headers.get('strict-transport-security'), null)
   })
 
-  it('OPS-09 serves without https where TROUPE_ALLOW_HTTP=1 says so', async () => {
+  it('serves without https when TROUPE_ALLOW_HTTP=1 (OPS-09)', async () => {
     const { url } = await start(['serve', 'app.ts'], {
       ...production,
       BASE_URL: 'http://intern.example.com',
@@ -497,7 +497,7 @@ describe('troupe serve', () => {
 })
 
 describe('troupe keys', () => {
-  it('makes a new key each time, with nothing else in its output', async () => {
+  it('makes a new key each time, and prints nothing else', async () => {
     const made = await Promise.all([place.run(['keys', 'new']), place.run(['keys', 'new'])])
     for (const { code, stdout, stderr } of made) {
       assert.deepEqual([code, stderr], [0, ''])
@@ -506,7 +506,7 @@ describe('troupe keys', () => {
     assert.notEqual(made[0].stdout, made[1].stdout)
   })
 
-  it('SEC-03 rotates: after it the old key can go, and every passphrase still opens its actor', async () => {
+  it('re-encrypts every passphrase, so that the old key can be removed (SEC-03)', async () => {
     const old = (await place.run(['keys', 'new'])).stdout.trim()
     const young = (await place.run(['keys', 'new'])).stdout.trim()
     const serve = { BASE_URL: 'https://troupe.example.com', TROUPE_SECRET_KEYS: old }
@@ -517,7 +517,7 @@ describe('troupe keys', () => {
 
     const both = `${young},${old}`
     const during = await start(['serve', 'app.ts'], { ...serve, TROUPE_SECRET_KEYS: both })
-    // While it runs: a rotation needs no pause.
+    // The service runs during the rotation, because a rotation needs no pause.
     const rotated = await place.run(['keys', 'rotate'], { env: { TROUPE_SECRET_KEYS: both } })
     assert.deepEqual(rotated, {
       code: 0,
@@ -533,7 +533,7 @@ describe('troupe keys', () => {
     assert.equal((await fetch(`${after.url}/${id}`, { headers: { authorization } })).status, 200)
   })
 
-  it('SEC-03 says in one sentence that there is no database, and makes none: its keys are needed elsewhere', async () => {
+  it('refuses to rotate without a database in one sentence, and creates none (SEC-03)', async () => {
     const env = { TROUPE_SECRET_KEYS: key, DATABASE_URL: 'sqlite:elsewhere/troupe.db' }
     assertRefused(
       await place.run(['keys', 'rotate'], { env }),
@@ -546,7 +546,7 @@ describe('troupe keys', () => {
     for (const folder of ['elsewhere', 'data']) assert.equal(existsSync(place.path(folder)), false)
   })
 
-  it('SEC-03 says in one sentence that the keys are those of another database, and changes nothing', async () => {
+  it('refuses to rotate with the keys of another database in one sentence, and changes nothing (SEC-03)', async () => {
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
     const { id, authorization } = await createActor(url)
     const other = (await place.run(['keys', 'new'])).stdout.trim()
@@ -561,7 +561,7 @@ describe('troupe keys', () => {
 describe('keys of another database', () => {
   const production = { BASE_URL: 'https://troupe.example.com' }
 
-  /** A database with one actor, whose secrets the key `k1` encrypts. */
+  /** Creates a database with one actor, whose secrets the key `k1` encrypts. */
   async function written(env: Record<string, string> = { TROUPE_SECRET_KEYS: key }): Promise<Created> {
     const { program, url } = await start(['dev', 'app.ts'], env)
     const created = await createActor(url)
@@ -572,13 +572,13 @@ describe('keys of another database', () => {
 
   const newKey = async (): Promise<string> => (await place.run(['keys', 'new'])).stdout.trim()
 
-  it('are refused at the start and by the doctor, with one sentence, and change nothing (SEC-03)', async () => {
+  it('are refused at the start and by the doctor, in one sentence, and change nothing (SEC-03)', async () => {
     const { id, authorization } = await written()
     const other = { ...production, TROUPE_SECRET_KEYS: await newKey() }
     const before = readFileSync(place.path('data/troupe.db'))
     assertRefused(await place.run(['serve', 'app.ts'], { env: { ...free, ...other } }), unfit)
     assertRefused(await place.run(['dev', 'app.ts'], { env: { ...free, ...other } }), unfit)
-    // Other bytes under the same id.
+    // A key with other bytes under the same id.
     const namesake = { ...other, TROUPE_SECRET_KEYS: other.TROUPE_SECRET_KEYS.replace(/^\w+/, 'k1') }
     assertRefused(await place.run(['serve', 'app.ts'], { env: { ...free, ...namesake } }), unfit)
     for (const words of [['doctor'], ['doctor', 'deep']]) {
@@ -593,7 +593,7 @@ describe('keys of another database', () => {
     assert.equal((await place.run(['doctor', 'deep'], { env: several })).code, 0)
   })
 
-  it('are refused where the key file of development was lost, naming the file (SEC-03)', async () => {
+  it('are refused in development with the name of the key file, when that file was replaced (SEC-03)', async () => {
     const { id, authorization } = await written({})
     const file = place.path('data/development.key')
     const kept = readFileSync(file)
@@ -607,7 +607,7 @@ describe('keys of another database', () => {
     assert.equal((await fetch(`${url}/${id}`, { headers: { authorization } })).status, 200)
   })
 
-  it('are no matter for an empty database (SEC-03)', async () => {
+  it('are accepted for an empty database (SEC-03)', async () => {
     const first = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
     first.program.signal('SIGTERM')
     await first.program.ended
@@ -618,7 +618,7 @@ describe('keys of another database', () => {
     assert.equal((await fetch(`${url}/health/ready`)).status, 200)
   })
 
-  it('are named by the doctor that reads everything, where they encrypt a part of the secrets (SEC-03)', async () => {
+  it('are reported by `doctor deep` when they encrypt only some of the secrets (SEC-03)', async () => {
     const { id } = await written()
     const other = await newKey()
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: `${other},${key}` })
@@ -649,7 +649,7 @@ describe('keys of another database', () => {
 })
 
 describe('troupe redrive', () => {
-  it('OPS-09 says in one sentence that there is no database, and makes none: what waits does so elsewhere', async () => {
+  it('refuses to run without a database in one sentence, and creates none (OPS-09)', async () => {
     assertRefused(
       await place.run(['redrive']),
       `There is no database file ${place.path('data/troupe.db')} yet; a start makes it.`,
@@ -659,7 +659,7 @@ describe('troupe redrive', () => {
 })
 
 describe('troupe doctor', () => {
-  it('looks at what troupe dev would find when it is told to', async () => {
+  it('checks the settings of troupe dev with TROUPE_MODE=development', async () => {
     const { program, url } = await start(['dev', 'app.ts'])
     await createActor(url)
     program.signal('SIGTERM')
@@ -671,7 +671,7 @@ describe('troupe doctor', () => {
     assert.match(help, /TROUPE_MODE=development troupe doctor/)
   })
 
-  it('tells what a start would find, and never a secret', async () => {
+  it('reports what a start would find, and never a secret', async () => {
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
     await createActor(url)
     program.signal('SIGTERM')
@@ -689,7 +689,7 @@ describe('troupe doctor', () => {
 
   const settings = { TROUPE_SECRET_KEYS: key, BASE_URL: 'https://troupe.example.com' }
 
-  it('makes no database, and says that a start would', async () => {
+  it('creates no database, and reports that a start would', async () => {
     const { code, stdout, stderr } = await place.run(['doctor'], { env: settings })
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(stdout, /^database {2}There is no database file \S+troupe\.db yet; a start makes it\.\nEverything/m)
@@ -702,7 +702,7 @@ describe('troupe doctor', () => {
     )
   })
 
-  it('says in one sentence that the database is damaged, and fails', async () => {
+  it('reports a damaged database in one sentence, and fails', async () => {
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
     await createActor(url)
     program.signal('SIGTERM')
@@ -720,7 +720,7 @@ describe('troupe doctor', () => {
     assert.doesNotMatch(stdout, /Everything/)
   })
 
-  it('OPS-09 says in one sentence what is missing, and fails', async () => {
+  it('names a missing setting in one sentence, and fails (OPS-09)', async () => {
     const { code, stdout, stderr } = await place.run(['doctor'])
     assert.equal(code, 1)
     assert.doesNotMatch(stdout, /Everything/)
@@ -731,7 +731,7 @@ describe('troupe doctor', () => {
   })
 })
 
-/** One that this user cannot write in; root can, nearly everywhere. */
+/** Returns a folder that this user cannot write to. Root can write nearly everywhere, so it gets a folder of the kernel. */
 function unwritableFolder(): string {
   if (process.getuid?.() === 0) return '/sys/kernel'
   const folder = place.path('locked')

@@ -1,4 +1,4 @@
-/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- protocol responses are untyped, and the tests compare them with literals */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { App } from '../../src/troupe.ts'
@@ -46,10 +46,10 @@ function declare(app: App): void {
   })
 }
 
-describe('an address that the person is asked to open', () => {
+describe('a URL that the user is asked to open', () => {
   const start = sqliteService()
 
-  it('travels in the answer of a modern call, and the handler hears what became of it', async () => {
+  it('is part of the response to a modern call, and the handler receives the action of the user', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     const asked = await client.modern('tools/call', { name: 'connect' }, opens)
@@ -64,7 +64,7 @@ describe('an address that the person is asked to open', () => {
     }
   })
 
-  it('is asked of nobody who did not say that it opens addresses', async () => {
+  it('is not sent to a client that does not declare elicitation by URL', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     for (const capabilities of [{}, { elicitation: {} }, { elicitation: { form: {} } }]) {
@@ -74,7 +74,7 @@ describe('an address that the person is asked to open', () => {
     }
   })
 
-  it('is a request of its own in a session of 2025-11-25', async () => {
+  it('is sent as a separate request in a session of 2025-11-25', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     const begun = await client.legacy('initialize', {
@@ -93,7 +93,7 @@ describe('an address that the person is asked to open', () => {
   })
 })
 
-describe('the answer to a form', () => {
+describe('the response to a form', () => {
   const start = sqliteService()
   const content = { name: 'Ada' }
 
@@ -136,10 +136,10 @@ describe('the answer to a form', () => {
   })
 })
 
-describe('questions of prompts and resources', () => {
+describe('elicitation by prompts and resources', () => {
   const start = sqliteService()
 
-  it('are answered in rounds as those of tools are, and nothing else asks', async () => {
+  it('works in rounds as for tools, and refuses the state of another request', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
     const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
@@ -165,7 +165,7 @@ describe('questions of prompts and resources', () => {
 describe('the state of a round', () => {
   const start = sqliteService()
 
-  it('is good for 15 minutes, and is then an error that says to begin again', async () => {
+  it('is valid for 15 minutes, and then an error that says to begin again', async () => {
     const clock = new ManualClock()
     const service = await start({ declare, now: clock.now, timers: clock.timers })
     const client = await letIn(service, await service.createActor())
@@ -180,7 +180,7 @@ describe('the state of a round', () => {
     assert.match(late.body.error.message, /begin again/)
   })
 
-  it('is the same caller’s under another token of it, and no other actor’s', async () => {
+  it('is valid only for the same actor and operation', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     const client = await letIn(service, actor, { clientId: 'mcp_same' })
@@ -196,7 +196,7 @@ describe('the state of a round', () => {
 
 describe('tasks that a client listens to', () => {
   forEachService((start) => {
-    it('are told of as tasks/get would, to the client whose they are and to nobody else', async () => {
+    it('are reported as by tasks/get, only to the client that owns them', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
@@ -230,7 +230,7 @@ describe('tasks that a client listens to', () => {
 
   const start = sqliteService()
 
-  it('are refused to a client that takes none, before the stream begins', async () => {
+  it('are refused before the stream begins when the client does not support tasks', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     const { status, body } = await client.modern('subscriptions/listen', { notifications: { taskIds: ['t_1'] } })
@@ -241,10 +241,10 @@ describe('tasks that a client listens to', () => {
   })
 })
 
-describe('what the application says has changed', () => {
+describe('announced changes', () => {
   const start = sqliteService()
 
-  it('is told to those who listen to it, and for a resource to those who may read it', async () => {
+  it('are sent to the clients that listen to them, and for a resource only to those that may read it', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     const reader = await letIn(service, actor, { relationship: 'admin' })
@@ -272,7 +272,7 @@ describe('what the application says has changed', () => {
 describe('a long list of tools', () => {
   const start = sqliteService()
 
-  it('is given in pages, in the order of declaration, each tool once, whatever is asked in between', async () => {
+  it('is paginated in the order of declaration, each tool once, whatever requests come between', async () => {
     const names = Array.from({ length: 250 }, (_, n) => `tool_${n}`)
     const service = await start({
       declare: (app) => {
@@ -305,12 +305,12 @@ describe('a long list of tools', () => {
 describe('tools for some clients', () => {
   const start = sqliteService()
 
-  it('R-MCP-05 are listed and described by the name that a client gives itself, and callable for all who may', async () => {
+  it('are listed and described by the name of the client, and callable for every authorized client (R-MCP-05)', async () => {
     const service = await start({
       declare: (app) => {
         app.action('for_claude', { mcp: { allowedClients: ['claude'] } }, () => 'ok')
         app.action(
-          'told',
+          'described',
           {
             description: 'declared',
             mcp: { clientDescriptions: { chatgpt: 'for ChatGPT', cursor: 'for Cursor' }, describe: () => null },
@@ -332,15 +332,15 @@ describe('tools for some clients', () => {
       },
     })
     const client = await letIn(service, await service.createActor())
-    const cases: [name: string | null, type: string, tools: string[], told: string][] = [
-      ['claude-ai', 'claude', ['for_claude', 'told', 'unsure'], 'declared'],
-      ['Anthropic/Desktop', 'claude', ['for_claude', 'told', 'unsure'], 'declared'],
-      ['openai-mcp', 'chatgpt', ['told', 'unsure'], 'for ChatGPT'],
-      ['Cursor', 'cursor', ['told', 'unsure'], 'for Cursor'],
-      ['mcp-inspector', 'mcp_inspector', ['told', 'unsure'], 'declared'],
-      ['something else', 'universal', ['told', 'unsure'], 'declared'],
+    const cases: [name: string | null, type: string, tools: string[], described: string][] = [
+      ['claude-ai', 'claude', ['for_claude', 'described', 'unsure'], 'declared'],
+      ['Anthropic/Desktop', 'claude', ['for_claude', 'described', 'unsure'], 'declared'],
+      ['openai-mcp', 'chatgpt', ['described', 'unsure'], 'for ChatGPT'],
+      ['Cursor', 'cursor', ['described', 'unsure'], 'for Cursor'],
+      ['mcp-inspector', 'mcp_inspector', ['described', 'unsure'], 'declared'],
+      ['something else', 'universal', ['described', 'unsure'], 'declared'],
     ]
-    for (const [name, type, tools, told] of cases) {
+    for (const [name, type, tools, described] of cases) {
       const meta = { 'io.modelcontextprotocol/clientInfo': { name, version: '1' } }
       const { body } = await client.modern('tools/list', {}, { meta })
       const listed = body.result.tools as { name: string; description: string }[]
@@ -351,7 +351,7 @@ describe('tools for some clients', () => {
       )
       assert.deepEqual(
         listed.filter((tool) => tool.name !== 'for_claude').map(({ description }) => description),
-        [told, 'declared'],
+        [described, 'declared'],
       )
       const called = await client.modern('tools/call', { name: 'unsure' }, { meta })
       assert.equal(called.body.result.content[0].text, type)
@@ -360,7 +360,7 @@ describe('tools for some clients', () => {
     }
   })
 
-  it('R-MCP-08 have the context of their own call, whoever else calls at the same moment', async () => {
+  it('receive the context of their own call among concurrent calls (R-MCP-08)', async () => {
     const service = await start({
       declare: (app) => {
         app.action('who', { mcp: true }, async ({ mcp }) => {
@@ -386,6 +386,6 @@ describe('tools for some clients', () => {
       assert.equal(context.transport_session_id, null)
     }
     const outside = await actor.request('POST', '/actions/who', {})
-    assert.deepEqual(await outside.json(), {}, 'nobody else has one')
+    assert.deepEqual(await outside.json(), {}, 'a call outside of MCP has no context')
   })
 })

@@ -1,4 +1,4 @@
-/** The official clients of both generations, and a program that takes every step by itself, through the whole dance. */
+/** The official clients of both generations, and a program that takes every step itself, in complete authorization flows. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ function notes(app: App): void {
   app.method('summary', { description: 'Sums up', mcp: { prompt: true } }, async () => 'Sum up my notes')
 }
 
-/** Keeps what an SDK keeps for itself, and opens the owner's browser. */
+/** Stores what an SDK expects its caller to store, and opens the owner's browser. */
 class Keeper implements modernSdk.OAuthClientProvider {
   readonly service: TestService
   readonly open: (path: string) => Promise<URL>
@@ -101,11 +101,11 @@ class Keeper implements modernSdk.OAuthClientProvider {
   }
 }
 
-describe('official clients', () => {
+describe('the service', () => {
   const provider = sharedProvider()
 
   forEachService((start) => {
-    it('R-AS-05 R-MCP-07 the client of 2025 discovers, registers, is let in, works, refreshes, and is let go', async () => {
+    it('serves the official client of 2025 through discovery, registration, consent, calls, refresh and revocation (R-AS-05, R-MCP-07)', async () => {
       let later = 0
       const service = await start({
         ...signInAt(await provider()),
@@ -148,7 +148,7 @@ describe('official clients', () => {
       assert.deepEqual((await client.readResource({ uri })).contents, [
         { uri, mimeType: 'application/json', text: '["first"]' },
       ])
-      // The stream of the session may still be on its way to us.
+      // The stream of the session may not be open yet, so the test repeats the change.
       const adding = setInterval(
         () => void client.callTool({ name: 'add_note', arguments: { text: 'more' } }).catch(() => {}),
         100,
@@ -174,7 +174,7 @@ describe('official clients', () => {
       await assert.rejects(connect(), /The refresh token is unknown/)
     })
 
-    it('R-AS-05 the client of 2026 finds the modern era, is let in, works and listens', async () => {
+    it('serves the official client of 2026 in the modern protocol version through consent and calls (R-AS-05)', async () => {
       const service = await start({ ...signInAt(await provider()), declare: notes, listen: true })
       const browser = new TestBrowser(service)
       const identity = await provider()
@@ -208,7 +208,7 @@ describe('official clients', () => {
 
   const start = sqliteService()
 
-  it('R-AS-03 R-AS-04 a program that takes every step by itself, with Basic, resource and revocation', async () => {
+  it('serves a program that takes every step itself, with Basic, resource and revocation (R-AS-03, R-AS-04)', async () => {
     const service = await start({ ...signInAt(await provider()), declare: notes, listen: true })
     const insecure = { [oauth.allowInsecureRequests]: true }
     const resource = new URL(`${service.url}/mcp`)
@@ -275,7 +275,7 @@ describe('official clients', () => {
     assert.equal(await ping(refreshed.access_token), 401)
   })
 
-  it('the command line of the inspector lists and calls tools', async () => {
+  it('lists and calls tools for the command line of the inspector', async () => {
     const service = await start({ declare: notes, listen: true })
     const client = await letIn(service, await service.createActor(), { relationship: 'mcp_client' })
     const inspect = async (...args: string[]): Promise<unknown> => {

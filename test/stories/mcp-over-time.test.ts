@@ -1,4 +1,4 @@
-/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- protocol responses are untyped, and the tests compare them with literals */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { McpFailure } from '../../src/mcp/protocol/failure.ts'
@@ -48,7 +48,7 @@ function declare(app: App): void {
   })
 }
 
-/** A session with what the client said it can be asked. */
+/** Starts a session of a client with these capabilities. */
 async function initialize(
   client: TestClient,
   capabilities: object = { elicitation: {} },
@@ -66,7 +66,7 @@ async function initialize(
 
 describe('a session of a legacy client', () => {
   forEachService((start) => {
-    it('asks the person on the stream of the call, and goes on with the answer that comes by itself', async () => {
+    it('asks the user on the stream of the call, and continues with the response that arrives in a separate request', async () => {
       const service = await start({ declare })
       const client = await letIn(service, await service.createActor())
       const session = await initialize(client)
@@ -86,7 +86,7 @@ describe('a session of a legacy client', () => {
       assert.equal(await stream.next(), null)
     })
 
-    it('takes the answer in another process than the one that asks', async () => {
+    it('accepts the response in a process other than the one that asks', async () => {
       const one = await start({ declare })
       const other = await start({ declare, database: one.databaseUrl })
       const client = await letIn(one, await one.createActor())
@@ -103,7 +103,7 @@ describe('a session of a legacy client', () => {
       assert.equal((await stream.next()).result.content[0].text, 'Never mind.')
     })
 
-    it('MCP-07 is no other client’s, and no client’s once it ended', async () => {
+    it('is 404 for other clients, and for its own client after it ended (MCP-07)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
@@ -129,7 +129,7 @@ describe('a session of a legacy client', () => {
       assert.equal((await client.legacy('tools/list')).status, 200)
     })
 
-    it('MCP-08 gives each call its own answer, whatever ids clients choose', async () => {
+    it('gives each call its own response, whatever ids clients choose (MCP-08)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const clients = await Promise.all(Array.from({ length: 6 }, () => letIn(service, actor)))
@@ -150,7 +150,7 @@ describe('a session of a legacy client', () => {
       )
     })
 
-    it('tells what changes on its own stream, and of the resources that it subscribed to', async () => {
+    it('sends changes of lists and of subscribed resources on its own stream', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
@@ -179,7 +179,7 @@ describe('a session of a legacy client', () => {
 
   const start = sqliteService()
 
-  it('is refused to nobody who does without: calls work, and questions become a text', async () => {
+  it('is optional: calls work without it, and a question becomes an error text', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     const greeted = await client.legacy('tools/call', { name: 'greet' })
@@ -190,16 +190,16 @@ describe('a session of a legacy client', () => {
     assert.equal(listening.status, 405)
   })
 
-  it('sends progress that grows, and messages of the level that was set', async () => {
+  it('sends increasing progress, and log messages of the configured level', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     const headers = { 'mcp-session-id': await initialize(client), 'mcp-protocol-version': '2025-11-25' }
     await client.legacy('logging/setLevel', { level: 'warning' }, headers)
     const call = { name: 'steps', _meta: { progressToken: 'p' } }
     const stream = new EventStream(await client.send(rpc(1, 'tools/call', call), headers))
-    const told: unknown[] = []
-    for (let message = await stream.next(); message !== null; message = await stream.next()) told.push(message)
-    assert.deepEqual(told, [
+    const received: unknown[] = []
+    for (let message = await stream.next(); message !== null; message = await stream.next()) received.push(message)
+    assert.deepEqual(received, [
       {
         jsonrpc: '2.0',
         method: 'notifications/progress',
@@ -220,9 +220,9 @@ describe('a session of a legacy client', () => {
   })
 })
 
-describe('listening in the modern way', () => {
+describe('a modern listening stream', () => {
   forEachService((start) => {
-    it('is acknowledged first, with what is granted, and tells each change with the id of the request', async () => {
+    it('acknowledges what it grants first, and sends each change with the id of the request', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
@@ -260,7 +260,7 @@ describe('listening in the modern way', () => {
       await stream.close()
     })
 
-    it('tells nothing of what the client may not read', async () => {
+    it('omits changes that the client may not read', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor, { relationship: 'viewer' })
@@ -294,11 +294,11 @@ describe('listening in the modern way', () => {
   })
 })
 
-describe('the owner’s yes', () => {
+describe('the owner’s approval', () => {
   const opens = { capabilities: { elicitation: { url: {} } } }
 
   forEachService((start) => {
-    it('holds a call back until the owner agreed, and lets exactly this one through, once', async () => {
+    it('releases exactly the approved call, once, and the client waits until then', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
@@ -314,7 +314,7 @@ describe('the owner’s yes', () => {
       assert.equal(waiting?.operation, 'paint')
       assert.equal(waiting.kind, 'tools')
       assert.deepEqual(waiting.arguments, { color: 'red' })
-      // The client says that the person opened it; that is not a yes.
+      // The client reports that the user opened the URL, which is not an approval.
       const retry = {
         ...call,
         inputResponses: { owner_approval: { action: 'accept' } },
@@ -332,16 +332,16 @@ describe('the owner’s yes', () => {
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{"painted":1}')
     })
 
-    it('shows the owner all of what the yes is for, and asks nobody about what is too long for that', async () => {
+    it('shows the owner all arguments of the call, and is not requested for arguments that are too long to review', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
       const { parts } = await service.app.running()
       const call = (args: object): Promise<McpAnswer> => client.legacy('tools/call', { name: 'paint', arguments: args })
       const many = { notes: Array.from({ length: 900 }, (_, index) => `note ${index}`), last: 'and the last one' }
-      const told = await call(many)
+      const received = await call(many)
       const [waiting] = await parts.approvals.waiting(actor.id)
-      assert.ok(told.body.result.content[0].text.includes(waiting?.approvalId))
+      assert.ok(received.body.result.content[0].text.includes(waiting?.approvalId))
       const session = await signIn(service, actor)
       const page = await service.request(`/${actor.id}/www/approvals/${waiting?.approvalId}`, {
         headers: { cookie: `oauth_token=${session}`, accept: 'text/html' },
@@ -356,7 +356,7 @@ describe('the owner’s yes', () => {
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
     })
 
-    it('is good for the rounds in which the call asks its person, and is used up by its end', async () => {
+    it('is valid for all rounds in which the call asks its user, and is used up by the end of the call', async () => {
       const service = await start({
         declare: (app) => {
           app.action('sell', { mcp: { confirm: 'owner' } }, async ({ actor, mcp }) => {
@@ -386,7 +386,7 @@ describe('the owner’s yes', () => {
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{"sold":1}')
     })
 
-    it('lets one of two equal calls through that come at once', async () => {
+    it('releases one of several equal calls that arrive concurrently', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
@@ -401,16 +401,16 @@ describe('the owner’s yes', () => {
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{"painted":1}')
     })
 
-    it('says where the owner decides to clients that cannot open anything, and tells them a no', async () => {
+    it('is reported with its URL, and later as a denial, to legacy clients', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
       const { parts } = await service.app.running()
       const call = { name: 'paint', arguments: {} }
-      const told = await client.legacy('tools/call', call)
+      const received = await client.legacy('tools/call', call)
       const [waiting] = await parts.approvals.waiting(actor.id)
-      assert.equal(told.body.result.isError, true)
-      assert.ok(told.body.result.content[0].text.includes(`/www/approvals/${waiting?.approvalId}`))
+      assert.equal(received.body.result.isError, true)
+      assert.ok(received.body.result.content[0].text.includes(`/www/approvals/${waiting?.approvalId}`))
       const session = await initialize(client, { elicitation: { url: {} } })
       const opened = await client.legacy('tools/call', call, { 'mcp-session-id': session })
       assert.equal(opened.body.error.code, -32042)
@@ -428,7 +428,7 @@ describe('tasks', () => {
   const takes = { capabilities: { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } } }
 
   forEachService((start) => {
-    it('are there before the client hears of them, ask, and keep what came of the work', async () => {
+    it('exist before the client receives them, ask for input, and keep the result of the work', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
@@ -447,7 +447,7 @@ describe('tasks', () => {
       assert.deepEqual(done.result.structuredContent, { thought: 'spring' })
     })
 
-    it('end with the work, also when that fails before the task has begun', async () => {
+    it('end with the work, also when the work fails before the task has begun', async () => {
       const service = await start({
         declare: (app) => {
           app.action('fail', { mcp: true }, ({ mcp }) => {
@@ -465,11 +465,11 @@ describe('tasks', () => {
       const seen = await client.modern('tasks/get', { taskId: failed.taskId }, takes)
       assert.deepEqual([seen.body.result.status, seen.body.result.result.isError], ['completed', true])
       const broken = (await client.modern('tools/call', { name: 'break' }, takes)).body.result
-      const told = await client.modern('tasks/get', { taskId: broken.taskId }, takes)
-      assert.deepEqual(told.body.result.error, { code: -32602, message: 'There is nothing to do' })
+      const received = await client.modern('tasks/get', { taskId: broken.taskId }, takes)
+      assert.deepEqual(received.body.result.error, { code: -32602, message: 'There is nothing to do' })
     })
 
-    it('are at most 100 of one client; its further calls are answered when they are done', async () => {
+    it('are limited to 100 for each client, whose further calls respond with their result', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
@@ -481,7 +481,7 @@ describe('tasks', () => {
       assert.equal(await call(other), 'task')
     })
 
-    it('are nobody else’s, and not there for clients that do not take tasks', async () => {
+    it('are hidden from other clients, and from clients that do not support tasks', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
@@ -500,7 +500,7 @@ describe('tasks', () => {
       assert.equal((await untilTask(client, taskId, takes, 'cancelled')).status, 'cancelled')
     })
 
-    it('MCP-12 are not taken up once the owner withdrew the right to the tool', async () => {
+    it('are not resumed after the owner withdrew the right to the tool (MCP-12)', async () => {
       let later = 0
       const now = (): number => Date.now() + later
       const service = await start({ declare, now })
@@ -518,7 +518,7 @@ describe('tasks', () => {
       assert.deepEqual([task.status, task.error?.code], ['failed', 403])
     })
 
-    it('MCP-12 are not there any more once the owner takes the approval back', async () => {
+    it('do not exist after the owner withdrew the approval (MCP-12)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
@@ -532,7 +532,7 @@ describe('tasks', () => {
       assert.equal((await client.modern('tasks/update', answers, takes)).body.error?.code, -32602)
     })
 
-    it('survive the process: done ones keep their result, repeatable ones are taken up, others are told as failed', async () => {
+    it('survive a restart: completed ones keep their result, repeatable ones resume, and others fail', async () => {
       let later = 0
       const now = (): number => Date.now() + later
       const one = await start({ declare, now })
@@ -543,7 +543,7 @@ describe('tasks', () => {
       const lost = (await client.modern('tools/call', { name: 'think' }, takes)).body.result.taskId as string
       const { parts, store, keyRing } = await one.app.running()
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
-      // A task of a process that died before it did anything.
+      // The process of this task crashed before it began the work.
       const { McpTasks } = await import('../../src/mcp/tasks/tasks.ts')
       const dead = new McpTasks({ store, live: parts.live, keyRing, timers: { setTimer: () => () => {} }, now })
       const left = await dead.begin(access, 'count', {})
@@ -583,7 +583,7 @@ function accessOf(client: TestClient) {
   }
 }
 
-/** The same client at another process. */
+/** Sends the requests of the same client to another process. */
 function through(service: TestService, client: TestClient): TestClient['modern'] {
   return async (method, params = {}, { capabilities = {} } = {}) => {
     const response = await service.request('/mcp', {
@@ -607,7 +607,7 @@ function through(service: TestService, client: TestClient): TestClient['modern']
   }
 }
 
-/** Asks for the task until it stands so; for any final state unless given. */
+/** Polls the task until it has this status, or by default any status other than `working`. */
 async function untilTask(
   client: Pick<TestClient, 'modern'>,
   taskId: string,

@@ -1,4 +1,4 @@
-/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- protocol responses are untyped, and the tests compare them with literals */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
@@ -78,7 +78,7 @@ describe('/mcp without a token', () => {
     ['with a refresh token', { authorization: `Bearer rt_${'x'.repeat(43)}` }],
   ]
   for (const [what, headers] of refused) {
-    it(`R-MCP-07 MCP-01 MCP-02 MCP-03 answers 401 with the way to a token ${what}`, async () => {
+    it(`responds with 401 and the way to a token ${what} (R-MCP-07, MCP-01, MCP-02, MCP-03)`, async () => {
       const service = await start()
       for (const method of ['initialize', 'ping', 'tools/list']) {
         const response = await service.request('/mcp', {
@@ -101,7 +101,7 @@ describe('/mcp without a token', () => {
     })
   }
 
-  it('MCP-02 takes no token from the query or a form', async () => {
+  it('refuses a token in the query or in a form (MCP-02)', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor())
     const byQuery = await service.request(`/mcp?access_token=${client.token}`, {
@@ -118,7 +118,7 @@ describe('/mcp without a token', () => {
     assert.equal(byForm.status, 401)
   })
 
-  it('R-MCP-01 tells name and versions to whoever asks by GET', async () => {
+  it('reports its name and versions by GET (R-MCP-01)', async () => {
     const service = await start({ name: 'notebook', version: '3.1.0' })
     for (const path of ['/mcp', '/mcp/info']) {
       const response = await service.request(path)
@@ -135,7 +135,7 @@ describe('/mcp without a token', () => {
     }
   })
 
-  it('has no address where the option is off', async () => {
+  it('is not served when AI clients are disabled', async () => {
     const service = await start({ mcp: false })
     assert.equal((await service.request('/mcp/info')).status, 404)
   })
@@ -144,7 +144,7 @@ describe('/mcp without a token', () => {
 describe('/mcp with a token', () => {
   const start = sqliteService()
 
-  it('MCP-04 refuses one that was issued for another audience', async () => {
+  it('refuses a token that was issued for another audience (MCP-04)', async () => {
     const service = await start()
     const actor = await service.createActor()
     const client = await letIn(service, actor, { audience: 'https://other.example.com/mcp' })
@@ -153,7 +153,7 @@ describe('/mcp with a token', () => {
     assert.deepEqual((await fitting.legacy('ping')).body, { jsonrpc: '2.0', id: 1, result: {} })
   })
 
-  it('MCP-05 is refused to pages of other origins before anything else', async () => {
+  it('refuses POST from pages of other origins (MCP-05)', async () => {
     const service = await start({ mcpOrigins: ['https://inspector.example.com'] })
     const client = await letIn(service, await service.createActor())
     const asked = async (origin: string): Promise<number> => (await client.legacy('ping', {}, { origin })).status
@@ -186,7 +186,7 @@ describe('/mcp with a token', () => {
     }
   })
 
-  it('R-MCP-02 negotiates the version that is asked for, and tells who it is without an actor id', async () => {
+  it('negotiates the requested version, and describes the service without an actor id (R-MCP-02)', async () => {
     const service = await start({ declare: notes, name: 'notebook', version: '3.1.0', mcpInstructions: 'Ask first.' })
     const actor = await service.createActor()
     const client = await letIn(service, actor)
@@ -206,19 +206,19 @@ describe('/mcp with a token', () => {
     }
   })
 
-  it('R-MCP-06 takes no header for 2025-03-26, and refuses an unknown one', async () => {
+  it('assumes 2025-03-26 without a version header, and refuses an unknown version (R-MCP-06)', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor())
     const plain = await client.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }))
     const listed = (await plain.json()) as { result: { tools: object[] } }
-    assert.ok(!JSON.stringify(listed).includes('"title"'), 'a revision without titles is meant')
+    assert.ok(!JSON.stringify(listed).includes('"title"'), 'expected a revision without titles')
     const unknown = await client.legacy('tools/list', {}, { 'mcp-protocol-version': '2020-01-01' })
     assert.equal(unknown.status, 400)
     assert.equal(unknown.body.error.code, -32600)
     assert.equal(unknown.body.error.data, undefined)
   })
 
-  it('R-MCP-05 R-OP-06 lists what is declared: title, schemas of the declaration alone, the description for this actor', async () => {
+  it('lists each tool with its title, its declared schemas, and the description for this actor (R-MCP-05, R-OP-06)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor('ada@example.com')
     const client = await letIn(service, actor)
@@ -239,7 +239,7 @@ describe('/mcp with a token', () => {
     assert.deepEqual(tools.get('fails')?.['inputSchema'], { type: 'object' })
   })
 
-  it('MCP-12 a hidden tool stays callable for whoever may use it; one that is not offered is not', async () => {
+  it('calls a hidden tool for a client with the right to it, but no tool that is not offered (MCP-12)', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor())
     const hidden = await client.legacy('tools/call', { name: 'hidden' })
@@ -248,7 +248,7 @@ describe('/mcp with a token', () => {
     assert.equal(unoffered.body.error.code, -32601)
   })
 
-  it('MCP-12 enforces the rights of the relationship on the list and on every call', async () => {
+  it('enforces the permissions of the relationship on lists and on every call (MCP-12)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
     await actor.request('PUT', '/properties/color', 'red')
@@ -275,7 +275,7 @@ describe('/mcp with a token', () => {
     assert.equal(await (await actor.request('GET', '/properties')).text(), '{"color":"red"}')
   })
 
-  it('MCP-10 a token without an approved relationship opens nothing', async () => {
+  it('authorizes nothing without an approved relationship (MCP-10)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
     const client = await letIn(service, actor, { relationship: 'admin', approved: false })
@@ -285,7 +285,7 @@ describe('/mcp with a token', () => {
     assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
   })
 
-  it('MCP-10 what the owner withdraws counts with the next call', async () => {
+  it('applies a withdrawn permission to the next call (MCP-10)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
     const client = await letIn(service, actor)
@@ -299,7 +299,7 @@ describe('/mcp with a token', () => {
     assert.equal((await client.legacy('tools/list')).status, 401)
   })
 
-  it('MCP-09 the rights of two clients of one actor never cross', async () => {
+  it('separates the permissions of two clients of one actor (MCP-09)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
     const reading = await letIn(service, actor, { relationship: 'viewer' })
@@ -316,7 +316,7 @@ describe('/mcp with a token', () => {
     )
   })
 
-  it('MCP-16 tells nothing of what went wrong inside, and what the application refuses in its own words', async () => {
+  it('hides internal errors, but returns the message of a refusal by the application (MCP-16)', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor())
     const failed = await client.legacy('tools/call', { name: 'fails' })
@@ -333,7 +333,7 @@ describe('/mcp with a token', () => {
     assert.ok(leaking.includes('"id":1') && !leaking.includes('provider-token') && !leaking.includes('pass'))
   })
 
-  it('tells a model what is wrong with its arguments, and clients of older revisions by an error', async () => {
+  it('describes invalid arguments to a model in the result, and to clients of older revisions in an error', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
     const client = await letIn(service, actor)
@@ -346,7 +346,7 @@ describe('/mcp with a token', () => {
     assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
   })
 
-  it('R-MCP-03 R-MCP-04 answers with structured content from 2025-06-18 on, with text always', async () => {
+  it('responds with structured content from 2025-06-18 on, and always with text (R-MCP-03, R-MCP-04)', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor())
     for (const version of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
@@ -359,7 +359,7 @@ describe('/mcp with a token', () => {
     }
   })
 
-  it('R-MCP-08 gives handlers the context of the call, and nothing of the one before', async () => {
+  it('gives handlers the context of the current call only (R-MCP-08)', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor(), {
       clientId: 'mcp_context',
@@ -377,7 +377,7 @@ describe('/mcp with a token', () => {
     assert.equal(next.body.result.structuredContent.context.transport_session_id, null)
   })
 
-  it('MCP-14 answers broken messages with their codes, and never with a fault', async () => {
+  it('responds to malformed messages with their error codes (MCP-14)', async () => {
     const service = await start()
     const client = await letIn(service, await service.createActor())
     const sent: [body: string, status: number, code: number][] = [
@@ -403,7 +403,7 @@ describe('/mcp with a token', () => {
     assert.equal(deep.status, 400)
   })
 
-  it('MCP-14 takes batches for the revisions that have them, each entry judged by itself', async () => {
+  it('accepts batches in the revisions that support them, and checks each entry separately (MCP-14)', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor(), { relationship: 'viewer' })
     const batch = JSON.stringify([
@@ -429,7 +429,7 @@ describe('/mcp with a token', () => {
     assert.equal(modern.status, 400)
   })
 
-  it('takes notifications without a word, and with an empty result for clients that name no version', async () => {
+  it('responds to notifications with 202 and no body, or with an empty result for clients that name no version', async () => {
     const service = await start()
     const client = await letIn(service, await service.createActor())
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
@@ -442,10 +442,10 @@ describe('/mcp with a token', () => {
   })
 })
 
-describe('the modern era', () => {
+describe('the modern protocol version', () => {
   const start = sqliteService()
 
-  it('is discovered with versions, capabilities and who serves', async () => {
+  it('is discovered with its versions, capabilities and server information', async () => {
     const service = await start({ declare: notes, name: 'notebook', version: '3.1.0' })
     const client = await letIn(service, await service.createActor())
     const { status, body } = await client.modern('server/discover')
@@ -466,7 +466,7 @@ describe('the modern era', () => {
     assert.ok(Number.isInteger(body.result.ttlMs))
   })
 
-  it('answers lists as private, and calls with their kind of result', async () => {
+  it('marks lists as private, and calls with their type of result', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
     for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
@@ -480,7 +480,7 @@ describe('the modern era', () => {
     assert.equal(called.body.result.ttlMs, undefined)
   })
 
-  it('answers methods that it does not have with 404, those of older revisions too', async () => {
+  it('responds with 404 to unknown methods and to methods of older revisions', async () => {
     const service = await start()
     const client = await letIn(service, await service.createActor())
     for (const method of ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'no/such', 'toString']) {
@@ -490,7 +490,7 @@ describe('the modern era', () => {
     }
   })
 
-  it('answers an unknown resource with -32602 and its address, and an unknown tool so too', async () => {
+  it('responds to an unknown resource or tool with -32602, and names the URI of the resource', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
     const resource = await client.modern('resources/read', { uri: 'other://x' })
@@ -502,9 +502,9 @@ describe('the modern era', () => {
   })
 })
 
-describe('prompts and resources', () => {
+describe('an AI client', () => {
   forEachService((start) => {
-    it('R-MCP-01 prompts are listed with their arguments and answered as messages', async () => {
+    it('lists prompts with their arguments, and gets them as messages (R-MCP-01)', async () => {
       const service = await start({ declare: notes })
       const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
       const listed = await client.legacy('prompts/list')
@@ -520,7 +520,7 @@ describe('prompts and resources', () => {
       assert.equal(missing.body.error.code, -32602)
     })
 
-    it('resources are those of the application and the actor’s own properties and lists', async () => {
+    it('reads the resources of the application, and the properties and lists of the actor', async () => {
       const service = await start({ declare: notes })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
@@ -577,7 +577,7 @@ describe('prompts and resources', () => {
       ])
     })
 
-    it('a long list is read in parts, each with the way to the next one', async () => {
+    it('reads a long list in parts, each with the URI of the next part', async () => {
       const service = await start({ declare: notes })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/all', 'mine')
@@ -612,14 +612,14 @@ describe('prompts and resources', () => {
       for (const uri of [`${log}/items/-1`, `${log}/items/x`, `${log}/items/`, `${log}/items`, `${log}/other/1`]) {
         assert.equal(await read(uri), -32602, uri)
       }
-      // A property may have the name that stands for all of them.
+      // The URI of all properties ends with "all", which may also be the name of a property.
       assert.deepEqual(await read('actingweb://properties/%61ll'), [
         { uri: 'actingweb://properties/%61ll', mimeType: 'application/json', text: '"mine"' },
       ])
       assert.equal(await read('actingweb://properties/%61ll/items/0'), -32602)
     })
 
-    it('ACL-11 reading a property as a resource asks for the same rights as reading it', async () => {
+    it('needs the same right to read a property as a resource as to read it directly (ACL-11)', async () => {
       const service = await start({ declare: notes })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/public', { motto: 'hello' })
@@ -637,7 +637,7 @@ describe('prompts and resources', () => {
       }
     })
 
-    describe('a rule on resources that refuses the address of a property', () => {
+    describe('with a rule on resources that denies the URI of a property', () => {
       const [color, diary, log] = [
         'actingweb://properties/color',
         'actingweb://properties/diary',
@@ -671,7 +671,7 @@ describe('prompts and resources', () => {
         }
       }
 
-      it('closes every property to the client when it denies everything, in lists, reads and subscriptions (MCP-12)', async () => {
+      it('lists, reads and subscribes to no property when the rule denies everything (MCP-12)', async () => {
         const { client, read, resources, templates } = await world({ denied: ['*'] })
         assert.deepEqual(await resources(), [])
         assert.deepEqual(await templates(), [])
@@ -692,7 +692,7 @@ describe('prompts and resources', () => {
           { excluded_patterns: [diary], patterns: ['x'], merge: false },
         ],
       ] as const) {
-        it(`closes the one property that ${part} names, and leaves the others open (MCP-12)`, async () => {
+        it(`reads every property except the one in ${part} (MCP-12)`, async () => {
           const { read, resources } = await world(rule)
           const own = (await resources()).filter((uri) => uri.startsWith('actingweb://') && uri !== all)
           assert.deepEqual(own, ['actingweb://properties/caf%C3%A9', color, log])
@@ -702,12 +702,12 @@ describe('prompts and resources', () => {
         })
       }
 
-      it('leaves the refused property out of the values of all (MCP-12)', async () => {
+      it('reads all values without the denied property (MCP-12)', async () => {
         const { read } = await world({ denied: [diary] })
         assert.equal(await read(all), '{"café":1,"color":"red"}')
       })
 
-      it('is obeyed in whichever spelling it names the property (ACL-09)', async () => {
+      it('is denied the property in either spelling of its name (ACL-09)', async () => {
         for (const pattern of ['actingweb://properties/café', 'actingweb://properties/caf%C3%A9']) {
           const { read, resources } = await world({ denied: [pattern] })
           assert.equal(await read('actingweb://properties/caf%C3%A9'), 403, pattern)
@@ -715,13 +715,13 @@ describe('prompts and resources', () => {
         }
       })
 
-      it('closes what it covers without the operation read', async () => {
+      it('reads nothing that the rule covers without the operation read', async () => {
         const { read, resources } = await world({ patterns: ['actingweb://*'], operations: ['write'], merge: false })
         assert.deepEqual(await resources(), [])
         assert.equal(await read(color), 403)
       })
 
-      it('opens no property that the rules on properties do not open', async () => {
+      it('reads no property that the rules on properties do not grant', async () => {
         const service = await start({ declare: notes })
         const actor = await service.createActor()
         await actor.request('PUT', '/properties/color', 'red')
@@ -733,7 +733,7 @@ describe('prompts and resources', () => {
       })
     })
 
-    it('ACL-12 a client whose approval was withdrawn may do nothing, whatever the owner granted it by name', async () => {
+    it('loses every permission when its approval is withdrawn, also those granted by name (ACL-12)', async () => {
       const service = await start({ declare: notes })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
@@ -759,7 +759,7 @@ describe('prompts and resources', () => {
       assert.deepEqual((await client.modern('resources/list')).body.result.resources, [])
     })
 
-    it('an address below actingweb://properties/ is no address for a resource of the application', async () => {
+    it('finds no resource of the application below actingweb://properties/, because the start refuses it', async () => {
       const declare = (app: App): void => {
         app.method('color', { mcp: { resource: { uri: 'actingweb://properties/color' } } }, () => 'blue')
       }
@@ -769,7 +769,7 @@ describe('prompts and resources', () => {
       )
     })
 
-    it('a resource of the application whose address fits everything hides no property', async () => {
+    it('reads properties although a resource of the application matches every URI', async () => {
       const service = await start({
         declare: (app) =>
           app.method('any', { mcp: { resource: { uri: 'actingweb://{+path}' } } }, () => 'the application'),
@@ -783,7 +783,7 @@ describe('prompts and resources', () => {
       assert.equal(await read('actingweb://weather'), 'the application')
     })
 
-    it('MCP-12 a resource is the same one however its address is spelt', async () => {
+    it('is denied a resource in every spelling of its URI (MCP-12)', async () => {
       const service = await start({
         declare: (app) => {
           app.method('letter', { mcp: { resource: { uri: 'letters://{folder}/{id}' } } }, async ({ input }) => input)
@@ -812,7 +812,7 @@ describe('prompts and resources', () => {
       }
     })
 
-    it('lists are given in pages whose cursors are good for this caller and this list alone', async () => {
+    it('receives lists in pages, with cursors that are valid only for this caller and list', async () => {
       const service = await start()
       const actor = await service.createActor()
       const values = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`p${String(n).padStart(3, '0')}`, n]))
@@ -831,7 +831,7 @@ describe('prompts and resources', () => {
       assert.equal((await client.legacy('tools/list', { cursor })).body.error.code, -32602)
     })
 
-    it('MCP-13 a token that cannot be looked up now is answered 503 with Retry-After, never 401', async () => {
+    it('receives 503 with Retry-After, never 401, when its token cannot be checked now (MCP-13)', async () => {
       let broken = false
       const service = await start({
         declare: notes,
@@ -857,7 +857,7 @@ describe('prompts and resources', () => {
   })
 })
 
-describe('round trips', () => {
+describe('elicitation in rounds', () => {
   const start = sqliteService()
   const form = {
     message: 'Who are you?',
@@ -876,7 +876,7 @@ describe('round trips', () => {
   }
   const elicitation = { capabilities: { elicitation: {} } }
 
-  it('ask the client, and go on with its answer', async () => {
+  it('asks the client, and continues with its response', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     const asked = await client.modern('tools/call', { name: 'greet' }, elicitation)
@@ -897,7 +897,7 @@ describe('round trips', () => {
     assert.equal(answered.body.result.content[0].text, 'Hello, Alice!')
   })
 
-  it('keep what was answered before, each round with a state of its own', async () => {
+  it('keeps earlier responses, and gives each round its own state', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     const call = (params: object) => client.modern('tools/call', { name: 'twice', ...params }, elicitation)
@@ -917,7 +917,7 @@ describe('round trips', () => {
     assert.deepEqual(third.body.result.structuredContent, { one: accept('A'), two: accept('B') })
   })
 
-  it('ask again for an answer that does not fit the form', async () => {
+  it('asks again when a response does not match the form', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     for (const content of [7, null, {}, { name: 3 }]) {
@@ -930,7 +930,7 @@ describe('round trips', () => {
     }
   })
 
-  it('refuse a state that was changed, or belongs to another call or another caller', async () => {
+  it('refuses a state that was changed, or that belongs to another call or another caller', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     const client = await letIn(service, actor)
@@ -948,7 +948,7 @@ describe('round trips', () => {
     assert.equal(await code(other, { name: 'twice' }), -32602)
   })
 
-  it('do not ask what the client did not declare', async () => {
+  it('is refused when the client did not declare it', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     const modern = await client.modern('tools/call', { name: 'greet' })

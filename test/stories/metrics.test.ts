@@ -18,7 +18,7 @@ interface Sample {
   readonly value: number
 }
 
-/** Every sample of one metric, as Prometheus reads them. */
+/** Returns every sample of one metric, parsed as Prometheus does. */
 async function samples(service: TestService, name: string): Promise<Sample[]> {
   const text = await (await service.request('/metrics')).text()
   return [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))].map(([, labels = '', value]) => ({
@@ -35,7 +35,7 @@ function declare(app: App): void {
 }
 
 describe('the metrics of AI clients', () => {
-  it('count calls by declared tool and by what they led to', async () => {
+  it('count calls by declared tool and by outcome', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     const client = await letIn(service, actor)
@@ -56,7 +56,7 @@ describe('the metrics of AI clients', () => {
     )
   })
 
-  it('have no label of what a client makes up', async () => {
+  it('have no label with a value that a client invents', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     for (let round = 0; round < 20; round += 1) {
@@ -85,7 +85,7 @@ describe('the metrics of AI clients', () => {
     await begin('2025-11-25')
     await begin('2025-11-25')
     await begin('2025-03-26')
-    // It knows no sessions.
+    // This revision has no sessions.
     await begin('2024-11-05')
     assert.deepEqual(await samples(service, 'troupe_mcp_sessions_begun_total'), [
       { labels: { revision: '2025-11-25' }, value: 2 },
@@ -95,7 +95,7 @@ describe('the metrics of AI clients', () => {
 })
 
 describe('the metrics of streams', () => {
-  it('count one from its first event until its receiver is gone', async () => {
+  it('count a stream from its first event until its receiver is gone', async () => {
     const service = await start()
     const client = await letIn(service, await service.createActor())
     const open = async (): Promise<number> => {
@@ -114,7 +114,7 @@ describe('the metrics of streams', () => {
 })
 
 describe('the metrics of tokens and limits', () => {
-  it('count pairs of tokens by what they are for and how they were come by, and nothing that was refused', async () => {
+  it('count issued pairs of tokens by kind and grant, and no refused request', async () => {
     const service = await start({ devtest: true })
     const actor = await service.createActor()
     await signIn(service, actor)
@@ -151,7 +151,7 @@ describe('the metrics of tokens and limits', () => {
     ])
   })
 
-  it('count what rate limits refuse, by limiter, wherever it is refused', async () => {
+  it('count the refusals of rate limits by limiter, on every route', async () => {
     const service = await start({
       rateLimits: {
         '*': null,
@@ -177,7 +177,7 @@ describe('the metrics of tokens and limits', () => {
 })
 
 describe('the metrics of peers', () => {
-  it('count requests by host once a relationship’s secret was taken there, and by what they led to', async () => {
+  it('count requests by outcome, and by host after the host accepted the secret of a relationship', async () => {
     const remote = await new RecordingPeer().start()
     remote.replies = [404, 204, 503]
     try {
@@ -208,7 +208,7 @@ describe('the metrics of peers', () => {
     }
   })
 
-  it('give no label to a host that answers whoever asks', async () => {
+  it('give no label to a host that responds without a relationship', async () => {
     const remote = await new RecordingPeer().start()
     remote.replies = [200]
     try {
@@ -226,7 +226,7 @@ describe('the metrics of peers', () => {
     }
   })
 
-  it('tell so many hosts apart and no more, and none that strangers name', () => {
+  it('distinguish a limited number of hosts, and none that strangers name', () => {
     const hosts = new HostLabels(2)
     assert.equal(hosts.labelOf('stranger.example', false), 'other')
     assert.equal(hosts.labelOf('one.example', true), 'one.example')
@@ -250,17 +250,17 @@ describe('the table of metrics in docs/operations.md', () => {
     }),
   )
 
-  it('names every metric of the service with its type, and no other', async () => {
+  it('lists every metric of the service with its type, and no other', async () => {
     const service = await start()
     const text = await (await service.request('/metrics')).text()
     const known = [...text.matchAll(/^# TYPE (troupe_\w+) (\w+)$/gm)]
       .map(([, name = '', type = '']) => `${name} ${type}`)
-      // Those of the runtime are the library's.
+      // The metrics library adds the metrics of the runtime.
       .filter((line) => !/^troupe_(process|nodejs)_/.test(line))
     assert.deepEqual(rows.map(({ name, type }) => `${name} ${type}`).toSorted(), known.toSorted())
   })
 
-  it('names their labels, and no label is a secret or a person', async () => {
+  it('lists the labels of each metric, and no label contains a secret or identifies a person', async () => {
     const remote = await new RecordingPeer().start()
     try {
       const service = await start({ declare, allowPrivatePeers: true, devtest: true })
