@@ -152,7 +152,7 @@ forEachService((start) => {
       assert.deepEqual(await activityOf(service, actor), [])
     })
 
-    it('records for a call that needs the owner’s approval whether it waited, was refused or ran', async () => {
+    it('records whether a call that needs the owner’s approval waited, was refused or ran', async () => {
       const service = await start({
         ...on,
         declare: (app) => {
@@ -215,7 +215,7 @@ forEachService((start) => {
       assert.equal(entries.at(-1)?.decision, 'asked')
     })
 
-    it('answers only the owner', async () => {
+    it('is visible only to the owner', async () => {
       const callers = new TestCallers()
       const service = await start({ ...on, ...callers.parts })
       const actor = await service.createActor()

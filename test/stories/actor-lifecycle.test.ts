@@ -115,7 +115,7 @@ forEachService((start) => {
       ])
     })
 
-    it('fires its two events, unlike a deletion from code or a replacement (R-ACT-07, R-EVT-01)', async () => {
+    it('fires two events, which deletion from code and replacement do not fire (R-ACT-07, R-EVT-01)', async () => {
       const events: string[] = []
       const service = await start({
         declare: (app) =>
@@ -424,7 +424,7 @@ forEachService((start) => {
   })
 
   describe('the value by which an actor is found', () => {
-    it('no longer finds the actor when the value is changed or removed in any way (DEL-06)', async () => {
+    it('no longer finds the actor after it was changed or removed in any way (DEL-06)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const finds = async (value: string): Promise<boolean> =>

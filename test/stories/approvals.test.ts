@@ -71,7 +71,7 @@ async function limit(actor: TestActor, friend: TestRelationship, rules: object):
 
 describe('an operation that declares confirm', () => {
   forEachService((start) => {
-    it('is shown in the view as the peer as approved call by call', async () => {
+    it('is shown as asking before each call in the view as the peer', async () => {
       const service = await start({ declare: counting([]) })
       const { actor, friend } = await meet(service)
       const browser = await OwnersBrowser.open(service, actor)
@@ -124,7 +124,7 @@ describe('an operation that declares confirm', () => {
         assert.equal(runs.length, 1)
       })
 
-    it('answers a call whose approval the owner denied with 403 approval_denied, for a quarter of an hour', async () => {
+    it('refuses a call that the owner denied with 403 approval_denied, for 15 minutes', async () => {
       const runs: unknown[] = []
       const clock = new ManualClock()
       const service = await start({ declare: counting(runs), now: clock.now })
@@ -287,7 +287,7 @@ describe('an operation that declares confirm', () => {
       assert.deepEqual(runs, [])
     })
 
-    it('holds back an AI client that calls over HTTP, and admits no trustee', async () => {
+    it('holds back an AI client that calls over HTTP, and refuses a trustee', async () => {
       const callers = new TestCallers()
       const runs: unknown[] = []
       const service = await start({ declare: counting(runs), ...callers.parts })
@@ -299,7 +299,7 @@ describe('an operation that declares confirm', () => {
       assert.deepEqual(runs, [])
     })
 
-    it('loses a waiting approval with the relationship of its caller', async () => {
+    it('loses its waiting approvals with the relationship of their caller', async () => {
       const service = await start({ declare: counting([]) })
       const { actor, friend } = await meet(service)
       const { approval_id: id } = await required(await friend.request('POST', '/actions/clear', {}))
@@ -391,7 +391,7 @@ describe('/approvals', () => {
       await decide(actor, id, false, 409)
     })
 
-    it('accepts a session of the owner, and no other decision after the first one or after expiry', async () => {
+    it('accepts a session of the owner, and refuses a second or an expired decision', async () => {
       const clock = new ManualClock()
       const service = await start({ declare: counting([]), now: clock.now })
       const { actor, friend } = await meet(service)
@@ -536,7 +536,7 @@ describe('a declaration of confirm', () => {
     assert.deepEqual(await marked('methods'), ['owner'])
   })
 
-  it('redirects callers to the page of the application where one is configured', async () => {
+  it('gives callers the URL of the page of the application where one is configured', async () => {
     const approvalUrl = 'https://app.example.com/approve/{actor}?call={approval}'
     const service = await start({ declare: counting([]), approvalUrl, webUi: false })
     const { actor, friend } = await meet(service)

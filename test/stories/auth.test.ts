@@ -70,7 +70,7 @@ forEachService((start) => {
         await answered(await ask(actor.id, { authorization: `${scheme}  ${value}` }), 200, {})
     })
 
-    it('opens no other actor (R-AUTH-01, ACL-02)', async () => {
+    it('does not authenticate for another actor (R-AUTH-01, ACL-02)', async () => {
       const [one, two] = [await service.createActor('one'), await service.createActor('two')]
       await refused(await ask(two.id, { authorization: one.authorization }), 403, 'forbidden', wrong)
     })

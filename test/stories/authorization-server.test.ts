@@ -301,7 +301,7 @@ describe('authorizing an AI client', () => {
       assert.deepEqual(await store.read((q) => q.all(`SELECT hash FROM one_time WHERE purpose = 'code'`)), [])
     })
 
-    it('treats a code that is used twice at the same moment as stolen (OTK-01, R-AS-04)', async () => {
+    it('revokes the tokens of a code also when the code is used again at the same moment (OTK-01, R-AS-04)', async () => {
       const moment = Date.now()
       const service = await start({ ...signInAt(await provider()), declare, now: () => moment })
       const { tokens, client, code, pkce } = await letInByConsent(service, await provider())

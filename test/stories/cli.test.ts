@@ -436,7 +436,7 @@ describe('troupe serve', () => {
     assert.equal(existsSync(place.path('data')), false)
   })
 
-  it('ignores a mode in the module that is weaker than the command (OPS-09)', async () => {
+  it('ignores a mode in the module, because the command decides it (OPS-09)', async () => {
     place.write('app.ts', plain.replace("name: 'plain'", "mode: 'development'"))
     const ending = await place.run(['serve', 'app.ts'], { env: free })
     assertRefused(

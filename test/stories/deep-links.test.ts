@@ -48,7 +48,7 @@ describe('a link to a page of the owner, opened without a session', () => {
       '/properties',
       '',
     ]) {
-      it(`leads to ${path === '' ? 'the actor' : path} after the sign-in, with ${which} of the providers`, async () => {
+      it(`leads to ${path === '' ? 'the actor' : path} after the sign-in, with providers: ${which}`, async () => {
         const { service, owner } = await startWith(which)
         const browser = new TestBrowser(service)
         const begin = await beginning(browser, `/${owner}${path}`)
@@ -160,7 +160,7 @@ describe('the page after a redirect', () => {
     assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
   })
 
-  it('reports the sign-out also to a user who opens the URL or whose session had expired, in place of JSON', async () => {
+  it('reports the sign-out in place of JSON, also when the user opens the URL or the session had expired', async () => {
     const { service } = await startWith('several')
     for (const send of [
       (browser: TestBrowser) => browser.get('/oauth/logout', { 'sec-fetch-site': 'none' }),

@@ -39,7 +39,7 @@ describe('the examples in doc comments', () => {
   })
   after(() => place.remove())
 
-  it('are found in these files', () => {
+  it('are found in the expected files', () => {
     assert.deepEqual(
       examples.map(({ file }) => file),
       [

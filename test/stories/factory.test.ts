@@ -574,7 +574,7 @@ forEachService((start) => {
       assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}?a=b`)
     })
 
-    it('refuses other methods with all methods that the URL supports (R-ACT-05)', async () => {
+    it('refuses other methods, and names all methods that the URL supports (R-ACT-05)', async () => {
       const service = await start()
       const actor = await service.createActor()
       for (const method of ['POST', 'PUT', 'PATCH', 'OPTIONS']) {

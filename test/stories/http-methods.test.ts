@@ -177,7 +177,7 @@ describe('the service', () => {
     }
   })
 
-  it('redirects /<actor>/ to /<actor>, accepts a final slash for a collection, and refuses it for deeper paths (R-ACT-06)', async () => {
+  it('redirects /<actor>/ to /<actor>, accepts a final slash for a collection, and refuses it below a collection (R-ACT-06)', async () => {
     for (const [path, status] of [
       [`/${actor.id}/`, 307],
       ['/health/', 307],

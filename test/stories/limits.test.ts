@@ -14,7 +14,7 @@ function workersOf(code: { workers?: number }, env: Record<string, string> = {})
 }
 
 describe('the worker pool', () => {
-  it('has 10 workers by default, and from 1 to 100 (R-LIM-01, R-LIM-02)', () => {
+  it('has 10 workers by default, and accepts 1 to 100 (R-LIM-01, R-LIM-02)', () => {
     assert.equal(workersOf({}), 10)
     for (const workers of [1, 2, 99, 100]) {
       assert.equal(workersOf({ workers }), workers)

@@ -177,7 +177,7 @@ forEachService((start) => {
     }
   })
 
-  describe('an item by its index in the path', () => {
+  describe('a list item by its index', () => {
     it('is returned by GET as JSON, also when it is a string (R-LIST-04)', async () => {
       await fresh('a', { t: 'b' })
       const answer = await request('GET', '/notes/0')
@@ -197,7 +197,7 @@ forEachService((start) => {
       ['path', (index: number | string) => `/notes/${index}`],
       ['query', (index: number | string) => `/notes?index=${index}`],
     ] as const) {
-      it(`is replaced by PUT by ${way}: 204, recorded as an update (R-LIST-04, R-LIST-06)`, async () => {
+      it(`is replaced by PUT with the index in the ${way}: 204, recorded as an update (R-LIST-04, R-LIST-06)`, async () => {
         await fresh('a', 'b')
         await done(await request('PUT', address(1), { t: 'B' }))
         assert.deepEqual(await items(), ['a', { t: 'B' }])
@@ -215,7 +215,7 @@ forEachService((start) => {
         ])
       })
 
-      it(`is appended by PUT by ${way} at the length: 204, recorded as an append (R-LIST-04, R-LIST-06)`, async () => {
+      it(`is appended by PUT with the length as index in the ${way}: 204, recorded as an append (R-LIST-04, R-LIST-06)`, async () => {
         await fresh('a')
         await done(await request('PUT', address(1), 'plain text'))
         assert.deepEqual(await items(), ['a', 'plain text'])
@@ -232,13 +232,13 @@ forEachService((start) => {
         ])
       })
 
-      it(`becomes an empty string by PUT by ${way} of an empty body (R-LIST-04, CHOICE-09)`, async () => {
+      it(`becomes an empty string by PUT of an empty body with the index in the ${way} (R-LIST-04, CHOICE-09)`, async () => {
         await fresh('a')
         await done(await request('PUT', address(0), ''))
         assert.deepEqual(await items(), [''])
       })
 
-      it(`is 404 for PUT by ${way} beyond the length, which never pads (R-LIST-04, LST-09)`, async () => {
+      it(`is 404 for PUT with an index beyond the length in the ${way}, and the list is not padded (R-LIST-04, LST-09)`, async () => {
         await fresh('a')
         for (const index of ['2', '2147483648', '1000000000', '99999999999999999999'])
           await refuses(
@@ -249,7 +249,7 @@ forEachService((start) => {
           )
       })
 
-      it(`refuses PUT by ${way} with an invalid index, and of null (R-LIST-04, LST-09)`, async () => {
+      it(`is not written by PUT with an invalid index in the ${way}, nor with null (R-LIST-04, LST-09)`, async () => {
         await fresh('a')
         const message = 'Cannot write the item: its index is not a whole number from 0 on'
         for (const index of ['-1', 'x', '0.5', '1e0'])
@@ -262,7 +262,7 @@ forEachService((start) => {
         )
       })
 
-      it(`is removed by DELETE by ${way}, which closes the gap: 204, recorded as a delete (R-LIST-04, R-LIST-06)`, async () => {
+      it(`is removed by DELETE with the index in the ${way}: 204, recorded as a delete (R-LIST-04, R-LIST-06)`, async () => {
         await fresh('a', 'b', 'c')
         await done(await request('DELETE', address(1)))
         assert.deepEqual(await items(), ['a', 'c'])
@@ -271,7 +271,7 @@ forEachService((start) => {
         ])
       })
 
-      it(`is 404 for DELETE by ${way} of a missing item, and the list does not change (R-LIST-04, LST-09)`, async () => {
+      it(`is 404 for DELETE with a missing index in the ${way}, and the list does not change (R-LIST-04, LST-09)`, async () => {
         await fresh('a')
         for (const index of ['1', '-1', 'x', '99999999999999999999'])
           await refuses(() => request('DELETE', address(index)), 404, 'not_found', /^There is no property "notes/)

@@ -91,7 +91,7 @@ describe('the local provider', () => {
   })
 })
 
-describe('the program', () => {
+describe('the troupe program', () => {
   let place: Workplace
   beforeEach(() => {
     place = new Workplace()

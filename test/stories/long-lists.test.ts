@@ -165,7 +165,7 @@ forEachService((start) => {
       assert.equal(service.statements.length, 1)
     })
 
-    it('responds to HEAD after reading only the first page', async () => {
+    it('needs only its first page for the response to HEAD', async () => {
       service.reset()
       const answer = await actor.request('HEAD', '/properties/long')
       assert.deepEqual([answer.status, await answer.text()], [200, ''])
@@ -182,7 +182,7 @@ forEachService((start) => {
       ['start=9007199254740991&limit=1', 0, 0],
       ['start=&limit=1', 0, 1],
     ] as const) {
-      it(`returns a range for ?${query}, with absolute indexes and the length of the full list`, async () => {
+      it(`is returned as a range for ?${query}, with absolute indexes and the length of the full list`, async () => {
         const answer = await actor.request('GET', `/properties/long/items?${query}`)
         assert.equal(answer.status, 200)
         assert.deepEqual(await answer.json(), {
@@ -203,7 +203,7 @@ forEachService((start) => {
       ['limit=ten', 'limit'],
       ['start=0&limit=1e3', 'limit'],
     ] as const) {
-      it(`refuses ?${query} with 400, naming ${name}`, async () => {
+      it(`is refused for ?${query} with 400, naming ${name}`, async () => {
         const answer = await actor.request('GET', `/properties/long/items?${query}`)
         assert.equal(answer.status, 400)
         const { error, message } = (await answer.json()) as { error: string; message: string }
@@ -241,7 +241,7 @@ forEachService((start) => {
       })
     })
 
-    it('yields every item once, although other items are inserted and removed during the read', async () => {
+    it('is iterated completely, although other items are inserted and removed meanwhile', async () => {
       const seen: unknown[] = []
       let pages = 0
       for await (const page of long.pages(1000)) {

@@ -466,7 +466,7 @@ describe('the modern protocol version', () => {
     assert.ok(Number.isInteger(body.result.ttlMs))
   })
 
-  it('marks lists as private, and calls with their type of result', async () => {
+  it('marks lists as private, and names the type of each result', async () => {
     const service = await start({ declare: notes })
     const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
     for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {

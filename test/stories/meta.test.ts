@@ -138,7 +138,7 @@ forEachService((start) => {
       'creator',
       'ID',
     ]) {
-      it(`has no member ${path} (R-ACT-08)`, async () => {
+      it(`has no value at ${path} (R-ACT-08)`, async () => {
         await refused(
           await service.request(`/${actor.id}/meta/${path}`),
           404,
