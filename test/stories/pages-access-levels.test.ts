@@ -13,7 +13,7 @@ interface World {
   readonly actor: TestActor
   readonly peer: TestActor
   readonly browser: OwnersBrowser
-  /** What the pages were given, the last first. */
+  /** The values that the pages received, latest first. */
   readonly requests: TrustNewValues[]
   readonly peers: TrustPeerValues[]
 }
@@ -40,7 +40,7 @@ forEachService((start) => {
     return found ?? null
   }
 
-  /** A connection that the actor asked for, once the actor heard that the peer approved. */
+  /** Connects both actors, at the actor's request, and waits until the actor has received the peer's approval. */
   async function connect(world: World): Promise<void> {
     await relate(world.actor, [world.service, world.peer])
     await untilConnected(world)
@@ -50,15 +50,15 @@ forEachService((start) => {
     await until(async () => (await trustOf(actor, peer))?.['peer_approved'] === true)
   }
 
-  /** The last page, and the fields of its form for another access level after the review. */
+  /** Fields of the form that assigns another access level, from the page after the review. */
   async function reviewed(world: World, level: string): Promise<Record<string, string>> {
     const answer = await world.browser.send(`/trust/${world.peer.id}`, { action: 'level', trust_type: level })
     assert.equal(answer.status, 200)
     return { ...world.peers[0]?.level?.review?.fields }
   }
 
-  describe('the form that asks for a connection', () => {
-    it('offers the types for people, least access first, with the rights that their rules grant (R-PERM-01)', async () => {
+  describe('the form that requests a connection', () => {
+    it('offers the types for people with the rights that their rules grant, least access first (R-PERM-01)', async () => {
       const { browser, requests } = await open({
         declare: (app) => {
           app.trustType({
@@ -94,7 +94,7 @@ forEachService((start) => {
       )
     })
 
-    it('leaves out a declared type that is only for programs by the configuration', async () => {
+    it('leaves out a declared type that the configuration assigns to AI clients', async () => {
       const { browser, requests } = await open({
         clientTrustTypes: ['mcp_client', 'helper', 'viewer'],
         declare: (app) => app.trustType({ name: 'helper', display_name: 'Helper', description: '', permissions: {} }),
@@ -124,7 +124,7 @@ forEachService((start) => {
       ],
     ] as const) {
       for (const step of [undefined, 'review', 'send']) {
-        it(`refuses ${what} that was posted with step ${step ?? 'absent'}, and asks no one (R-PERM-01)`, async () => {
+        it(`refuses ${what} that was posted with step ${step ?? 'absent'}, and sends no request (R-PERM-01)`, async () => {
           const world = await open({
             declare: (app) =>
               app.trustType({
@@ -149,7 +149,7 @@ forEachService((start) => {
       }
     }
 
-    it('refuses admin for a connection that exists too: its page has the confirmation', async () => {
+    it('refuses admin also for an existing connection, whose own page asks for the confirmation', async () => {
       const world = await open()
       const { service, actor, browser, peer } = world
       await relate(actor, [service, peer])
@@ -157,7 +157,7 @@ forEachService((start) => {
       await leavesAll(service, () => browser.send('/trust/new', sent), 400)
     })
 
-    it('keeps admin refused where the application declares a type of this name without a mark', async () => {
+    it('still refuses admin when the application declares a type of this name without needsConfirmation', async () => {
       const world = await open({
         declare: (app) =>
           app.trustType({
@@ -173,7 +173,7 @@ forEachService((start) => {
       assert.match(world.requests[0]?.error ?? '', /“Boss” can only be given to an existing connection/)
     })
 
-    it('shows what the peer will be able to do before anything is sent, counted over what the account has', async () => {
+    it('previews what the peer will be able to do with the stored properties, before it sends anything', async () => {
       const world = await open({
         declare: (app) => {
           app.action('clear_notes', {}, () => ({}))
@@ -205,7 +205,7 @@ forEachService((start) => {
       assert.equal((await trustOf(peer, actor))?.['desc'], 'It is me')
     })
 
-    it('keeps what was typed on the way back from the review', async () => {
+    it('keeps the typed values when the user returns from the review', async () => {
       const world = await open()
       const { service, browser, peer, requests } = world
       const typed = { peer_url: `${service.url}/${peer.id}`, trust_type: 'viewer', description: 'It is me' }
@@ -214,7 +214,7 @@ forEachService((start) => {
       assert.equal(requests[0]?.review, null)
     })
 
-    it('reviews again when the rights of the peer changed after the review (409)', async () => {
+    it('requires another review with 409 when the rights of the peer changed after the review', async () => {
       const world = await open()
       const { service, actor, browser, peer, requests } = world
       await relate(actor, [service, peer], 'friend', false)
@@ -231,8 +231,8 @@ forEachService((start) => {
     })
   })
 
-  describe('another access level for a connection', () => {
-    it('is offered for a connection alone, with admin last, and marked as needing a confirmation', async () => {
+  describe('the form that assigns another access level', () => {
+    it('is offered only for a connection, with admin last and marked as needing a confirmation', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(actor, [service, peer], 'friend', false)
@@ -252,14 +252,14 @@ forEachService((start) => {
       )
     })
 
-    it('makes an administrator of a peer whose name was typed after the review, once both sides agree', async () => {
+    it('makes a peer an administrator after the review with the typed name, once both actors agree', async () => {
       const world = await open()
       const { actor, peer, browser, peers } = world
       await connect(world)
       const fields = await reviewed(world, 'admin')
       assert.equal(peers[0]?.level?.review?.needs_confirmation, true)
       assert.deepEqual(peers[0]?.level?.review?.reach.length, 3)
-      // The peer's owner makes room for the other level.
+      // The peer withdraws its approval so that the actors can agree on another level.
       await peer.request('PUT', `/trust/friend/${actor.id}`, { approved: false })
       const name = peers[0]?.trust.peer.name ?? ''
       const sent = await browser.send(`/trust/${peer.id}`, { ...fields, confirmation: `  ${name.toUpperCase()} ` })
@@ -272,11 +272,11 @@ forEachService((start) => {
     for (const [what, confirmation] of [
       ['nothing', undefined],
       ['spaces', '   '],
-      ['another name', 'somebody else'],
-      ['the word that is shown nowhere', 'yes'],
+      ['another name', 'someone else'],
+      ['a word that the page does not show', 'yes'],
       ['a part of the address', '/'],
     ] as const) {
-      it(`is refused for admin when ${what} was typed, and keeps what was typed (R-PERM-01)`, async () => {
+      it(`refuses admin when the user typed ${what}, and keeps the typed value (R-PERM-01)`, async () => {
         const world = await open()
         const { service, actor, peer, browser, peers } = world
         await connect(world)
@@ -290,7 +290,7 @@ forEachService((start) => {
       })
     }
 
-    it('takes the address in place of the name, with or without its scheme', async () => {
+    it('accepts the address of the peer in place of its name, with or without the scheme', async () => {
       for (const scheme of ['', 'http://']) {
         const world = await open()
         const { service, actor, peer, browser } = world
@@ -302,7 +302,7 @@ forEachService((start) => {
       }
     })
 
-    it('is refused when the connection ended after the review, so that no new one is made', async () => {
+    it('is refused when the connection ended after the review, and creates no new connection', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await connect(world)
@@ -312,7 +312,7 @@ forEachService((start) => {
       assert.equal(await trustOf(actor, peer), null)
     })
 
-    it('is refused when the connection changed after the review (409)', async () => {
+    it('is refused with 409 when the connection changed after the review', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await connect(world)
@@ -322,7 +322,7 @@ forEachService((start) => {
       assert.equal(peers[0]?.error, 'This connection changed while you were deciding. Review it before you continue.')
     })
 
-    it('says what the peer has to do when the peer approved another level', async () => {
+    it('tells the user what the peer must do when the peer approved another level', async () => {
       const world = await open()
       const { actor, peer, browser, peers } = world
       await connect(world)
@@ -350,7 +350,7 @@ forEachService((start) => {
       })
     }
 
-    it('is refused for a request that is not approved on both sides', async () => {
+    it('is refused for a request that is not approved by both actors', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor], 'friend', false)
@@ -360,7 +360,7 @@ forEachService((start) => {
   })
 
   describe('a request for a powerful trust type', () => {
-    it('shows what the peer may do, and is approved by its name or address alone (R-PERM-01)', async () => {
+    it("shows the rights that it grants, and is approved only with the peer's name or address (R-PERM-01)", async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       const related = await relate(peer, [service, actor], 'admin', false)
@@ -378,7 +378,7 @@ forEachService((start) => {
       assert.equal((await related.request('GET', '/properties')).status, 200)
     })
 
-    it('asks for the confirmation again when an approval that was taken back is given again', async () => {
+    it('requires the confirmation again when a withdrawn approval is renewed', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor], 'admin')
@@ -398,7 +398,7 @@ forEachService((start) => {
       assert.equal((await trustOf(actor, peer))?.['approved'], false)
     })
 
-    it('asks for no confirmation where the type is an ordinary one', async () => {
+    it('needs no confirmation when the type is an ordinary one', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor], 'friend', false)
@@ -408,7 +408,7 @@ forEachService((start) => {
       assert.equal((await trustOf(actor, peer))?.['approved'], true)
     })
 
-    it('is approved over REST as the protocol has it', async () => {
+    it('is approved over REST without a confirmation, as the protocol specifies', async () => {
       const { service, actor, peer } = await open()
       const related = await relate(peer, [service, actor], 'admin')
       assert.equal((await related.request('GET', '/properties')).status, 200)

@@ -18,20 +18,20 @@ type Configured = keyof typeof providers
 const basePath = '/aw'
 const baseUrl = `http://troupe.test${basePath}`
 
-/** The page where the browser chooses how to sign in, with the page that it asked for. */
+/** URL of the sign-in page, which leads back to `path`. */
 function login(actorId: string, path: string): string {
   return `${baseUrl}/login?actor=${actorId}&redirect=${encodeURIComponent(`${basePath}/${actorId}${path}`)}`
 }
 
 type Sent = [status: number, location: string | null, cookies: string[]]
 
-/** The answer to a browser that has to sign in, when it asked for the page. */
-function asked(configured: Configured, actorId: string, path: string, cookies: string[] = []): Sent {
-  return configured === 'none' ? [401, null, []] : [302, choosing(configured, actorId, path), cookies]
+/** The response to a browser that must sign in to see `path`. */
+function signInResponse(configured: Configured, actorId: string, path: string, cookies: string[] = []): Sent {
+  return configured === 'none' ? [401, null, []] : [302, signInUrl(configured, actorId, path), cookies]
 }
 
-/** Where the browser goes that has to sign in, when it asked for the page. */
-function choosing(configured: Configured, actorId: string, path: string): string {
+/** The redirect of a browser that must sign in to see `path`. */
+function signInUrl(configured: Configured, actorId: string, path: string): string {
   if (configured !== 'one') return login(actorId, path)
   const asked = encodeURIComponent(`${basePath}/${actorId}${path}`)
   return `${baseUrl}/oauth/login/google?actor=${actorId}&redirect=${asked}`
@@ -45,7 +45,7 @@ const expired = [
 const start = sqliteService()
 
 for (const configured of ['none', 'one', 'several'] as const) {
-  describe(`the pages of an actor, with ${configured} of the providers`, () => {
+  describe(`the pages of an actor, with ${configured} of the sign-in providers`, () => {
     const callers = new TestCallers()
     let service: TestService
     let actor: TestActor
@@ -82,14 +82,14 @@ for (const configured of ['none', 'one', 'several'] as const) {
     ]) {
       const shown = path === '/www/nothing' ? 404 : 200
 
-      it(`R-WEB-01 ${path}: a session opens it, by cookie or as a bearer`, async () => {
+      it(`at ${path} open with a session, as a cookie or a bearer token (R-WEB-01)`, async () => {
         assert.deepEqual(await ask(path, { ...asBrowser, cookie: `oauth_token=${token}` }), [shown, null, []])
         assert.deepEqual(await ask(path, { cookie: `oauth_token=${token}` }), [shown, null, []])
         assert.deepEqual(await ask(path, { ...asBrowser, authorization: `Bearer ${token}` }), [shown, null, []])
       })
 
-      it(`R-WEB-01 ${path}: nobody is sent to sign in as a browser, and asked for credentials as a program`, async () => {
-        assert.deepEqual(await ask(path, asBrowser), asked(configured, actor.id, path))
+      it(`at ${path} redirect a browser without credentials to sign-in, and answer a program with 401 (R-WEB-01)`, async () => {
+        assert.deepEqual(await ask(path, asBrowser), signInResponse(configured, actor.id, path))
         for (const headers of [{}, { accept: 'application/json' }, { accept: '*/*' }]) {
           const answer = await service.request(`/${actor.id}${path}`, { headers })
           assert.equal(answer.status, 401)
@@ -99,12 +99,12 @@ for (const configured of ['none', 'one', 'several'] as const) {
         }
       })
 
-      it(`R-WEB-05 WEB-15 ${path}: ${configured === 'none' ? 'the passphrase opens it, and a wrong one does not' : 'the passphrase opens nothing, right or wrong, and the answer does not tell which'}`, async () => {
+      it(`at ${path} ${configured === 'none' ? 'open with the passphrase, but not with a wrong one' : 'give one response to a right and to a wrong passphrase: a redirect to sign-in'} (R-WEB-05, WEB-15)`, async () => {
         if (configured === 'none') {
           for (const accept of [asBrowser, {}, { accept: 'application/json' }]) {
             const right = { ...accept, authorization: actor.authorization }
             assert.deepEqual(await ask(path, right), [shown, null, []])
-            for (const wrong of [basic(actor.creator, 'wrong'), basic('nobody@example.com', actor.passphrase)])
+            for (const wrong of [basic(actor.creator, 'wrong'), basic('unknown@example.com', actor.passphrase)])
               assert.deepEqual(await ask(path, { ...accept, authorization: wrong }), [
                 accept === asBrowser ? 401 : 403,
                 null,
@@ -116,7 +116,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
         for (const authorization of [
           actor.authorization,
           basic(actor.creator, 'wrong'),
-          basic('nobody@example.com', actor.passphrase),
+          basic('unknown@example.com', actor.passphrase),
           basic(actor.creator, 'grüße: mit Doppelpunkt'),
         ]) {
           for (const accept of [asBrowser, {}, { accept: 'application/json' }])
@@ -124,11 +124,11 @@ for (const configured of ['none', 'one', 'several'] as const) {
         }
       })
 
-      it(`WEB-14 R-WEB-01 ${path}: a header that is no good is refused, whatever cookie comes with it`, async () => {
+      it(`at ${path} reject an invalid Authorization header, even beside a valid cookie (WEB-14, R-WEB-01)`, async () => {
         for (const authorization of ['Bearer unknown', 'Basic', 'Basic !!!!', 'Digest x', 'Bearer two words', '']) {
           const headers = { authorization, cookie: `oauth_token=${token}` }
           const answer = await ask(path, { ...asBrowser, ...headers })
-          assert.deepEqual(answer, asked(configured, actor.id, path), authorization)
+          assert.deepEqual(answer, signInResponse(configured, actor.id, path), authorization)
           const expected = authorization === 'Bearer unknown' ? 403 : 401
           assert.deepEqual(await ask(path, headers), [expected, null, []], authorization)
         }
@@ -138,24 +138,24 @@ for (const configured of ['none', 'one', 'several'] as const) {
         )
       })
 
-      it(`R-WEB-01 ${path}: the session of another actor opens nothing, and stays a session`, async () => {
-        // The page where one signs in says that this is another account's page, so no provider is asked before.
+      it(`at ${path} reject the session of another actor, which remains valid (R-WEB-01)`, async () => {
+        // The sign-in page explains that the page belongs to another account, so no provider is contacted before.
         const cookie = `oauth_token=${stranger}`
         const other: Sent = configured === 'none' ? [401, null, []] : [302, login(actor.id, path), []]
         assert.deepEqual(await ask(path, { ...asBrowser, cookie }), other)
         assert.deepEqual(
           await ask(path, { ...asBrowser, authorization: `Bearer ${stranger}` }),
-          asked(configured, actor.id, path),
+          signInResponse(configured, actor.id, path),
         )
         assert.deepEqual(await ask(path, { cookie: `oauth_token=${stranger}` }), [403, null, []])
       })
 
-      it(`R-WEB-01 ${path}: a cookie that opens nothing any more is taken away on the way to sign-in`, async () => {
+      it(`at ${path} delete an expired cookie on the way to sign-in (R-WEB-01)`, async () => {
         const answer = await ask(path, { ...asBrowser, cookie: 'oauth_token=gone' })
-        assert.deepEqual(answer, asked(configured, actor.id, path, expired))
+        assert.deepEqual(answer, signInResponse(configured, actor.id, path, expired))
       })
 
-      it(`R-WEB-01 ${path}: peers, clients and trustees do not come in, whatever else they may do`, async () => {
+      it(`at ${path} reject peers, clients and trustees, whatever their rights (R-WEB-01)`, async () => {
         for (const other of [
           callers.peer(actor.id, { relationship: 'admin', grants: everything }),
           callers.client(actor.id, { grants: everything }),
@@ -163,11 +163,11 @@ for (const configured of ['none', 'one', 'several'] as const) {
         ]) {
           assert.deepEqual(await ask(path, { authorization: `Bearer ${other}` }), [403, null, []])
           const answer = await ask(path, { ...asBrowser, authorization: `Bearer ${other}` })
-          assert.deepEqual(answer, asked(configured, actor.id, path))
+          assert.deepEqual(answer, signInResponse(configured, actor.id, path))
         }
       })
 
-      it(`R-WEB-01 ${path}: there are none of an actor that does not exist, for anybody (CHOICE-50)`, async () => {
+      it(`at ${path} answer 404 to every caller when the actor does not exist (R-WEB-01, CHOICE-50)`, async () => {
         for (const headers of [
           {},
           asBrowser,
@@ -180,7 +180,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
       })
     }
 
-    it('R-ACT-06 WEB-15 the actor itself: a browser goes to its pages with a session, else to the page for signing in', async () => {
+    it('redirect a browser from the root of the actor to the pages with a session, otherwise to sign-in (R-ACT-06, WEB-15)', async () => {
       const cookie = `oauth_token=${token}`
       assert.deepEqual(await ask('', { ...asBrowser, cookie }), [302, `${baseUrl}/${actor.id}/www`, []])
       assert.deepEqual(await ask('', { ...asBrowser, authorization: `Bearer ${token}` }), [
@@ -208,7 +208,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
       assert.deepEqual([status, location, cookies], [302, login(actor.id, ''), expired])
     })
 
-    it('WEB-15 a cache keeps the answer to a browser from a program', async () => {
+    it('have a root whose responses differ by Accept, for caches, and are not stored (WEB-15)', async () => {
       for (const [headers, status] of [
         [asBrowser, 302],
         [{}, 401],
@@ -223,20 +223,20 @@ for (const configured of ['none', 'one', 'several'] as const) {
       }
     })
 
-    it('R-WEB-01 other addresses of the actor: a browser that nobody knows goes to sign-in, a program is asked for credentials', async () => {
+    it('share the rule of other paths: a browser without a session is redirected to sign-in, a program receives 401 (R-WEB-01)', async () => {
       for (const path of ['/properties', '/trust', '/methods', '/subscriptions']) {
-        assert.deepEqual(await ask(path, asBrowser), asked(configured, actor.id, path))
+        assert.deepEqual(await ask(path, asBrowser), signInResponse(configured, actor.id, path))
         assert.equal((await ask(path, {}))[0], 401)
         assert.equal((await ask(path, { ...asBrowser, authorization: basic(actor.creator, 'wrong') }))[0], 403)
       }
     })
 
-    it('R-WEB-01 a form of a browser without a session goes nowhere but to sign-in, and changes nothing', async () => {
+    it('redirect a form without a session to sign-in, and change nothing (R-WEB-01)', async () => {
       const before = rowsOf(await dumpStore((await service.app.running()).store), actor.id)
       for (const headers of [
         asBrowser,
         { ...asBrowser, cookie: 'oauth_token=gone' },
-        // Where no provider is configured, this form is taken: test/stories/pages-by-passphrase.test.ts.
+        // Where no provider is configured, this form is accepted: test/stories/pages-by-passphrase.test.ts.
         { ...asBrowser, authorization: configured === 'none' ? basic(actor.creator, 'wrong') : actor.authorization },
       ]) {
         const answer = await service.request(`/${actor.id}/www/properties/color`, {
@@ -254,8 +254,8 @@ for (const configured of ['none', 'one', 'several'] as const) {
   })
 }
 
-describe('a provider of phones', () => {
-  it('R-WEB-01 is none that a browser is sent to by itself', async () => {
+describe('a sign-in provider for mobile apps', () => {
+  it('is not chosen automatically for a browser (R-WEB-01)', async () => {
     const service = await start({
       signIn: [
         google({ clientId: 'web', clientSecret: 'hush' }),
@@ -268,8 +268,8 @@ describe('a provider of phones', () => {
   })
 })
 
-describe('without pages', () => {
-  it('R-WEB-04 R-ACT-06 nothing is at /www, and a session is sent to the application', async () => {
+describe('a service without pages', () => {
+  it('answers 404 at /www, and redirects a session to the application (R-WEB-04, R-ACT-06)', async () => {
     const service = await start({ webUi: false })
     const actor = await service.createActor()
     const cookie = `oauth_token=${await signIn(service, actor)}`
@@ -282,14 +282,14 @@ describe('without pages', () => {
 })
 
 forEachService((start) => {
-  describe('every page and form of the table', () => {
+  describe('every page and form of the route table', () => {
     const callers = new TestCallers()
     let service: TestService
     const done: string[] = []
     before(async () => {
       service = await start({
         ...callers.parts,
-        // Without a provider, the passphrase opens them: test/stories/pages-by-passphrase.test.ts.
+        // Without a provider, the passphrase would open the pages: test/stories/pages-by-passphrase.test.ts.
         signIn: providers.several,
         peerClient: new FakePeers(),
         timers: stoppedTimers,
@@ -299,7 +299,7 @@ forEachService((start) => {
     })
 
     for (const route of routes.filter(({ access }) => access === 'www')) {
-      it(`ACL-01 R-WEB-01 ${route.id} serves a session of the owner and nobody else, who learns and changes nothing`, async () => {
+      it(`${route.id} serves only a session of the owner; other callers learn and change nothing (ACL-01, R-WEB-01)`, async () => {
         const actor = await service.createActor('owner@example.com')
         await furnish(actor)
         const stranger = await service.createActor('stranger@example.com')
@@ -319,7 +319,7 @@ forEachService((start) => {
           [{ authorization: `Bearer ${callers.peer(actor.id, { grants: everything })}` }, 403],
           [{ authorization: `Bearer ${callers.client(actor.id, { grants: everything })}` }, 403],
           [{ authorization: `Bearer ${callers.trustee(actor.id)}` }, 403],
-          // A cookie alone does not show that a page of the service sent a form.
+          // A cookie alone does not prove that a page of the service sent the form.
           ...(route.method === 'GET' ? [] : [[{ cookie: `oauth_token=${callers.session(actor.id)}` }, 403] as const]),
         ]
         for (const [headers, status] of refused) {

@@ -18,7 +18,7 @@ forEachService((start) => {
   const stored = async (service: TestService, { id }: TestActor): Promise<object> =>
     rowsOf(await dumpStore((await service.app.running()).store), id)
 
-  /** A form with the passphrase that the browser remembers. */
+  /** Posts a form with the passphrase that the browser remembers. */
   function send(
     service: TestService,
     actor: TestActor,
@@ -45,7 +45,7 @@ forEachService((start) => {
   const color = async (actor: TestActor): Promise<string> => (await actor.request('GET', '/properties/color')).text()
 
   describe('a page of an actor where no sign-in provider is configured', () => {
-    it('asks a browser for the passphrase, as a page', async () => {
+    it('asks a browser for the passphrase with a page', async () => {
       const { service, actor } = await startOne()
       for (const headers of [
         asBrowser,
@@ -60,7 +60,7 @@ forEachService((start) => {
       }
     })
 
-    it('opens with the passphrase, and has no button that could not sign out', async () => {
+    it('opens with the passphrase, and shows no sign-out button', async () => {
       const { service, actor } = await startOne()
       const { authorization } = actor
       for (const path of [
@@ -79,7 +79,7 @@ forEachService((start) => {
       }
     })
 
-    it('is found from the sign-in page', async () => {
+    it('is linked from the sign-in page', async () => {
       const { service, actor } = await startOne()
       const sent = await service.request(`/${actor.id}`, { headers: asBrowser })
       const login = (sent.headers.get('location') ?? '').slice(service.url.length)
@@ -90,7 +90,7 @@ forEachService((start) => {
         assert.ok(!(await (await service.request(`/login${query}`)).text()).includes('Sign in with your passphrase'))
     })
 
-    it('slows down guesses at the passphrase (RATE-01)', async () => {
+    it('limits guesses at the passphrase (RATE-01)', async () => {
       const { service, actor } = await startOne({
         rateLimits: { '*': null, 'passphrase/pair': null, 'passphrase/target': { count: 3, seconds: 3600 } },
       })
@@ -105,14 +105,14 @@ forEachService((start) => {
   })
 
   describe('a form on such a page', () => {
-    it('is taken when the browser says that a page of the service sent it', async () => {
+    it('is accepted when the browser reports that a page of the service sent it', async () => {
       const { service, actor } = await startOne()
       const answer = await send(service, actor, { value: 'red' }, { 'sec-fetch-site': 'same-origin' })
       assert.equal(answer.status, 302)
       assert.equal(await color(actor), 'red')
     })
 
-    it('is taken from an older browser with the anti-forgery value of the page', async () => {
+    it('is accepted from an older browser with the CSRF token of the page', async () => {
       const { service, actor } = await startOne()
       const csrf_token = await tokenOf(service, actor)
       for (const [headers, value] of [
@@ -125,7 +125,7 @@ forEachService((start) => {
       }
     })
 
-    it('changes nothing when another site sends it, or nothing shows where it comes from (WEB-04)', async () => {
+    it('changes nothing when another site sends it or its origin is unknown (WEB-04)', async () => {
       const { service, actor } = await startOne({ spaCorsOrigins: ['https://app.example.com'] })
       const other = await service.createActor('bob@example.com')
       const [own, foreign] = [await tokenOf(service, actor), await tokenOf(service, other).catch(() => 'x'.repeat(43))]
@@ -151,7 +151,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(service, actor), before)
     })
 
-    it('is not replaced by a link that a browser opens (WEB-05)', async () => {
+    it('cannot be replaced by a link with _method (WEB-05)', async () => {
       const { service, actor } = await startOne()
       const before = await stored(service, actor)
       const link = async (path: string, site: string): Promise<number> => {
@@ -165,11 +165,11 @@ forEachService((start) => {
       }
       assert.equal(await link('/www/properties/color', 'same-origin'), 403)
       assert.deepEqual(await stored(service, actor), before)
-      // A program, which sends the header itself, still means it.
+      // A program that sets the header itself may use `_method`.
       assert.equal((await actor.request('GET', '/properties/color?_method=DELETE')).status, 204)
     })
 
-    it('of the API is refused as well when another site sends it (WEB-04)', async () => {
+    it('is rejected when another site sends it to the API (WEB-04)', async () => {
       const { service, actor } = await startOne()
       const before = await stored(service, actor)
       for (const [method, path] of [
@@ -188,7 +188,7 @@ forEachService((start) => {
   })
 
   describe('a page of an actor where a sign-in provider is configured', () => {
-    it('does not open with the passphrase: the browser is sent to sign in (WEB-15)', async () => {
+    it('does not open with the passphrase, but redirects the browser to sign-in (WEB-15)', async () => {
       const signIn = [google({ clientId: 'web', clientSecret: 'hush' })]
       for (const options of [{ signIn }, { localSignIn: true }] satisfies StartOptions[]) {
         const { service, actor } = await startOne(options)

@@ -10,7 +10,7 @@ interface World {
   readonly service: TestService
   readonly actor: TestActor
   readonly browser: OwnersBrowser
-  /** What the pages were given, the last first. */
+  /** The values that the pages received, latest first. */
   readonly listings: PropertiesValues[]
   readonly properties: PropertyValues[]
   readonly peers: TrustPeerValues[]
@@ -36,7 +36,7 @@ forEachService((start) => {
     return answer.status === 404 ? null : answer.json()
   }
 
-  /** Opens the page of the property, as one does before one edits. */
+  /** Opens the page of the property, which a user does before editing. */
   async function edited({ browser, properties }: World, name: string): Promise<PropertyValues> {
     assert.equal((await browser.get(`/properties/${name}`)).status, 200)
     const [values] = properties
@@ -51,12 +51,12 @@ forEachService((start) => {
 
   describe('the form of a value', () => {
     for (const [what, name, before, during, path] of [
-      ['a text', 'color', 'blue', 'green', 'color'],
+      ['a string', 'color', 'blue', 'green', 'color'],
       ['a number', 'age', 36, 37, 'age'],
-      ['a part of an object', 'settings', { theme: 'dark', size: 1 }, 'light', 'settings/theme'],
+      ['a member of an object', 'settings', { theme: 'dark', size: 1 }, 'light', 'settings/theme'],
       ['the type of a value', 'age', 36, '36', 'age'],
     ] as const) {
-      it(`saves nothing over ${what} that changed meanwhile, and shows what is stored beside what was typed`, async () => {
+      it(`does not overwrite ${what} that changed meanwhile, and shows the stored value beside the typed one`, async () => {
         const world = await open()
         const { actor, browser, properties } = world
         await actor.request('POST', '/properties', { [name]: before })
@@ -83,7 +83,7 @@ forEachService((start) => {
       })
     }
 
-    it('saves over a value that was changed and changed back', async () => {
+    it('overwrites a value that was changed and changed back', async () => {
       const world = await open()
       const { actor, browser } = world
       await actor.request('PUT', '/properties/color', 'blue')
@@ -93,14 +93,14 @@ forEachService((start) => {
       assert.equal((await browser.send('/properties/color', { value: 'green', version })).status, 302)
     })
 
-    it('saves without a version as forms of templates do', async () => {
+    it('saves without a version, as forms of custom templates do', async () => {
       const world = await open()
       await world.actor.request('PUT', '/properties/color', 'blue')
       assert.equal((await world.browser.send('/properties/color', { value: 'green' })).status, 302)
       assert.equal(await stored(world, 'color'), 'green')
     })
 
-    it('keeps what was typed when the value was deleted, and creates the value again on request', async () => {
+    it('keeps the typed value when the property was deleted, and creates the property again on request', async () => {
       const world = await open()
       const { actor, browser, properties } = world
       await actor.request('PUT', '/properties/color', 'blue')
@@ -118,7 +118,7 @@ forEachService((start) => {
       assert.equal(await stored(world, 'color'), 'green')
     })
 
-    it('keeps what was typed when a list took the name', async () => {
+    it('keeps the typed value when a list took the name', async () => {
       const world = await open()
       const { actor, browser, properties } = world
       await actor.request('PUT', '/properties/notes', 'blue')
@@ -130,7 +130,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(world, 'notes'), ['Milk'])
     })
 
-    it('tells nothing of a value that a hook hides: its version is no plain hash', async () => {
+    it('reveals nothing about a value that a hook hides, because its version is not a plain hash', async () => {
       const world = await open({ declare: (app) => app.property('pin', { get: () => 'hidden' }) })
       const handle = await world.service.app.actors.get(world.actor.id)
       await handle?.set('pin', '1234')
@@ -143,7 +143,7 @@ forEachService((start) => {
       assert.match(first.version, /^[\w-]{22}$/)
     })
 
-    it('lets exactly one of many forms made from one version through, also from two processes', async () => {
+    it('accepts exactly one of many concurrent forms with the same version, also across two processes', async () => {
       const world = await open()
       const { service, actor } = world
       await actor.request('PUT', '/properties/color', 'blue')
@@ -163,7 +163,7 @@ forEachService((start) => {
   })
 
   describe('the form for a new property', () => {
-    it('shows what is stored under the name beside what was typed, and saves over it on request', async () => {
+    it('shows the value that is stored under the name beside the typed one, and overwrites it on request', async () => {
       const world = await open()
       const { actor, browser, listings } = world
       await actor.request('PUT', '/properties/color', 'blue')
@@ -180,7 +180,7 @@ forEachService((start) => {
       assert.equal(await stored(world, 'color'), 'green')
     })
 
-    it('creates a name once when it is created many times at once', async () => {
+    it('creates a property once when many forms create it concurrently', async () => {
       const world = await open()
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, n) =>
@@ -199,7 +199,7 @@ forEachService((start) => {
   })
 
   describe('the forms of a list', () => {
-    it('change an item that moved, because another one was deleted or inserted before it', async () => {
+    it('update an item that moved because another item was deleted or inserted before it', async () => {
       for (const moving of ['delete', 'insert'] as const) {
         const world = await open()
         await list(world, ['Milk', 'Bread', 'Salt'])
@@ -214,7 +214,7 @@ forEachService((start) => {
       }
     })
 
-    it('show an item that changed and moved at its new place, beside what was typed, and save over it on request', async () => {
+    it('show an item that changed and moved at its new position beside the typed value, and overwrite it on request', async () => {
       const world = await open()
       const { actor, browser, properties } = world
       await list(world, ['Milk', 'Bread', 'Salt'])
@@ -236,7 +236,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(world, 'notes'), ['Rolls', 'Salt'])
     })
 
-    it('keep what was typed for an item that was removed, and change no other item', async () => {
+    it('keep the typed value for an item that was deleted, and change no other item', async () => {
       const world = await open()
       const { browser, properties } = world
       await list(world, ['Milk', 'Bread', 'Salt'])
@@ -250,7 +250,7 @@ forEachService((start) => {
       assert.deepEqual([page?.typed?.value, page?.conflict?.is_gone, page?.conflict?.can_save], ['Rolls', true, true])
     })
 
-    it('keep what was typed for a list that was deleted: a new item, a changed item, the texts', async () => {
+    it('keep the typed value when the list was deleted, for a new item, a changed item and the description', async () => {
       for (const [path, fields] of [
         ['/items', { action: 'add', item_value: 'Rolls' }],
         ['/items', { action: 'update', item_value: 'Rolls' }],
@@ -269,7 +269,7 @@ forEachService((start) => {
       }
     })
 
-    it('delete no item that changed meanwhile before its new value was seen', async () => {
+    it('do not delete a changed item before the user has seen its new value', async () => {
       const world = await open()
       const { actor, browser, properties } = world
       await list(world, ['Milk', 'Bread'])
@@ -283,7 +283,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(world, 'notes'), ['Milk'])
     })
 
-    it('save no texts over texts that changed meanwhile; items may change', async () => {
+    it('do not overwrite a changed description, but ignore changes of items', async () => {
       const world = await open()
       const { actor, browser, properties } = world
       await list(world, ['Milk'])
@@ -307,12 +307,12 @@ forEachService((start) => {
     })
   })
 
-  describe('the form that deletes', () => {
+  describe('the form that deletes a property', () => {
     for (const [what, prepare, change] of [
       ['a value that changed', { thing: 'a' }, ['PUT', '/properties/thing', '"b"']],
       ['a list that got an item', { thing: { _type: 'list' } }, ['POST', '/properties/thing', '"b"']],
     ] as const) {
-      it(`does not delete ${what} since the page was made, and shows what is stored`, async () => {
+      it(`does not delete ${what} after the page was made, and shows the stored value`, async () => {
         const world = await open()
         const { actor, browser, properties } = world
         await actor.request('POST', '/properties', prepare)
@@ -330,7 +330,7 @@ forEachService((start) => {
       })
     }
 
-    it('notices every change of a list, also two within one millisecond', async () => {
+    it('detects every change of a list, also two within one millisecond', async () => {
       const world = await open({ now: () => 1_700_000_000_000 })
       await list(world, ['Milk'])
       const seen = new Set([(await edited(world, 'notes')).version])
@@ -356,7 +356,7 @@ forEachService((start) => {
       return ((await (await actor.request('GET', `${api}/permissions`)).json()) as { properties: unknown }).properties
     }
 
-    it('save no rights over rights that changed meanwhile, and show what saving would do to those', async () => {
+    it('do not overwrite rights that changed meanwhile, and preview the effect of saving', async () => {
       const world = await connected()
       const { actor, browser, peers, path, api } = world
       const version = peers[0]?.rights_version ?? ''
@@ -379,7 +379,7 @@ forEachService((start) => {
       assert.notDeepEqual(await overrideOf(world, api), now)
     })
 
-    it('forget no rights that were chosen meanwhile', async () => {
+    it('do not reset rights that were chosen meanwhile', async () => {
       const world = await connected()
       const { actor, browser, peers, path, api } = world
       await actor.request('PUT', `${api}/permissions`, { properties: { excluded_patterns: ['color'] } })
@@ -394,7 +394,7 @@ forEachService((start) => {
     })
 
     for (const action of ['withdraw', 'end']) {
-      it(`do nothing to a connection that changed meanwhile: ${action}`, async () => {
+      it(`do not ${action} a connection that changed meanwhile`, async () => {
         const world = await connected()
         const { actor, browser, peers, path, api } = world
         const { version } = peers[0] ?? {}

@@ -31,7 +31,7 @@ forEachService((start) => {
 
   describe('the form that deletes the actor', () => {
     for (const typed of ['ada@example.com', ' ADA@example.com ']) {
-      it(`R-WEB-01 R-ACT-07 takes the owner’s own name for a yes, and leads out of the service: “${typed}”`, async () => {
+      it(`accepts the owner’s name “${typed}” as confirmation, and redirects to the front page (R-WEB-01, R-ACT-07)`, async () => {
         const { service, actor, browser, events } = await open()
         const peer = await service.createActor('peer@example.com')
         await relate(peer, [service, actor])
@@ -59,7 +59,7 @@ forEachService((start) => {
       ['no action', { confirmation: 'ada@example.com' }, 'the action is not delete'],
       ['another action', { action: 'end', confirmation: 'ada@example.com' }, 'the action is not delete'],
     ] as const) {
-      it(`R-WEB-01 R-ACT-07 deletes nothing and shows the overview again: ${what}`, async () => {
+      it(`deletes nothing and shows the overview again for ${what} (R-WEB-01, R-ACT-07)`, async () => {
         const { actor, browser, events } = await open()
         const answer = await browser.send('', fields)
         assert.equal(answer.status, 400)
@@ -71,7 +71,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-WEB-01 is refused to what no page of the service sent', async () => {
+    it('is rejected when no page of the service sent it (R-WEB-01)', async () => {
       const { actor, browser, events } = await open()
       const fields = { action: 'delete', confirmation: 'ada@example.com' }
       assert.equal((await browser.send('', fields, { 'sec-fetch-site': 'cross-site' })).status, 403)

@@ -8,7 +8,7 @@ import { untilWatched } from '../support/stored.ts'
 
 const events = { accept: 'text/event-stream' }
 
-/** A stream as a page reads it: event by event. */
+/** Reads a stream event by event, as a page does. */
 class Listener {
   readonly answer: Response
   readonly #reader: ReadableStreamDefaultReader<string>
@@ -28,7 +28,7 @@ class Listener {
     return new Listener(answer)
   }
 
-  /** The next block of the stream; null at its end. */
+  /** The next block of the stream, or null at its end. */
   async next(): Promise<string | null> {
     for (;;) {
       const end = this.#rest.indexOf('\n\n')
@@ -43,7 +43,7 @@ class Listener {
     }
   }
 
-  /** The next change; signs of life are passed over. */
+  /** The next change, without heartbeats. */
   async change(): Promise<unknown> {
     for (;;) {
       const block = await this.next()
@@ -74,7 +74,7 @@ forEachService((start) => {
     const token = await signIn(service, actor)
     const listener = await Listener.open(service, actor, token)
     assert.equal(await listener.next(), 'retry: 3000')
-    // Asked for the next piece, the stream begins to watch.
+    // Reading the next event makes the stream start to watch.
     const first = listener.next()
     await untilWatched(service, actor)
     await actor.request('PUT', '/properties/begin', 'x')
@@ -83,7 +83,7 @@ forEachService((start) => {
   }
 
   describe('the stream of changes for pages', () => {
-    it('R-WEB-01 tells what changed by category, name and number, and no value', async () => {
+    it('reports each change by category, name and sequence number, without its value (R-WEB-01)', async () => {
       const { actor, listener } = await open()
       assert.equal(listener.answer.headers.get('content-type'), 'text/event-stream')
       assert.equal(listener.answer.headers.get('cache-control'), 'no-store')
@@ -94,7 +94,7 @@ forEachService((start) => {
       await listener.close()
     })
 
-    it('R-WEB-01 tells nothing of another actor', async () => {
+    it('reports nothing about another actor (R-WEB-01)', async () => {
       const { service, actor, listener } = await open()
       const other = await service.createActor('other@example.com')
       await other.request('PUT', '/properties/theirs', 'x')
@@ -103,7 +103,7 @@ forEachService((start) => {
       await listener.close()
     })
 
-    it('tells of a peer again when its name is known, after both sides agreed (R-WEB-01)', async () => {
+    it('reports a peer again when its name becomes known after both actors approved (R-WEB-01)', async () => {
       const mayRead = Promise.withResolvers<void>()
       const there = await start({
         listen: true,
@@ -128,7 +128,7 @@ forEachService((start) => {
       await listener.close()
     })
 
-    it('R-WEB-01 ends with the session, wherever that ended, before anything more is told', async () => {
+    it('ends with the session, wherever the session ended, before it reports anything more (R-WEB-01)', async () => {
       const { service, actor, token, listener } = await open()
       const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
       assert.equal(sessions.length, 1)
@@ -141,16 +141,16 @@ forEachService((start) => {
       assert.equal(again.status, 401)
     })
 
-    it('R-WEB-01 gives a sign of life, and looks every half minute whether the session still is', async () => {
+    it('sends a heartbeat, and checks every 30 seconds whether the session is still valid (R-WEB-01)', async () => {
       const clock = new ManualClock()
       const { listener } = await open({ now: clock.now, timers: clock.timers })
       const waiting = listener.next()
       clock.pass(10_000)
-      // The stream takes up what came before the next tick.
+      // The stream processes earlier events before the next tick.
       await new Promise((resolve) => setImmediate(resolve))
       clock.pass(10_000)
       assert.equal(await waiting, ':')
-      // The access token expires; nobody says so.
+      // The access token expires without an event.
       const last = listener.next()
       clock.pass(3_600_000)
       await new Promise((resolve) => setImmediate(resolve))
@@ -158,7 +158,7 @@ forEachService((start) => {
       assert.equal(await last, null)
     })
 
-    it('R-WEB-01 goes on at another process, and ends with the service', async () => {
+    it('reports changes of another process, and ends with the service (R-WEB-01)', async () => {
       const { service, actor, listener } = await open()
       const other = await start({ database: service.databaseUrl })
       await other.request(`/${actor.id}/properties/elsewhere`, {
@@ -172,18 +172,18 @@ forEachService((start) => {
       assert.equal(await last, null)
     })
 
-    it('R-WEB-01 is open at most 32 times for an actor in a process; one more is 429, until one ends in any way', async () => {
+    it('is limited to 32 streams per actor and process, with 429 beyond, and frees a slot however a stream ends (R-WEB-01)', async () => {
       const { service, actor, token, listener } = await open()
       const headers = { ...events, cookie: `oauth_token=${token}` }
       const ask = (id = actor.id, given = headers, method = 'GET'): Promise<Response> =>
         service.request(`/${id}/www/live`, { method, headers: given })
-      // Looks at the address, and refusals, leave nothing behind.
+      // HEAD requests and rejected requests hold no slot.
       for (let look = 0; look < 40; look++) assert.equal((await ask(actor.id, headers, 'HEAD')).status, 200)
       for (let look = 0; look < 40; look++) {
         assert.equal((await ask(actor.id, { ...headers, accept: 'text/html' })).status, 400)
       }
       const others = await Promise.all(Array.from({ length: 31 }, () => Listener.open(service, actor, token)))
-      // Another session of the same owner is the same actor.
+      // Another session of the same owner counts for the same actor.
       const again = await signIn(service, actor)
       for (const cookie of [token, again]) {
         const refused = await ask(actor.id, { ...headers, cookie: `oauth_token=${cookie}` })
@@ -197,14 +197,14 @@ forEachService((start) => {
       const other = await service.createActor('other@example.com')
       const theirs = await Listener.open(service, other, await signIn(service, other))
       await theirs.close()
-      // A page is left before it was told of anything, and one that was.
+      // Closes one stream before it reports anything, and one afterwards.
       await others[0]?.close()
       others[0] = await Listener.open(service, actor, token)
       assert.equal((await ask()).status, 429)
       await listener.close()
       const last = await Listener.open(service, actor, again)
       assert.equal((await ask()).status, 429)
-      // The sessions end, and with them all streams by themselves.
+      // The sessions end, which ends all their streams.
       const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
       const rest = others.map(async (each) => {
         while ((await each.next()) !== null);
@@ -215,12 +215,12 @@ forEachService((start) => {
       await Promise.all(rest)
       assert.equal(await last.change(), null)
       const fresh = await signIn(service, actor)
-      const anew = await Promise.all(Array.from({ length: 32 }, () => Listener.open(service, actor, fresh)))
-      for (const each of anew) await each.close()
+      const reopened = await Promise.all(Array.from({ length: 32 }, () => Listener.open(service, actor, fresh)))
+      for (const each of reopened) await each.close()
     })
 
-    it('WEB-04 is for the owner’s session and pages of this service alone', async () => {
-      // Without a provider the passphrase opens the pages, and this stream with them.
+    it('is served only to a session of the owner and to pages of this service (WEB-04)', async () => {
+      // Without a provider, the passphrase would open the pages and this stream.
       const service = await start({ signIn: [google({ clientId: 'web', clientSecret: 'hush' })] })
       const actor = await service.createActor()
       const token = await signIn(service, actor)
@@ -240,7 +240,7 @@ forEachService((start) => {
       assert.equal(await ask({ ...events, cookie, origin: 'https://evil.example.com' }), 403)
       assert.equal(await ask({ cookie }), 400)
       assert.equal(await ask({ cookie, accept: 'text/html' }), 400)
-      assert.equal(await ask({ ...events, cookie }, 'nobody'), 404)
+      assert.equal(await ask({ ...events, cookie }, 'unknown'), 404)
       assert.equal(await ask({ ...events, cookie }), 200)
     })
   })

@@ -9,7 +9,7 @@ interface World {
   readonly service: TestService
   readonly actor: TestActor
   readonly browser: OwnersBrowser
-  /** What the templates were given, last first. */
+  /** The values that the templates received, latest first. */
   readonly listings: PropertiesValues[]
   readonly properties: PropertyValues[]
 }
@@ -31,7 +31,7 @@ forEachService((start) => {
     return { service, actor, browser: await OwnersBrowser.open(service, actor), listings, properties }
   }
 
-  /** What is stored under the name, as a program reads it; null when there is nothing. */
+  /** The stored value of the name as a program reads it, or null when it does not exist. */
   async function stored({ actor }: World, name: string): Promise<unknown> {
     const answer = await actor.request('GET', `/properties/${encodeURIComponent(name)}`, undefined, json)
     if (answer.status === 404) return null
@@ -63,7 +63,7 @@ forEachService((start) => {
   }
 
   describe('the page of all properties', () => {
-    it('R-WEB-01 R-WEB-02 is given every property by name, lists by their length, and who it is about', async () => {
+    it('receives every property by name, the lengths of lists, and the values that every page shares (R-WEB-01, R-WEB-02)', async () => {
       const world = await open({ baseUrl: 'http://troupe.test/under' })
       const { actor, browser, listings } = world
       await actor.request('POST', '/properties', {
@@ -121,7 +121,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-WEB-01 leaves out what the application hides from its owner, and says what it does not let be changed', async () => {
+    it('omits properties that the application hides from the owner, and marks those that cannot be changed (R-WEB-01)', async () => {
       const world = await open({
         declare: (app) => {
           app.property('secret', { get: () => null })
@@ -158,7 +158,7 @@ forEachService((start) => {
       assert.equal(world.properties[0]?.is_read_only, false)
     })
 
-    it('R-WEB-01 shows many properties part by part', async () => {
+    it('splits many properties into pages (R-WEB-01)', async () => {
       const world = await open()
       const { actor, browser, listings } = world
       const many = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`p${String(n).padStart(3, '0')}`, n]))
@@ -194,8 +194,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the form for something new', () => {
-    it('R-WEB-01 creates a value, goes back to the listing and says so once', async () => {
+  describe('the form for a new property', () => {
+    it('creates a value, returns to the listing and confirms once (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, browser, listings } = world
       const answer = await browser.send('/properties', {
@@ -230,13 +230,13 @@ forEachService((start) => {
       assert.equal(listings[0]?.notice, null)
     })
 
-    it('R-WEB-01 knows the fields by both of their names', async () => {
+    it('accepts both names of each field (R-WEB-01)', async () => {
       const world = await open()
       await world.browser.send('/properties', { property: 'color', value: 'blue' })
       assert.equal(await stored(world, 'color'), 'blue')
     })
 
-    it('R-WEB-01 keeps the type that was chosen, and guesses where none was', async () => {
+    it('keeps the chosen type, and guesses the type when none was chosen (R-WEB-01)', async () => {
       const world = await open()
       const cases: readonly (readonly [value: string, type: string | null, expected: unknown])[] = [
         ['12', 'text', '12'],
@@ -259,7 +259,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-WEB-01 creates a list with what it says about itself', async () => {
+    it('creates a list with its description and explanation (R-WEB-01)', async () => {
       const world = await open()
       const fields = { property_name: 'notes', property_type: 'list', description: 'Notes', explanation: 'One each' }
       const answer = await world.browser.send('/properties', fields)
@@ -275,7 +275,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-WEB-01 refuses what it cannot take, with the status, what was typed and why, and stores nothing', async () => {
+    it('answers an invalid form with the status, the typed values and the reason, and stores nothing (R-WEB-01)', async () => {
       const world = await open({ declare: (app) => app.property('fixed', { post: () => null, put: () => null }) })
       await world.actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
       const refused: readonly (readonly [fields: Record<string, string>, status: number, message: RegExp])[] = [
@@ -302,7 +302,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-WEB-01 answers a program with data', async () => {
+    it('answers a program with JSON (R-WEB-01)', async () => {
       const { browser } = await open()
       const answer = await browser.send(
         '/properties',
@@ -316,7 +316,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-WEB-01 takes forms alone', async () => {
+    it('accepts only form bodies (R-WEB-01)', async () => {
       const world = await open()
       for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
         const answer = await world.service.request(`/${world.actor.id}/www/properties`, {
@@ -329,7 +329,7 @@ forEachService((start) => {
       assert.equal(await stored(world, 'x'), null)
     })
 
-    it('WEB-11 R-WEB-01 goes on to where the form says, within the service and below its prefix', async () => {
+    it('redirects where the form says, but only within the service and below its prefix (WEB-11, R-WEB-01)', async () => {
       const world = await open({ baseUrl: 'http://troupe.test/under' })
       const page = `http://troupe.test/under/${world.actor.id}/www/properties`
       for (const [wanted, expected] of [
@@ -352,7 +352,7 @@ forEachService((start) => {
   })
 
   describe('the page of a value', () => {
-    it('R-WEB-01 R-WEB-02 is given the value by its type, for reading and for editing', async () => {
+    it('receives the value by its type, for reading and for editing (R-WEB-01, R-WEB-02)', async () => {
       const world = await open()
       const { actor, browser, properties } = world
       const text = '{"b":{"deep":[1,"two",null,true,{}]},"a":12345678901234567890.10}'
@@ -424,12 +424,12 @@ forEachService((start) => {
           { name: 'a', value: { kind: 'number', text: '12345678901234567890.10' } },
         ],
       })
-      // Sent back as it was shown, it is what it was.
+      // Posting the shown text back keeps the exact value.
       assert.equal((await browser.send('/properties/big', { value: edited, value_type: 'json' })).status, 302)
       assert.equal(await (await actor.request('GET', '/properties/big')).text(), text)
     })
 
-    it('R-WEB-01 gives a text bare, and keeps it a text', async () => {
+    it('shows a string without quotes, and keeps it a string (R-WEB-01)', async () => {
       const { actor, browser, properties } = await open()
       for (const text of [
         'hello',
@@ -449,7 +449,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-WEB-01 shows no more of a value than a page can hold, and puts what is too long into no form', async () => {
+    it('shows no more of a value than fits a page, and makes no form for a value that is too long (R-WEB-01)', async () => {
       const { actor, browser, properties } = await open()
       await actor.request(
         'PUT',
@@ -466,7 +466,7 @@ forEachService((start) => {
       assert.ok(properties[0]?.tree?.kind === 'text' && properties[0].tree.text.length === 20_001)
     })
 
-    it('R-WEB-01 changes the value, under any name', async () => {
+    it('changes the value of any name (R-WEB-01)', async () => {
       const world = await open()
       for (const name of ['color', 'with blank', 'ünïcode ☃', 'a;b=c&d?e#f', '"><b>', 'items', 'x.y', "o'brien"]) {
         await world.actor.request('POST', '/properties', { [name]: 'blue' })
@@ -485,7 +485,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-WEB-01 refuses a change that cannot be, keeps what was typed, and leaves the value', async () => {
+    it('answers an invalid change with the typed value and the reason, and keeps the stored value (R-WEB-01)', async () => {
       const world = await open({ declare: (app) => app.property('fixed', { put: () => null }) })
       await world.actor.request('POST', '/properties', { color: 'blue', fixed: 'x', notes: { _type: 'list' } })
       for (const [name, fields, status, message] of [
@@ -502,7 +502,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-WEB-01 deletes it by a form, and a list with it', async () => {
+    it('deletes a value or a list by a form (R-WEB-01)', async () => {
       const world = await open()
       await world.actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' }, kept: 'x' })
       for (const name of ['color', 'notes']) {
@@ -516,7 +516,7 @@ forEachService((start) => {
       assert.equal(await stored(world, 'kept'), 'x')
     })
 
-    it('R-WEB-01 deletes nothing that is not there, or that the application keeps', async () => {
+    it('deletes nothing when the property does not exist or the application forbids it (R-WEB-01)', async () => {
       const world = await open({ declare: (app) => app.property('kept', { delete: () => null }) })
       await world.actor.request('POST', '/properties', { kept: 'x' })
       await assertRefused(world, world.browser.send('/properties/kept', { _method: 'DELETE' }), 403, /<h1>Not allowed/)
@@ -542,7 +542,7 @@ forEachService((start) => {
       return world
     }
 
-    it('R-WEB-01 R-WEB-02 is given its texts, its length and its items, part by part', async () => {
+    it('receives its description, its length and its items in pages (R-WEB-01, R-WEB-02)', async () => {
       const world = await withItems(120)
       const { browser, properties } = world
       await browser.get('/properties/notes')
@@ -574,7 +574,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-WEB-01 runs as many statements for a long list as for a short one', async () => {
+    it('runs the same number of statements for long and short lists (R-WEB-01)', async () => {
       const costs: number[] = []
       for (const [count, page] of [
         [3, ''],
@@ -588,7 +588,7 @@ forEachService((start) => {
       assert.equal(costs[0], costs[1])
     })
 
-    it('R-WEB-01 adds an item and goes to the part that has it', async () => {
+    it('adds an item and redirects to the page that shows it (R-WEB-01)', async () => {
       const world = await withItems(50)
       const answer = await world.browser.send('/properties/notes/items', { action: 'add', item_value: '{"n":50}' })
       assert.deepEqual(
@@ -600,7 +600,7 @@ forEachService((start) => {
       assert.deepEqual(all.slice(49), [{ n: 49 }, { n: 50 }, '51'])
     })
 
-    it('R-WEB-01 changes and deletes an item by its position', async () => {
+    it('changes and deletes an item by its index (R-WEB-01)', async () => {
       const world = await withItems(3)
       const page = `http://troupe.test/${world.actor.id}/www/properties/notes`
       const changed = await world.browser.send('/properties/notes/items', {
@@ -614,7 +614,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(world, 'notes'), ['new', { n: 2 }])
     })
 
-    it('R-WEB-01 changes the item that was seen and no other, though others moved it meanwhile', async () => {
+    it('changes only the item that the user saw, even when others moved it meanwhile (R-WEB-01)', async () => {
       const world = await withItems(4)
       await world.browser.get('/properties/notes')
       const handles = world.properties[0]?.items.map(({ handle }) => handle) ?? []
@@ -624,7 +624,7 @@ forEachService((start) => {
       const removal = { action: 'delete', item_index: '3', item_handle: handles[3] ?? '' }
       assert.equal((await world.browser.send('/properties/notes/items', removal)).status, 302)
       assert.deepEqual(await stored(world, 'notes'), [{ n: 1 }, 'two'])
-      // What was changed since it was seen is not overwritten, and what is gone is not another one.
+      // A handle of a changed or deleted item never applies to another item.
       for (const sent of [
         update,
         { ...update, item_handle: handles[0] ?? '' },
@@ -643,7 +643,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-WEB-01 refuses what it cannot do with an item, keeps what was typed, and leaves the list', async () => {
+    it('answers an invalid item form with the typed value and the reason, and keeps the list (R-WEB-01)', async () => {
       const world = await withItems(2, {
         declare: (app) =>
           app.property('notes', { put: ({ path, value }) => (path[1] === '1' && value === 'x' ? null : value) }),
@@ -682,7 +682,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-WEB-01 changes what the list says about itself', async () => {
+    it('changes the description and the explanation of a list (R-WEB-01)', async () => {
       const world = await withItems(1)
       const answer = await world.browser.send('/properties/notes/metadata', {
         action: 'update',
@@ -710,7 +710,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-WEB-01 has nothing to read at the addresses of its forms', async () => {
+    it('answers 404 to a GET of its form URLs (R-WEB-01)', async () => {
       const { browser } = await withItems(1)
       for (const path of ['/properties/notes/items', '/properties/notes/metadata']) {
         const answer = await browser.get(path, { accept: '*/*' })
@@ -719,7 +719,7 @@ forEachService((start) => {
     })
   })
 
-  it('R-WEB-01 the dashboard counts what the actor holds and who waits for it', async () => {
+  it('shows the counts of properties and of waiting requests on the dashboard (R-WEB-01)', async () => {
     const service = await start()
     const actor = await service.createActor()
     await actor.request('POST', '/properties', { color: 'blue', age: 1, notes: { _type: 'list' } })

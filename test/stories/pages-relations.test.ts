@@ -25,7 +25,7 @@ interface World {
   readonly actor: TestActor
   readonly peer: TestActor
   readonly browser: OwnersBrowser
-  /** What the pages were given, the last first. */
+  /** The values that the pages received, latest first. */
   readonly shown: {
     readonly dashboard: DashboardValues[]
     readonly subscriptions: SubscriptionsValues[]
@@ -67,7 +67,7 @@ forEachService((start) => {
     return { service, actor, peer, browser: await OwnersBrowser.open(service, actor), shown }
   }
 
-  /** The peer's subscription to the actor. */
+  /** Subscribes the peer to the actor, and returns the id of the subscription. */
   async function subscribe({ actor, peer }: World, granularity: string): Promise<string> {
     const wish = { peerid: actor.id, target: 'properties', granularity }
     const answer = await peer.request('POST', '/subscriptions', wish)
@@ -76,7 +76,7 @@ forEachService((start) => {
   }
 
   describe('the pages of subscriptions', () => {
-    it('R-WEB-01 R-SUB-01 show who listens and how far they are, and to whom the actor listens', async () => {
+    it("show the subscribers with their progress, and the actor's own subscriptions (R-WEB-01, R-SUB-01)", async () => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       await relate(peer, [service, actor])
@@ -103,7 +103,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-WEB-01 R-SUB-03 tell of every number when it was written, sent and acknowledged', async () => {
+    it('show for each sequence number when it was written, sent and acknowledged (R-WEB-01, R-SUB-03)', async () => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       const related = await relate(peer, [service, actor])
@@ -129,14 +129,14 @@ forEachService((start) => {
       )
     })
 
-    it('R-WEB-01 show what failed for good, with the reason, and send it again', async () => {
+    it('show diffs that failed for good with the reason, and send them again (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       await relate(peer, [service, actor])
       const id = await subscribe(world, 'high')
       const path = `/subscriptions/${peer.id}/${id}`
       const { store } = await service.app.running()
-      // The peer forgets the relationship, and so refuses what it is sent.
+      // The peer loses the relationship, so it rejects what it receives.
       await store.write((tx) => tx.run('DELETE FROM trust WHERE actor_id = $1', peer.id))
       await actor.request('PUT', '/properties/color', 'blue')
       await until(async () => {
@@ -156,7 +156,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-WEB-01 R-SUB-06 end a subscription, on either side', async () => {
+    it('end a subscription of either actor (R-WEB-01, R-SUB-06)', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor])
@@ -177,7 +177,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-WEB-01 refuse what they cannot do, and what is not there', async () => {
+    it('reject unknown actions with 400 and unknown subscriptions with 404 (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor])
@@ -185,7 +185,7 @@ forEachService((start) => {
       const path = `/subscriptions/${peer.id}/${id}`
       await leavesAll(world.service, () => browser.send(path, { action: 'guess' }), 400)
       await leavesAll(world.service, () => browser.send(path, {}), 400)
-      for (const unknown of [`/subscriptions/${peer.id}/none`, `/subscriptions/nobody/${id}`]) {
+      for (const unknown of [`/subscriptions/${peer.id}/none`, `/subscriptions/unknown/${id}`]) {
         await leavesAll(world.service, () => browser.get(unknown), 404)
         for (const action of ['end', 'redrive'])
           await leavesAll(world.service, () => browser.send(unknown, { action }), 404)
@@ -194,7 +194,7 @@ forEachService((start) => {
   })
 
   describe('the page of connected apps', () => {
-    it('R-WEB-01 R-TOK-01 shows where the owner is signed in, this one marked, and ends one or all others', async () => {
+    it('shows the sessions of the owner, marks the current one, and ends one or all others (R-WEB-01, R-TOK-01)', async () => {
       const world = await open()
       const { service, actor, browser, shown } = world
       const others = [await signIn(service, actor), await signIn(service, actor), await signIn(service, actor)]
@@ -218,7 +218,7 @@ forEachService((start) => {
       assert.equal(await works(browser.token), true)
     })
 
-    it('R-WEB-01 ORF-14 groups AI clients by name, says what each may do, and disconnects one with its tokens', async () => {
+    it('groups AI clients by name, shows the rights of each, and disconnects one with its tokens (R-WEB-01, ORF-14)', async () => {
       const world = await open()
       const { actor, browser, shown } = world
       const [first, second] = [
@@ -250,7 +250,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', `/trust/friend/${encodeURIComponent(first.peerId)}`)).status, 404)
     })
 
-    it('R-WEB-01 ends nothing that is not there, nothing of others, and no relationship with an actor', async () => {
+    it('ends nothing that does not exist or belongs to another actor, and no relationship with an actor (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       await relate(peer, [service, actor])
@@ -260,7 +260,7 @@ forEachService((start) => {
       for (const fields of [
         { action: 'end_session', session: 'none' },
         { action: 'end_session', session: foreign?.id ?? '' },
-        { action: 'revoke', peerid: 'nobody' },
+        { action: 'revoke', peerid: 'unknown' },
         { action: 'revoke', peerid: peer.id },
         { action: 'revoke', peerid: theirs.peerId },
       ]) {
@@ -272,7 +272,7 @@ forEachService((start) => {
     })
   })
 
-  describe('the pages of what waits for the owner’s yes', () => {
+  describe('the pages of calls that wait for approval', () => {
     const args = { to: 'Charles', text: 'It works.\n<b>', copies: 2 }
     const declare: NonNullable<StartOptions['declare']> = (app) =>
       app.action(
@@ -305,7 +305,7 @@ forEachService((start) => {
       return { call, id: world.shown.approvals[0]?.approvals[0]?.id ?? '' }
     }
 
-    it('R-WEB-01 show the call with its arguments, and allow it once', async () => {
+    it('show the call with its arguments, and approve it once (R-WEB-01)', async () => {
       const world = await open({ declare })
       const { browser, shown, actor } = world
       const { call, id } = await waiting(world)
@@ -349,7 +349,7 @@ forEachService((start) => {
       assert.equal(await call(), 'held back')
     })
 
-    it('R-WEB-01 refuse it, and say so to whoever looks at it again or decides twice', async () => {
+    it('reject the call, and report the decision on later views and second decisions (R-WEB-01)', async () => {
       const world = await open({ declare })
       const { browser, shown } = world
       const { call, id } = await waiting(world)
@@ -362,7 +362,7 @@ forEachService((start) => {
       assert.equal(await call(), 'held back')
     })
 
-    it('R-WEB-01 are 404 for what is gone or another actor’s, and take no other decision', async () => {
+    it('answer 404 after expiry and to other actors, and 400 to another decision (R-WEB-01)', async () => {
       const clock = new ManualClock()
       const world = await open({ declare, now: clock.now })
       const { service, peer, browser } = world
@@ -373,7 +373,7 @@ forEachService((start) => {
       await leavesAll(world.service, () => stranger.get(`/approvals/${id}`), 404)
       await leavesAll(world.service, () => stranger.send(`/approvals/${id}`, { decision: 'allow' }), 404)
       clock.pass(16 * 60_000)
-      // Notes that the session is in use.
+      // Refreshes the idle time of the session.
       await browser.get('/approvals')
       assert.deepEqual(world.shown.approvals[0]?.approvals, [])
       await leavesAll(world.service, () => browser.get(`/approvals/${id}`), 404)
@@ -381,8 +381,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the page of activity', () => {
-    it('R-WEB-01 tells in words what others did and were refused, by caller and part by part', async () => {
+  describe('the activity page', () => {
+    it('describes what others did and what was refused, by caller and in pages (R-WEB-01)', async () => {
       const world = await open({
         activityPerActor: 1000,
         declare: (app) => app.method('greet', () => ({ hello: true })),
@@ -399,7 +399,7 @@ forEachService((start) => {
       await browser.get(`/activity?caller=${peer.id}`)
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
       assert.deepEqual(lines.slice(0, 5), [
-        // A method runs by GET too.
+        // A method may also be called by GET.
         ['called the method “greet”', false, 'methods.allowed ("*") of friend allows it'],
         ['called the method “greet”', false, 'methods.allowed ("*") of friend allows it'],
         ['read the property “private”', true, 'properties.excluded_patterns ("private/*") of friend refuses it'],
@@ -420,12 +420,12 @@ forEachService((start) => {
       assert.equal(shown.activity[0]?.is_first, false)
       assert.equal(shown.activity[0]?.older_href, null)
       assert.ok(shown.activity[0]?.entries.some(({ what }) => what === 'called the method “greet”'))
-      await browser.get('/activity?caller=nobody')
+      await browser.get('/activity?caller=unknown')
       assert.deepEqual(shown.activity[0]?.entries, [])
       assert.equal((await browser.get('/activity?cursor=nonsense')).status, 400)
     })
 
-    it('R-WEB-01 tells of a call that waits for a yes, and of one that got a no, that it was not made', async () => {
+    it('reports that a call waits for approval, or that the owner denied it (R-WEB-01)', async () => {
       const world = await open({
         activityPerActor: 1000,
         declare: (app) => app.action('pay', { mcp: { title: 'Pay a bill', confirm: 'owner' } }, () => ({})),
@@ -448,7 +448,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-WEB-01 says so where no activity is kept', async () => {
+    it('states that activity is not recorded when it is disabled (R-WEB-01)', async () => {
       const world = await open()
       await world.browser.get('/activity')
       assert.equal(world.shown.activity[0]?.is_off, true)
@@ -456,7 +456,7 @@ forEachService((start) => {
   })
 
   describe('the overview', () => {
-    it('R-WEB-01 counts, and names what waits for the owner with the page where it is decided', async () => {
+    it('shows counts, and links each waiting decision to its page (R-WEB-01)', async () => {
       const world = await open({
         declare: (app) => app.action('pay', { mcp: { title: 'Pay a bill', confirm: 'owner' } }, () => ({})),
       })
@@ -485,8 +485,8 @@ forEachService((start) => {
     })
   })
 
-  describe('what the pages cost', () => {
-    it('R-WEB-01 is the same number of statements whatever there is to show', async () => {
+  describe('the cost of the pages', () => {
+    it('is a constant number of statements, however much they show (R-WEB-01)', async () => {
       const world = await open({ activityPerActor: 1000 })
       const { service, actor, peer, browser } = world
       const related = await relate(peer, [service, actor])

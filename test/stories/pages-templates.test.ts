@@ -44,8 +44,8 @@ const page = async (answer: Promise<Response>): Promise<[number, string]> => {
   return [status, text]
 }
 
-describe('templates of the application’s own', () => {
-  it('R-WEB-02 stand in the place of the built-in pages, by their names, and get the same values', async () => {
+describe('application-defined templates', () => {
+  it('replace the built-in pages by name, and receive the same values (R-WEB-02)', async () => {
     write({
       'aw-actor-www-root.html':
         '{{ id }} {{ url }} {{ actor_root }} {{ actor_www }} {{ creator }} {{ property_count }} {{ list_count }} {{ passphrase | size }}',
@@ -88,7 +88,7 @@ describe('templates of the application’s own', () => {
     assert.deepEqual(await page(service.request('/', form)), [200, '32 new@example.com 40'])
   })
 
-  it('R-WEB-02 has a template name for every page', () => {
+  it('have a name for every page (R-WEB-02)', () => {
     assert.deepEqual(
       Object.values(templateNames).filter((name) => !/^aw-[a-z-]+\.html$/.test(name)),
       [],
@@ -103,7 +103,7 @@ describe('templates of the application’s own', () => {
     assert.equal(templateNames.property, 'aw-actor-www-property.html')
   })
 
-  it('WEB-01 shows what is put into them as text, in attributes as between them, unless a template says otherwise', async () => {
+  it('escape their values in text and in attributes, unless a template requests raw output (WEB-01)', async () => {
     write({
       'aw-actor-www-property.html': '<p title="{{ value }}">{{ value }}</p>{{ value | upcase }}{{ value | raw }}',
     })
@@ -117,7 +117,7 @@ describe('templates of the application’s own', () => {
     )
   })
 
-  it('R-WEB-02 share layouts and parts, and a form with the anti-forgery value is taken', async () => {
+  it('share layouts and partials, and a form with the CSRF token is accepted (R-WEB-02)', async () => {
     write({
       'frame.html': '<main>{% block content %}{% endblock %}</main>',
       'parts/form.html': '<form><input name="csrf_token" value="{{ token }}"></form>',
@@ -132,7 +132,7 @@ describe('templates of the application’s own', () => {
     assert.equal(taken.status, 302)
   })
 
-  it('R-WEB-02 give way to functions, and leave the other pages as they are', async () => {
+  it('yield to page functions, and leave the other pages unchanged (R-WEB-02)', async () => {
     write({ 'aw-actor-www-root.html': 'template', 'aw-actor-www-init.html': 'template' })
     const { browser } = await open({ templates: folder, pages: { dashboard: () => html`function` } })
     assert.deepEqual(await page(browser.get('')), [200, 'function'])
@@ -158,18 +158,18 @@ describe('templates of the application’s own', () => {
       /^Template sub\/broken\.html cannot be used: undefined filter: nothing/,
     ],
     [
-      'a part that is not there',
+      'a partial that does not exist',
       '{% render "absent.html" %}',
       /^Template sub\/broken\.html cannot be used: it needs "absent\.html", which is not there\.$/,
     ],
     [
-      'a layout that is not there',
+      'a layout that does not exist',
       '{% layout "absent.html" %}',
       /^Template sub\/broken\.html cannot be used: it needs "absent\.html", which is not there\.$/,
     ],
   ]
   for (const [what, text, message] of broken) {
-    it(`R-WEB-02 stop the start with a sentence for ${what}`, async () => {
+    it(`prevent the start with a message for ${what} (R-WEB-02)`, async () => {
       write({ 'aw-actor-www-root.html': 'good', 'sub/broken.html': text })
       await assert.rejects(start({ templates: folder }), (error: unknown) => {
         assert.ok(error instanceof ConfigError)
@@ -181,7 +181,7 @@ describe('templates of the application’s own', () => {
     })
   }
 
-  it('R-WEB-02 stop the start when their folder is none', async () => {
+  it('prevent the start when their folder cannot be read (R-WEB-02)', async () => {
     write({ file: 'x' })
     for (const path of [join(folder, 'absent'), join(folder, 'file')]) {
       await assert.rejects(start({ templates: path }), (error: unknown) => {
@@ -192,7 +192,7 @@ describe('templates of the application’s own', () => {
     }
   })
 
-  it('R-WEB-02 that fail while a page is made are a fault of the service, and tell nothing', async () => {
+  it('answer 500 without details when they fail during a request (R-WEB-02)', async () => {
     write({ 'aw-actor-www-init.html': '{% include id %}' })
     const { browser, service } = await open({ templates: folder })
     const answer = await browser.get('/init')
@@ -201,7 +201,7 @@ describe('templates of the application’s own', () => {
     assert.ok(service.log.some((line) => line.includes('A request failed')))
   })
 
-  it('R-WEB-02 that fail while an error is shown leave the error as data', async () => {
+  it('leave an error as JSON when the error page itself fails (R-WEB-02)', async () => {
     const { browser } = await open({
       pages: {
         failed: () => {
@@ -214,8 +214,8 @@ describe('templates of the application’s own', () => {
   })
 })
 
-describe('pages that the service does not have', () => {
-  it('R-WEB-02 are asked of the application, with the path, the method and the fields', async () => {
+describe('pages that only the application has', () => {
+  it('are requested from the application with the path, the method and the fields (R-WEB-02)', async () => {
     const calls: Omit<PageCall, 'actor' | 'caller'>[] = []
     const { browser, service } = await open({
       declare: (app) =>
@@ -239,14 +239,14 @@ describe('pages that the service does not have', () => {
       { path: 'reports/2026/a b', method: 'GET', fields: { year: '1', x: '<' } },
       { path: 'reports', method: 'POST', fields: { year: '2026', note: 'ä' } },
     ])
-    // What the service has itself is its own.
+    // Built-in pages are never passed to the handler.
     for (const path of ['', '/properties', '/init', '/properties/color'])
       assert.equal((await browser.get(path)).status, 200)
     assert.equal(calls.length, 3)
     assert.equal(service.changes.filter(({ by }) => by.kind === 'application').length, 0)
   })
 
-  it('R-WEB-02 show the template that the application names, its data over what every page gets', async () => {
+  it('show the template that the application names, whose data overrides the shared values (R-WEB-02)', async () => {
     write({ 'report.html': '{{ id }}|{{ actor_www }}|{{ url }}|{{ title }}|{{ creator }}' })
     const { browser, id } = await open({
       templates: folder,
@@ -264,7 +264,7 @@ describe('pages that the service does not have', () => {
     assert.deepEqual(await page(browser.send('/report', {})), [200, shown])
   })
 
-  it('R-WEB-02 are 404 where no handler gives an object, as a page for people and as data for programs', async () => {
+  it('answer 404 when no handler returns an object, as a page or as JSON (R-WEB-02)', async () => {
     const answers: readonly unknown[] = [null, undefined, true, false, 0, 1, '', 'text', [], ['x']]
     const { browser } = await open({
       declare: (app) =>
@@ -289,7 +289,7 @@ describe('pages that the service does not have', () => {
     )
   })
 
-  it('R-WEB-02 are a fault of the application’s where it names no page that there is', async () => {
+  it('answer 500 when the application names a page that does not exist (R-WEB-02)', async () => {
     write({ 'report.html': 'x' })
     const { browser, service } = await open({
       templates: folder,
@@ -304,10 +304,10 @@ describe('pages that the service does not have', () => {
   })
 })
 
-describe('a single-page application out of a folder', () => {
+describe('a single-page application from a folder', () => {
   const index = '<!doctype html><script type="module" src="/assets/app.js"></script>'
 
-  it('R-WEB-04 is at /login and at every address below /app, and its files are at /assets', async () => {
+  it('is served at /login and at every path below /app, with its files at /assets (R-WEB-04)', async () => {
     write({
       'index.html': index,
       'app.js': 'export {}',
@@ -336,7 +336,7 @@ describe('a single-page application out of a folder', () => {
     assert.match(await (await service.request('/assets/troupe.css')).text(), /--accent/)
   })
 
-  it('R-WEB-04 shows an edit at once', async () => {
+  it('is updated immediately after an edit (R-WEB-04)', async () => {
     write({ 'index.html': 'one' })
     const service = await start({ webUi: false, singlePage: folder })
     assert.equal(await (await service.request('/login')).text(), 'one')
@@ -344,7 +344,7 @@ describe('a single-page application out of a folder', () => {
     assert.equal(await (await service.request('/login')).text(), 'two')
   })
 
-  it('R-WEB-04 leaves /login to the service where there are pages', async () => {
+  it('leaves /login to the service when the service has pages (R-WEB-04)', async () => {
     write({ 'index.html': index })
     const service = await start({ singlePage: folder })
     const { id } = await service.createActor()
@@ -352,7 +352,7 @@ describe('a single-page application out of a folder', () => {
     assert.equal(await (await service.request(`/${id}/app`)).text(), index)
   })
 
-  it('R-WEB-04 gives out nothing that is hidden, of an unknown type, or outside the folder', async () => {
+  it('serves no hidden file, no unknown type, and no file outside the folder (R-WEB-04)', async () => {
     write({
       'public/index.html': index,
       'public/.env': 'SECRET',
@@ -385,7 +385,7 @@ describe('a single-page application out of a folder', () => {
     }
   })
 
-  it('R-WEB-04 is 404 without its page, for an unknown actor, and where there is no folder at all', async () => {
+  it('answers 404 without index.html, for an unknown actor, and without a folder (R-WEB-04)', async () => {
     const service = await start({ webUi: false, singlePage: folder })
     const { id } = await service.createActor()
     for (const path of ['/login', `/${id}/app`]) assert.equal((await service.request(path)).status, 404, path)
@@ -408,7 +408,7 @@ describe('a single-page application out of a folder', () => {
     assert.equal(await (await service.request('/login')).text(), index)
   })
 
-  it('serves no symbolic link that leaves the folder, file or folder or index.html (R-WEB-04)', async () => {
+  it('serves no file, folder or index.html through a symbolic link that leaves the folder (R-WEB-04)', async () => {
     write({
       'secret.js': 'SECRET',
       'hidden/deep.js': 'SECRET',
@@ -420,7 +420,7 @@ describe('a single-page application out of a folder', () => {
     link('../secret.js', 'relative.js')
     link(join(folder, 'secret.js'), 'absolute.js')
     link('../hidden', 'lib')
-    // A name that begins as that of the folder.
+    // A folder whose name begins with the name of the served folder.
     link('../public-old/a.js', 'neighbor.js')
     link('relative.js', 'chain.js')
     link('loop.js', 'loop.js')

@@ -13,7 +13,7 @@ interface World {
   readonly actor: TestActor
   readonly peer: TestActor
   readonly browser: OwnersBrowser
-  /** What the pages were given, the last first. */
+  /** The values that the pages received, latest first. */
   readonly lists: TrustListValues[]
   readonly asks: TrustNewValues[]
   readonly peers: TrustPeerValues[]
@@ -30,7 +30,7 @@ forEachService((start) => {
     ]
     const service = await start({
       listen: true,
-      // What is fetched behind the requests would stand in every comparison of the store.
+      // Requests for profiles would otherwise change the store in the background and disturb its comparisons.
       peerProfileAttributes: [],
       pages: {
         trust: (values) => (lists.unshift(values), html`list`),
@@ -51,7 +51,7 @@ forEachService((start) => {
   }
 
   describe('the page of relationships', () => {
-    it('R-WEB-01 R-WEB-02 is given every relationship with its standing, the last contact first, and who waits', async () => {
+    it('receives every relationship with its state, latest contact first, and the waiting requests (R-WEB-01, R-WEB-02)', async () => {
       const world = await open()
       const { actor, peer, service, browser, lists } = world
       await relate(peer, [service, actor], 'friend', false)
@@ -101,7 +101,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-WEB-01 goes through many part by part, and shows no secret', async () => {
+    it('splits many relationships into pages, and shows no secret (R-WEB-01)', async () => {
       const world = await open({ pages: {} })
       const { actor, browser } = world
       for (let n = 0; n < 60; n++)
@@ -116,8 +116,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the form that asks for a relationship', () => {
-    it('R-WEB-01 asks the other actor, and goes on to the list', async () => {
+  describe('the form that requests a relationship', () => {
+    it('sends the request to the other actor, and redirects to the list (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser, asks } = world
       assert.equal((await browser.get('/trust/new')).status, 200)
@@ -153,8 +153,8 @@ forEachService((start) => {
         /the address of the other actor is missing/,
       ],
       ['no trust type', { peer_url: 'https://peer.example.com/1' }, 400, /choose what it is to be/],
-      ['a trust type that there is not', { peer_url: 'https://peer.example.com/1', trust_type: 'boss' }, 400, /"boss"/],
-      ['an address that is none', { peer_url: 'http://', trust_type: 'friend' }, 400, /not the address of an actor/],
+      ['an unknown trust type', { peer_url: 'https://peer.example.com/1', trust_type: 'boss' }, 400, /"boss"/],
+      ['an invalid address', { peer_url: 'http://', trust_type: 'friend' }, 400, /not the address of an actor/],
       ['a script', { peer_url: 'javascript:alert(1)', trust_type: 'friend' }, 400, /not the address of an actor/],
       [
         'a long relationship',
@@ -163,13 +163,13 @@ forEachService((start) => {
         /longer than 100/,
       ],
       [
-        'nobody at the address',
-        { peer_url: 'http://127.0.0.1:9/nobody', trust_type: 'friend' },
+        'an address without an actor',
+        { peer_url: 'http://127.0.0.1:9/unknown', trust_type: 'friend' },
         408,
         /no actor at this address/,
       ],
     ] as const) {
-      it(`R-WEB-01 keeps what was typed and says what is wrong: ${what}`, async () => {
+      it(`keeps the typed values and explains what is wrong with ${what} (R-WEB-01)`, async () => {
         const world = await open()
         const sent: Record<string, string> = fields
         await leavesAll(world.service, () => world.browser.send('/trust/new', sent), status)
@@ -187,7 +187,7 @@ forEachService((start) => {
       ['the overview', '/www'],
       ['another page', '/www/trust?notice=asked#content'],
     ] as const) {
-      it(`R-WEB-01 takes the address of an actor’s pages for that of the actor: ${what}`, async () => {
+      it(`accepts ${what} of an actor in place of its address (R-WEB-01)`, async () => {
         const world = await open()
         const { service, peer, browser } = world
         const answer = await browser.send('/trust/new', {
@@ -200,7 +200,7 @@ forEachService((start) => {
     }
 
     for (const below of ['', '/', '/www']) {
-      it(`R-WEB-01 says that an address is that of one’s own actor: “${below}” at its end`, async () => {
+      it(`rejects the address of the user's own actor with “${below}” at its end (R-WEB-01)`, async () => {
         const world = await open()
         const { service, actor, browser, asks } = world
         const sent = { peer_url: `${service.url}/${actor.id}${below}`, trust_type: 'friend' }
@@ -209,7 +209,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-WEB-01 says that there is a relationship already where the other side takes no other one', async () => {
+    it('reports an existing relationship when the peer accepts no other one (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser, asks } = world
       await relate(actor, [service, peer], 'friend')
@@ -222,11 +222,11 @@ forEachService((start) => {
       assert.equal((await trustOf(world))?.['relationship'], 'friend')
     })
 
-    it('R-WEB-01 takes an address without a scheme as one of https', async () => {
+    it('adds https to an address without a scheme (R-WEB-01)', async () => {
       const world = await open()
       await leavesAll(
         world.service,
-        () => world.browser.send('/trust/new', { peer_url: '127.0.0.1:9/nobody', trust_type: 'friend' }),
+        () => world.browser.send('/trust/new', { peer_url: '127.0.0.1:9/unknown', trust_type: 'friend' }),
         408,
       )
       assert.match(world.asks[0]?.error ?? '', /no actor at this address/)
@@ -234,7 +234,7 @@ forEachService((start) => {
   })
 
   describe('the page of a peer', () => {
-    it('R-WEB-01 approves, takes the approval back and ends the relationship', async () => {
+    it('approves, withdraws the approval and ends the relationship (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       const related = await relate(peer, [service, actor], 'friend', false)
@@ -254,7 +254,7 @@ forEachService((start) => {
       assert.equal((await browser.get(path)).status, 404)
     })
 
-    it('R-WEB-01 R-SUB-01 follows what the peer shows, and then shows what is known of it', async () => {
+    it('subscribes to what the peer shares, and then shows the received data (R-WEB-01, R-SUB-01)', async () => {
       const world = await open({ pages: {} })
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor])
@@ -275,7 +275,7 @@ forEachService((start) => {
       assert.equal(after.includes('<button type="submit">Follow '), false)
     })
 
-    it('R-WEB-01 follows nobody who has not approved, and says so', async () => {
+    it('subscribes to no peer that has not approved, and says so (R-WEB-01)', async () => {
       const world = await open()
       await relate(world.actor, [world.service, world.peer], 'friend', false)
       await leavesAll(world.service, () => world.browser.send(`/trust/${world.peer.id}`, { action: 'follow' }), 408)
@@ -283,7 +283,7 @@ forEachService((start) => {
       assert.equal(world.peers[0]?.error, 'Cannot follow it: the other side refused, or cannot be reached now.')
     })
 
-    it('R-WEB-01 says in plain language what the peer may do', async () => {
+    it('describes the rights of the peer in plain language (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor])
@@ -308,7 +308,7 @@ forEachService((start) => {
       assert.deepEqual(peers[0]?.reach, [])
     })
 
-    it('R-WEB-01 warns of a relationship that reaches beyond the data', async () => {
+    it('warns about a relationship whose rights extend beyond the data (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor], 'admin')
@@ -342,7 +342,7 @@ forEachService((start) => {
       [['subscribe'], ['May not read, change or delete any.']],
       [[], ['May not read, change or delete any.']],
     ] as const) {
-      it(`R-WEB-01 says what the operations ${JSON.stringify(operations)} mean (CHOICE-74)`, async () => {
+      it(`explains the meaning of the operations ${JSON.stringify(operations)} (R-WEB-01, CHOICE-74)`, async () => {
         const world = await open()
         const { service, actor, peer, browser, peers } = world
         await relate(peer, [service, actor], 'neighbour')
@@ -354,7 +354,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-WEB-01 answers “May it …?” for the items of a list as the routes decide (CHOICE-74)', async () => {
+    it('answers an access check for list items as the routes decide (R-WEB-01, CHOICE-74)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor])
@@ -382,7 +382,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-WEB-01 says that nothing has the name instead of opening it', async () => {
+    it('reports in an access check that a name does not exist, rather than allowing it (R-WEB-01)', async () => {
       const world = await open({
         declare: (app) => {
           app.action('get_note', { mcp: true }, () => ({ note: 'n' }))
@@ -417,7 +417,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-WEB-01 R-PERM-01 answers “May it …?” as the rights decide, with the rule and what would change it', async () => {
+    it('answers an access check with the deciding rule and the change that would allow it (R-WEB-01, R-PERM-01)', async () => {
       const world = await open({ declare: (app) => app.method('get_weather', () => ({ sun: true })) })
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor])
@@ -444,9 +444,9 @@ forEachService((start) => {
       ['another action', '', { action: 'adopt' }, 400],
       ['no action', '', {}, 400],
       ['another step', '/permissions', { step: 'guess' }, 400],
-      ['a name that is too long', '/permissions', { step: 'save', 'properties.patterns': 'x'.repeat(1025) }, 400],
+      ['an overlong pattern', '/permissions', { step: 'save', 'properties.patterns': 'x'.repeat(1025) }, 400],
     ] as const) {
-      it(`R-WEB-01 refuses ${what}, and changes nothing`, async () => {
+      it(`rejects ${what}, and changes nothing (R-WEB-01)`, async () => {
         const world = await open()
         await relate(world.peer, [world.service, world.actor])
         await leavesAll(world.service, () => world.browser.send(`/trust/${world.peer.id}${path}`, fields), status)
@@ -454,21 +454,21 @@ forEachService((start) => {
       })
     }
 
-    it('R-WEB-01 is 404 for a peer that there is not, whatever is sent to it', async () => {
+    it('answers 404 to every request about an unknown peer (R-WEB-01)', async () => {
       const world = await open()
       for (const sending of [
-        () => world.browser.get('/trust/nobody'),
-        () => world.browser.get('/trust/nobody/view'),
-        () => world.browser.send('/trust/nobody', { action: 'approve' }),
-        () => world.browser.send('/trust/nobody', { action: 'end' }),
-        () => world.browser.send('/trust/nobody', { action: 'follow' }),
-        () => world.browser.send('/trust/nobody/permissions', { step: 'save', 'properties.patterns': 'x' }),
+        () => world.browser.get('/trust/unknown'),
+        () => world.browser.get('/trust/unknown/view'),
+        () => world.browser.send('/trust/unknown', { action: 'approve' }),
+        () => world.browser.send('/trust/unknown', { action: 'end' }),
+        () => world.browser.send('/trust/unknown', { action: 'follow' }),
+        () => world.browser.send('/trust/unknown/permissions', { step: 'save', 'properties.patterns': 'x' }),
       ])
         await leavesAll(world.service, sending, 404)
     })
   })
 
-  describe('the form for other rights', () => {
+  describe('the form that overrides rights', () => {
     const given = {
       'properties.patterns': 'notes\r\nlogs/*\r\n\r\nnotes',
       'properties.operations.read': '1',
@@ -477,7 +477,7 @@ forEachService((start) => {
       'methods.denied': 'get_weather',
     }
 
-    it('R-WEB-01 R-PERM-01 shows what would change before anything is saved, and saves what was shown', async () => {
+    it('previews the changes before saving, and saves exactly the preview (R-WEB-01, R-PERM-01)', async () => {
       const world = await open({ declare: (app) => app.method('get_weather', () => ({ sun: true })) })
       const { service, actor, peer, browser, peers } = world
       const related = await relate(peer, [service, actor], 'friend')
@@ -518,7 +518,7 @@ forEachService((start) => {
       assert.equal((await related.request('POST', '/methods/get_weather', {})).status, 403)
     })
 
-    it('R-WEB-01 R-PERM-01 what the form leaves out is not granted any more, and an empty one removes the override', async () => {
+    it('revokes what the form omits, and removes the override when the form matches the trust type (R-WEB-01, R-PERM-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor], 'friend')
@@ -544,7 +544,7 @@ forEachService((start) => {
       assert.equal(((await (await actor.request('GET', path)).json()) as Record<string, unknown>)['is_custom'], false)
     })
 
-    it('R-WEB-01 R-PERM-01 goes back to the rights of the trust type', async () => {
+    it('restores the rights of the trust type (R-WEB-01, R-PERM-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor], 'friend')
@@ -555,8 +555,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the actor as a peer sees it', () => {
-    it('R-WEB-01 is exactly what the peer is given, value by value, parts and hooks included', async () => {
+  describe('the preview of the actor for a peer', () => {
+    it('shows exactly what the peer receives, value by value, including nested values and hooks (R-WEB-01)', async () => {
       const world = await open({
         declare: (app) => {
           app.property('email', { get: ({ caller, value }) => (caller.kind === 'peer' ? 'hidden' : value) })
@@ -609,7 +609,7 @@ forEachService((start) => {
       assert.equal(values?.tools, null)
     })
 
-    it('R-WEB-01 shows nothing to a peer that is not approved', async () => {
+    it('shows nothing for a peer that is not approved (R-WEB-01)', async () => {
       const world = await open({ declare: (app) => app.method('get_weather', () => ({})) })
       const { service, actor, peer, browser, views } = world
       await relate(peer, [service, actor], 'friend', false)
@@ -619,7 +619,7 @@ forEachService((start) => {
       assert.deepEqual([values?.properties, values?.parts, values?.methods, values?.actions], [[], [], [], []])
     })
 
-    it('R-WEB-01 shows an AI client the tools that it is offered', async () => {
+    it('shows the tools that an AI client is offered (R-WEB-01)', async () => {
       const world = await open({
         declare: (app) => {
           app.action('add_note', { description: 'Adds a note', mcp: true }, () => ({}))
