@@ -9,7 +9,7 @@ import { Workplace } from '../support/program.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 
-describe('the sample application and an AI client that its owner let in', () => {
+describe('the notes sample application, used by an AI client that its owner authorized', () => {
   const place = new Workplace()
   let client: TestClient
   let url = ''
@@ -64,7 +64,7 @@ describe('the sample application and an AI client that its owner let in', () => 
     assert.deepEqual(completed.body.result.completion.values, ['music'])
   })
 
-  it('removes nothing before its owner agreed', async () => {
+  it('deletes nothing before the owner approves', async () => {
     const asked = await client.modern('tools/call', { name: 'clear_notes' })
     assert.equal(asked.body.result.isError, true)
     assert.ok(asked.body.result.content[0].text.includes(`${url}/${actorId}/www/approvals/`))
@@ -72,7 +72,7 @@ describe('the sample application and an AI client that its owner let in', () => 
     assert.equal(JSON.parse(body.result.contents[0].text).length, 2)
   })
 
-  it('lets it do nothing else', async () => {
+  it('allows the client nothing else', async () => {
     for (const [method, params] of [
       ['tools/call', { name: 'add_note', arguments: { text: 'x' } }],
       ['prompts/get', { name: 'count' }],

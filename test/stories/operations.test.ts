@@ -1,4 +1,4 @@
-/** What an application serves under an actor: methods, actions, resources; the bot; and the addresses for test clients. */
+/** Operations and endpoints of an application below an actor: methods, actions, resources, the bot and `/devtest`. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import { answered, changesNothing, done, everythingStored, refused } from '../su
 
 const json = { 'content-type': 'application/json' }
 
-/** The refusal of an input names its field in a member of its own too. */
+/** Asserts a 400 whose body names the refused field in its own member, beside the message. */
 async function refusedField(answer: Response, field: string, message: string | RegExp): Promise<void> {
   const body = (await answer.json()) as Record<string, unknown>
   assert.equal(answer.status, 400, JSON.stringify(body))
@@ -22,7 +22,7 @@ async function refusedField(answer: Response, field: string, message: string | R
   else assert.match(String(body['message']), message)
 }
 
-/** A Standard Schema as any library may write it: an object with a `qty` of at least 1, which becomes a number. */
+/** A handwritten Standard Schema for an object with a `qty` of at least 1, which it converts to a number. */
 function handWritten(withJsonSchema: boolean): StandardSchema<{ qty: number }> {
   return {
     '~standard': {
@@ -50,21 +50,21 @@ function handWritten(withJsonSchema: boolean): StandardSchema<{ qty: number }> {
 forEachService((start) => {
   for (const kind of ['methods', 'actions'] as const) {
     const declare = (app: App, name: string, ...rest: [unknown] | [unknown, unknown]): void => {
-      // One declaration for both kinds, without the types that tell their handlers apart.
+      // One declaration serves both kinds, so it drops the types that distinguish their handlers.
       const untyped = app as unknown as Record<'method' | 'action', (name: string, ...rest: unknown[]) => App>
       untyped[kind === 'methods' ? 'method' : 'action'](name, ...rest)
     }
     const noun = kind === 'methods' ? 'method' : 'action'
 
     describe(`GET /${kind}`, () => {
-      it('R-OP-02 is an empty list where nothing is declared', async () => {
+      it('returns an empty list when nothing is declared (R-OP-02)', async () => {
         const service = await start()
         const actor = await service.createActor()
         await answered(await actor.request('GET', `/${kind}`), 200, { [kind]: [] })
         await answered(await actor.request('GET', `/${kind}/`), 200, { [kind]: [] })
       })
 
-      it('R-OP-02 R-OP-03 R-OP-05 describes each in the order of declaration, * left out (CHOICE-04)', async () => {
+      it('describes each declared name in order of declaration, without * (R-OP-02, R-OP-03, R-OP-05, CHOICE-04)', async () => {
         const service = await start({
           declare: (app) => {
             declare(app, 'zeta', () => 1)
@@ -103,7 +103,7 @@ forEachService((start) => {
         })
       })
 
-      it('R-OP-03 derives schemas from zod, from plain JSON Schema and from any Standard Schema; explicit ones win', async () => {
+      it('derives schemas from zod, plain JSON Schema and any Standard Schema, and prefers explicit ones (R-OP-03)', async () => {
         const input = z.object({ qty: z.int(), note: z.string().nullable() })
         const plain = { type: 'object', properties: { a: { type: 'string' } } }
         const service = await start({
@@ -219,7 +219,7 @@ forEachService((start) => {
 
       for (const method of ['POST', 'PUT']) {
         for (const body of [{ a: 1 }, {}, [1, 2], 'text', { jsonrpc: '1.0', method: 'x' }, { method: 'GET' }]) {
-          it(`R-OP-04 ${method} hands over the body ${JSON.stringify(body)} and answers the result`, async () => {
+          it(`passes the body ${JSON.stringify(body)} of a ${method} to the handler and returns the result (R-OP-04)`, async () => {
             const answer = await call(method, 'echo', JSON.stringify(body), json)
             assert.equal(answer.headers.get('content-type'), 'application/json')
             await answered(answer, 200, { name: 'echo', input: body })
@@ -233,12 +233,12 @@ forEachService((start) => {
           ['5', 'bad_request', 'Cannot call: the body must be a JSON object'],
           ['true', 'bad_request', 'Cannot call: the body must be a JSON object'],
         ] as const) {
-          it(`R-OP-04 ${method} refuses ${body === '' ? 'an empty body' : body}`, async () => {
+          it(`rejects a ${method} with ${body === '' ? 'an empty body' : body} (R-OP-04)`, async () => {
             await changesNothing(service, async () => refused(await call(method, 'echo', body), 400, code, message))
           })
         }
         for (const name of ['null', 'unknown', 'deep', 'ECHO', '*'])
-          it(`R-OP-04 ${method} is 400 for ${name}, which no handler takes`, async () => {
+          it(`answers 400 to a ${method} of ${name}, which no handler answers (R-OP-04)`, async () => {
             await refused(
               await call(method, name, {}),
               400,
@@ -246,13 +246,13 @@ forEachService((start) => {
               `Cannot call "${name}": no handler takes this call`,
             )
           })
-        it(`R-OP-04 ${method} needs a name`, async () => {
+        it(`requires a name for ${method} (R-OP-04)`, async () => {
           const answer = await actor.request(method, `/${kind}`, {})
           await refused(answer, 400, 'bad_request', `Cannot call: the address names no ${noun}`)
         })
       }
 
-      it('R-OP-04 the name is whole: slashes and blanks belong to it; the query is not handed over', async () => {
+      it('takes the rest of the path with slashes and spaces as the name, and does not pass the query (R-OP-04)', async () => {
         await answered(await call('POST', 'deep/er', {}), 200, { name: 'deep/er', input: {} })
         await answered(await call('POST', 'with%20space?x=1', { a: 1 }), 200, { name: 'with space', input: { a: 1 } })
       })
@@ -264,20 +264,20 @@ forEachService((start) => {
         ['object', {}],
         ['list', []],
       ] as const) {
-        it(`R-OP-04 ${JSON.stringify(result)} is an answer`, async () => {
+        it(`accepts ${JSON.stringify(result)} as a result (R-OP-04)`, async () => {
           await answered(await call('POST', name, {}), 200, result)
           await answered(await call('GET', name), 200, result)
         })
       }
 
-      it('R-OP-04 R-EVT-03 the first handler that answers ends it, sync or async', async () => {
+      it('stops at the first handler that returns a result, sync or async (R-OP-04, R-EVT-03)', async () => {
         seen.length = 0
         await answered(await call('POST', 'order', {}), 200, 'third')
         assert.deepEqual(seen, ['first', 'second', 'third'])
         await answered(await call('POST', 'late', {}), 200, { late: true })
       })
 
-      it('R-OP-04 the handler knows the actor and the caller', async () => {
+      it('gives the handler the actor and the caller (R-OP-04)', async () => {
         await answered(await call('POST', 'who', {}), 200, {
           id: actor.id,
           creator: 'me@example.com',
@@ -286,19 +286,19 @@ forEachService((start) => {
       })
 
       for (const method of ['POST', 'PUT', 'GET', 'DELETE'] as const)
-        it(`answers ${method} with 204 when the handler did its work and returned nothing (R-OP-04)`, async () => {
+        it(`answers ${method} with 204 when the handler returned nothing (R-OP-04)`, async () => {
           seen.length = 0
           await done(await call(method, 'nothing', method === 'GET' || method === 'DELETE' ? undefined : {}))
           assert.deepEqual(seen, ['nothing'])
         })
 
-      it(`R-OP-04 GET hands over {"method":"GET"}; 404 without an answer`, async () => {
+      it(`passes {"method":"GET"} to the handler for a GET, and answers 404 without a result (R-OP-04)`, async () => {
         await answered(await call('GET', 'echo?a=1'), 200, { name: 'echo', input: { method: 'GET' } })
         for (const name of ['null', 'unknown'])
           await refused(await call('GET', name), 404, 'not_found', `Nothing answers "${name}"`)
       })
 
-      it('R-OP-04 DELETE hands over {"method":"DELETE"}; 204, or 403 without an answer', async () => {
+      it('passes {"method":"DELETE"} to the handler for a DELETE, and answers 204, or 403 without a result (R-OP-04)', async () => {
         await done(await call('DELETE', 'echo'))
         await done(await call('DELETE', 'yes'))
         for (const name of ['null', 'unknown'])
@@ -316,7 +316,7 @@ forEachService((start) => {
       })
 
       for (const name of ['throws', 'rejects', 'unspeakable'])
-        it(`R-OP-04 HTTP-14 a handler that ${name} is 500 without a word of why; the log has it`, async () => {
+        it(`answers 500 without the reason when a handler ${name}, and logs the reason (R-OP-04, HTTP-14)`, async () => {
           for (const method of ['POST', 'GET', 'DELETE']) {
             service.reset()
             const answer = await call(method, name, method === 'POST' ? {} : undefined)
@@ -326,16 +326,16 @@ forEachService((start) => {
           }
         })
 
-      it('R-OP-04 a handler may refuse in the words of the catalogue', async () => {
+      it('passes on an error of the catalog that a handler throws (R-OP-04)', async () => {
         await refused(await call('POST', 'refuses', {}), 409, 'conflict', 'Cannot do it twice')
       })
 
-      it('R-OP-04 _method names the method on GET beside an Authorization header (CHOICE-11)', async () => {
+      it('lets _method replace GET beside an Authorization header (R-OP-04, CHOICE-11)', async () => {
         await done(await call('GET', 'yes?_method=DELETE'))
         await refused(await call('GET', 'echo?_method=POST'), 400, 'invalid_json', 'Cannot read the body: it is empty')
       })
 
-      it(`R-OP-04 R-AUTH-03 nobody calls without credentials or with wrong ones (401, 403), nothing runs`, async () => {
+      it(`rejects missing credentials with 401 and wrong ones with 403, and runs no handler (R-OP-04, R-AUTH-03)`, async () => {
         seen.length = 0
         for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
           const open = await service.request(`/${actor.id}/${kind}/order`, { method })
@@ -353,7 +353,7 @@ forEachService((start) => {
     })
 
     describe(`* among ${noun}s`, () => {
-      it('R-OP-04 answers what the exact name did not, and is told the real name', async () => {
+      it('answers when the exact name has no result, and receives the called name (R-OP-04)', async () => {
         const seen: string[] = []
         const service = await start({
           declare: (app) => {
@@ -418,13 +418,13 @@ forEachService((start) => {
       const call = async (name: string, body: unknown): Promise<Response> =>
         actor.request('POST', `/${kind}/${name}`, body)
 
-      it('R-OP-03 reaches the handler as the schema makes it: defaults and conversions', async () => {
+      it('reaches the handler with the defaults and conversions of the schema (R-OP-03)', async () => {
         await answered(await call('zod', { qty: 2, other: 1 }), 200, { input: { qty: 2, tags: [] } })
         await answered(await call('hand', { qty: '3' }), 200, { input: { qty: 3 } })
         await answered(await call('plain', { qty: 4, other: 1 }), 200, { input: { qty: 4, other: 1 } })
       })
 
-      it('R-OP-03 is checked by `input` alone: an explicit schema is only published', async () => {
+      it('is validated by `input` only, because an explicit schema is only published (R-OP-03)', async () => {
         await answered(await call('published', { a: 1 }), 200, { input: { a: 1 } })
       })
 
@@ -440,7 +440,7 @@ forEachService((start) => {
         ['hand', {}, 'qty', 'Cannot accept field "qty": must be a number'],
         ['hand', { qty: 0 }, 'order.qty', 'Cannot accept field "order.qty": must be 1 or more'],
       ] as const) {
-        it(`R-OP-03 ${name} refuses ${JSON.stringify(body)} with 400 that names the field; the handler does not run`, async () => {
+        it(`is rejected by ${name} for ${JSON.stringify(body)} with a 400 that names the field, before the handler runs (R-OP-03)`, async () => {
           ran = 0
           await refusedField(await call(name, body), field, message)
           assert.equal(ran, 0)
@@ -448,7 +448,7 @@ forEachService((start) => {
       }
     })
 
-    it(`R-OP-04 a GET with the session cookie calls only ${noun}s that say they just read`, async () => {
+    it(`runs only read-only ${noun}s for a GET with the session cookie (R-OP-04)`, async () => {
       const seen: string[] = []
       const service = await start({
         bearerKinds: [(token, _actor, via) => Promise.resolve(token === 'session' ? { kind: 'creator', via } : null)],
@@ -508,10 +508,15 @@ forEachService((start) => {
         { method: 'add', params: { a: 1 }, id: 'x' },
         { jsonrpc: '2.0', result: 2, id: 'x' },
       ],
-      ['no id: an answer without one', '', { method: 'add', params: { a: 1 } }, { jsonrpc: '2.0', result: 2 }],
+      ['no id', '', { method: 'add', params: { a: 1 } }, { jsonrpc: '2.0', result: 2 }],
       ['an id of null', '', { method: 'add', params: { a: 1 }, id: null }, { jsonrpc: '2.0', result: 2, id: null }],
       ['a handler that returns nothing', '', { method: 'nothing', id: 1 }, { jsonrpc: '2.0', result: null, id: 1 }],
-      ['no params: an empty object', '', { method: 'echo', id: 1 }, { jsonrpc: '2.0', result: { input: {} }, id: 1 }],
+      [
+        'no params, which become an empty object',
+        '',
+        { method: 'echo', id: 1 },
+        { jsonrpc: '2.0', result: { input: {} }, id: 1 },
+      ],
       [
         'params that are an array',
         '',
@@ -537,7 +542,7 @@ forEachService((start) => {
         { jsonrpc: '2.0', error: { code: -32600, message: 'Invalid Request', data: 'Missing method' }, id: null },
       ],
       [
-        'a method that is no text',
+        'a method that is not a string',
         '',
         { method: 5, id: 1 },
         { jsonrpc: '2.0', error: { code: -32600, message: 'Invalid Request', data: 'Missing method' }, id: 1 },
@@ -567,14 +572,14 @@ forEachService((start) => {
         { jsonrpc: '2.0', error: { code: -32603, message: 'Internal error', data: 'The service failed' }, id: 1 },
       ],
     ] as const) {
-      it(`R-OP-04 ${what}: 200 with ${JSON.stringify(result).slice(16, 60)}…`, async () => {
+      it(`answers ${what} with 200 and ${JSON.stringify(result).slice(16, 60)}… (R-OP-04)`, async () => {
         const answer = await rpc(body, name)
         assert.equal(answer.headers.get('content-type'), 'application/json')
         await answered(answer, 200, result)
       })
     }
 
-    it('R-OP-04 an input that does not fit is -32602 and names the field', async () => {
+    it('answers an invalid input with -32602 and names the field (R-OP-04)', async () => {
       const answer = (await (await rpc({ method: 'add', params: { a: 'x' }, id: 1 })).json()) as {
         error: Record<string, unknown>
       }
@@ -582,7 +587,7 @@ forEachService((start) => {
       assert.match(String(answer.error['data']), /^Cannot accept field "a": /)
     })
 
-    it('R-OP-04 keeps a big id as it was sent', async () => {
+    it('returns a big id exactly as it was sent (R-OP-04)', async () => {
       const answer = await actor.request(
         'POST',
         '/methods',
@@ -592,7 +597,7 @@ forEachService((start) => {
       assert.equal(await answer.text(), '{"jsonrpc":"2.0","result":{"input":{}},"id":12345678901234567890}')
     })
 
-    it('R-OP-04 a batch is not taken: 400', async () => {
+    it('rejects a batch with 400 (R-OP-04)', async () => {
       const batch = [{ jsonrpc: '2.0', method: 'add', params: { a: 1 }, id: 1 }]
       await refused(
         await actor.request('POST', '/methods', batch),
@@ -602,7 +607,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-OP-04 another version is an ordinary call; actions know no JSON-RPC', async () => {
+    it('treats another version, and any version on /actions, as an ordinary call (R-OP-04)', async () => {
       const other = { jsonrpc: '1.0', method: 'echo' }
       await answered(await actor.request('POST', '/methods/echo', other), 200, { input: other })
       await refused(
@@ -613,7 +618,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-OP-04 without the right the whole request is refused', async () => {
+    it('rejects the whole request when the caller lacks the right (R-OP-04)', async () => {
       const open = await service.request(`/${actor.id}/methods`, {
         method: 'POST',
         body: '{"jsonrpc":"2.0","method":"echo"}',
@@ -667,38 +672,38 @@ forEachService((start) => {
       ['POST', { a: 1 }, { a: 1, method: 'POST' }, 201],
       ['PUT', { method: 'forged' }, { method: 'PUT' }, 200],
     ] as const) {
-      it(`R-OP-01 ${method} with ${JSON.stringify(body)} reaches the handler: ${status}`, async () => {
+      it(`passes ${JSON.stringify(body)} of a ${method} to the handler and answers ${status} (R-OP-01)`, async () => {
         const answer = await request(method, '/echo?query=1', body)
         assert.equal(answer.headers.get('content-type'), 'application/json')
         await answered(answer, status, { name: 'echo', input, caller })
       })
     }
 
-    it('R-OP-01 the name is the whole rest of the path, also none', async () => {
+    it('takes the rest of the path as the name, which may be empty (R-OP-01)', async () => {
       await answered(await request('GET', '/a/b'), 200, { name: 'a/b' })
       await answered(await request('GET', ''), 200, 'root')
     })
 
-    it('R-OP-01 R-OP-04 the first handler that has something answers', async () => {
+    it('returns the first result that a handler gives (R-OP-01, R-OP-04)', async () => {
       await answered(await request('PUT', '/pick', {}), 200, 'first')
       await answered(await request('PUT', '/pick', { skip: true }), 200, 'second')
     })
 
     for (const which of ['yes', 'seven', 'text'])
-      it(`R-OP-01 the result ${JSON.stringify(results[which])} is sent as it is; no number is a status`, async () => {
+      it(`returns ${JSON.stringify(results[which])} unchanged with 200, and never uses a number as a status (R-OP-01)`, async () => {
         await answered(await request('PUT', '/result', { of: which }), 200, results[which])
       })
-    it('answers 204 when a resource handler did its work and returned nothing (R-OP-01)', async () => {
+    it('answers 204 when a handler returned nothing (R-OP-01)', async () => {
       await done(await request('PUT', '/result', { of: 'nothing' }))
       await done(await request('DELETE', '/result'))
     })
     for (const which of ['no', 'zero', 'empty', 'null'])
-      it(`R-OP-01 the result ${JSON.stringify(results[which])} is none: 404`, async () => {
+      it(`answers 404 when the handlers return ${JSON.stringify(results[which])} (R-OP-01)`, async () => {
         await refused(await request('PUT', '/result', { of: which }), 404, 'not_found', 'There is no resource "result"')
       })
 
     for (const method of ['GET', 'DELETE', 'PUT', 'POST'])
-      it(`R-OP-01 ${method} of what no handler serves is 404`, async () => {
+      it(`answers 404 to a ${method} that no handler serves (R-OP-01)`, async () => {
         const body = method === 'PUT' || method === 'POST' ? {} : undefined
         await refused(await request(method, '/unknown/x', body), 404, 'not_found', 'There is no resource "unknown/x"')
       })
@@ -710,18 +715,18 @@ forEachService((start) => {
       ['5', 'bad_request', 'Cannot use the resource: the body must be a JSON object'],
       ['null', 'bad_request', 'Cannot use the resource: the body must be a JSON object'],
     ] as const) {
-      it(`R-OP-01 PUT and POST refuse ${body === '' ? 'an empty body' : body}, whether a handler exists or not`, async () => {
+      it(`rejects a PUT and a POST with ${body === '' ? 'an empty body' : body}, with and without a handler (R-OP-01)`, async () => {
         for (const method of ['PUT', 'POST'])
           for (const path of ['/echo', '/unknown']) await refused(await request(method, path, body), 400, code, message)
       })
     }
 
     for (const name of ['throws', 'unspeakable'])
-      it(`R-OP-01 HTTP-14 a handler that ${name} is 500 without a word of why`, async () => {
+      it(`answers 500 without the reason when a handler ${name} (R-OP-01, HTTP-14)`, async () => {
         await refused(await request('GET', `/${name}`), 500, 'server_error', 'The service failed')
       })
 
-    it('R-OP-01 no resource without credentials', async () => {
+    it('requires credentials (R-OP-01)', async () => {
       await refused(
         await service.request(`/${actor.id}/resources/echo`),
         401,
@@ -730,13 +735,13 @@ forEachService((start) => {
       )
     })
 
-    it('R-OP-01 neither changes properties nor tells subscribers', async () => {
+    it('neither changes properties nor notifies subscribers (R-OP-01)', async () => {
       await changesNothing(service, async () => assert.equal((await request('POST', '/echo', { a: 1 })).status, 201))
     })
   })
 
   describe('/bot', () => {
-    it('R-OP-01 does not exist without a bot token', async () => {
+    it('answers 404 when no bot token is configured (R-OP-01)', async () => {
       const seen: unknown[] = []
       const service = await start({ declare: (app) => app.bot(() => seen.push(1)) })
       await refused(
@@ -748,7 +753,7 @@ forEachService((start) => {
       assert.deepEqual(seen, [])
     })
 
-    it('R-OP-01 hands the message and the token to the bot handlers: 204, nothing of the result is sent', async () => {
+    it('passes the message and the token to the handlers, and answers 204 without their result (R-OP-01)', async () => {
       const seen: unknown[] = []
       const service = await start({
         botToken: 'the-bot-token',
@@ -775,9 +780,9 @@ forEachService((start) => {
       ['nothing', undefined],
       ['false', false],
       ['0', 0],
-      ['an empty text', ''],
+      ['an empty string', ''],
     ] as const)
-      it(`R-OP-01 is 404 when the handler gives ${what}`, async () => {
+      it(`answers 404 when the handler returns ${what} (R-OP-01)`, async () => {
         const service = await start({ botToken: 't', declare: (app) => app.bot(() => result) })
         await refused(
           await service.request('/bot', { method: 'POST', body: '{}' }),
@@ -787,7 +792,7 @@ forEachService((start) => {
         )
       })
 
-    it('R-OP-01 is 404 without a handler, below it, and 500 when a handler throws', async () => {
+    it('answers 404 without a handler and below the path, and 500 when a handler throws (R-OP-01)', async () => {
       const silent = await start({ botToken: 't' })
       const post = (service: TestService, path: string): Promise<Response> =>
         service.request(path, { method: 'POST', body: '{}' })
@@ -814,7 +819,7 @@ forEachService((start) => {
     const nothing = async (answer: Response): Promise<void> =>
       refused(answer, 404, 'not_found', 'There is nothing at this devtest address')
 
-    it('R-OP-01 is not there for anybody where it is off', async () => {
+    it('answers 404 to every caller where it is disabled (R-OP-01)', async () => {
       const off = await start({ devtest: false })
       const owner = await off.createActor()
       for (const path of ['/devtest', '/devtest/ping', '/devtest/attribute']) {
@@ -823,7 +828,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-OP-01 is for the creator alone', async () => {
+    it('serves only the creator (R-OP-01)', async () => {
       await fresh()
       await refused(await service.request(`/${actor.id}/devtest/ping`), 401, 'unauthorized', 'Authentication required')
       for (const kind of ['friend', 'admin', 'trustee'] as const) {
@@ -847,13 +852,13 @@ forEachService((start) => {
       }
     })
 
-    it('R-OP-01 ping answers GET, PUT and DELETE', async () => {
+    it('answers GET, PUT and DELETE of ping (R-OP-01)', async () => {
       await fresh()
       for (const method of ['GET', 'PUT', 'DELETE']) await done(await request(method, 'ping'))
       await nothing(await request('POST', 'ping', {}))
     })
 
-    it('R-OP-01 attributes are put, read in three widths, and deleted', async () => {
+    it('writes attributes, reads one, a bucket or all, and deletes them (R-OP-01)', async () => {
       await fresh()
       for (const path of ['attribute', 'attribute/b', 'attribute/b/k', 'attributes'])
         await nothing(await request('GET', path))
@@ -878,7 +883,7 @@ forEachService((start) => {
       await nothing(await request('GET', 'attribute'))
     })
 
-    it('R-OP-01 POST sets each field of an object and gives the body back', async () => {
+    it('sets each field of a posted object and returns the body (R-OP-01)', async () => {
       await fresh()
       await answered(await request('POST', 'attribute/b', { x: 1, y: 'two', z: null }), 200, {
         x: 1,
@@ -897,7 +902,7 @@ forEachService((start) => {
     })
 
     for (const value of ['null', '0', '""', '', 'false'])
-      it(`R-OP-01 ${value === '' ? 'nothing' : value} is not stored`, async () => {
+      it(`does not store ${value === '' ? 'an empty body' : value} (R-OP-01)`, async () => {
         await fresh()
         await changesNothing(service, async () => done(await request('PUT', 'attribute/b/k', value)))
       })
@@ -916,14 +921,14 @@ forEachService((start) => {
       ['DELETE', 'other'],
       ['PUT', 'ping/x'],
     ] as const)
-      it(`R-OP-01 ${method} ${path === '' ? '(nothing)' : path} is 404`, async () => {
+      it(`answers 404 to ${method} ${path === '' ? '(no path)' : path} (R-OP-01)`, async () => {
         await fresh()
         await changesNothing(service, async () =>
           nothing(await request(method, path, method === 'GET' || method === 'DELETE' ? undefined : '{"a":1}')),
         )
       })
 
-    it('R-OP-01 attributes are no properties, and go with the actor', async () => {
+    it('keeps attributes apart from properties, and deletes them with the actor (R-OP-01)', async () => {
       await fresh()
       await done(await request('PUT', 'attribute/b/k', '1'))
       await answered(await actor.request('GET', '/properties'), 200, {})

@@ -12,7 +12,7 @@ import { bound } from '../support/stores.ts'
 describe('health', () => {
   const start = sqliteService()
 
-  it('OPS-03 OPS-07 is live as long as the process answers, and ready as long as it should be asked', async () => {
+  it('reports live while the process answers, and ready only while requests should be routed to it (OPS-03, OPS-07)', async () => {
     let storeFails = false
     const service = await start({
       wrapStore: (store) => ({
@@ -52,7 +52,7 @@ describe('health', () => {
     ])
   })
 
-  it('is not ready while the keys open none of the stored secrets, and is again once they do (OPS-03, SEC-03)', async () => {
+  it('reports not ready while the configured keys decrypt none of the stored secrets (OPS-03, SEC-03)', async () => {
     const clock = new ManualClock()
     const service = await start({ now: clock.now })
     const ready = async (): Promise<[number, string]> => {
@@ -61,7 +61,7 @@ describe('health', () => {
     }
     const actor = await service.createActor()
     assert.deepEqual(await ready(), [200, '{"status":"ready"}'])
-    // A backup of another installation takes the place of the database.
+    // Replaces the database with a backup of another installation.
     const { store } = await service.app.running()
     const other = parseKeyRing('k9:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U')
     const sealed = (await store.read((q) => q.get<{ passphrase: string }>('SELECT passphrase FROM actor')))?.passphrase
@@ -78,7 +78,7 @@ describe('health', () => {
     assert.deepEqual(await ready(), [200, '{"status":"ready"}'])
   })
 
-  it('OPS-03 asks nothing of the store to be live', async () => {
+  it('reports live without a query to the store (OPS-03)', async () => {
     const service = await start()
     service.reset()
     await service.request('/health/live')
@@ -89,7 +89,7 @@ describe('health', () => {
 describe('metrics', () => {
   const start = sqliteService()
 
-  it('are open where no token is configured, in the Prometheus text format', async () => {
+  it('are public where no token is configured, in the Prometheus text format', async () => {
     const service = await start()
     const answer = await service.request('/metrics')
     assert.equal(answer.status, 200)
@@ -101,7 +101,7 @@ describe('metrics', () => {
     assert.ok(lines.includes('# TYPE troupe_http_request_duration_seconds histogram'))
   })
 
-  it('want the configured token as a bearer, and tell nobody else anything', async () => {
+  it('require the configured token as a bearer token, and reveal nothing without it', async () => {
     const token = 'a-token-of-the-operator-0123456789'
     const service = await start({ env: { TROUPE_METRICS_TOKEN: token } })
     for (const authorization of [
@@ -132,7 +132,7 @@ describe('metrics', () => {
     assert.equal((await answer.text()).includes(token), false)
   })
 
-  it('have labels from the route table alone: nothing that a sender writes becomes one', async () => {
+  it('take labels only from the route table, never from what a client sends', async () => {
     const service = await start({ declare: (app) => declareAll(app) })
     const actor = await service.createActor()
     await furnish(actor)
@@ -205,17 +205,17 @@ interface Document {
   readonly components: { readonly securitySchemes: Record<string, { readonly type: string; readonly scheme: string }> }
 }
 
-/** What OpenAPI 3.1.1 asks of a document, as far as ours can go wrong. Empty for a good one. */
+/** The violations of OpenAPI 3.1.1 that our document could have. Empty for a valid document. */
 function faultsOf(document: Document): string[] {
   const faults: string[] = []
   const check = (holds: boolean, fault: string): void => void (holds || faults.push(fault))
-  check(/^3\.1\.\d+$/.test(document.openapi), 'openapi is no 3.1 version')
+  check(/^3\.1\.\d+$/.test(document.openapi), 'openapi is not a 3.1 version')
   check(document.info.title !== '' && document.info.version !== '', 'info lacks title or version')
-  for (const { url } of document.servers) check(URL.canParse(url), `server ${url} is no address`)
+  for (const { url } of document.servers) check(URL.canParse(url), `server ${url} is not a URL`)
   const ids = new Set<string>()
   const shapes = new Map<string, string>()
   for (const [path, item] of Object.entries(document.paths)) {
-    check(/^\/[A-Za-z0-9{}/._~!$&'()*+,;=:@%-]*$/.test(path), `${path} is no path`)
+    check(/^\/[A-Za-z0-9{}/._~!$&'()*+,;=:@%-]*$/.test(path), `${path} is not a valid path`)
     check(!/%(?![0-9A-F]{2})/i.test(path), `${path} is badly encoded`)
     const shape = path.replace(/\{[^}]*\}/g, '{}')
     check(!shapes.has(shape), `${path} is the same as ${shapes.get(shape)}`)
@@ -226,7 +226,7 @@ function faultsOf(document: Document): string[] {
       const where = `${method} ${path}`
       check(
         ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'].includes(method),
-        `${where}: no method`,
+        `${where}: not a method`,
       )
       check(!ids.has(operation.operationId), `${where}: operation id ${operation.operationId} twice`)
       ids.add(operation.operationId)
@@ -243,7 +243,10 @@ function faultsOf(document: Document): string[] {
         `${where}: a parameter twice`,
       )
       for (const parameter of operation.parameters) {
-        check(['path', 'query', 'header', 'cookie'].includes(parameter.in), `${where}: ${parameter.name} is nowhere`)
+        check(
+          ['path', 'query', 'header', 'cookie'].includes(parameter.in),
+          `${where}: ${parameter.name} has an unknown location`,
+        )
         check(parameter.in !== 'path' || parameter.required === true, `${where}: ${parameter.name} must be required`)
         check(parameter.schema !== undefined, `${where}: ${parameter.name} has no schema`)
       }
@@ -269,10 +272,11 @@ function faultsOf(document: Document): string[] {
 
 const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
 
-/** The parts of JSON Schema 2020-12 that hold schemas or have a fixed shape. */
+/** Checks the keywords of JSON Schema 2020-12 that contain schemas or have a fixed shape. */
 function schemaFaults(schema: unknown, where: string): string[] {
   if (typeof schema === 'boolean') return []
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [`${where}: a schema is no object`]
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    return [`${where}: a schema is not an object`]
   const { type, required, properties, items, enum: values, description } = schema as Schema
   const faults: string[] = []
   const named = Array.isArray(type) ? (type as unknown[]) : type === undefined ? [] : [type]
@@ -326,7 +330,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object.keys(document.components.securitySchemes), ['basic', 'bearer'])
   })
 
-  it('names every row of the route table under its id', () => {
+  it('contains every row of the route table under its id', () => {
     const named = new Map(
       Object.entries(document.paths).flatMap(([path, item]) =>
         Object.entries(item).map(
@@ -340,11 +344,11 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('names an address for every good request: none of them is outside of it', () => {
+  it('has a path for every valid request', () => {
     const templates = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => ({
         method: method.toUpperCase(),
-        // The last parameter of an open path stands for several segments.
+        // The last parameter of an open path matches several segments.
         pattern: new RegExp(
           `^${path
             .replaceAll('.', '\\.')
@@ -364,7 +368,7 @@ describe('the OpenAPI document', () => {
       assert.deepEqual(Object.keys(document.paths[path] ?? {}).sort(), ['delete', 'get', 'post', 'put'])
   })
 
-  it('names each of the application’s operations, with its schemas as declared', () => {
+  it('contains each operation of the application with its declared schemas', () => {
     const added = document.paths['/{actor}/actions/add_note']?.['post']
     assert.equal(added?.summary, 'Adds a note')
     assert.deepEqual(added.requestBody?.content['application/json']?.schema, inputSchema)
@@ -380,7 +384,7 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  it('names the credentials of every address below an actor and of /mcp; every other address takes none', () => {
+  it('states the credentials of /mcp and of every path below an actor, and none for other paths', () => {
     for (const route of routes) {
       const operation = Object.values(document.paths)
         .flatMap((item) => Object.values(item))
@@ -393,13 +397,13 @@ describe('the OpenAPI document', () => {
       const needsNone = !isBelowActor(route) || route.access === 'public'
       // The passphrase opens no page.
       const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]
-      // An empty requirement says that there may be none.
+      // An empty requirement means that credentials are optional.
       const expected = needsNone ? [] : route.access === 'open' ? [{}, ...known] : known
       assert.deepEqual(operation?.security, expected, route.id)
     }
   })
 
-  it('is the same for everybody, and holds nothing of an actor', async () => {
+  it('is the same for every caller, and contains nothing about an actor', async () => {
     const [one, two] = await Promise.all([
       service.request('/openapi.json'),
       service.request('/openapi.json', { headers: { authorization: actor.authorization } }),

@@ -13,9 +13,9 @@ async function originIn(service: TestService, actorId: string, name: string) {
   return row === undefined ? undefined : parseOrigin(row.origin)
 }
 
-describe('who made a change', () => {
+describe('the origin of a change', () => {
   forEachService((start) => {
-    it('is kept with it: the owner, and what an AI client called, with the request that it came by', async () => {
+    it('is stored for the owner and for the call of an AI client, with the id of the request', async () => {
       const service = await start({
         declare: (app) => {
           app.action('add_note', { mcp: true }, async ({ actor }) => {
@@ -40,7 +40,7 @@ describe('who made a change', () => {
       assert.deepEqual(JSON.parse(item?.origin ?? ''), origin)
     })
 
-    it('is right when many change at once, whoever lets whose change run', async () => {
+    it('is stored correctly for many concurrent changes, even when one request commits the change of another', async () => {
       const service = await start()
       const actors = await Promise.all(Array.from({ length: 8 }, () => service.createActor()))
       await Promise.all(
@@ -57,7 +57,7 @@ describe('who made a change', () => {
       }
     })
 
-    it('is told to the owner: each call of a client is a line of the activity, and each refusal', async () => {
+    it('appears in the activity of the owner, for each allowed and each refused call of a client', async () => {
       const service = await start({
         activityPerActor: 100,
         declare: (app) => void app.action('add_note', { mcp: true }, async () => ({ saved: true })),

@@ -1,4 +1,4 @@
-/** An application that starts its server itself. */
+/** An application that starts its own server. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { App } from '../../src/troupe.ts'
@@ -26,9 +26,9 @@ function application(): App {
   })
 }
 
-describe('an application that listens', () => {
+describe('an application that called listen()', () => {
   for (const end of ['close', 'stop'] as const) {
-    it(`takes no connection after ${end}()`, async () => {
+    it(`accepts no connection after ${end}()`, async () => {
       const app = application()
       const server = await app.listen()
       assert.equal((await fetch(`${server.url}/health/live`)).status, 200)

@@ -44,7 +44,7 @@ forEachService((start) => {
     (await response.json()) as Record<string, unknown>
 
   describe('the permissions of a relationship', () => {
-    it('R-PERM-01 are those of its trust type as long as the owner says nothing else', async () => {
+    it('are the permissions of its trust type until the owner overrides them (R-PERM-01)', async () => {
       await meet()
       const answer = await bob.request('GET', `/trust/friend/${alice.id}/permissions`)
       assert.equal(answer.status, 200)
@@ -70,7 +70,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PERM-01 CHOICE-18: are shown merged with the override, and the type’s again once it is gone', async () => {
+    it('are merged with the override, and return to the trust type when the override is deleted (R-PERM-01, CHOICE-18)', async () => {
       await meet()
       assert.equal(
         (await override({ properties: { excluded_patterns: ['diary'] }, notes: 'not the diary' })).status,
@@ -92,9 +92,9 @@ forEachService((start) => {
       assert.equal((await bob.request('DELETE', `/trust/friend/${alice.id}/permissions`)).status, 204)
     })
 
-    it('R-PERM-01 exist only where the relationship does, under its own type', async () => {
+    it('exist only for an existing relationship under its own type (R-PERM-01)', async () => {
       await meet()
-      for (const path of [`/trust/friend/nobody/permissions`, `/trust/admin/${alice.id}/permissions`]) {
+      for (const path of [`/trust/friend/unknown/permissions`, `/trust/admin/${alice.id}/permissions`]) {
         for (const method of ['GET', 'PUT', 'DELETE']) {
           assert.equal(
             (await bob.request(method, path, method === 'PUT' ? {} : undefined)).status,
@@ -108,7 +108,7 @@ forEachService((start) => {
       assert.equal((await bob.request('POST', `/trust/friend/${alice.id}/permissions`, {})).status, 405)
     })
 
-    it('PEER-06 R-PERM-04 are not the peer’s to read here or to change', async () => {
+    it('cannot be read or changed by the peer at this path (PEER-06, R-PERM-04)', async () => {
       await meet()
       for (const method of ['GET', 'PUT', 'DELETE']) {
         const answer = await friendship.request(
@@ -122,10 +122,10 @@ forEachService((start) => {
     })
   })
 
-  describe('what a peer reaches', () => {
+  describe('the access of a peer', () => {
     const reads = async (path: string): Promise<number> => (await friendship.request('GET', path)).status
 
-    it('R-PERM-04 is what its trust type grants', async () => {
+    it('is what its trust type grants (R-PERM-04)', async () => {
       await meet()
       assert.equal(await reads('/properties/diary'), 200)
       assert.equal(await reads('/properties/private/pin'), 403)
@@ -144,7 +144,7 @@ forEachService((start) => {
       })
     })
 
-    it('ACL-10 changes with the override, on the very next request', async () => {
+    it('changes with the override on the next request (ACL-10)', async () => {
       await meet()
       await override({ properties: { excluded_patterns: ['diary'] } })
       assert.equal(await reads('/properties/diary'), 403)
@@ -154,7 +154,7 @@ forEachService((start) => {
       assert.equal(await reads('/methods/get_weather'), 403)
     })
 
-    it('R-PERM-04 ends where an exclusion begins, for the parent too', async () => {
+    it('excludes a target, and its parent as a whole (R-PERM-04)', async () => {
       await meet()
       await override({ properties: { excluded_patterns: ['settings/secret'] } })
       assert.equal(await reads('/properties/settings/theme'), 200)
@@ -165,7 +165,7 @@ forEachService((start) => {
       assert.deepEqual(Object.keys(await json(await friendship.request('GET', '/properties'))), ['diary', 'trips'])
     })
 
-    it('R-PERM-04 ends where a denial begins, for the parent too', async () => {
+    it('denies a target, and its parent as a whole (R-PERM-04)', async () => {
       await meet()
       await override({ properties: { denied: ['settings/secret'] } })
       assert.equal(await reads('/properties/settings/theme'), 200)
@@ -176,7 +176,7 @@ forEachService((start) => {
       assert.deepEqual(Object.keys(await json(await friendship.request('GET', '/properties'))), ['diary', 'trips'])
     })
 
-    it('R-PERM-04 keeps what is excluded or denied by its name with all that lies below it', async () => {
+    it('excludes or denies a name together with everything below it (R-PERM-04)', async () => {
       for (const rule of [{ excluded_patterns: ['settings', 'trips'] }, { denied: ['settings', 'trips'] }]) {
         await meet()
         await override({ properties: rule })
@@ -187,13 +187,13 @@ forEachService((start) => {
         const wanted = { target: 'properties', subtarget: 'trips', granularity: 'none' }
         const made = await friendship.request('POST', `/subscriptions/${alice.id}`, wanted)
         const { subscriptionid } = await json(made)
-        await bob.request('POST', '/properties/trips', { to: 'nowhere that anybody knows' })
+        await bob.request('POST', '/properties/trips', { to: 'an unknown place' })
         const polled = await friendship.request('GET', `/subscriptions/${alice.id}/${String(subscriptionid)}`)
         assert.deepEqual((await json(polled))['data'], [])
       }
     })
 
-    it('ACL-07 narrows to the override’s own grants when it says "merge": false', async () => {
+    it('narrows to the grants of the override when "merge" is false (ACL-07)', async () => {
       await meet()
       await override({ properties: { patterns: ['diary'], operations: ['read'], merge: false } })
       assert.equal(await reads('/properties/diary'), 200)
@@ -201,7 +201,7 @@ forEachService((start) => {
       assert.equal((await friendship.request('PUT', '/properties/diary', 'x')).status, 403)
     })
 
-    it('CHOICE-15: is nothing under a name that nobody registered, until the owner grants', async () => {
+    it('is empty under an unregistered trust type until the owner grants rights (CHOICE-15)', async () => {
       await meet('neighbour')
       assert.equal(await reads('/properties/diary'), 403)
       await override({ properties: ['diary'] })
@@ -209,7 +209,7 @@ forEachService((start) => {
       assert.equal(await reads('/properties/settings'), 403)
     })
 
-    it('CHOICE-13, ACL-12: is nothing before the approval, whatever is granted', async () => {
+    it('is empty before the approval, whatever is granted (CHOICE-13, ACL-12)', async () => {
       await meet('friend', false)
       await override({ properties: { patterns: ['*'], operations: ['read'] } })
       for (const path of [
@@ -224,8 +224,8 @@ forEachService((start) => {
     })
   })
 
-  describe('what a peer was granted', () => {
-    it('R-PERM-03 is told to the peer itself, defaults included', async () => {
+  describe('the list of granted permissions', () => {
+    it('is available to the peer itself, including defaults (R-PERM-03)', async () => {
       await meet('reader')
       const answer = await friendship.request('GET', `/permissions/${alice.id}`)
       assert.equal(answer.status, 200)
@@ -245,16 +245,16 @@ forEachService((start) => {
       })
     })
 
-    it('R-PERM-03 is nothing that another peer reads', async () => {
+    it('is not available to another peer (R-PERM-03)', async () => {
       await meet()
       const carol = await service.createActor('carol@example.com')
       const other = await relate(carol, [service, bob])
       assert.equal((await other.request('GET', `/permissions/${alice.id}`)).status, 403)
       assert.equal((await other.request('GET', `/permissions/${carol.id}`)).status, 200)
-      assert.equal((await bob.request('GET', '/permissions/nobody')).status, 404)
+      assert.equal((await bob.request('GET', '/permissions/unknown')).status, 404)
     })
 
-    it('R-PERM-02 may be subscribed to where it may be read, with the operations that the routes allow', async () => {
+    it('allows subscriptions where reading is allowed, with the operations that the routes allow (R-PERM-02)', async () => {
       await meet()
       const shown = await json(await friendship.request('GET', `/trust/friend/${alice.id}/shared_properties`))
       assert.deepEqual(shown['shared_properties'], [
@@ -264,7 +264,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PERM-02 may be subscribed to where the right is granted, and no other name is told', async () => {
+    it('allows subscriptions where the right is granted, and reveals no other name (R-PERM-02)', async () => {
       await meet('reader')
       const answer = await friendship.request('GET', `/trust/reader/${alice.id}/shared_properties`)
       assert.deepEqual(await json(answer), {
@@ -279,7 +279,7 @@ forEachService((start) => {
   })
 
   describe('a change of permissions', () => {
-    it('R-PERM-05 is told to the peer, with what is in force from now on, and so is its withdrawal', async () => {
+    it('notifies the peer of the resulting permissions, also when the override is deleted (R-PERM-05)', async () => {
       const remote = await new RecordingPeer().start()
       try {
         const own = await start({ allowPrivatePeers: true })
@@ -308,7 +308,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-PERM-05 is told to nobody where the peer has no address, or the operator wants it so', async () => {
+    it('sends no notification when the peer has no address or the operator disabled notifications (R-PERM-05)', async () => {
       for (const [notifyPermissions, baseuri] of [
         [true, ''],
         [false, 'http://127.0.0.1:9/remote'],
@@ -324,8 +324,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the question why', () => {
-    it('is answered to the owner with the rule, its source and what would change it', async () => {
+  describe('an explanation of a permission', () => {
+    it('tells the owner the rule, its source and the change that would allow the operation', async () => {
       await meet()
       const answer = await bob.request(
         'GET',
@@ -343,8 +343,8 @@ forEachService((start) => {
       assert.equal((await bob.request('GET', `/permissions/${alice.id}?explain=fly:x`)).status, 400)
     })
 
-    describe('about what a route asks for in another right', () => {
-      const told = async (question: string): Promise<unknown> => {
+    describe('for an operation that the route checks as another right', () => {
+      const explained = async (question: string): Promise<unknown> => {
         const answer = await bob.request('GET', `/permissions/${alice.id}?explain=${encodeURIComponent(question)}`)
         const { allowed, because, decided_as: decidedAs = null } = await json(answer)
         return [allowed, because, decidedAs]
@@ -375,25 +375,25 @@ forEachService((start) => {
           [false, 'relationships of the type friend reach actor only where the address names the peer itself', null],
         ],
       ] as const) {
-        it(`is answered as the route decides: ${question} (CHOICE-74)`, async () => {
+        it(`answers ${question} as the route decides (CHOICE-74)`, async () => {
           await meet()
-          assert.deepEqual(await told(question), expected)
+          assert.deepEqual(await explained(question), expected)
         })
       }
 
-      it('names the property that keeps a peer from deleting all of them', async () => {
+      it('names the property that keeps a peer from deleting all properties', async () => {
         await meet()
         await override({ properties: { operations: ['read', 'write', 'delete'] } })
-        assert.deepEqual(await told('delete:'), [
+        assert.deepEqual(await explained('delete:'), [
           false,
           '"private/*" in excluded_patterns of the trust type friend covers it',
           'properties.delete:private',
         ])
       })
 
-      it('is answered for an administrator by the table of roles', async () => {
+      it('uses the table of roles for an administrator', async () => {
         await meet('admin')
-        assert.deepEqual(await told('trust.read:x'), [true, 'relationships of the type admin reach trust', null])
+        assert.deepEqual(await explained('trust.read:x'), [true, 'relationships of the type admin reach trust', null])
       })
     })
 
@@ -402,7 +402,7 @@ forEachService((start) => {
       ['execute:unheard_of', 'action'],
       ['resources.read:unheard_of', 'resource'],
     ] as const) {
-      it(`says that the application has none of the name: ${question}`, async () => {
+      it(`reports that the application has no operation of this name: ${question}`, async () => {
         await meet()
         const answer = await bob.request('GET', `/permissions/${alice.id}?explain=${question}`)
         const { allowed, because, exists } = await json(answer)
@@ -414,7 +414,7 @@ forEachService((start) => {
     }
 
     for (const question of ['use:anything', 'invoke:anything', 'resources.read:actingweb://properties/diary']) {
-      it(`says that another actor does not reach what is for AI clients: ${question}`, async () => {
+      it(`reports that other actors cannot use what is for AI clients: ${question}`, async () => {
         await meet()
         const answer = await bob.request('GET', `/permissions/${alice.id}?explain=${encodeURIComponent(question)}`)
         const { allowed, rule } = await json(answer)
@@ -422,25 +422,25 @@ forEachService((start) => {
       })
     }
 
-    it('is not answered to the peer', async () => {
+    it('is not available to the peer', async () => {
       await meet()
       assert.equal((await friendship.request('GET', `/permissions/${alice.id}?explain=read:x`)).status, 403)
     })
 
-    it('gives the answer that a request gets', async () => {
+    it('agrees with the result of a request', async () => {
       await meet()
       await override({ properties: { excluded_patterns: ['settings/secret'] } })
       for (const target of ['diary', 'private', 'private/pin', 'settings', 'settings/theme', 'settings/secret']) {
-        const told = await json(
+        const explained = await json(
           await bob.request('GET', `/permissions/${alice.id}?explain=${encodeURIComponent(`read:${target}`)}`),
         )
         const got = await friendship.request('GET', `/properties/${target}`)
-        assert.equal(told['allowed'], got.status === 200, target)
+        assert.equal(explained['allowed'], got.status === 200, target)
       }
     })
   })
 
-  it('R-PERM-04 trust types of the application are told to everybody with the built-in ones', async () => {
+  it('lists application-defined trust types with the built-in ones to every caller (R-PERM-04)', async () => {
     await meet()
     const types = (await (await service.request(`/${bob.id}/meta/actingweb/trust_types`)).json()) as {
       name: string

@@ -28,13 +28,13 @@ for (const base of ['http://troupe.test/aw', 'https://troupe.test/deep/er/', 'ht
       actor = { id, authorization: basic(creator, passphrase) }
     })
 
-    /** Below the prefix. */
+    /** Sends a request to a path below the prefix. */
     const request = (path: string, init: RequestInit = {}): Promise<Response> =>
       service.app.fetch(new Request(`${root}${path}`, { redirect: 'manual', ...init }))
     const own = (path: string, init: RequestInit = {}): Promise<Response> =>
       request(`/${actor.id}${path}`, { ...init, headers: { authorization: actor.authorization } })
 
-    /** An actor made below an address, as the support of the tests makes one. */
+    /** Creates an actor below an address, as the test support does. */
     const actorAt = async (app: TestService['app'], at: string): Promise<TestActor> => {
       const answer = await app.fetch(
         new Request(`${at}/`, { method: 'POST', headers: { accept: 'application/json' }, body: '{}' }),
@@ -55,12 +55,12 @@ for (const base of ['http://troupe.test/aw', 'https://troupe.test/deep/er/', 'ht
       }
     }
 
-    it('R-ACT-10 answers every route of the table below its prefix as one without a prefix does', async () => {
+    it('answers every route below its prefix as a service without a prefix does (R-ACT-10)', async () => {
       const plain = await start({ baseUrl: 'http://plain.test', declare: (app) => declareAll(app) })
       const prefixed = await start({ baseUrl: base, declare: (app) => declareAll(app) })
       const owners = await Promise.all([actorAt(plain.app, 'http://plain.test'), actorAt(prefixed.app, root)])
       for (const owner of owners) await furnish(owner)
-      // Both are asked the same, one after the other, so that each change is made in both.
+      // Both services receive the same requests in the same order, so that each change is made in both.
       const inOrder = [...routes].sort(
         (one, other) => Number(one.id === 'deleteActor') - Number(other.id === 'deleteActor'),
       )
@@ -80,7 +80,7 @@ for (const base of ['http://troupe.test/aw', 'https://troupe.test/deep/er/', 'ht
       }
     })
 
-    it('R-ACT-10 is nothing outside of it, and what only begins like the prefix is outside', async () => {
+    it('answers 404 outside its prefix, also when a path only begins with it (R-ACT-10)', async () => {
       for (const path of [
         '/',
         '/health/live',
@@ -104,7 +104,7 @@ for (const base of ['http://troupe.test/aw', 'https://troupe.test/deep/er/', 'ht
       }
     })
 
-    it('R-ACT-10 has its front page at the prefix itself, with and without a slash', async () => {
+    it('has its front page at the prefix, with and without a slash (R-ACT-10)', async () => {
       for (const path of ['', '/']) {
         const answer = await request(path)
         assert.equal(answer.status, 200)
@@ -120,7 +120,7 @@ for (const base of ['http://troupe.test/aw', 'https://troupe.test/deep/er/', 'ht
       }
     })
 
-    it('R-ACT-10 sends people and programs to addresses below it', async () => {
+    it('sends browsers and programs to URLs below it (R-ACT-10)', async () => {
       const page = await request(`/${actor.id}`, { headers: { accept: 'text/html' } })
       assert.deepEqual(
         [page.status, page.headers.get('location')],
@@ -135,14 +135,14 @@ for (const base of ['http://troupe.test/aw', 'https://troupe.test/deep/er/', 'ht
       assert.equal(appended.headers.get('location'), `${root}/${actor.id}/properties/things/0`)
     })
 
-    it('R-ACT-10 names itself with the prefix where it describes itself and greets a new actor', async () => {
+    it('includes the prefix in its OpenAPI document and on the page of a new actor (R-ACT-10)', async () => {
       const { servers } = (await (await request('/openapi.json')).json()) as { servers: unknown }
       assert.deepEqual(servers, [{ url: root }])
       const created = await request('/', { method: 'POST', body: new URLSearchParams({ creator: 'new@example.com' }) })
       assert.match(await created.text(), new RegExp(`<code>${root}/[0-9a-f]{32}</code>`))
     })
 
-    it('R-ACT-10 believes its own configuration and no Host header', async () => {
+    it('trusts its own configuration, not a Host header (R-ACT-10)', async () => {
       const answer = await service.app.fetch(
         new Request(`http://evil.test${pathname}/`, {
           method: 'POST',
@@ -165,12 +165,12 @@ describe('a base address', () => {
   for (const [what, baseUrl] of [
     ['letters beyond ASCII in its path', 'http://troupe.test/ä'],
     ['letters beyond ASCII in its host', 'http://bücher.test/'],
-    ['a blank', 'http://troupe.test/a b'],
+    ['a space', 'http://troupe.test/a b'],
     ['a line break', 'http://troupe.test/a\r\nb'],
     ['a query', 'http://troupe.test/?a=b'],
     ['a password', 'http://me:secret@troupe.test/'],
   ] as const) {
-    it(`R-ACT-10 HTTP-08 with ${what} stops the start: every Location begins with it`, async () => {
+    it(`with ${what} prevents the start, because every Location begins with it (R-ACT-10, HTTP-08)`, async () => {
       const { startService } = await import('../support/service.ts')
       await assert.rejects(startService('sqlite:/nowhere/at/all.db', { baseUrl }), { name: 'ConfigError' })
     })

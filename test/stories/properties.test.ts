@@ -1,4 +1,6 @@
-/** `/<actor>/properties`: values, one at a time and together. The tables of the wire (WIRE-PROP-01 to WIRE-PROP-03) are walked row by row. */
+/**
+ * `/<actor>/properties`: values, one at a time and together, with a test for each row of WIRE-PROP-01 to WIRE-PROP-03.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -15,7 +17,7 @@ async function body(answer: Response, status = 200): Promise<string> {
   return text
 }
 
-/** The listing as it is sent, so that numbers and the order of names are seen as they are. */
+/** The body of the listing as it was sent, which shows the spelling of numbers and the order of names. */
 async function listing(actor: TestActor, query = ''): Promise<string> {
   return body(await actor.request('GET', `/properties${query}`))
 }
@@ -39,51 +41,63 @@ forEachService((start) => {
   const put = (path: string, value?: unknown, headers?: Record<string, string>): Promise<Response> =>
     actor.request('PUT', `/properties${path}`, value, headers)
 
-  describe('what a written value reads as (CHOICE-07, CHOICE-09, CHOICE-53 and CHOICE-56)', () => {
+  describe('a value that was written (CHOICE-07, CHOICE-09, CHOICE-53, CHOICE-56)', () => {
     const text = 'text/plain; charset=utf-8'
     const asJson = 'application/json'
     for (const [how, write, single, type, listed] of [
-      ['PUT hello', () => put('/a', 'hello'), 'hello', text, '"hello"'],
-      ['PUT hello without a type', () => put('/a', new TextEncoder().encode('hello')), 'hello', text, '"hello"'],
-      ['PUT "hello" (JSON)', () => put('/a', '"hello"', json), 'hello', text, '"hello"'],
+      ['a PUT of hello', () => put('/a', 'hello'), 'hello', text, '"hello"'],
+      ['a PUT of hello without a type', () => put('/a', new TextEncoder().encode('hello')), 'hello', text, '"hello"'],
+      ['a PUT of "hello" as JSON', () => put('/a', '"hello"', json), 'hello', text, '"hello"'],
       [
-        'POST "hello" under its name',
+        'a POST of "hello" under its name',
         () => actor.request('POST', '/properties', { a: 'hello' }),
         'hello',
         text,
         '"hello"',
       ],
-      ['PUT "12" (JSON): a text stays a text', () => put('/a', '"12"'), '12', text, '"12"'],
-      ['POST "12" under its name', () => actor.request('POST', '/properties', { a: '12' }), '12', text, '"12"'],
+      ['a PUT of "12" as JSON, which remains a string', () => put('/a', '"12"'), '12', text, '"12"'],
+      ['a POST of "12" under its name', () => actor.request('POST', '/properties', { a: '12' }), '12', text, '"12"'],
       [
-        'POST "{\\"k\\":1}"',
+        'a POST of "{\\"k\\":1}"',
         () => actor.request('POST', '/properties', { a: '{"k":1}' }),
         '{"k":1}',
         text,
         '"{\\"k\\":1}"',
       ],
-      ['POST "true"', () => actor.request('POST', '/properties', { a: 'true' }), 'true', text, '"true"'],
+      ['a POST of "true"', () => actor.request('POST', '/properties', { a: 'true' }), 'true', text, '"true"'],
       ['a form field 12', () => actor.request('POST', '/properties', 'a=12', form), '12', text, '"12"'],
-      ['PUT 12', () => put('/a', '12'), '12', asJson, '12'],
-      ['POST 12 under its name', () => actor.request('POST', '/properties', { a: 12 }), '12', asJson, '12'],
-      ['PUT 12 without a type', () => put('/a', new TextEncoder().encode('12')), '12', asJson, '12'],
-      ['PUT true', () => put('/a', 'true'), 'true', asJson, 'true'],
-      ['PUT false', () => put('/a', 'false'), 'false', asJson, 'false'],
-      ['PUT 0', () => put('/a', '0'), '0', asJson, '0'],
-      ['PUT []', () => put('/a', '[]'), '[]', asJson, '[]'],
-      ['PUT {}', () => put('/a', '{}'), '{}', asJson, '{}'],
-      ['PUT [1,"a",null]', () => put('/a', '[1,"a",null]'), '[1,"a",null]', asJson, '[1,"a",null]'],
+      ['a PUT of 12', () => put('/a', '12'), '12', asJson, '12'],
+      ['a POST of 12 under its name', () => actor.request('POST', '/properties', { a: 12 }), '12', asJson, '12'],
+      ['a PUT of 12 without a type', () => put('/a', new TextEncoder().encode('12')), '12', asJson, '12'],
+      ['a PUT of true', () => put('/a', 'true'), 'true', asJson, 'true'],
+      ['a PUT of false', () => put('/a', 'false'), 'false', asJson, 'false'],
+      ['a PUT of 0', () => put('/a', '0'), '0', asJson, '0'],
+      ['a PUT of []', () => put('/a', '[]'), '[]', asJson, '[]'],
+      ['a PUT of {}', () => put('/a', '{}'), '{}', asJson, '{}'],
+      ['a PUT of [1,"a",null]', () => put('/a', '[1,"a",null]'), '[1,"a",null]', asJson, '[1,"a",null]'],
       [
-        'POST an array: a value, no list',
+        'a POST of an array, which is a value and not a list',
         () => actor.request('POST', '/properties', { a: [1, 2] }),
         '[1,2]',
         asJson,
         '[1,2]',
       ],
-      ['an empty text inside an object', () => put('/a', '{"b":""}'), '{"b":""}', asJson, '{"b":""}'],
+      ['an empty string inside an object', () => put('/a', '{"b":""}'), '{"b":""}', asJson, '{"b":""}'],
       ['null inside an object', () => put('/a', '{"b":null}'), '{"b":null}', asJson, '{"b":null}'],
-      ['blanks are dropped', () => put('/a', ' { "b" : [ 1 , 2 ] } '), '{"b":[1,2]}', asJson, '{"b":[1,2]}'],
-      ['the last of two equal keys', () => put('/a', '{"b":1,"c":2,"b":3}'), '{"b":3,"c":2}', asJson, '{"b":3,"c":2}'],
+      [
+        'insignificant spaces, which are dropped',
+        () => put('/a', ' { "b" : [ 1 , 2 ] } '),
+        '{"b":[1,2]}',
+        asJson,
+        '{"b":[1,2]}',
+      ],
+      [
+        'two equal keys, of which the last counts',
+        () => put('/a', '{"b":1,"c":2,"b":3}'),
+        '{"b":3,"c":2}',
+        asJson,
+        '{"b":3,"c":2}',
+      ],
       [
         'a big integer',
         () => put('/a', '12345678901234567890123'),
@@ -91,13 +105,13 @@ forEachService((start) => {
         asJson,
         '12345678901234567890123',
       ],
-      ['1.0', () => put('/a', '1.0'), '1.0', asJson, '1.0'],
+      ['the number 1.0', () => put('/a', '1.0'), '1.0', asJson, '1.0'],
       ['keys that look like integers', () => put('/a', '{"2":1,"1":2}'), '{"2":1,"1":2}', asJson, '{"2":1,"1":2}'],
-      ['text of more than one byte each', () => put('/a', 'blåbær 🫐'), 'blåbær 🫐', text, '"blåbær 🫐"'],
-      ['PUT of a form is its text', () => put('/a', 'k=v&l=w', form), 'k=v&l=w', text, '"k=v&l=w"'],
+      ['text in multibyte characters', () => put('/a', 'blåbær 🫐'), 'blåbær 🫐', text, '"blåbær 🫐"'],
+      ['a PUT of a form, which is stored as text', () => put('/a', 'k=v&l=w', form), 'k=v&l=w', text, '"k=v&l=w"'],
       ['text that is nearly JSON', () => put('/a', '{"b":'), '{"b":', text, '"{\\"b\\":"'],
     ] as const) {
-      it(`R-PROP-03 ${how}`, async () => {
+      it(`is read back exactly after ${how} (R-PROP-03)`, async () => {
         await fresh()
         const written = await write()
         assert.ok(written.status === 201 || written.status === 204, String(written.status))
@@ -108,7 +122,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-03 a text is JSON for whoever names application/json, and only for them (CHOICE-07)', async () => {
+    it('is read as JSON only by a caller that accepts application/json (R-PROP-03, CHOICE-07)', async () => {
       await fresh({ a: 'hello', b: '12' })
       for (const [accept, type, sent] of [
         ['application/json', 'application/json', '"hello"'],
@@ -130,13 +144,13 @@ forEachService((start) => {
     for (const [how, remove, status] of [
       ['PUT of an empty body', () => put('/a', ''), 204],
       ['PUT of no body', () => put('/a'), 204],
-      ['PUT of an empty JSON text', () => put('/a', '""'), 204],
-      ['POST of an empty text', () => actor.request('POST', '/properties', { a: '' }), 201],
-      ['PUT of an empty text among all', () => put('', { a: '' }), 204],
+      ['PUT of an empty JSON string', () => put('/a', '""'), 204],
+      ['POST of an empty string', () => actor.request('POST', '/properties', { a: '' }), 201],
+      ['PUT of an empty string among several properties', () => put('', { a: '' }), 204],
       ['an empty form field', () => actor.request('POST', '/properties', 'a=', form), 201],
       ['POST of an empty body to the name', () => actor.request('POST', '/properties/a', ''), 201],
     ] as const) {
-      it(`R-PROP-03 an empty text is absence: ${how} removes the property, and tells "" (CHOICE-09)`, async () => {
+      it(`is deleted by ${how}, and the change reports "" (R-PROP-03, CHOICE-09)`, async () => {
         await fresh({ a: 'there', b: 1 })
         const answer = await remove()
         assert.equal(answer.status, status)
@@ -149,7 +163,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-03 null is no value of a property: 400, unchanged (CHOICE-53)', async () => {
+    it('cannot be null, which answers 400 and changes nothing (R-PROP-03, CHOICE-53)', async () => {
       await fresh({ a: 'there' })
       await changesNothing(service, async () => {
         const message = 'Cannot set "a": null is not a property value'
@@ -160,7 +174,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-03 what cannot be read is refused: a body that says it is JSON and is not, another type, no UTF-8 (CHOICE-56)', async () => {
+    it('cannot be invalid JSON, an unsupported media type or invalid UTF-8 (R-PROP-03, CHOICE-56)', async () => {
       await fresh({ a: 'there' })
       await changesNothing(service, async () => {
         await refused(await put('/a', 'hello', json), 400, 'invalid_json', /./)
@@ -186,7 +200,7 @@ forEachService((start) => {
     })
   })
 
-  describe('names (CHOICE-52)', () => {
+  describe('the name of a property (CHOICE-52)', () => {
     for (const name of [
       'a b',
       'a.b',
@@ -208,7 +222,7 @@ forEachService((start) => {
       '0',
       'å'.repeat(512),
     ]) {
-      it(`R-PROP-03 ${JSON.stringify(name.slice(0, 20))} is a name`, async () => {
+      it(`can be ${JSON.stringify(name.slice(0, 20))} (R-PROP-03)`, async () => {
         await fresh()
         const path = `/${encodeURIComponent(name)}`
         assert.equal((await actor.request('GET', `/properties${path}`)).status, 404)
@@ -231,7 +245,7 @@ forEachService((start) => {
       ['x'.repeat(1025), 'it is longer than 1024 bytes'],
       ['å'.repeat(513), 'it is longer than 1024 bytes'],
     ] as const) {
-      it(`R-PROP-03 a name is refused because ${why}`, async () => {
+      it(`is rejected because ${why} (R-PROP-03)`, async () => {
         await fresh({ there: 1 })
         await changesNothing(service, async () => {
           for (const method of ['POST', 'PUT']) {
@@ -244,7 +258,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-03 half a surrogate pair is no name', async () => {
+    it('cannot contain half a surrogate pair (R-PROP-03)', async () => {
       await fresh()
       await changesNothing(service, async () => {
         const answer = await actor.request('POST', '/properties', '{"a\\ud800":1}', json)
@@ -252,7 +266,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-03 names beginning with list: are refused on their own path too', async () => {
+    it('cannot begin with list: in its own path either (R-PROP-03)', async () => {
       await fresh()
       await changesNothing(service, async () => {
         for (const [method, sent] of [
@@ -277,7 +291,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-03 an encoded slash or NUL in a path is refused', async () => {
+    it('cannot contain an encoded slash or NUL in a path (R-PROP-03)', async () => {
       await fresh({ a: { b: 1 } })
       await changesNothing(service, async () => {
         for (const method of ['GET', 'PUT', 'POST', 'DELETE']) {
@@ -291,7 +305,7 @@ forEachService((start) => {
   })
 
   describe('GET /properties', () => {
-    it('R-PROP-01 is an empty object for an empty store', async () => {
+    it('returns an empty object for an empty store (R-PROP-01)', async () => {
       await fresh()
       const answer = await actor.request('GET', '/properties')
       assert.equal(answer.headers.get('content-type'), 'application/json')
@@ -325,13 +339,13 @@ forEachService((start) => {
         '?metadata=TRUE',
         '?metadata=false&format=short',
       ]) {
-        it(`R-PROP-01 gives values by name, then lists with their counts${query === '' ? '' : ` (${query})`}`, async () => {
+        it(`lists values by name, then lists with their counts${query === '' ? '' : ` for ${query}`} (R-PROP-01)`, async () => {
           await filled()
           assert.equal(await listing(actor, query), short)
         })
       }
 
-      it('R-PROP-01 gives lists with texts and items for format=full, in any letter case of the parameter', async () => {
+      it('includes descriptions and items of lists for format=full, in any case of the parameter name (R-PROP-01)', async () => {
         await filled()
         const full =
           '{"Beta":{"x":[1,"ø"]},"alpha":"A","zeta":1,' +
@@ -341,9 +355,9 @@ forEachService((start) => {
         assert.equal(await listing(actor, '?FORMAT=full'), full)
       })
 
-      it('R-PROP-01 gives names, counts and sizes for metadata=true, sizes as Python peers count them', async () => {
+      it('returns names, counts and sizes for metadata=true, with sizes as Python peers count them (R-PROP-01)', async () => {
         await filled()
-        // {"x": [1, "\u00f8"]} is 20 characters, "A" is 3, 1 is 1; {"t": "milk"} is 13.
+        // `{"x": [1, "\u00f8"]}` has 20 characters, "A" 3, 1 has 1, and `{"t": "milk"}` has 13.
         await answered(await actor.request('GET', '/properties?metadata=true'), 200, {
           simple: { properties: ['Beta', 'alpha', 'zeta'], total_bytes: 24 },
           lists: {
@@ -354,7 +368,7 @@ forEachService((start) => {
       })
 
       for (const format of ['full', 'short', 'x']) {
-        it(`R-PROP-01 refuses metadata=true together with format=${format}`, async () => {
+        it(`rejects metadata=true together with format=${format} (R-PROP-01)`, async () => {
           await filled()
           await refused(
             await actor.request('GET', `/properties?metadata=true&format=${format}`),
@@ -365,12 +379,12 @@ forEachService((start) => {
         })
       }
 
-      it('R-PROP-01 takes a slash at the end as none', async () => {
+      it('ignores a trailing slash (R-PROP-01)', async () => {
         await filled()
         assert.equal(await body(await actor.request('GET', '/properties/')), short)
       })
 
-      it('R-PROP-01 shows a damaged list as such; full and metadata refuse it with 409', async () => {
+      it('marks a damaged list, and answers 409 with format=full and metadata=true (R-PROP-01)', async () => {
         await filled()
         const { store } = await service.app.running()
         await store.write((tx) =>
@@ -426,7 +440,7 @@ forEachService((start) => {
       ['number?format=full&metadata=true&index=3', '5'],
       ['settings/theme?index=0', '"dark"'],
     ] as const) {
-      it(`R-PROP-03 ${path} is ${sent}, as JSON`, async () => {
+      it(`returns ${sent} for ${path}, as JSON (R-PROP-03)`, async () => {
         await fresh(stored)
         const answer = await actor.request('GET', `/properties/${path}`)
         assert.equal(answer.headers.get('content-type'), 'application/json')
@@ -453,7 +467,7 @@ forEachService((start) => {
       'settings/constructor',
       'settings/toString',
     ]) {
-      it(`R-PROP-03 there is nothing at ${path} (CHOICE-54)`, async () => {
+      it(`answers 404 for ${path} (R-PROP-03, CHOICE-54)`, async () => {
         await fresh(stored)
         await refused(
           await actor.request('GET', `/properties/${path}`),
@@ -465,8 +479,8 @@ forEachService((start) => {
     }
   })
 
-  describe('POST and PUT of /properties (CHOICE-05)', () => {
-    it('R-PROP-02 POST sets each key, leaves the others, and answers 201 with what was stored', async () => {
+  describe('POST and PUT /properties (CHOICE-05)', () => {
+    it('sets each key of a POST, keeps the others, and answers 201 with the stored values (R-PROP-02)', async () => {
       await fresh({ stays: 1, a: 'old' })
       const answer = await actor.request(
         'POST',
@@ -479,7 +493,7 @@ forEachService((start) => {
       assert.equal(await listing(actor), '{"a":{"2":1.0,"1":2},"b":"text","c":12345678901234567890,"stays":1}')
     })
 
-    it('R-PROP-02 PUT does the same and answers 204', async () => {
+    it('sets each key of a PUT likewise, and answers 204 (R-PROP-02)', async () => {
       await fresh({ stays: 1, a: 'old' })
       await done(await put('', { a: { k: 1 }, b: 2 }))
       assert.equal(await listing(actor), '{"a":{"k":1},"b":2,"stays":1}')
@@ -487,7 +501,7 @@ forEachService((start) => {
       assert.equal(await listing(actor), '{"a":{"k":1},"b":2,"stays":1}')
     })
 
-    it('R-PROP-02 the whole request is one change without a subtarget, its blob what was stored, by its caller', async () => {
+    it('records the request as one change of its caller, without a subtarget and with the stored values (R-PROP-02)', async () => {
       await fresh()
       await actor.request('POST', '/properties', { a: 1, b: { c: 2 } })
       await put('', { a: '' })
@@ -504,7 +518,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PROP-02 a form sets a text for each field; the first value of a name counts', async () => {
+    it('sets a string for each form field, using the first value of a name (R-PROP-02)', async () => {
       await fresh()
       const answer = await actor.request('POST', '/properties', 'a=1&b=two+words&a=3&_method=X', form)
       assert.equal(await body(answer, 201), '{"a":"1","b":"two words"}')
@@ -519,7 +533,7 @@ forEachService((start) => {
       assert.equal(await listing(actor), '{"a":"1","b":"two words","c":"three"}')
     })
 
-    it('R-PROP-02 a form may name one property and give its value, in the body or in the query', async () => {
+    it('accepts the name and the value of one property as fields of the body or the query (R-PROP-02)', async () => {
       await fresh()
       assert.equal(
         await body(await actor.request('POST', '/properties', 'property=a&value=12', form), 201),
@@ -534,14 +548,14 @@ forEachService((start) => {
       assert.equal(await listing(actor), '{"a":"12","b":"x","c":"y","d":"z"}')
     })
 
-    it('R-PROP-02 a query takes nothing from a JSON body', async () => {
+    it('ignores the query beside a JSON body (R-PROP-02)', async () => {
       await fresh()
       assert.equal(await body(await actor.request('POST', '/properties?foo=bar', { a: 1 }), 201), '{"a":1}')
       assert.equal(await listing(actor), '{"a":1}')
     })
 
     for (const fields of ['property=a', 'property=a&value=', 'property=a&property_type=other&value=1']) {
-      it(`R-PROP-02 the form ${fields} is refused`, async () => {
+      it(`rejects the form ${fields} (R-PROP-02)`, async () => {
         await fresh()
         await changesNothing(service, async () =>
           refused(
@@ -569,7 +583,7 @@ forEachService((start) => {
       ['PUT', '', 'invalid_json', 'Cannot set properties: the body is not JSON'],
       ['PUT', 'a=b', 'invalid_json', 'Cannot set properties: the body is not JSON'],
     ] as const) {
-      it(`R-PROP-02 ${method} of ${sent === '' ? 'nothing' : sent} is refused with 400`, async () => {
+      it(`rejects a ${method} of ${sent === '' ? 'an empty body' : sent} with 400 (R-PROP-02)`, async () => {
         await fresh({ a: 1 })
         await changesNothing(service, async () =>
           refused(await actor.request(method, '/properties', sent), 400, code, message),
@@ -579,16 +593,16 @@ forEachService((start) => {
 
     for (const method of ['POST', 'PUT']) {
       for (const [what, bad, status, code] of [
-        ['a name that a list has', { notes: 1 }, 409, 'conflict'],
+        ['the name of a list', { notes: 1 }, 409, 'conflict'],
         ['a list with the name of a value', { there: { _type: 'list' } }, 409, 'conflict'],
         ['a bad name', { 'list:x': 1 }, 400, 'invalid_name'],
         ['a bad name of a list', { _x: { _type: 'list' } }, 400, 'invalid_name'],
         ['null', { x: null }, 400, 'invalid_value'],
-        ['items that are no array', { notes: { items: 1 } }, 400, 'invalid_value'],
-        ['items of what is no list', { there: { items: [{ index: 0, a: 1 }] } }, 400, 'invalid_value'],
+        ['items that are not an array', { notes: { items: 1 } }, 400, 'invalid_value'],
+        ['items for a value', { there: { items: [{ index: 0, a: 1 }] } }, 400, 'invalid_value'],
         ['an index beyond the end', { notes: { items: [{ index: 5, a: 1 }] } }, 400, 'invalid_index'],
       ] as const) {
-        it(`R-PROP-02 R-PROP-04 ${method} is all or nothing: ${what} among good keys stores none of them`, async () => {
+        it(`stores nothing of a ${method} that contains ${what} (R-PROP-02, R-PROP-04)`, async () => {
           await fresh({ there: 1, notes: { _type: 'list' } })
           await changesNothing(service, async () => {
             const sent = { first: 1, made: { _type: 'list' }, ...bad, last: 2 }
@@ -598,7 +612,7 @@ forEachService((start) => {
       }
     }
 
-    it('R-PROP-02 a method that a form cannot send is named by _method (CHOICE-11)', async () => {
+    it('reads the method from _method when a form cannot send it (R-PROP-02, CHOICE-11)', async () => {
       await fresh({ a: 1, b: 2 })
       await done(await actor.request('POST', '/properties/a', '_method=PUT&value=changed', form))
       assert.equal(await body(await actor.request('GET', '/properties/a')), 'changed')
@@ -610,8 +624,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a name is a value or a list', () => {
-    it('R-PROP-04 writing a value where a list is, by any way, is 409 and changes nothing', async () => {
+  describe('a name that is either a value or a list', () => {
+    it('answers 409 to every way of writing a value over a list, and changes nothing (R-PROP-04)', async () => {
       await fresh({ notes: { _type: 'list' } })
       const message = 'Cannot set "notes": a list has this name'
       await changesNothing(service, async () => {
@@ -624,7 +638,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-04 making a list where a value is, is 409 and changes nothing', async () => {
+    it('answers 409 when a list is created over a value, and changes nothing (R-PROP-04)', async () => {
       await fresh({ there: 1 })
       const message = 'Cannot create the list "there": a property has this name'
       await changesNothing(service, async () => {
@@ -636,7 +650,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-04 the name is free for the other once the first is gone', async () => {
+    it('can change its kind after the first one was deleted (R-PROP-04)', async () => {
       await fresh({ a: 1, b: { _type: 'list' } })
       await done(await actor.request('DELETE', '/properties/a'))
       await done(await actor.request('DELETE', '/properties/b'))
@@ -644,7 +658,7 @@ forEachService((start) => {
       assert.equal(await listing(actor), '{"b":1,"a":{"_list":true,"count":0}}')
     })
 
-    it('R-PROP-04 one of two that come at once wins, again and again', async () => {
+    it('accepts only one of two concurrent writes of different kinds (R-PROP-04)', async () => {
       await fresh()
       for (let round = 0; round < 10; round++) {
         const name = `n${round}`
@@ -659,7 +673,7 @@ forEachService((start) => {
   })
 
   describe('PUT /properties/<name>[/<sub>…]', () => {
-    it('R-PROP-03 replaces the value of a name entirely', async () => {
+    it('replaces the entire value of a name (R-PROP-03)', async () => {
       await fresh({ a: { b: 1, c: 2 } })
       await done(await put('/a', { d: 3 }))
       assert.equal(await listing(actor), '{"a":{"d":3}}')
@@ -669,7 +683,7 @@ forEachService((start) => {
     for (const [what, stored, path, sent, after, resource, blob] of [
       ['sets a key', { b: 1 }, '/c', '2', '{"b":1,"c":2}', 'c', '2'],
       ['replaces a key', { b: 1, c: 2 }, '/b', '"x"', '{"b":"x","c":2}', 'b', '"x"'],
-      ['takes text at a key', { b: 1 }, '/b', 'plain text', '{"b":"plain text"}', 'b', '"plain text"'],
+      ['stores text at a key', { b: 1 }, '/b', 'plain text', '{"b":"plain text"}', 'b', '"plain text"'],
       ['stores null at a key (CHOICE-53)', { b: 1 }, '/b', 'null', '{"b":null}', 'b', 'null'],
       [
         'merges an object into an object',
@@ -683,7 +697,7 @@ forEachService((start) => {
       ['replaces a scalar by an object', { b: 1 }, '/b', '{"x":1}', '{"b":{"x":1}}', 'b', '{"x":1}'],
       ['replaces an array', { b: [1, 2] }, '/b', '[3]', '{"b":[3]}', 'b', '[3]'],
       [
-        'makes the missing levels',
+        'creates missing levels',
         { b: 1 },
         '/c/d/e',
         '{"f":1}',
@@ -710,7 +724,7 @@ forEachService((start) => {
         '12345678901234567890',
       ],
     ] as const) {
-      it(`R-PROP-03 below a name ${what}, and tells it at that depth (CHOICE-20)`, async () => {
+      it(`${what} below a name, and records the change at that depth (R-PROP-03, CHOICE-20)`, async () => {
         await fresh({ a: stored })
         await done(await put(`/a${path}`, sent))
         assert.equal(await body(await actor.request('GET', '/properties/a')), after)
@@ -721,11 +735,11 @@ forEachService((start) => {
     }
 
     for (const [what, path, sent, after] of [
-      ['an empty text', '/b', '', '{"b":"","c":2}'],
-      ['an empty text inside', '/b', '{"x":{"y":""}}', '{"b":{"x":{"y":""}},"c":2}'],
+      ['an empty string', '/b', '', '{"b":"","c":2}'],
+      ['an empty string inside an object', '/b', '{"x":{"y":""}}', '{"b":{"x":{"y":""}},"c":2}'],
       ['an empty object', '/d', '{}', '{"b":1,"c":2,"d":{}}'],
     ] as const) {
-      it(`R-PROP-03 below a name stores ${what}, and tells it with all of the property: a part would say that it is gone`, async () => {
+      it(`stores ${what} below a name, and records the entire property, because a diff of the key would mean a deletion (R-PROP-03)`, async () => {
         await fresh({ a: { b: 1, c: 2 } })
         await done(await put(`/a${path}`, sent))
         assert.equal(await body(await actor.request('GET', '/properties/a')), after)
@@ -733,7 +747,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-03 makes the property itself, however deep', async () => {
+    it('creates the property, at any depth (R-PROP-03)', async () => {
       await fresh()
       await done(await put('/a/b/c/d', '1'))
       assert.equal(await listing(actor), '{"a":{"b":{"c":{"d":1}}}}')
@@ -742,12 +756,12 @@ forEachService((start) => {
 
     for (const [what, stored, path] of [
       ['a number', 5, 'x'],
-      ['a text', 'text', 'x'],
-      ['a text that looks like an object', '{"x":1}', 'x'],
+      ['a string', 'text', 'x'],
+      ['a string that looks like an object', '{"x":1}', 'x'],
       ['an array', [1, 2], '0'],
       ['true', true, 'x'],
     ] as const) {
-      it(`R-PROP-03 writing below ${what} is 409 and changes nothing (CHOICE-54)`, async () => {
+      it(`answers 409 to a write below ${what}, and changes nothing (R-PROP-03, CHOICE-54)`, async () => {
         await fresh({ a: stored, o: { a: stored } })
         await changesNothing(service, async () => {
           for (const method of ['PUT', 'POST']) {
@@ -768,7 +782,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-03 an empty segment names nothing', async () => {
+    it('rejects an empty path segment (R-PROP-03)', async () => {
       await fresh({ a: { b: 1, '': 2 } })
       await changesNothing(service, async () => {
         for (const path of ['/a/', '/a//b', '/a/b/'])
@@ -776,7 +790,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-03 refuses what would be nested too deep', async () => {
+    it('rejects a value that would be nested too deeply (R-PROP-03)', async () => {
       await fresh({ a: {} })
       const path = '/x'.repeat(70)
       await changesNothing(service, async () =>
@@ -786,7 +800,7 @@ forEachService((start) => {
   })
 
   describe('POST /properties/<name> (CHOICE-08)', () => {
-    it('R-PROP-03 sets the property: 201, its address, and what was stored', async () => {
+    it('sets the property, and answers 201 with its address and the stored value (R-PROP-03)', async () => {
       await fresh()
       const answer = await actor.request('POST', '/properties/a%20b', { k: 1 })
       assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}/properties/a%20b`)
@@ -800,7 +814,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PROP-03 merges below a name as PUT does', async () => {
+    it('merges below a name as PUT does (R-PROP-03)', async () => {
       await fresh({ a: { b: { c: 1 } } })
       const answer = await actor.request('POST', '/properties/a/b/d', '2')
       assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}/properties/a/b/d`)
@@ -811,7 +825,7 @@ forEachService((start) => {
   })
 
   describe('DELETE', () => {
-    it('R-PROP-03 removes a property, and is 204 for one that does not exist', async () => {
+    it('removes a property, and answers 204 also when it does not exist (R-PROP-03)', async () => {
       await fresh({ a: 1, b: 2 })
       await done(await actor.request('DELETE', '/properties/a'))
       await refused(await actor.request('GET', '/properties/a'), 404, 'not_found', 'There is no property "a"')
@@ -828,7 +842,7 @@ forEachService((start) => {
       ['c/d', '{"b":1,"c":{},"n":null}', 'c', '{"d":""}'],
       ['c/d/e', '{"b":1,"c":{"d":{"f":2}},"n":null}', 'c', '{"d":{"e":""}}'],
     ] as const) {
-      it(`R-PROP-03 removes the key ${path} and nothing else, and tells "" at that depth (CHOICE-20)`, async () => {
+      it(`removes only the key ${path}, and records "" at that depth (R-PROP-03, CHOICE-20)`, async () => {
         await fresh({ a: { b: 1, c: { d: { e: 1, f: 2 } }, n: null }, z: 1 })
         await done(await actor.request('DELETE', `/properties/a/${path}`))
         assert.equal(await listing(actor), `{"a":${after},"z":1}`)
@@ -839,7 +853,7 @@ forEachService((start) => {
     }
 
     for (const path of ['a/x', 'a/b/x', 'a/', 'a//b', 'missing/x', 'text/x', 'number/x', 'array/0', 'a/b/']) {
-      it(`R-PROP-03 there is nothing to remove at ${path}: 404, unchanged`, async () => {
+      it(`answers 404 for ${path}, where no key exists, and changes nothing (R-PROP-03)`, async () => {
         await fresh({ a: { b: 1, '': 1 }, text: 't', number: 5, array: [1] })
         await changesNothing(service, async () =>
           refused(
@@ -852,7 +866,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-02 of /properties removes all values and all lists, each told of (CHOICE-06)', async () => {
+    it('removes all values and lists of /properties, and records a change for each (R-PROP-02, CHOICE-06)', async () => {
       await fresh({ a: 1, b: { c: 2 }, notes: { _type: 'list' } })
       await actor.request('POST', '/properties', { notes: { items: [{ index: 0, t: 1 }] } })
       service.reset()
@@ -881,7 +895,7 @@ forEachService((start) => {
       assert.deepEqual(service.changes, [])
     })
 
-    it('R-PROP-02 leaves other actors alone', async () => {
+    it('does not affect other actors (R-PROP-02)', async () => {
       const other = await fresh({ a: 1 })
       await fresh({ a: 2 })
       await done(await actor.request('DELETE', '/properties'))
@@ -889,7 +903,7 @@ forEachService((start) => {
     })
   })
 
-  describe('a change and what follows from it are one', () => {
+  describe('a change and its diffs', () => {
     const writes: readonly (readonly [string, () => Promise<Response>])[] = [
       ['PUT of a name', () => put('/a', '2')],
       ['PUT below a name', () => put('/o/x', '2')],
@@ -901,7 +915,7 @@ forEachService((start) => {
       ['a removed list', () => actor.request('DELETE', '/properties/notes')],
     ]
 
-    it('R-PROP-03 at every statement that may fail nothing is stored and nothing is told', async () => {
+    it('are both rolled back, and not reported, when any statement fails (R-PROP-03)', async () => {
       let store: FaultyStore | undefined
       const [shared, own] = [service, await start({ wrapStore: (inner) => (store = faulty(inner)) })]
       service = own
@@ -928,7 +942,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-PROP-03 a write whose followers cannot be stored is not stored either', async () => {
+    it('are both rolled back when the diffs cannot be stored (R-PROP-03)', async () => {
       let failing = false
       const [shared, own] = [
         service,

@@ -1,4 +1,4 @@
-/** Property hooks: on every access, by whatever path it comes. */
+/** Property hooks, which run on every access, by every path. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -25,7 +25,7 @@ const items = {
   },
 }
 
-/** What hooks do from now on; until then they are not there. */
+/** The behavior of the hooks from now on. Null disables them. */
 class Script {
   calls: unknown[] = []
   hooks: PropertyHook | null = null
@@ -50,7 +50,7 @@ forEachService((start) => {
   before(async () => {
     service = await start({ declare: (app) => app.property('*', script.run) })
   })
-  /** A new actor on the service that follows the script, filled before the script begins. */
+  /** Creates an actor on the scripted service and fills it before the script starts. */
   async function scripted(): Promise<TestActor> {
     script.calls = []
     script.hooks = null
@@ -60,7 +60,7 @@ forEachService((start) => {
   }
   const same: PropertyHook = ({ value }) => value
 
-  describe('what a hook is told', () => {
+  describe('the arguments of a hook', () => {
     const settings = data.settings
     const [a, b, c] = [{ t: 'a' }, { t: 'b' }, { t: 'c' }]
     const texts = { description: 'x' }
@@ -70,8 +70,8 @@ forEachService((start) => {
       ['plain text', 'GET', '/text', undefined, [['get', 'text', 'hello']]],
       ['a key', 'GET', '/settings/theme', undefined, [['get', 'settings/theme', 'dark']]],
       ['a deeper key', 'GET', '/settings/deep/a', undefined, [['get', 'settings/deep/a', 1]]],
-      ['a key that is not there', 'GET', '/settings/no', undefined, []],
-      ['a name that is not there', 'GET', '/no', undefined, []],
+      ['a missing key', 'GET', '/settings/no', undefined, []],
+      ['a missing name', 'GET', '/no', undefined, []],
       [
         'a list',
         'GET',
@@ -84,7 +84,7 @@ forEachService((start) => {
           ['get', 'notes/2', c],
         ],
       ],
-      ['a list in short', 'GET', '/notes?format=short', undefined, [['get', 'notes', facts]]],
+      ['a list in short format', 'GET', '/notes?format=short', undefined, [['get', 'notes', facts]]],
       [
         'the items view',
         'GET',
@@ -97,16 +97,16 @@ forEachService((start) => {
           ['get', 'notes/2', c],
         ],
       ],
-      ['the texts of a list', 'GET', '/notes/metadata', undefined, [['get', 'notes', facts]]],
+      ['the metadata of a list', 'GET', '/notes/metadata', undefined, [['get', 'notes', facts]]],
       ['an item by path', 'GET', '/notes/1', undefined, [['get', 'notes/1', b]]],
       ['an item by query', 'GET', '/notes?index=1', undefined, [['get', 'notes/1', b]]],
-      ['an item from the end, under the position it has', 'GET', '/notes?index=-1', undefined, [['get', 'notes/2', c]]],
-      ['an item that is not there', 'GET', '/notes/9', undefined, []],
+      ['an item from the end, by its index', 'GET', '/notes?index=-1', undefined, [['get', 'notes/2', c]]],
+      ['a missing item', 'GET', '/notes/9', undefined, []],
       ['a put value', 'PUT', '/settings', { x: 1 }, [['put', 'settings', { x: 1 }]]],
-      ['a put text', 'PUT', '/text', 'new', [['put', 'text', 'new']]],
+      ['a put string', 'PUT', '/text', 'new', [['put', 'text', 'new']]],
       ['a put key', 'PUT', '/settings/theme', '"light"', [['put', 'settings/theme', 'light']]],
       ['a deeper put key', 'PUT', '/settings/deep/b/c', '1', [['put', 'settings/deep/b/c', 1]]],
-      ['an empty put: what is written is ""', 'PUT', '/text', '', [['put', 'text', '']]],
+      ['an empty put, which writes ""', 'PUT', '/text', '', [['put', 'text', '']]],
       ['a posted value', 'POST', '/settings', { x: 1 }, [['post', 'settings', { x: 1 }]]],
       ['a posted key', 'POST', '/settings/x', '1', [['post', 'settings/x', 1]]],
       ['an item put by path', 'PUT', '/notes/1', '{"t":"x"}', [['put', 'notes/1', { t: 'x' }]]],
@@ -124,7 +124,7 @@ forEachService((start) => {
       ['an item deleted', 'POST', '/notes/items', { action: 'delete', item_index: 2 }, [['delete', 'notes/2', c]]],
       ['an item deleted by path', 'DELETE', '/notes/0', undefined, [['delete', 'notes/0', a]]],
       ['an item deleted by query', 'DELETE', '/notes?index=0', undefined, [['delete', 'notes/0', a]]],
-      ['texts put', 'PUT', '/notes/metadata', texts, [['put', 'notes/metadata', texts]]],
+      ['put metadata', 'PUT', '/notes/metadata', texts, [['put', 'notes/metadata', texts]]],
       [
         'several posted',
         'POST',
@@ -159,7 +159,7 @@ forEachService((start) => {
       ],
       ['a value deleted', 'DELETE', '/settings', undefined, [['delete', 'settings', settings]]],
       ['a key deleted', 'DELETE', '/settings/theme', undefined, [['delete', 'settings/theme', 'dark']]],
-      ['a name deleted that is not there', 'DELETE', '/no', undefined, [['delete', 'no', {}]]],
+      ['a deletion of a missing name', 'DELETE', '/no', undefined, [['delete', 'no', {}]]],
       ['a list deleted', 'DELETE', '/notes', undefined, [['delete', 'notes', [a, b, c]]]],
       [
         'all deleted',
@@ -173,7 +173,7 @@ forEachService((start) => {
         ],
       ],
     ] as const) {
-      it(`R-PROP-06 ${what}: the operation, the value, and the path with the name first (CHOICE-03)`, async () => {
+      it(`are the operation, the value and the path with the name first, for ${what} (R-PROP-06, CHOICE-03)`, async () => {
         const actor = await scripted()
         script.hooks = same
         await actor.request(method, `/properties${path}`, body)
@@ -194,7 +194,7 @@ forEachService((start) => {
       ],
       ['?metadata=true', [['get', 'notes', facts]]],
     ] as const) {
-      it(`R-PROP-06 the listing${query} calls the hooks of every value and every list`, async () => {
+      it(`cover every value and every list in the listing${query} (R-PROP-06)`, async () => {
         const actor = await scripted()
         script.hooks = same
         await actor.request('GET', `/properties${query}`)
@@ -206,7 +206,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-06 a form posts texts', async () => {
+    it('are strings for the fields of a form (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = same
       await actor.request('POST', '/properties', 'property=p&value=1', form)
@@ -217,7 +217,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PROP-06 the actor and the caller', async () => {
+    it('include the actor and the caller (R-PROP-06)', async () => {
       const seen: unknown[] = []
       const service = await start({
         declare: (app) =>
@@ -236,7 +236,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PROP-06 accesses from code call hooks too, items under the position they have', async () => {
+    it('are the same for accesses from code, with the index of an item (R-PROP-06)', async () => {
       const actor = await scripted()
       const handle = await service.app.actors.get(actor.id)
       assert.ok(handle)
@@ -294,13 +294,13 @@ forEachService((start) => {
     })
   })
 
-  describe('null on a read hides', () => {
+  describe('a hook that returns null on a read', () => {
     const hide =
       (...paths: readonly string[]): PropertyHook =>
       ({ path, value }) =>
         paths.includes(path.join('/')) ? null : value
 
-    it('R-PROP-06 a value from its address, from every listing, and from code', async () => {
+    it('hides a value from its own path, from every listing, and from code (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = hide('settings', 'text')
       for (const path of ['settings', 'text'])
@@ -322,14 +322,14 @@ forEachService((start) => {
       assert.deepEqual(await handle?.all(), {})
     })
 
-    it('R-PROP-06 one key, while the others stay', async () => {
+    it('hides one key and keeps the others (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = hide('settings/theme')
       await refused(await actor.request('GET', '/properties/settings/theme'), 404, 'not_found', /"settings\/theme"$/)
       await answered(await actor.request('GET', '/properties/settings/deep'), 200, { a: 1 })
     })
 
-    it('R-PROP-06 a list as a whole from every view, its length and texts with it', async () => {
+    it('hides a list from every view, with its length and metadata (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = hide('notes')
       for (const path of ['notes', 'notes?format=short', 'notes?format=full', 'notes/items', 'notes/metadata'])
@@ -353,7 +353,7 @@ forEachService((start) => {
       assert.deepEqual(await handle?.list('notes').findAll('t', 'a'), [])
     })
 
-    it('R-PROP-06 one item from every view, the others keeping their indexes', async () => {
+    it('hides one item from every view, and the other items keep their indexes (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = hide('notes/1')
       await answered(await actor.request('GET', '/properties/notes'), 200, [{ t: 'a' }, { t: 'c' }])
@@ -387,25 +387,33 @@ forEachService((start) => {
       assert.deepEqual(pages, [[{ index: 0, item: { t: 'a' } }], [{ index: 2, item: { t: 'c' } }]])
     })
 
-    it('R-PROP-06 undefined hides as null does', async () => {
+    it('hides the value also with undefined (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = () => undefined
       await refused(await actor.request('GET', '/properties/text'), 404, 'not_found', /./)
     })
   })
 
-  describe('null on a write rejects', () => {
+  describe('a hook that returns null on a write', () => {
     const noPut = (path: string): string => `Cannot set "${path}": the application rejected the value`
     const noDelete = (path: string): string => `Cannot delete "${path}": the application rejected it`
     for (const [what, method, path, body, rejected, status, message] of [
       ['PUT of a value', 'PUT', '/text', 'x', 'text', 400, noPut('text')],
-      ['PUT of nothing', 'PUT', '/text', '', 'text', 400, noPut('text')],
+      ['PUT of an empty body', 'PUT', '/text', '', 'text', 400, noPut('text')],
       ['PUT of a key', 'PUT', '/settings/theme', 'x', 'settings/theme', 400, noPut('settings/theme')],
       ['PUT of several', 'PUT', '', { p: 1, q: 2 }, 'q', 400, noPut('q')],
       ['PUT of an item by path', 'PUT', '/notes/1', '1', 'notes/1', 400, noPut('notes/1')],
       ['PUT of an item by query', 'PUT', '/notes?index=1', '1', 'notes/1', 400, noPut('notes/1')],
       ['PUT behind the last item', 'PUT', '/notes/3', '1', 'notes/3', 400, noPut('notes/3')],
-      ['PUT of texts', 'PUT', '/notes/metadata', { description: 'x' }, 'notes/metadata', 400, noPut('notes/metadata')],
+      [
+        'PUT of metadata',
+        'PUT',
+        '/notes/metadata',
+        { description: 'x' },
+        'notes/metadata',
+        400,
+        noPut('notes/metadata'),
+      ],
       [
         'PUT of items in bulk',
         'PUT',
@@ -474,7 +482,7 @@ forEachService((start) => {
       ['DELETE of all for one list', 'DELETE', '', undefined, 'notes', 403, noDelete('notes')],
     ] as const) {
       for (const kind of ['sync', 'async'] as const) {
-        it(`R-PROP-06 ${what} (${kind}): nothing of the request is stored`, async () => {
+        it(`rejects the entire request for ${what}, ${kind} (R-PROP-06)`, async () => {
           const actor = await scripted()
           script.hooks = ({ path: at, value }) => {
             const result = at.join('/') === rejected ? null : value
@@ -490,7 +498,7 @@ forEachService((start) => {
           )
         })
 
-        it(`R-PROP-06 ${what} when the hook throws (${kind}): 500 without detail, nothing is stored`, async () => {
+        it(`answers 500 without details when it throws for ${what}, ${kind}, and stores nothing (R-PROP-06)`, async () => {
           const actor = await scripted()
           script.hooks = ({ path: at, value }) => {
             if (at.join('/') !== rejected) return value
@@ -505,7 +513,7 @@ forEachService((start) => {
       }
     }
 
-    it('R-PROP-06 by form', async () => {
+    it('rejects forms (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = ({ path: [name] }) => (name === 'q' ? null : 'x')
       await changesNothing(service, async () => {
@@ -514,7 +522,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-06 from code, by every way', async () => {
+    it('rejects every write from code (R-PROP-06)', async () => {
       const actor = await scripted()
       const handle = await service.app.actors.get(actor.id)
       assert.ok(handle)
@@ -547,7 +555,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-06 a read whose hook throws is 500 and shows nothing', async () => {
+    it('answers 500 and reveals nothing when it throws on a read instead (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = () => {
         throw new Error('broken')
@@ -566,8 +574,8 @@ forEachService((start) => {
     })
   })
 
-  describe('what a hook gives back', () => {
-    it('R-PROP-06 is what a reader gets', async () => {
+  describe('the result of a hook', () => {
+    it('is what a reader receives (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = ({ value, path }) =>
         path.length > 1 ? { shown: value } : typeof value === 'string' ? 'masked' : value
@@ -586,7 +594,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties/text')).text(), 'hello')
     })
 
-    it('R-PROP-06 is what is stored, answered and told', async () => {
+    it('is what is stored, returned and recorded (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = ({ operation, value, path }) =>
         operation === 'get' ? value : path.at(-1) === 'metadata' ? { description: 'changed' } : { kept: value }
@@ -601,11 +609,11 @@ forEachService((start) => {
       await done(await actor.request('PUT', '/properties/notes/metadata', { description: 'given', explanation: 'too' }))
       assert.deepEqual(
         service.changes.map(({ subtarget, resource, blob }) => {
-          const told = JSON.parse(blob) as { item?: unknown; description?: unknown; explanation?: unknown }
+          const change = JSON.parse(blob) as { item?: unknown; description?: unknown; explanation?: unknown }
           return [
             subtarget,
             resource,
-            subtarget === 'notes' ? (told.item ?? [told.description, told.explanation]) : told,
+            subtarget === 'notes' ? (change.item ?? [change.description, change.explanation]) : change,
           ]
         }),
         [
@@ -634,7 +642,7 @@ forEachService((start) => {
       assert.deepEqual([metadata['description'], metadata['explanation']], ['changed', ''])
     })
 
-    it('R-PROP-06 keeps the text of a value that no hook changed: big numbers and key order', async () => {
+    it('keeps the spelling of an unchanged value, with big numbers and key order (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = same
       const text = '{"2":12345678901234567890,"1":1.0}'
@@ -642,7 +650,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties/a')).text(), text)
     })
 
-    it('R-PROP-06 an empty text from a put hook removes the property, as a written one does (CHOICE-09)', async () => {
+    it('removes the property when a put hook returns an empty string (R-PROP-06, CHOICE-09)', async () => {
       const actor = await scripted()
       script.hooks = () => ''
       await done(await actor.request('PUT', '/properties/text', 'x'))
@@ -650,7 +658,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '/properties/text')).status, 404)
     })
 
-    it('R-PROP-06 a hook that changes its value in place has changed it', async () => {
+    it('may be the received value, modified in place (R-PROP-06)', async () => {
       const actor = await scripted()
       script.hooks = ({ value }) => {
         if (typeof value === 'object' && value !== null) Object.assign(value, { extra: 1 })
@@ -661,9 +669,9 @@ forEachService((start) => {
       await answered(await actor.request('GET', '/properties/settings/deep'), 200, { a: 1 })
     })
 
-    it('R-PROP-06 what is no JSON value fails the request', async () => {
+    it('fails the request when it is not a JSON value (R-PROP-06)', async () => {
       const actor = await scripted()
-      // What a program without types may give back.
+      // A JavaScript program without types may return this.
       script.hooks = () => Number.NaN
       await changesNothing(service, async () =>
         refused(await actor.request('PUT', '/properties/text', 'x'), 500, 'server_error', 'The service failed'),
@@ -680,7 +688,7 @@ forEachService((start) => {
         return result(value)
       }
 
-    it('R-PROP-06 exact names come before *, each in the order of declaration, each given what the last gave back', async () => {
+    it('runs exact names before *, each in order of declaration, and chains their results (R-PROP-06)', async () => {
       const seen: string[] = []
       const add =
         (letter: string) =>
@@ -703,7 +711,7 @@ forEachService((start) => {
       assert.deepEqual(seen, ['exact 1', 'exact 2', 'any 1', 'any 2'])
     })
 
-    it('R-PROP-06 the first that gives null ends it', async () => {
+    it('stops at the first hook that returns null (R-PROP-06)', async () => {
       const seen: string[] = []
       const service = await start({
         declare: (app: App) =>
@@ -717,7 +725,7 @@ forEachService((start) => {
       assert.deepEqual(seen, ['exact'])
     })
 
-    it('R-PROP-06 only hooks of the operation are called', async () => {
+    it('includes only hooks of the requested operation (R-PROP-06)', async () => {
       const seen: string[] = []
       const of = (operation: string): PropertyHook => tracing(operation, seen)
       const hooks: PropertyHooks = { get: of('get'), put: of('put'), post: of('post'), delete: of('delete') }
@@ -730,7 +738,7 @@ forEachService((start) => {
       assert.deepEqual(seen, ['put', 'post', 'get', 'delete'])
     })
 
-    it('R-PROP-06 a property named * has no hooks but those for every name', async () => {
+    it('has only the general hooks for a property named * (R-PROP-06)', async () => {
       const seen: string[] = []
       const service = await start({ declare: (app: App) => app.property('*', tracing('any', seen)) })
       const actor = await service.createActor()
@@ -739,8 +747,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the handle inside a hook', () => {
-    it('R-PROP-06 reads and writes without calling hooks again', async () => {
+  describe('an actor handle', () => {
+    it('inside a hook reads and writes without calling hooks (R-PROP-06)', async () => {
       const seen: string[] = []
       const hook = async ({ actor, operation, path, value }: PropertyAccess): Promise<Json> => {
         seen.push(`${operation} ${path.join('/')}`)
@@ -762,7 +770,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PROP-06 the handle of a method does call hooks', async () => {
+    it('inside a method calls hooks (R-PROP-06)', async () => {
       const seen: string[] = []
       const service = await start({
         declare: (app) =>

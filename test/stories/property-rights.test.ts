@@ -11,7 +11,7 @@ forEachService((start) => {
   let service: TestService
   let actor: TestActor
   let peer: TestRelationship
-  /** What the hooks of `guarded` were given. */
+  /** The arguments that the hooks of `guarded` received. */
   const hooked: unknown[] = []
 
   before(async () => {
@@ -79,7 +79,7 @@ forEachService((start) => {
     }
 
     for (const method of ['POST', 'PUT']) {
-      it(`adds items by a bulk ${method} behind the last item (CHOICE-74)`, async () => {
+      it(`adds items by a bulk ${method} after the last item (CHOICE-74)`, async () => {
         await meet('append')
         const entries = [
           { index: 2, text: 'three' },
@@ -91,7 +91,7 @@ forEachService((start) => {
       })
     }
 
-    it('does nothing else to a list (CHOICE-74, ACL-04)', async () => {
+    it('allows nothing else on a list (CHOICE-74, ACL-04)', async () => {
       await meet('append')
       await refused([
         ['GET', '/properties/log'],
@@ -140,7 +140,7 @@ forEachService((start) => {
       assert.deepEqual(await items(), ['one', 'two'])
     })
 
-    it('makes no list, and neither sets nor removes a value (CHOICE-74)', async () => {
+    it('creates no list, and neither sets nor removes a value (CHOICE-74)', async () => {
       await meet('append')
       await refused([
         ['POST', '/properties', { fresh: { _type: 'list' } }],
@@ -156,7 +156,7 @@ forEachService((start) => {
       ])
     })
 
-    it('gives no hook anything of a change that it does not cover (ACL-04)', async () => {
+    it('passes a change that it does not cover to no hook (ACL-04)', async () => {
       await meet('append')
       await refused([
         ['PUT', '/properties/guarded/0', 'changed'],
@@ -167,7 +167,7 @@ forEachService((start) => {
       assert.deepEqual(hooked, [[['guarded', '2'], 'three']])
     })
 
-    it('replaces no item that another request put at the index meanwhile (ACL-04)', async () => {
+    it('replaces no item that a concurrent request added at the same index (ACL-04)', async () => {
       await meet('append')
       assert.equal((await send(['PUT', '/properties/racing/2', 'late'])).status, 403)
       assert.deepEqual(await items('racing'), ['one', 'two', 'meanwhile'])
@@ -197,7 +197,7 @@ forEachService((start) => {
       assert.deepEqual(await items(), [])
     })
 
-    it('removes neither a property nor a list, also not by an empty text (CHOICE-74)', async () => {
+    it('removes neither a property nor a list, not even with an empty string (CHOICE-74)', async () => {
       await meet('read', 'append', 'write')
       await refused([
         ['DELETE', '/properties/p'],
@@ -223,13 +223,13 @@ forEachService((start) => {
         await leavesAll(service, () => post(path, form), 403)
     })
 
-    it('sets an empty text below a name, where it is an ordinary value (CHOICE-09)', async () => {
+    it('stores an empty string below a name, where it is an ordinary value (CHOICE-09)', async () => {
       await meet('write')
       assert.equal((await send(['PUT', '/properties/settings/theme', ''])).status, 204)
       assert.deepEqual(await stored('/properties/settings'), { theme: '' })
     })
 
-    it('does not cover a removal that a hook makes of a change', async () => {
+    it('does not cover a deletion that results from a hook', async () => {
       await meet('write')
       await refused([
         ['PUT', '/properties/emptied', 'x'],
@@ -260,7 +260,7 @@ forEachService((start) => {
       assert.deepEqual(await stored('/properties'), {})
     })
 
-    it('neither sets a value nor touches an item (CHOICE-74, ACL-04)', async () => {
+    it('neither sets a value nor changes an item (CHOICE-74, ACL-04)', async () => {
       await meet('delete')
       await refused([
         ['PUT', '/properties/p', 'changed'],
@@ -270,7 +270,7 @@ forEachService((start) => {
         ['DELETE', '/properties/log/0'],
         ['POST', '/properties/log/items', { action: 'delete', item_index: 0 }],
         ['POST', '/properties', { log: { items: [{ index: 0 }] } }],
-        // The hook makes a change of the removal.
+        // The hook turns the deletion into a change.
         ['PUT', '/properties/filled', ''],
         ['PUT', '/properties', { filled: '' }],
       ])
