@@ -18,7 +18,7 @@ interface Line {
   readonly msg: string
 }
 
-/** The lines about providers, without time and request. */
+/** Log entries about providers, without time and request. */
 function reported(service: TestService): object[] {
   return service.log
     .map((text) => JSON.parse(text) as Line)
@@ -80,7 +80,7 @@ describe('the log of an operator', () => {
     ])
   })
 
-  it('names a provider that does not list addresses, although it says who the person is (IDP-07)', async () => {
+  it('names a provider that proves the identity but does not list addresses (IDP-07)', async () => {
     const hub = await startGitHub()
     try {
       hub.answers.set('/user/emails', (_request, response) => response.writeHead(403).end('{}'))
@@ -117,7 +117,7 @@ describe('the log of an operator', () => {
     }
   })
 
-  it('names a provider that answers the browser with an error, as one line', async () => {
+  it('reports an error that a provider sends with the browser on a single line', async () => {
     const service = await start({ ...signInAt(await provider()), logLevel: 'info' })
     const browser = new TestBrowser(service)
     const begun = new URL((await browser.get('/oauth/login/acme')).headers.get('location') ?? '')
@@ -137,7 +137,7 @@ describe('the log of an operator', () => {
     ])
   })
 
-  it('does not warn about a person who cancels', async () => {
+  it('does not warn when a user cancels', async () => {
     const idp = await provider()
     const service = await start({ ...signInAt(idp), logLevel: 'info' })
     const browser = new TestBrowser(service)
@@ -154,7 +154,7 @@ describe('the log of an operator', () => {
     ])
   })
 
-  it('says nothing about a sign-in that succeeds, or about an assertion that a client made up', async () => {
+  it('reports nothing about a successful sign-in, or about an assertion that a client invented', async () => {
     const idp = await provider()
     const service = await start({ ...signInAt(idp, { name: 'acme-native', audiences: ['app'] }), logLevel: 'info' })
     assert.equal((await signIn(new TestBrowser(service), idp, 'ada')).status, 302)

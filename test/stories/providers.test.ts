@@ -47,7 +47,7 @@ describe('GitHub', () => {
     })
   afterEach(() => server.close())
 
-  it('IDP-05 R-OC-14 is asked with state and challenge, for the address', async () => {
+  it('receives the state and the challenge, and a request for the address (IDP-05, R-OC-14)', async () => {
     assert.deepEqual(await paramsOf(provider, { loginHint: 'ada@example.com' }), {
       at: 'https://github.com/login/oauth/authorize',
       response_type: 'code',
@@ -60,7 +60,7 @@ describe('GitHub', () => {
     })
   })
 
-  it('R-OC-14 gets a User-Agent and is asked for JSON on every call, and no id_token or refresh token is missed', async () => {
+  it('receives a User-Agent and requests for JSON, and may omit an id_token and a refresh token (R-OC-14)', async () => {
     const person = await exchange()
     assert.deepEqual(person.tokens, { access_token: 'gho_test' })
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe('GitHub', () => {
     )
   })
 
-  it('R-OC-21 R-OC-14 knows the person by number, and calls them by name, else by login', async () => {
+  it('identifies a person by number, and names the person by name or login (R-OC-21, R-OC-14)', async () => {
     const first = await exchange()
     assert.equal(first.stableId, 'github:583231')
     assert.deepEqual(first.userInfo, {
@@ -102,7 +102,7 @@ describe('GitHub', () => {
     null,
     'x',
   ]) {
-    it(`R-OC-21 is nobody without a number: ${JSON.stringify(user)}`, async () => {
+    it(`identifies no person without a number, as in ${JSON.stringify(user)} (R-OC-21)`, async () => {
       server.user = user as Record<string, unknown>
       await assert.rejects(exchange(), refusedAs('identity'))
     })
@@ -110,7 +110,7 @@ describe('GitHub', () => {
 
   const lists: [string, GitHub['addresses'], string | null][] = [
     [
-      'the primary one',
+      'the primary address',
       [
         { email: 'first@example.com', primary: false, verified: true },
         { email: 'Primary@Example.com', primary: true, verified: true },
@@ -118,7 +118,7 @@ describe('GitHub', () => {
       'primary@example.com',
     ],
     [
-      'the first verified one when the primary one is not',
+      'the first verified address when the primary address is not verified',
       [
         { email: 'primary@example.com', primary: true, verified: false },
         { email: 'second@example.com', primary: false, verified: true },
@@ -126,28 +126,28 @@ describe('GitHub', () => {
       ],
       'second@example.com',
     ],
-    ['none when none is verified', [{ email: 'primary@example.com', primary: true, verified: false }], null],
-    ['none of an empty list', [], null],
+    ['no address when none is verified', [{ email: 'primary@example.com', primary: true, verified: false }], null],
+    ['no address in an empty list', [], null],
   ]
   for (const [what, addresses, expected] of lists) {
-    it(`IDP-07 vouches for ${what}`, async () => {
+    it(`vouches for ${what} (IDP-07)`, async () => {
       server.addresses = addresses
       assert.equal((await exchange()).address, expected)
     })
   }
 
-  it('IDP-07 does not vouch for the address in the profile', async () => {
+  it('does not vouch for the address in the profile (IDP-07)', async () => {
     server.user = { id: 1, login: 'mallory', email: 'victim@example.com' }
     server.addresses = [{ email: 'victim@example.com', primary: true, verified: false }]
     assert.equal((await exchange()).address, null)
   })
 
   for (const [what, status] of [
-    ['without the scope', 404],
-    ['without the right', 403],
-    ['failing', 500],
+    ['the scope is missing', 404],
+    ['the right is missing', 403],
+    ['the request fails', 500],
   ] as const) {
-    it(`IDP-07 R-OC-14 has an unknown address when the list cannot be had (${what}), which is not none`, async () => {
+    it(`reports a failed list, rather than no address, when ${what} (IDP-07, R-OC-14)`, async () => {
       server.answers.set('/user/emails', (_, response) => response.writeHead(status).end('{}'))
       const person = await exchange()
       assert.equal(person.address, 'failed')
@@ -155,12 +155,12 @@ describe('GitHub', () => {
     })
   }
 
-  it('IDP-07 has an unknown address when the list is no list', async () => {
+  it('reports a failed list when the list is malformed (IDP-07)', async () => {
     server.answers.set('/user/emails', (_, response) => response.end('{"message": "nothing"}'))
     assert.equal((await exchange()).address, 'failed')
   })
 
-  it('refuses a code that it gave for another address, another challenge, or to nobody, with status 200', async () => {
+  it('rejects with status 200 a code that is invented or belongs to another redirect URI or challenge', async () => {
     await assert.rejects(exchange('https://evil.example/callback'), refusedAs('exchange'))
     await assert.rejects(
       provider.exchange({
@@ -177,7 +177,7 @@ describe('GitHub', () => {
     assert.ok(!server.asked.some(({ path }) => path === '/user'))
   })
 
-  it('R-OC-14 redeems a code of a native application with the address that it had', async () => {
+  it('redeems a code of a native application with its own redirect URI (R-OC-14)', async () => {
     const redirectUri = 'notes://github'
     const person = await provider.exchange({
       code: server.code(redirectUri, proven.challenge),
@@ -188,7 +188,7 @@ describe('GitHub', () => {
     assert.equal(person.stableId, 'github:583231')
   })
 
-  it('R-OC-14 R-OC-06 takes no assertions', async () => {
+  it('accepts no assertions (R-OC-14, R-OC-06)', async () => {
     assert.equal(provider.takesAssertions, false)
     await assert.rejects(provider.verifyAssertion('a.b.c', 'n'), refusedAs('assertion'))
   })
@@ -226,7 +226,7 @@ describe('Google', () => {
       ...more,
     })
 
-  it('IDP-05 R-OC-14 is asked with state, nonce and challenge, and for a refresh token', async () => {
+  it('receives the state, the nonce and the challenge, and a request for a refresh token (IDP-05, R-OC-14)', async () => {
     assert.deepEqual(await paramsOf(provider, { loginHint: 'ada@example.com' }), {
       at: 'https://accounts.google.com/o/oauth2/v2/auth',
       access_type: 'offline',
@@ -243,7 +243,7 @@ describe('Google', () => {
     })
   })
 
-  it('IDP-05 lets no setting take the place of what protects the sign-in', async () => {
+  it('ignores settings that would replace the state or the challenge (IDP-05)', async () => {
     const tricked = build([
       google({
         clientId: 'id',
@@ -256,7 +256,7 @@ describe('Google', () => {
   })
 
   for (const issuer of ['https://accounts.google.com', 'accounts.google.com']) {
-    it(`R-OC-14 R-OC-21 proves a person by an id_token of ${issuer}, and adds what userinfo says`, async () => {
+    it(`identifies a person by an id_token of ${issuer}, and adds the claims of userinfo (R-OC-14, R-OC-21)`, async () => {
       server.issuer = issuer
       const person = await exchange()
       assert.equal(person.stableId, 'google:1042')
@@ -288,21 +288,21 @@ describe('Google', () => {
     [{ verified_email: true }, {}, null],
     [{ email: 'no address', verified_email: true }, {}, null],
     [{ email: ['a@b.example'], verified_email: true }, {}, null],
-    // The flag of one source says nothing about the address of the other.
+    // The flag of one source must not verify the address of the other.
     [{ email: 'a@b.example' }, { email: 'c@d.example', email_verified: true }, 'c@d.example'],
     [{ email: 'a@b.example' }, { email_verified: true }, null],
     [{ verified_email: true }, { email: 'c@d.example' }, null],
     [{}, { email: 'c@d.example', email_verified: true }, 'c@d.example'],
   ]
   for (const [userinfo, claims, expected] of flags) {
-    it(`IDP-07 vouches for ${expected ?? 'nothing'} with userinfo ${JSON.stringify(userinfo)} and id_token ${JSON.stringify(claims)}`, async () => {
+    it(`vouches for ${expected ?? 'no address'} with userinfo ${JSON.stringify(userinfo)} and id_token ${JSON.stringify(claims)} (IDP-07)`, async () => {
       server.userinfo = { id: '1042', ...userinfo }
       server.claims = claims
       assert.equal((await exchange()).address, expected)
     })
   }
 
-  it('IDP-07 puts no flag of one source beside the address of the other', async () => {
+  it('never combines the flag of one source with the address of the other (IDP-07)', async () => {
     server.userinfo = { id: '1042', email: 'a@b.example', name: 'Ada' }
     server.claims = { email: 'c@d.example', email_verified: true, locale: 'en' }
     assert.deepEqual((await exchange()).userInfo, {
@@ -315,7 +315,7 @@ describe('Google', () => {
     })
   })
 
-  it('is used with what the id_token says when userinfo fails; an address that it does not vouch for is unknown', async () => {
+  it('uses the claims of the id_token when userinfo fails, and reports an unverified address as failed', async () => {
     server.answers.set('/userinfo', (_, response) => response.writeHead(503).end())
     server.claims = { email: 'ada@gmail.example', email_verified: true, name: 'Ada' }
     const known = await exchange()
@@ -327,34 +327,34 @@ describe('Google', () => {
     assert.equal((await exchange()).address, 'failed')
   })
 
-  it('IDP-12 R-OC-21 is nobody when userinfo is about somebody else', async () => {
+  it('identifies no person when userinfo describes a different person (IDP-12, R-OC-21)', async () => {
     server.userinfo = { id: '666', email: 'victim@example.com', verified_email: true }
     await assert.rejects(exchange(), refusedAs('identity'))
   })
 
-  it('IDP-13 refuses an id_token for another sign-in, or for none', async () => {
+  it('rejects an id_token with the nonce of another sign-in, or without a nonce (IDP-13)', async () => {
     await assert.rejects(exchange('another nonce'), refusedAs('identity', /its nonce is another one/))
     server.claims = { nonce: undefined }
     await assert.rejects(exchange(), refusedAs('identity', /its nonce is another one/))
   })
 
-  it('IDP-12 refuses an answer without the id_token that was asked for', async () => {
+  it('rejects a response without the requested id_token (IDP-12)', async () => {
     server.claims = null
     await assert.rejects(exchange(), refusedAs('identity', /sent no id_token/))
   })
 
-  it('IDP-12 refuses an id_token that was made for a native application as the answer to the web', async () => {
+  it('rejects an id_token for a native application in a web sign-in (IDP-12)', async () => {
     server.claims = { aud: 'ios.apps.googleusercontent.com' }
     await assert.rejects(exchange(), refusedAs('identity'))
   })
 
-  it('IDP-04 refuses the response of another issuer before the code is sent anywhere', async () => {
+  it('rejects the response of another issuer before it sends the code (IDP-04)', async () => {
     await assert.rejects(exchange('n1', { issuer: 'https://evil.example' }), refusedAs('exchange'))
     assert.deepEqual(server.asked, [])
     assert.equal((await exchange('n1', { issuer: 'https://accounts.google.com' })).stableId, 'google:1042')
   })
 
-  it('R-OC-06 R-OC-11 proves a native application’s person by any audience that is configured, without asking anybody', async () => {
+  it('verifies the assertion of a native application for each configured audience, without a request for user info (R-OC-06, R-OC-11)', async () => {
     for (const [aud, name] of [
       ['ios.apps.googleusercontent.com', 'google'],
       ['android.apps.googleusercontent.com', 'google-native'],
@@ -390,7 +390,7 @@ describe('Google', () => {
     assert.ok(server.asked.every(({ path }) => path === '/certs'))
   })
 
-  it('R-OC-15 may be a client of native applications alone, without a secret', async () => {
+  it('may serve only native applications, without a secret (R-OC-15)', async () => {
     const native = build(
       [
         google({
@@ -441,7 +441,7 @@ describe('Apple', () => {
     return provider.exchange({ ...posted, codeVerifier: proven.verifier, nonce })
   }
 
-  it('R-OC-14 R-OC-02 is asked to answer by a form, with a nonce and without challenge', async () => {
+  it('is requested to respond by a form, with a nonce and without a challenge (R-OC-14, R-OC-02)', async () => {
     assert.deepEqual(await paramsOf(provider, { loginHint: 'ada@example.com' }), {
       at: 'https://appleid.apple.com/auth/authorize',
       response_type: 'code',
@@ -455,7 +455,7 @@ describe('Apple', () => {
     assert.equal(provider.userinfoEndpoint, '')
   })
 
-  it('R-OC-14 R-OC-21 tells the name at the first sign-in only, and everything else in the id_token', async () => {
+  it('sends the name only at the first sign-in, and everything else in the id_token (R-OC-14, R-OC-21)', async () => {
     const first = await signIn()
     assert.equal(first.stableId, 'apple:000123.abc.0456')
     assert.deepEqual(first.userInfo, {
@@ -474,7 +474,7 @@ describe('Apple', () => {
     })
   })
 
-  it('IDP-07 R-OC-14 does not believe the address that the browser brings along', async () => {
+  it('is not trusted about an address that the browser delivers (IDP-07, R-OC-14)', async () => {
     server.claims = { email: undefined, email_verified: undefined }
     const person = await signIn()
     assert.equal(person.address, null)
@@ -482,7 +482,7 @@ describe('Apple', () => {
   })
 
   for (const user of ['', 'not JSON', 'null', '[]', '{"name": null}', '{"name": {"firstName": 7}}', '{"name": "x"}']) {
-    it(`R-OC-14 signs in when the form field user is ${JSON.stringify(user)}`, async () => {
+    it(`accepts a sign-in whose form field user is ${JSON.stringify(user)} (R-OC-14)`, async () => {
       const { code } = server.signIn(formCallback, 'n1')
       const person = await provider.exchange({ code, user, codeVerifier: null, nonce: 'n1' })
       assert.equal(person.stableId, 'apple:000123.abc.0456')
@@ -507,13 +507,13 @@ describe('Apple', () => {
     [{ email: 'x7@privaterelay.appleid.com', email_verified: 'false', is_private_email: 'true' }, null],
   ]
   for (const [claims, expected] of flags) {
-    it(`IDP-07 vouches for ${expected ?? 'nothing'} with ${JSON.stringify(claims)}`, async () => {
+    it(`vouches for ${expected ?? 'no address'} with ${JSON.stringify(claims)} (IDP-07)`, async () => {
       server.claims = claims
       assert.equal((await signIn()).address, expected)
     })
   }
 
-  it('R-OC-14 gets a secret that is signed anew every five minutes, and the same one in between', async () => {
+  it('receives a client secret that is signed again every five minutes and reused in between (R-OC-14)', async () => {
     clock.pass(300_000 - (clock.now() % 300_000))
     await signIn()
     clock.pass(299_999)
@@ -531,7 +531,7 @@ describe('Apple', () => {
     assert.equal((exp ?? 0) - (iat ?? 0), 3600)
   })
 
-  it('R-OC-14 is told who the client is by that secret: another team, key or client is refused', async () => {
+  it('rejects a client secret of another team, key or client (R-OC-14)', async () => {
     for (const other of [{ teamId: 'OTHERTEAM1' }, { keyId: 'OTHERKEY12' }, { clientId: 'com.example.other' }]) {
       const wrong = build(
         [
@@ -555,7 +555,7 @@ describe('Apple', () => {
     }
   })
 
-  it('IDP-13 R-OC-06 takes the nonce of a native application as it is, or hashed', async () => {
+  it('accepts the nonce of a native application as it is, or hashed (IDP-13, R-OC-06)', async () => {
     const seconds = clock.now() / 1000
     const assertion = (nonce: string): Promise<string> =>
       server.signer.sign({
@@ -578,14 +578,14 @@ describe('Apple', () => {
   })
 
   for (const issuer of ['https://appleid.apple.com', 'https://account.apple.com']) {
-    it(`R-OC-14 signs id_tokens as ${issuer}`, async () => {
+    it(`may sign id_tokens as ${issuer} (R-OC-14)`, async () => {
       server.claims = { iss: issuer }
       assert.equal((await signIn()).stableId, 'apple:000123.abc.0456')
     })
   }
 })
 
-describe('a provider of OpenID Connect', () => {
+describe('an OpenID Connect provider', () => {
   let server: IdentityProvider
   let built: Built
   let provider: Provider
@@ -618,7 +618,7 @@ describe('a provider of OpenID Connect', () => {
       ...more,
     })
 
-  it('R-OC-15 R-OC-21 is found at its issuer, and proves a person', async () => {
+  it('is discovered at its issuer, and identifies a person (R-OC-15, R-OC-21)', async () => {
     const person = await finish(await begin())
     assert.equal(person.stableId, 'acme:ada')
     assert.equal(person.address, 'ada@example.com')
@@ -627,7 +627,7 @@ describe('a provider of OpenID Connect', () => {
     assert.deepEqual(server.requests.slice(-3), ['POST /token', 'GET /jwks', 'GET /me'])
   })
 
-  it('R-OC-03 tells its addresses once they were found', async () => {
+  it('has endpoints after discovery (R-OC-03)', async () => {
     assert.equal(provider.authorizationEndpoint, '')
     await built.providers.ready()
     assert.deepEqual(
@@ -636,12 +636,12 @@ describe('a provider of OpenID Connect', () => {
     )
   })
 
-  it('R-OC-15 is asked once for what it publishes', async () => {
+  it('receives one request for its metadata (R-OC-15)', async () => {
     await Promise.all([begin(), begin(), built.providers.ready()])
     assert.equal(server.requests.filter((request) => request.includes('well-known')).length, 1)
   })
 
-  it('IDP-05 is sent the challenge, and refuses whoever does not have the verifier', async () => {
+  it('receives the challenge, and rejects a code without its verifier (IDP-05)', async () => {
     const url = new URL(await provider.authorizationUrl({ state: 's', nonce: 'n', codeChallenge: proven.challenge }))
     assert.equal(url.searchParams.get('code_challenge'), proven.challenge)
     assert.equal(url.searchParams.get('code_challenge_method'), 'S256')
@@ -653,13 +653,13 @@ describe('a provider of OpenID Connect', () => {
     await assert.rejects(finish(await begin(), { codeVerifier: null }), refusedAs('exchange', /invalid_grant/))
   })
 
-  it('refuses a code that was used', async () => {
+  it('rejects a code that was already used', async () => {
     const back = await begin()
     await finish(back)
     await assert.rejects(finish(back), refusedAs('exchange', /invalid_grant/))
   })
 
-  it('IDP-04 wants the issuer in the response, because it announces that, and wants it to be its own', async () => {
+  it('must send its own issuer in the response, because its metadata announces the parameter (IDP-04)', async () => {
     const back = await begin()
     const code = back.searchParams.get('code') ?? ''
     const asked = { code, codeVerifier: proven.verifier, nonce: 'n1' }
@@ -671,7 +671,7 @@ describe('a provider of OpenID Connect', () => {
     assert.equal((await finish(back)).stableId, 'acme:ada')
   })
 
-  it('IDP-07 vouches for an address only when it says that it is verified', async () => {
+  it('vouches for an address only when a claim says that it is verified (IDP-07)', async () => {
     for (const [claims, expected] of [
       [{ email: 'bob@example.com' }, null],
       [{ email: 'bob@example.com', email_verified: false }, null],
@@ -683,7 +683,7 @@ describe('a provider of OpenID Connect', () => {
     }
   })
 
-  it('R-OC-14 answers by a form where that is configured', async () => {
+  it('responds by a form when that is configured (R-OC-14)', async () => {
     const form = start({ responseMode: 'form_post' }).one()
     assert.equal(form.redirectUri, 'https://notes.example.com/oauth/callback/acme')
     const url = await form.authorizationUrl({ state: 's1', nonce: 'n1', codeChallenge: proven.challenge })
@@ -699,7 +699,7 @@ describe('a provider of OpenID Connect', () => {
     assert.equal(person.stableId, 'acme:ada')
   })
 
-  it('IDP-12 R-OC-15 signs by the algorithm that is configured, and by no other', async () => {
+  it('must sign with the configured algorithm (IDP-12, R-OC-15)', async () => {
     const other = start({ algorithm: 'ES256' }).one()
     const back = await begin(other)
     await assert.rejects(
@@ -713,7 +713,7 @@ describe('a provider of OpenID Connect', () => {
     )
   })
 
-  it('R-OC-14 tells the names in the spellings that providers have', async () => {
+  it('may send names in any of the known spellings (R-OC-14)', async () => {
     server.people.set('ada', { firstName: 'Ada', lastName: 'Byron', email: 'ada@example.com', email_verified: true })
     const { userInfo } = await finish(await begin())
     assert.deepEqual(
@@ -722,7 +722,7 @@ describe('a provider of OpenID Connect', () => {
     )
   })
 
-  it('R-OC-06 proves native applications of the audiences that are configured', async () => {
+  it('identifies the users of native applications for each configured audience (R-OC-06)', async () => {
     const native = start({ audiences: ['app'] }).one('acme-native')
     const { person } = await native.verifyAssertion(
       await server.assertion({ aud: 'app', sub: 'ada', nonce: 'n', email: 'ada@example.com', email_verified: true }),
@@ -732,7 +732,7 @@ describe('a provider of OpenID Connect', () => {
     assert.ok(!server.requests.includes('GET /me'))
   })
 
-  it('is unreachable when another issuer answers at its address', async () => {
+  it('counts as unreachable when its metadata names another issuer', async () => {
     server.answers.set('/.well-known/openid-configuration', (_, response) =>
       response.setHeader('content-type', 'application/json').end(
         JSON.stringify({

@@ -11,7 +11,7 @@ import { dumpStore } from '../support/store-dump.ts'
 import { startThirdParty, type ThirdParty } from '../support/third-party.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
 
-/** A browser of the owner, as far as the service sees one: its cookies. */
+/** A browser of the owner, reduced to its cookies. */
 class Browser {
   readonly #service: TestService
   readonly #authorization: string
@@ -87,8 +87,8 @@ forEachService((start) => {
     return handle.services.get('drive')
   }
 
-  describe('connecting with a third-party service', () => {
-    it('sends the browser there with a challenge and a state, and redeems what it brings back', async () => {
+  describe('connecting to a third-party service', () => {
+    it('redirects the browser with a challenge and a state, and redeems the returned code', async () => {
       const { party, service, actor, browser } = await begin({ authorizationParameters: { access_type: 'offline' } })
       const drive = await handleOf(service, actor)
       assert.equal(await drive.connection(), undefined)
@@ -122,7 +122,7 @@ forEachService((start) => {
       assert.deepEqual(await asked.json(), { path: '/api/files', method: 'PATCH', body: 'text' })
     })
 
-    it('goes on to the path that was asked for, on this service alone', async () => {
+    it('redirects to the requested path, which must be on this service', async () => {
       const { party, service, actor, browser } = await begin()
       const drive = await handleOf(service, actor)
       const begun = await browser.get(drive.connectUrl(`/${actor.id}/www?tab=1`))
@@ -133,7 +133,7 @@ forEachService((start) => {
       }
     })
 
-    it('takes a life of tokens that no clock can show for one that nobody measures', async () => {
+    it('treats a token lifetime outside the range of dates as unknown', async () => {
       for (const seconds of [1e13, 1e300, -5, 0.4]) {
         const { party, actor, browser } = await begin()
         party.expiresIn = seconds
@@ -146,7 +146,7 @@ forEachService((start) => {
       }
     })
 
-    it('comes back by one address for all actors where every address has to be registered', async () => {
+    it('can use one redirect URI for all actors, for services that register every URI', async () => {
       const { party, actor, browser } = await begin({ callback: 'shared' })
       const begun = await browser.get(connectPath(actor))
       const back = party.allow(begun.headers.get('location') ?? '')
@@ -162,13 +162,13 @@ forEachService((start) => {
       assert.equal((await browser.get('/services/other/callback?state=x')).status, 404)
     })
 
-    it('proves itself in the header where the service wants it so', async () => {
+    it('can authenticate the client in the Authorization header', async () => {
       const { party, actor, browser } = await begin({ clientAuthentication: 'basic' })
       await connect(browser, party, actor)
       assert.equal(await isConnected(actor), true)
     })
 
-    it('works with a certified provider, user info included', async () => {
+    it('works with a certified provider, including user info', async () => {
       const provider = await startIdentityProvider()
       try {
         const service = await start({
@@ -197,8 +197,8 @@ forEachService((start) => {
     })
   })
 
-  describe('what the browser brings back', () => {
-    it('IDP-01 is good once, in the browser that began, for the actor that began', async () => {
+  describe('the callback of a third-party service', () => {
+    it('is valid once, in the browser and for the actor that began (IDP-01)', async () => {
       const { party, service, actor, browser } = await begin()
       const other = await service.createActor('other@example.com')
       const back = party.allow((await browser.get(connectPath(actor))).headers.get('location') ?? '')
@@ -214,7 +214,7 @@ forEachService((start) => {
       assert.equal(party.requests.filter((line) => line.startsWith('POST /token')).length, 1)
     })
 
-    it('is not spent by the same browser on the page of another actor', async () => {
+    it('is not consumed when the same browser uses it for another actor', async () => {
       const { party, service, actor, browser } = await begin()
       const other = await service.createActor('other@example.com')
       const callers = await browser.get(connectPath(actor))
@@ -227,7 +227,7 @@ forEachService((start) => {
       assert.equal((await browser.get(back.href)).status, 200)
     })
 
-    it('is too old after ten minutes', async () => {
+    it('expires after ten minutes', async () => {
       const clock = new ManualClock()
       const { party, actor, browser } = await begin({}, { now: clock.now })
       const back = party.allow((await browser.get(connectPath(actor))).headers.get('location') ?? '')
@@ -238,13 +238,13 @@ forEachService((start) => {
 
     for (const [what, status, change] of [
       ['without a state', 400, (url: URL) => url.searchParams.delete('state')],
-      ['with a state that was never made', 403, (url: URL) => url.searchParams.set('state', 'x'.repeat(43))],
+      ['with an invented state', 403, (url: URL) => url.searchParams.set('state', 'x'.repeat(43))],
       ['without a code', 400, (url: URL) => url.searchParams.delete('code')],
-      ['with a code that the service does not know', 502, (url: URL) => url.searchParams.set('code', 'made-up')],
+      ['with an invented code', 502, (url: URL) => url.searchParams.set('code', 'made-up')],
       ['with an error', 400, (url: URL) => url.searchParams.set('error', 'access_denied')],
-      ['for a service that there is not', 404, (url: URL) => (url.pathname = url.pathname.replace('drive', 'other'))],
+      ['for an unknown service', 404, (url: URL) => (url.pathname = url.pathname.replace('drive', 'other'))],
     ] as const) {
-      it(`is refused ${what}, with ${status} and nothing stored`, async () => {
+      it(`is rejected ${what} with ${status}, and stores nothing`, async () => {
         const { party, actor, browser } = await begin()
         const back = party.allow((await browser.get(connectPath(actor))).headers.get('location') ?? '')
         change(back)
@@ -261,7 +261,7 @@ forEachService((start) => {
       'a token of another type': '{"access_token":"x","token_type":"mac"}',
       'an error with 200': '{"error":"server_error","error_description":"planted-detail"}',
     })) {
-      it(`SEC-05 is 502 where the service answers ${what}, and nobody is told more`, async () => {
+      it(`answers 502 without details when the third party returns ${what} (SEC-05)`, async () => {
         const { party, actor, browser } = await begin()
         const back = party.allow((await browser.get(connectPath(actor))).headers.get('location') ?? '')
         party.broken = { status: 200, body, times: 1 }
@@ -274,14 +274,14 @@ forEachService((start) => {
       })
     }
 
-    it('is 502 when the service is away', async () => {
+    it('answers 502 when the third party is down', async () => {
       const { party, actor, browser } = await begin()
       const back = party.allow((await browser.get(connectPath(actor))).headers.get('location') ?? '')
       await party.close()
       assert.equal((await browser.get(back.href)).status, 502)
     })
 
-    it('is for the owner, trustees and administrators', async () => {
+    it('is available to the owner, trustees and administrators', async () => {
       const callers = new TestCallers()
       const { service, actor } = await begin({}, callers.parts)
       const paths = ['/services', '/services/drive/connect', '/services/drive/callback?state=x&code=y']
@@ -310,7 +310,7 @@ forEachService((start) => {
       }
     })
 
-    it('begins nothing by a look at the address', async () => {
+    it('is not started by a HEAD request', async () => {
       const { service, actor } = await begin()
       const answer = await service.request(connectPath(actor), {
         method: 'HEAD',
@@ -320,8 +320,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the tokens of a service', () => {
-    it('are refreshed when they have ended, once for all who need them', async () => {
+  describe('the tokens of a third-party service', () => {
+    it('are refreshed after they expired, once for all concurrent callers', async () => {
       const clock = new ManualClock(Date.now())
       const { party, service, actor, browser } = await begin({}, { now: clock.now })
       await connect(browser, party, actor)
@@ -338,7 +338,7 @@ forEachService((start) => {
       assert.equal((await drive.connection())?.scope, 'files.read')
     })
 
-    it('are refreshed by one of two processes that need them at once: a refresh token is shown once', async () => {
+    it('are refreshed by only one of two processes, because a refresh token can be used once', async () => {
       const clock = new ManualClock(Date.now())
       const { party, service, actor, browser } = await begin({}, { now: clock.now })
       const second = await start({
@@ -355,7 +355,7 @@ forEachService((start) => {
       assert.equal((await one.fetch(`${party.url}/api`)).status, 200)
     })
 
-    it('are refreshed when the service takes them no more, and the request is repeated once', async () => {
+    it('are refreshed when the third party rejects them, and the request is retried once', async () => {
       const { party, service, actor, browser } = await begin()
       await connect(browser, party, actor)
       const drive = await handleOf(service, actor)
@@ -364,7 +364,7 @@ forEachService((start) => {
       assert.deepEqual(party.requests.slice(-3), ['GET /api/files', 'POST /token refresh_token', 'GET /api/files'])
     })
 
-    it('end with the consent: the owner has to connect again', async () => {
+    it('end with the consent, and the owner must connect again', async () => {
       const { party, service, actor, browser } = await begin()
       await connect(browser, party, actor)
       const drive = await handleOf(service, actor)
@@ -375,7 +375,7 @@ forEachService((start) => {
       assert.equal((await drive.fetch(`${party.url}/api/files`)).status, 200)
     })
 
-    it('are kept when refreshing fails for a while', async () => {
+    it('are kept when a refresh fails temporarily', async () => {
       const { party, service, actor, browser } = await begin()
       await connect(browser, party, actor)
       const drive = await handleOf(service, actor)
@@ -385,7 +385,7 @@ forEachService((start) => {
       assert.equal((await drive.fetch(`${party.url}/api/files`)).status, 200)
     })
 
-    it('go to the addresses of the service alone', async () => {
+    it('are sent only to the declared URLs of the third party', async () => {
       const { party, service, actor, browser } = await begin()
       await connect(browser, party, actor)
       const drive = await handleOf(service, actor)
@@ -403,7 +403,7 @@ forEachService((start) => {
       assert.equal(party.requests.length, asked)
     })
 
-    it('SEC-01 SEC-02 SEC-04 are in clear neither in the store nor in the log, and no property holds them', async () => {
+    it('are never in clear in the store, the log or a property (SEC-01, SEC-02, SEC-04)', async () => {
       const { party, service, actor, browser } = await begin({}, { activityPerActor: 1000 })
       await connect(browser, party, actor)
       const drive = await handleOf(service, actor)
@@ -425,7 +425,7 @@ forEachService((start) => {
       }
     })
 
-    it('go with the actor', async () => {
+    it('are deleted with the actor', async () => {
       const { party, service, actor, browser } = await begin()
       await connect(browser, party, actor)
       await actor.request('DELETE', '')
@@ -434,8 +434,8 @@ forEachService((start) => {
     })
   })
 
-  describe('disconnecting', () => {
-    it('ends the connection and gives the token back', async () => {
+  describe('disconnecting from a third-party service', () => {
+    it('ends the connection and revokes the token', async () => {
       const { party, service, actor, browser } = await begin()
       await connect(browser, party, actor)
       const answer = await actor.request('DELETE', '/services/drive')
@@ -451,7 +451,7 @@ forEachService((start) => {
       assert.equal(await drive.disconnect(), false)
     })
 
-    it('ends it here even when the service cannot be told, and says so', async () => {
+    it('deletes the local connection and reports an error when the revocation fails', async () => {
       const { party, actor, browser } = await begin()
       await connect(browser, party, actor)
       party.broken = { status: 500, body: 'broken', times: 1 }
@@ -472,7 +472,7 @@ describe('the services of an application', () => {
   }
   const rules = { allowHttp: false }
 
-  it('OPS-09 come from code and from the environment, which wins and may name further ones', () => {
+  it('come from code and from the environment, which overrides code and may add services (OPS-09)', () => {
     const services = configuredServices(
       new Map([['drive', code]]),
       {
@@ -520,7 +520,7 @@ describe('the services of an application', () => {
       'TROUPE_SERVICE_BOX_CLIENT_ID belongs to no service: TROUPE_SERVICES does not name box.',
     ],
   ] as const) {
-    it(`OPS-09 stop the start with one sentence: ${message}`, () => {
+    it(`prevent the start with the message: ${message} (OPS-09)`, () => {
       assert.throws(
         () => configuredServices(new Map([['drive', { ...code, ...given }]]), env, rules),
         (error) => error instanceof ConfigError && error.message === message,

@@ -20,7 +20,7 @@ interface Answered {
   readonly cookies: readonly string[]
 }
 
-/** Name to the attributes that it was set with, the value left out. */
+/** Maps each cookie name to its attributes, without the value. */
 function attributesOf(cookies: readonly string[]): Record<string, string> {
   return Object.fromEntries(cookies.map((line) => [line.split('=')[0] ?? '', line.replace(/^[^;]*; /, '')]))
 }
@@ -72,14 +72,14 @@ forEachService((start) => {
   const token = (fields: object, headers?: Record<string, string>): Promise<Answered> =>
     ask('POST', '/oauth/spa/token', fields, headers)
 
-  /** A sign-in with the passphrase. */
+  /** Signs in with the passphrase. */
   async function signIn(of: TestActor = actor, userAgent = 'curl/8'): Promise<{ access: string; refresh: string }> {
     const { status, body } = await token(
       { grant_type: 'passphrase', actor_id: of.id, passphrase: of.passphrase },
       { 'user-agent': userAgent },
     )
     assert.equal(status, 200)
-    // It purges behind the answer, and what follows may count statements.
+    // The sign-in starts a purge after its response, which would disturb later counts of statements.
     await (await service.app.running()).parts.purge.settled()
     return { access: String(body['access_token']), refresh: String(body['refresh_token']) }
   }
@@ -98,7 +98,7 @@ forEachService((start) => {
   }
 
   describe('the passphrase grant', () => {
-    it('R-OC-08 R-TOK-01 gives the tokens of a new session in the body', async () => {
+    it('returns the tokens of a new session in the body (R-OC-08, R-TOK-01)', async () => {
       const { status, body, cookies, headers } = await token({
         grant_type: 'passphrase',
         actor_id: actor.id,
@@ -125,7 +125,7 @@ forEachService((start) => {
       assert.equal(await statusWith(String(body['access_token'])), 200)
     })
 
-    it('R-OC-08 WEB-08 R-TOK-07 puts them into cookies that scripts cannot read', async () => {
+    it('can store the tokens in cookies that scripts cannot read (R-OC-08, WEB-08, R-TOK-07)', async () => {
       const fields = { grant_type: 'passphrase', actor_id: actor.id, passphrase: actor.passphrase }
       const inCookies = await token({ ...fields, token_delivery: 'cookie' })
       assert.deepEqual(inCookies.body, {
@@ -160,14 +160,14 @@ forEachService((start) => {
       assert.equal((await refresh(valueOf(hybrid.cookies, 'refresh_token'))).status, 200)
     })
 
-    it('R-OC-08 is refused in words that say what is missing or wrong, and nothing is stored', async () => {
+    it('reports what is missing or wrong, and stores nothing (R-OC-08)', async () => {
       const before = await dump()
       const good = { grant_type: 'passphrase', actor_id: actor.id, passphrase: actor.passphrase }
       assertSpaError(await token({ ...good, actor_id: undefined }), 400, /actor_id/)
       assertSpaError(await token({ ...good, passphrase: '' }), 400, /passphrase/)
       assertSpaError(await token({ ...good, passphrase: 12 }), 400, /passphrase/)
       assertSpaError(await token({ ...good, passphrase: 'wrong' }), 401, /passphrase is invalid/)
-      assertSpaError(await token({ ...good, actor_id: 'nobody' }), 404, /no actor "nobody"/)
+      assertSpaError(await token({ ...good, actor_id: 'unknown' }), 404, /no actor "unknown"/)
       assertSpaError(await token({ ...good, token_delivery: 'mail' }), 400, /token_delivery/)
       assertSpaError(await token({ ...good, grant_type: 'password' }), 400, /grant_type/)
       assertSpaError(await token({}), 400, /grant_type/)
@@ -177,14 +177,14 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
-    it('R-OC-08 takes the body as JSON whatever type it is sent as', async () => {
+    it('reads the body as JSON, whatever its content type (R-OC-08)', async () => {
       const body = JSON.stringify({ grant_type: 'passphrase', actor_id: actor.id, passphrase: actor.passphrase })
       for (const type of ['application/json', 'text/plain', 'application/json; charset=utf-8']) {
         assert.equal((await ask('POST', '/oauth/spa/token', body, { 'content-type': type })).status, 200, type)
       }
     })
 
-    it('R-OC-08 is 403 where it is not development, with the right passphrase and with a wrong one', async () => {
+    it('answers 403 outside development, for right and wrong passphrases (R-OC-08)', async () => {
       const strict = await start({ devtest: false })
       const owner = await strict.createActor()
       for (const passphrase of [owner.passphrase, 'wrong', '']) {
@@ -200,7 +200,7 @@ forEachService((start) => {
   })
 
   describe('the refresh grant', () => {
-    it('ORF-01 R-TOK-01 gives a new pair, with the identifier, from the body', async () => {
+    it('returns a new pair of tokens for a token in the body, with the identifier (ORF-01, R-TOK-01)', async () => {
       const first = await signIn()
       const { status, body } = await refresh(first.refresh)
       assert.equal(status, 200)
@@ -222,7 +222,7 @@ forEachService((start) => {
       assert.equal((await refresh(String(body['refresh_token']))).status, 200)
     })
 
-    it('R-TOK-01 takes it from the cookie where no header says who asks, and puts it back there', async () => {
+    it('reads the token from the cookie when no Authorization header is sent, and sets the new cookie (R-TOK-01)', async () => {
       const { refresh: value } = await signIn()
       const asCookie = { cookie: `refresh_token=${value}` }
       const fields = { grant_type: 'refresh_token', token_delivery: 'cookie' }
@@ -234,7 +234,7 @@ forEachService((start) => {
       assert.equal(await statusWith(valueOf(cookies, 'access_token')), 200)
     })
 
-    it('WEB-04 refuses the cookie to a page of another site, and gives it to a site that is named', async () => {
+    it('rejects the cookie from a page of another site, unless the site is configured (WEB-04)', async () => {
       const { refresh: value } = await signIn()
       const fields = { grant_type: 'refresh_token' }
       const cookie = `refresh_token=${value}`
@@ -252,7 +252,7 @@ forEachService((start) => {
       assert.equal((await token(fields, { cookie, ...named })).status, 200)
     })
 
-    it('ORF-04 R-TOK-03 ends the session when a token is used again after 60 s, for its access tokens too', async () => {
+    it('ends the session and its access tokens when a token is reused after 60 s (ORF-04, R-TOK-03)', async () => {
       const first = await signIn()
       const other = await signIn()
       const { body } = await refresh(first.refresh)
@@ -264,7 +264,7 @@ forEachService((start) => {
       assert.equal(await statusWith(other.access), 200)
     })
 
-    it('ORF-02 R-TOK-02 answers fifty at once with one token, all of them in one session', async () => {
+    it('answers fifty concurrent uses of one token, all in one session (ORF-02, R-TOK-02)', async () => {
       const { refresh: value } = await signIn()
       const all = await Promise.all(Array.from({ length: 50 }, () => refresh(value)))
       assert.deepEqual([...new Set(all.map(({ status }) => status))], [200])
@@ -273,7 +273,7 @@ forEachService((start) => {
       assert.equal((body as unknown as unknown[]).length, 1)
     })
 
-    it('ORF-15 tells that the store failed, never that the token is bad, and the token stays good', async () => {
+    it('reports a failure of the store as such, and keeps the token valid (ORF-15)', async () => {
       const { refresh: value } = await signIn()
       for (let at = 1; at <= 3; at++) {
         store.plan({ at })
@@ -288,7 +288,7 @@ forEachService((start) => {
       assert.equal((await refresh(value)).status, 200)
     })
 
-    it('ORF-09 refuses an access token, a peer’s secret and any other text', async () => {
+    it('rejects an access token, the secret of a peer and any other string (ORF-09)', async () => {
       const { access } = await signIn()
       const before = await dump()
       for (const text of [access, 'x', actor.passphrase, `rt_${'A'.repeat(43)}`])
@@ -297,7 +297,7 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
-    it('R-TOK-06 ORF-16 makes the endpoint remove what expired, behind the answer and whatever the answer is', async () => {
+    it('purges expired tokens after its response, whatever the response is (R-TOK-06, ORF-16)', async () => {
       await signIn()
       clock.pass(91 * day)
       assertSpaError(await refresh('x'), 401, /invalid/)
@@ -310,7 +310,7 @@ forEachService((start) => {
   })
 
   describe('the access token of a session', () => {
-    it('R-AUTH-01 R-AUTH-02 lets its owner in as creator, in the header and in the cookie, and shows which session it is', async () => {
+    it('authenticates its owner as creator, by header or cookie, and identifies the session (R-AUTH-01, R-AUTH-02)', async () => {
       const seen: unknown[] = []
       const watched = await start({ declare: (app) => app.method('who', ({ caller }) => (seen.push(caller), {})) })
       const owner = await watched.createActor()
@@ -334,7 +334,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-AUTH-03 is 403 at another actor, however good it is', async () => {
+    it('is rejected with 403 at another actor (R-AUTH-03)', async () => {
       const { access } = await signIn()
       const other = await service.createActor('bob@example.com')
       await other.request('PUT', '/properties/color', 'blue')
@@ -342,7 +342,7 @@ forEachService((start) => {
       assert.equal(await statusWith(access), 200)
     })
 
-    it('ORF-09 is told to be dead with 401 and what kind of challenge it is, once it expired or was revoked', async () => {
+    it('is rejected with 401 and a Bearer challenge after it expired or was revoked (ORF-09)', async () => {
       const { access, refresh: refreshToken } = await signIn()
       clock.pass(hour)
       assert.equal(await statusWith(access), 200)
@@ -356,7 +356,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-AUTH-02 costs a request one look-up, and a peer none besides its own', async () => {
+    it('costs a request one lookup, and no lookup when the token belongs to a peer (R-AUTH-02)', async () => {
       const { access } = await signIn()
       service.reset()
       assert.equal(await statusWith(access), 200)
@@ -367,7 +367,7 @@ forEachService((start) => {
       assert.equal(service.statements.filter((sql) => sql.includes('FROM token')).length, 0)
     })
 
-    it('R-AUTH-03 is 503 when its store cannot be read, never "wrong token"', async () => {
+    it('answers 503, and not that the token is wrong, when the store cannot be read (R-AUTH-03)', async () => {
       const { access } = await signIn()
       store.plan({ matching: /FROM token/ })
       assert.equal(await statusWith(access), 503)
@@ -375,7 +375,7 @@ forEachService((start) => {
       assert.equal(await statusWith(access), 200)
     })
 
-    it('notes when it was last used, at most once a minute and behind the answer', async () => {
+    it('records its last use after the response, at most once a minute', async () => {
       const { access } = await signIn()
       const began = clock.now()
       const lastUsed = async (): Promise<number> => {
@@ -411,7 +411,7 @@ forEachService((start) => {
       return body
     }
 
-    it('tells who is signed in by header and by cookie, at both addresses', async () => {
+    it('reports the signed-in user by header and by cookie, at both paths', async () => {
       const { access } = await signIn()
       clock.pass(minute)
       const expected = {
@@ -428,7 +428,7 @@ forEachService((start) => {
       }
     })
 
-    it('WEB-14 tells that nobody is, without a token and with one that is not good, whatever cookie is beside it', async () => {
+    it('reports an unauthenticated caller without a valid token, whatever the cookies beside an invalid header (WEB-14)', async () => {
       const { access, refresh: value } = await signIn()
       const cookie = `oauth_token=${access}`
       for (const headers of [
@@ -448,7 +448,7 @@ forEachService((start) => {
       assert.equal((await session({ cookie }))['authenticated'], false)
     })
 
-    it('is 503 when nobody can tell', async () => {
+    it('answers 503 when the store fails', async () => {
       const { access } = await signIn()
       store.plan({ at: 1 })
       assertSpaError(
@@ -472,14 +472,14 @@ forEachService((start) => {
     for (const line of cookies) assert.match(line, /^[a-z_]+=;/)
   }
 
-  /** The page that follows says it, too. */
+  /** Asserts that sign-out cookies include the flash message of the next page. */
   function assertClearedForPerson({ cookies }: Answered): void {
     assertCleared({ cookies: cookies.slice(0, -1) })
     assert.equal(cookies.at(-1), '__Host-notice=youAreSignedOut; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax')
   }
 
   describe('POST /oauth/revoke', () => {
-    it('ORF-16 ORF-13 ends the session of a token of either kind, whatever the hint says, and clears the cookies', async () => {
+    it('ends the session of either kind of token, whatever the hint, and clears the cookies (ORF-16, ORF-13)', async () => {
       for (const path of ['/oauth/revoke', '/oauth/spa/revoke']) {
         for (const [kind, hint] of [
           ['access', undefined],
@@ -503,7 +503,7 @@ forEachService((start) => {
       }
     })
 
-    it('takes the token of the request where none is named: header, then cookie', async () => {
+    it('uses the token of the request when the body names none, from the header before the cookie', async () => {
       const byHeader = await signIn()
       const kept = await signIn()
       const headers = { authorization: `Bearer ${byHeader.access}`, cookie: `oauth_token=${kept.access}` }
@@ -518,7 +518,7 @@ forEachService((start) => {
       }
     })
 
-    it('RFC 7009 takes the token out of a form too', async () => {
+    it('accepts the token in a form, as RFC 7009 specifies', async () => {
       const { access, refresh: value } = await signIn()
       const form = { 'content-type': 'application/x-www-form-urlencoded' }
       const answer = await ask('POST', '/oauth/revoke', `token=${value}&token_type_hint=refresh_token`, form)
@@ -526,7 +526,7 @@ forEachService((start) => {
       assert.equal(await statusWith(access), 401)
     })
 
-    it('ORF-16 RFC 7009 is 200 for what is no token, and leaves every session and client alone', async () => {
+    it('answers 200 to an unknown token as RFC 7009 specifies, and ends no session of others and no client (ORF-16)', async () => {
       const { access } = await signIn()
       const client = await grantClient()
       const before = await dump()
@@ -537,7 +537,7 @@ forEachService((start) => {
       assertSpaError(await ask('POST', '/oauth/revoke', {}), 400, /token/)
     })
 
-    it('ORF-15 is 503 when the store fails, and the session goes on', async () => {
+    it('answers 503 when the store fails, and the session continues (ORF-15)', async () => {
       const { access } = await signIn()
       store.plan({ at: 2 })
       assertSpaError(await ask('POST', '/oauth/revoke', { token: access }), 503, /Storage/)
@@ -562,7 +562,7 @@ forEachService((start) => {
   describe('sign-out', () => {
     const asCookie = (accessToken: string): Record<string, string> => ({ cookie: `oauth_token=${accessToken}`, ...own })
 
-    it('R-OC-10 WEB-09 of a browser ends the session on the server, clears its cookies and leads to the front page', async () => {
+    it('ends the session on the server, clears the cookies and redirects a browser to the front page (R-OC-10, WEB-09)', async () => {
       for (const method of ['GET', 'POST']) {
         const mine = await signIn()
         const answer = await ask(method, '/oauth/logout', undefined, asCookie(mine.access))
@@ -573,7 +573,7 @@ forEachService((start) => {
       }
     })
 
-    it('does not happen by HEAD, with a cookie or a bearer token (R-OC-10)', async () => {
+    it('ignores HEAD, with a cookie or a bearer token (R-OC-10)', async () => {
       const { access } = await signIn()
       const before = await dump()
       for (const headers of [asCookie(access), { authorization: `Bearer ${access}` }]) {
@@ -584,7 +584,7 @@ forEachService((start) => {
       assert.equal(await statusWith(access), 200)
     })
 
-    it('R-OC-10 of a script is told in JSON', async () => {
+    it('answers a script in JSON (R-OC-10)', async () => {
       for (const headers of [{ 'content-type': 'application/json' }, { 'x-requested-with': 'XMLHttpRequest' }]) {
         const { access } = await signIn()
         const answer = await ask('POST', '/oauth/logout', undefined, { ...asCookie(access), ...headers })
@@ -594,7 +594,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-OC-10 with a bearer token works on every way, from everywhere', async () => {
+    it('accepts a bearer token at every path, from every site (R-OC-10)', async () => {
       for (const [method, path] of [
         ['GET', '/oauth/logout'],
         ['POST', '/oauth/logout'],
@@ -619,7 +619,7 @@ forEachService((start) => {
       }
     })
 
-    it('WEB-10 is idempotent, with cookie and bearer at once, and leaves other devices and clients alone', async () => {
+    it('is idempotent for a cookie and a bearer token together, and affects no other device or client (WEB-10)', async () => {
       const [byCookie, byBearer, elsewhere] = [await signIn(), await signIn(), await signIn()]
       const client = await grantClient()
       const headers = { ...asCookie(byCookie.access), authorization: `Bearer ${byBearer.access}` }
@@ -640,7 +640,7 @@ forEachService((start) => {
       assert.notEqual(await parts.tokens.validate(client.accessToken), null)
     })
 
-    it('WEB-10 R-OC-10 forgets what the provider gave for access, and keeps what it was granted', async () => {
+    it('deletes the access token of the provider, and keeps its refresh token (WEB-10, R-OC-10)', async () => {
       const { store: all } = await service.app.running()
       const ring = parseKeyRing(testKeys)
       const binding = bindingOf(accountTokens, actor.id)
@@ -665,7 +665,7 @@ forEachService((start) => {
       })
     })
 
-    it('CHOICE-62: a page of another site that leads here gets a page with one button, and nothing ended', async () => {
+    it('shows a page with one button when a link of another site leads here, and ends nothing (CHOICE-62)', async () => {
       const { access } = await signIn()
       const before = await dump()
       for (const from of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, {}]) {
@@ -699,7 +699,7 @@ forEachService((start) => {
       assert.equal(await statusWith(access), 401)
     })
 
-    it('WEB-04 a form or script of another site signs nobody out', async () => {
+    it('rejects a form or script of another site (WEB-04)', async () => {
       const { access } = await signIn()
       const before = await dump()
       for (const path of ['/oauth/logout', '/oauth/spa/logout', '/oauth/revoke']) {
@@ -714,7 +714,7 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
-    it('WEB-04 a form of another site takes no cookie away, although the browser kept them to itself', async () => {
+    it('clears no cookie for a form of another site, even if the browser sent no cookies (WEB-04)', async () => {
       const elsewhere = [
         { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
         { 'sec-fetch-site': 'same-site', origin: 'https://other.troupe.test' },
@@ -733,7 +733,7 @@ forEachService((start) => {
       }
     })
 
-    it('WEB-04 a form of a page without an origin signs nobody in', async () => {
+    it('is unlike a sign-in, which a page without an origin cannot perform with cookies (WEB-04)', async () => {
       const fields = {
         grant_type: 'passphrase',
         actor_id: actor.id,
@@ -747,7 +747,7 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
-    it('WEB-09 a new token comes with every sign-in, and a planted or old one stays dead', async () => {
+    it('leaves a planted or old token invalid, because each sign-in issues a new token (WEB-09)', async () => {
       const planted = 'a'.repeat(40)
       const fields = {
         grant_type: 'passphrase',
@@ -767,7 +767,7 @@ forEachService((start) => {
   })
 
   describe('the sessions of an actor', () => {
-    it('are listed to the owner, the last used first, with the device in words and the one that asks', async () => {
+    it('are listed to the owner, last used first, with the device and the current session', async () => {
       const first = await signIn(actor, 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0')
       clock.pass(minute / 2)
       await signIn(actor, 'curl/8.5')
@@ -807,7 +807,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-TOK-03 ORF-12 end one by one, with the next request', async () => {
+    it('can be ended one by one, effective with the next request (R-TOK-03, ORF-12)', async () => {
       const [mine, other] = [await signIn(), await signIn()]
       const asMe = { authorization: `Bearer ${mine.access}` }
       const listed = (await ask('GET', `/${actor.id}/sessions`, undefined, asMe)).body as unknown as {
@@ -821,7 +821,7 @@ forEachService((start) => {
       assert.equal((await ask('DELETE', `/${actor.id}/sessions/${id}`, undefined, asMe)).status, 404)
     })
 
-    it('end all others at once, the one that asks stays', async () => {
+    it('can all be ended except the current one', async () => {
       const [mine, other, another] = [await signIn(), await signIn(), await signIn()]
       const { parts } = await service.app.running()
       const chain = (await parts.tokens.validate(mine.access))?.chain.chainId ?? ''
@@ -832,7 +832,7 @@ forEachService((start) => {
       )
     })
 
-    it('are nobody else’s: not another owner’s, not a client’s, and the id of another actor’s session is none here', async () => {
+    it('are hidden from other owners and clients, and ids of other actors answer 404', async () => {
       const bob = await service.createActor('bob@example.com')
       const ofBob = await signIn(bob)
       await signIn()
@@ -857,7 +857,7 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
-    it('ORF-14 end with the actor: its tokens open nothing and refresh nothing', async () => {
+    it('end with the actor, whose tokens then authenticate and refresh nothing (ORF-14)', async () => {
       const { access, refresh: value } = await signIn()
       assert.equal((await actor.request('DELETE', '')).status, 204)
       assert.equal(await statusWith(access), 404)
@@ -866,7 +866,7 @@ forEachService((start) => {
       assert.equal(body['authenticated'], false)
     })
 
-    it('ORF-14 a client’s end with its relationship', async () => {
+    it('include tokens of a client, which end with its relationship (ORF-14)', async () => {
       const client = await grantClient()
       const { parts } = await service.app.running()
       assert.notEqual(await parts.tokens.validate(client.accessToken), null)
@@ -896,7 +896,7 @@ forEachService((start) => {
     const get = (id: string, headers: Record<string, string> = {}): Promise<Answered> =>
       ask('GET', `/oauth/spa/session/${id}`, undefined, headers)
 
-    it('R-OC-16 CHOICE-36: gives the tokens once, refresh token included, and again to the same browser for 10 s', async () => {
+    it('returns the tokens once with the refresh token, and again to the same browser for 10 s (R-OC-16, CHOICE-36)', async () => {
       const id = await keep()
       const mine = { 'user-agent': 'mine', origin: 'https://app.example.com' }
       const answer = await get(id, mine)
@@ -925,7 +925,7 @@ forEachService((start) => {
       assert.equal((await refresh(String(answer.body['refresh_token']))).status, 200)
     })
 
-    it('R-OC-16 is not spent by HEAD, and leaves out a refresh token that went into a cookie', async () => {
+    it('is not consumed by HEAD, and omits a refresh token that was set as a cookie (R-OC-16)', async () => {
       const id = await keep('hybrid')
       assert.equal((await ask('HEAD', `/oauth/spa/session/${id}`)).status, 200)
       const { status, body } = await get(id)
@@ -934,7 +934,7 @@ forEachService((start) => {
       assert.equal((await ask('HEAD', '/oauth/spa/session/none')).status, 404)
     })
 
-    it('R-OC-16 is 404 for a guess, for what expired, and for records of other purposes, which it does not spend', async () => {
+    it('answers 404 to guesses, expired ids and records of other purposes, which it does not consume (R-OC-16)', async () => {
       const { parts, store: all } = await service.app.running()
       const id = await keep()
       const data = { planted: 'planted-provider-token' }
@@ -944,7 +944,7 @@ forEachService((start) => {
       assertSpaError(await get(id), 404, /expired/)
     })
 
-    it('R-OC-16 of fifty browsers at once one gets the tokens', async () => {
+    it('returns the tokens to one of fifty concurrent browsers (R-OC-16)', async () => {
       const id = await keep()
       const all = await Promise.all(Array.from({ length: 50 }, (_, n) => get(id, { 'user-agent': `browser ${n}` })))
       assert.equal(all.filter(({ status }) => status === 200).length, 1)
@@ -952,12 +952,12 @@ forEachService((start) => {
   })
 
   describe('GET /oauth/spa/callback', () => {
-    it('is 400 and names the address that providers come back to', async () => {
+    it('answers 400 with the path to which providers redirect', async () => {
       assertSpaError(await ask('GET', '/oauth/spa/callback?code=x'), 400, /\/oauth\/callback/)
     })
   })
 
-  describe('limits', () => {
+  describe('rate limits', () => {
     const sender = (of: TestService, remoteAddress: string) => async (path: string, body?: object) => {
       const request = new Request(`http://troupe.test${path}`, {
         ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
@@ -967,7 +967,7 @@ forEachService((start) => {
       return { status: answer.status, body: (await answer.json()) as object }
     }
 
-    it('RATE-03 RATE-04 of the token endpoint, of revocation and of one-time session ids hold per sender', async () => {
+    it('of the token endpoint, revocation and one-time session ids apply per sender (RATE-03, RATE-04)', async () => {
       const limited = await start({
         rateLimits: {
           '*': null,
@@ -1001,7 +1001,7 @@ forEachService((start) => {
       )
     })
 
-    it('RATE-01 of guessed passphrases hold at the token endpoint as everywhere, and count together', async () => {
+    it('of failed passphrases also apply at the token endpoint, with a shared count (RATE-01)', async () => {
       const limited = await start({ rateLimits: { '*': null, 'passphrase/pair': { count: 2, seconds: 600 } } })
       const owner = await limited.createActor()
       const [here, there] = [sender(limited, '192.0.2.66'), sender(limited, '198.51.100.1')]
@@ -1015,8 +1015,8 @@ forEachService((start) => {
     })
   })
 
-  describe('what is told in the log', () => {
-    it('SEC-04 R-TOK-08 holds no token, tried or right, and no passphrase', async () => {
+  describe('the log of sign-ins', () => {
+    it('contains no token, valid or not, and no passphrase (SEC-04, R-TOK-08)', async () => {
       service.reset()
       const { access, refresh: value } = await signIn()
       const { body } = await refresh(value)
@@ -1061,7 +1061,7 @@ describe('scripts of other sites', () => {
         },
       })
 
-    it('CHOICE-61: a preflight is answered 200 at every address of sign-in, without credentials and without a statement', async () => {
+    it('receive 200 for a preflight at every sign-in path, without credentials and without a statement (CHOICE-61)', async () => {
       open.reset()
       for (const path of [...spa, ...logout, once, '/oauth/spa/callback']) {
         const answer = await preflight(open, path, 'https://any.example')
@@ -1073,7 +1073,7 @@ describe('scripts of other sites', () => {
       assert.equal((await preflight(open, '/oauth/none')).status, 404)
     })
 
-    it('R-OC-17 any site may ask where none is named: its origin is echoed, never with credentials', async () => {
+    it('from any site are allowed when no origin is configured, with the origin echoed and without credentials (R-OC-17)', async () => {
       for (const path of [...spa, ...logout]) {
         assert.deepEqual(of(await preflight(open, path, 'https://any.example')), {
           'access-control-allow-origin': 'https://any.example',
@@ -1092,7 +1092,7 @@ describe('scripts of other sites', () => {
       })
     })
 
-    it('R-OC-17 WEB-07 only a named site may ask where sites are named, and only it with credentials', async () => {
+    it('are allowed only from configured origins, and only those with credentials (R-OC-17, WEB-07)', async () => {
       for (const path of [...spa, ...logout, once]) {
         for (const origin of ['https://app.example.com', 'https://app.example.com:8443', 'myapp://callback']) {
           const { 'access-control-allow-origin': allowed, 'access-control-allow-credentials': credentials } = of(
@@ -1126,7 +1126,7 @@ describe('scripts of other sites', () => {
       }
     })
 
-    it('WEB-07 what is no origin is never echoed', async () => {
+    it('never receive an echo of an invalid origin (WEB-07)', async () => {
       for (const origin of [
         'null',
         'nonsense',
@@ -1140,7 +1140,7 @@ describe('scripts of other sites', () => {
       }
     })
 
-    it('R-OC-17 answers and refusals can be read by whoever may ask', async () => {
+    it('can read responses and errors when their site is allowed (R-OC-17)', async () => {
       const asked = async (service: TestService, origin: string): Promise<(string | null)[]> => {
         const headers = { origin, 'content-type': 'application/json' }
         const answers = [
@@ -1168,7 +1168,7 @@ describe('scripts of other sites', () => {
       assert.deepEqual(await asked(named, 'https://any.example'), [null, null, null])
     })
 
-    it('a value that is no origin stops the start', async () => {
+    it('cannot be configured with an invalid origin, which prevents the start', async () => {
       for (const origin of [
         'app.example.com',
         'https://app.example.com/',
@@ -1180,7 +1180,7 @@ describe('scripts of other sites', () => {
       }
     })
 
-    it('the addresses of an actor answer no preflight', async () => {
+    it('receive no preflight response at the paths of an actor', async () => {
       const actor = await open.createActor()
       for (const path of [`/${actor.id}`, `/${actor.id}/properties`, '/']) {
         const answer = await preflight(open, path, 'https://any.example')

@@ -48,7 +48,7 @@ forEachService((start) => {
     return { service, browser: new TestBrowser(service), post }
   }
 
-  /** A sign-in that comes to the form; the session of the form. */
+  /** Signs in until the form for the address appears, and returns the session of the form. */
   async function askedFor(browser: TestBrowser, sub = 'silent'): Promise<string> {
     const answer = await signIn(browser, await provider(), sub)
     const location = new URL(answer.headers.get('location') ?? 'none:')
@@ -64,9 +64,9 @@ forEachService((start) => {
     return (await (await service.app.actors.get(id))?.signIn.get())?.fields ?? {}
   }
 
-  describe('a person whose provider vouches for no address', () => {
+  describe('a user whose provider vouches for no address', () => {
     for (const sub of ['silent', 'unverified']) {
-      it(`R-OC-12 IDP-07 is asked for one (${sub}), and nothing is made before`, async () => {
+      it(`must enter an address (${sub}) before anything is created (R-OC-12, IDP-07)`, async () => {
         const { service, browser } = await startWith()
         const session = await signsNobodyIn(service, () => askedFor(browser, sub))
         const page = await browser.get(`/oauth/email?session=${session}`)
@@ -78,7 +78,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-OC-09 R-OC-13 gets an actor by the address that was typed, with a doubt until the link is followed', async () => {
+    it('receives an actor for the typed address, which is unverified until the link is opened (R-OC-09, R-OC-13)', async () => {
       const { service, browser, post } = await startWith()
       const answer = await enter(browser, '  New.Person@Example.COM ')
       const id = actorIn(answer)
@@ -109,7 +109,7 @@ forEachService((start) => {
       assert.equal(verification_url, `http://troupe.test/oauth/email?verify=${token}`)
     })
 
-    it('R-OC-09 is answered in JSON where JSON is sent, with tokens of the service and none of the provider', async () => {
+    it('receives JSON when the form was sent as JSON, with tokens of the service but none of the provider (R-OC-09)', async () => {
       const { service, browser } = await startWith()
       const session = await askedFor(browser)
       const answer = await browser.fetchJson('/oauth/email', { session, email: 'Json@Example.com' })
@@ -128,7 +128,7 @@ forEachService((start) => {
       assert.equal(opened.status, 200)
     })
 
-    it('R-OC-09 comes back to the same actor by the same provider, without the form', async () => {
+    it('returns to the same actor by the same provider, without the form (R-OC-09)', async () => {
       const { service, browser } = await startWith()
       const id = actorIn(await enter(browser, 'returning@example.com'))
       const again = await signIn(new TestBrowser(service), await provider(), 'silent')
@@ -136,7 +136,7 @@ forEachService((start) => {
       assert.equal((await fieldsOf(service, id))['email_verified'], 'false')
     })
 
-    it('R-OC-09 goes on to the page that was asked for', async () => {
+    it('is redirected to the requested page (R-OC-09)', async () => {
       const { browser } = await startWith()
       const asked = await signIn(browser, await provider(), 'silent', '/oauth/login/acme?redirect=%2Fwanted')
       const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
@@ -144,7 +144,7 @@ forEachService((start) => {
       assert.equal(answer.headers.get('location'), 'http://troupe.test/wanted')
     })
 
-    it('R-OC-09 has ten minutes, one use, and its own browser', async () => {
+    it('must submit the form within ten minutes, once, in the same browser (R-OC-09)', async () => {
       const clock = new ManualClock(Date.now())
       const { service, browser } = await startWith({ now: clock.now })
       const used = await askedFor(browser)
@@ -187,7 +187,7 @@ forEachService((start) => {
       'a@exam\u200bple.com',
       '"q"@example.com',
     ]) {
-      it(`IDP-10 R-OC-09 may try again after ${JSON.stringify(typed)}, which is no address`, async () => {
+      it(`may try again after the invalid address ${JSON.stringify(typed)} (IDP-10, R-OC-09)`, async () => {
         const { service, browser } = await startWith()
         const session = await askedFor(browser)
         const answer = await signsNobodyIn(service, () => browser.post('/oauth/email', { session, email: typed }))
@@ -198,7 +198,7 @@ forEachService((start) => {
     }
   })
 
-  describe('an address that has an actor', () => {
+  describe('an address that already has an actor', () => {
     const variants = [
       'taken@example.com',
       'TAKEN@Example.com',
@@ -208,7 +208,7 @@ forEachService((start) => {
       'taken@example。com',
     ]
     for (const typed of variants) {
-      it(`IDP-09 IDP-10 R-OC-09 is 409 for ${JSON.stringify(typed)}, whoever made it, and nothing is stored`, async () => {
+      it(`answers 409 to ${JSON.stringify(typed)} and stores nothing (IDP-09, IDP-10, R-OC-09)`, async () => {
         const { service, browser } = await startWith()
         const idp = await provider()
         idp.people.set('owner', { email: 'taken@example.com', email_verified: true })
@@ -231,7 +231,7 @@ forEachService((start) => {
       })
     }
 
-    it('IDP-09 is 409 too where the actor was made by the API, or its address was typed by somebody else', async () => {
+    it('answers 409 also when the API created the actor or another user typed the address (IDP-09)', async () => {
       const { service, browser } = await startWith()
       await service.createActor('api@example.com')
       const session = await askedFor(browser)
@@ -247,7 +247,7 @@ forEachService((start) => {
       assert.equal((await enter(other, 'typed@example.com', 'mute')).status, 409)
     })
 
-    it('IDP-09 goes to one of two who type it at once', async () => {
+    it('is given to one of four users who type it concurrently (IDP-09)', async () => {
       const { service } = await startWith()
       const idp = await provider()
       const people = ['p1', 'p2', 'p3', 'p4']
@@ -268,7 +268,7 @@ forEachService((start) => {
       assert.deepEqual([stored['actor']?.length, stored['account']?.length], [1, 1])
     })
 
-    it('IDP-09 R-EVT-02 R-OC-13 leaves nothing behind where the application says no: 403', async () => {
+    it('answers 403 and stores nothing when the application rejects the sign-in (IDP-09, R-EVT-02, R-OC-13)', async () => {
       const { service, browser, post } = await startWith()
       const session = await askedFor(browser)
       post.answer = false
@@ -284,10 +284,10 @@ forEachService((start) => {
 
   describe('the pages of /oauth/email', () => {
     for (const [which, options, allowed] of [
-      ['with no named origin', {}, 'https://any.example'],
-      ['with a named origin', { spaCorsOrigins: ['https://any.example'] }, 'https://any.example'],
+      ['without configured origins', {}, 'https://any.example'],
+      ['with a configured origin', { spaCorsOrigins: ['https://any.example'] }, 'https://any.example'],
     ] as const) {
-      it(`carry no Access-Control-Allow-Origin, refusals included; the JSON for programs does, ${which} (R-OC-12)`, async () => {
+      it(`have no Access-Control-Allow-Origin, unlike the JSON for programs, ${which} (R-OC-12)`, async () => {
         const { service, browser } = await startWith(options)
         const session = await askedFor(browser)
         const path = `/oauth/email?session=${session}`
@@ -319,7 +319,7 @@ forEachService((start) => {
   })
 
   describe('a verification link', () => {
-    it('R-OC-09 IDP-18 shows a button, and a look at it changes nothing, by GET or HEAD', async () => {
+    it('shows a button, and opening it by GET or HEAD changes nothing (R-OC-09, IDP-18)', async () => {
       const { service, browser, post } = await startWith()
       await enter(browser, 'link@example.com')
       const path = `/oauth/email?verify=${post.last.token}`
@@ -341,7 +341,7 @@ forEachService((start) => {
       assert.deepEqual(post.verified, [])
     })
 
-    it('R-OC-09 R-OC-13 verifies by the button, once', async () => {
+    it('verifies the address once, by the button (R-OC-09, R-OC-13)', async () => {
       const { service, browser, post } = await startWith()
       const id = actorIn(await enter(browser, 'button@example.com'))
       const { token } = post.last
@@ -358,7 +358,7 @@ forEachService((start) => {
       assert.deepEqual(post.verified, ['button@example.com'])
     })
 
-    it('R-OC-09 verifies for a program that asks for JSON', async () => {
+    it('verifies the address for a program that requests JSON (R-OC-09)', async () => {
       const { service, browser, post } = await startWith()
       const id = actorIn(await enter(browser, 'program@example.com'))
       const answer = await service.request(`/oauth/email?verify=${post.last.token}&format=json`)
@@ -372,7 +372,7 @@ forEachService((start) => {
       assert.equal((await fieldsOf(service, id))['email_verified'], 'true')
     })
 
-    it('IDP-18 is followed by one of ten at once, and one event fires', async () => {
+    it('is accepted for one of ten concurrent requests, with one event (IDP-18)', async () => {
       const { service, browser, post } = await startWith()
       await enter(browser, 'race@example.com')
       const path = `/oauth/email?verify=${post.last.token}&format=json`
@@ -381,7 +381,7 @@ forEachService((start) => {
       assert.deepEqual(post.verified, ['race@example.com'])
     })
 
-    it('IDP-18 is good for a day; later it is 410, and a made-up one is 403', async () => {
+    it('is valid for a day, then answers 410; an invented link answers 403 (IDP-18)', async () => {
       const clock = new ManualClock(Date.now())
       const { service, browser, post } = await startWith({ now: clock.now })
       await enter(browser, 'day@example.com')
@@ -398,7 +398,7 @@ forEachService((start) => {
       assert.equal((await browser.get(`/oauth/email?verify=${'x'.repeat(43)}`)).status, 403)
     })
 
-    it('R-WEB-03 still works in its older form', async () => {
+    it('also works in its older form (R-WEB-03)', async () => {
       const { service, browser, post } = await startWith()
       const id = actorIn(await enter(browser, 'legacy@example.com'))
       const path = `/${id}/www/verify_email?token=${post.last.token}`
@@ -410,7 +410,7 @@ forEachService((start) => {
       assert.equal((await fieldsOf(service, id))['email_verified'], 'true')
     })
 
-    it('IDP-18 R-WEB-03 is refused at the address of another actor, and without a token', async () => {
+    it('is rejected at another actor and without a token (IDP-18, R-WEB-03)', async () => {
       const { service, browser, post } = await startWith()
       await enter(browser, 'mine@example.com')
       const { token } = post.last
@@ -426,7 +426,7 @@ forEachService((start) => {
       assert.equal((await browser.post('/oauth/email', { verify: token })).status, 200)
     })
 
-    it('R-WEB-03 is sent again on the owner’s word alone', async () => {
+    it('is sent again only at the owner’s request (R-WEB-03)', async () => {
       const { service, browser, post } = await startWith()
       const id = actorIn(await enter(browser, 'again@example.com'))
       const first = post.last.token
@@ -440,14 +440,14 @@ forEachService((start) => {
       assert.equal((await browser.post(path, {})).status, 400)
     })
 
-    it('IDP-18 goes with its actor', async () => {
+    it('is deleted with its actor (IDP-18)', async () => {
       const { service, browser, post } = await startWith()
       const id = actorIn(await enter(browser, 'gone@example.com'))
       await service.app.actors.delete(id)
       assert.equal((await browser.post('/oauth/email', { verify: post.last.token })).status, 403)
     })
 
-    it('R-OC-13 is in the log in development where nobody sends it, and never in production', async () => {
+    it('is logged in development when no handler sends it, but never in production (R-OC-13)', async () => {
       const idp = await provider()
       const development = await start({ ...signInAt(idp) })
       await enter(new TestBrowser(development), 'log@example.com')
@@ -498,7 +498,7 @@ forEachService((start) => {
       return { answer: await browser.get(`/oauth/callback?${query.toString()}`), service }
     }
 
-    it('R-OC-12 IDP-07 signs in by the first verified one where the primary one is not', async () => {
+    it('signs in by the first verified address when the primary address is not verified (R-OC-12, IDP-07)', async () => {
       const { answer, service } = await atGitHub([
         { email: 'primary@example.com', primary: true, verified: false },
         { email: 'second@example.com', primary: false, verified: true },
@@ -506,12 +506,12 @@ forEachService((start) => {
       assert.equal((await service.app.actors.get(actorIn(answer)))?.creator, 'second@example.com')
     })
 
-    it('R-OC-12 IDP-07 goes to the form where none is verified', async () => {
+    it('leads to the form when no address is verified (R-OC-12, IDP-07)', async () => {
       const { answer } = await atGitHub([{ email: 'primary@example.com', primary: true, verified: false }])
       assert.match(answer.headers.get('location') ?? '', /\/oauth\/email\?session=/)
     })
 
-    it('R-OC-12 IDP-07 is 502, and no form, where the list cannot be had', async () => {
+    it('answers 502 without a form when the list cannot be fetched (R-OC-12, IDP-07)', async () => {
       const { answer, service } = await atGitHub([], 500)
       assert.equal(answer.status, 502)
       assert.deepEqual((await peopleStored(service))['actor'], [])

@@ -46,7 +46,7 @@ forEachService((start) => {
     })
   }
 
-  /** A program, or a page of another site: no cookie stays. */
+  /** Sends a request as a program or a page of another site does, without cookies. */
   async function post(
     service: TestService,
     path: string,
@@ -66,7 +66,10 @@ forEachService((start) => {
     return (await answer.json()) as Begun
   }
 
-  /** From the address that the application got to the answer of the callback, in a browser without cookies. */
+  /**
+   * Completes a sign-in that an application began, in a browser without cookies, and returns the response of the
+   * callback.
+   */
   async function comeBack(
     service: TestService,
     idp: IdentityProvider,
@@ -90,7 +93,7 @@ forEachService((start) => {
   }
 
   describe('GET /oauth/config', () => {
-    it('R-OC-03 lists the providers with response mode and platform, and says where everything is', async () => {
+    it('lists the providers with response mode and platform, and all endpoints (R-OC-03)', async () => {
       const service = await startWith()
       const idp = await provider()
       for (const path of ['/oauth/config', '/oauth/spa/config']) {
@@ -128,7 +131,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-OC-03 says so where no provider is configured', async () => {
+    it('reports that no provider is configured (R-OC-03)', async () => {
       const service = await start()
       const config = (await (await service.request('/oauth/config')).json()) as Record<string, unknown>
       assert.deepEqual([config['oauth_enabled'], config['oauth_providers']], [false, []])
@@ -136,7 +139,7 @@ forEachService((start) => {
   })
 
   describe('POST /oauth/spa/authorize', () => {
-    it('IDP-05 R-OC-04 gives the address of the provider, with the state and the challenge really in it', async () => {
+    it('returns the URL of the provider, which contains the returned state and challenge (IDP-05, R-OC-04)', async () => {
       const service = await startWith()
       const begun = await begin(service, { provider: 'acme', redirect_uri: target })
       const url = new URL(begun.authorization_url)
@@ -153,7 +156,7 @@ forEachService((start) => {
       )
     })
 
-    it('IDP-05 sends the challenge of the application, and says nothing of one of its own', async () => {
+    it('sends the challenge of the application, and reports none of its own (IDP-05)', async () => {
       const service = await startWith()
       const { challenge } = pkce()
       const begun = await begin(service, { pkce: 'client', code_challenge: challenge })
@@ -162,39 +165,39 @@ forEachService((start) => {
       assert.equal('pkce_managed_by' in begun, false)
     })
 
-    it('R-OC-04 takes the first provider where none is named', async () => {
+    it('uses the first provider when the request names none (R-OC-04)', async () => {
       assert.equal((await begin(await startWith(), {}))['provider'], 'acme')
     })
 
     const refusals: Readonly<Record<string, object>> = {
-      'IDP-15 an unknown provider': { provider: 'unknown' },
-      'IDP-15 a name in capitals': { provider: 'ACME' },
-      'IDP-15 a suffix that is none': { provider: 'acme-mobilex' },
-      'IDP-15 a path for a name': { provider: '../acme' },
-      'IDP-05 no challenge of the application’s own': { pkce: 'client' },
-      'IDP-05 a challenge in clear': { pkce: 'client', code_challenge: 'x'.repeat(43), code_challenge_method: 'plain' },
-      'IDP-05 a challenge that is none': { pkce: 'client', code_challenge: 'short' },
-      'R-OC-04 an unknown delivery': { token_delivery: 'smoke' },
-      'R-OC-04 another site': { redirect_uri: 'https://evil.example/' },
-      'R-OC-04 a look-alike': { redirect_uri: 'https://app.example.com.evil.example/' },
-      'R-OC-04 another port': { redirect_uri: 'https://app.example.com:8443/' },
-      'WEB-11 two slashes': { redirect_uri: '//evil.example' },
-      'WEB-11 a backslash': { redirect_uri: '/\\evil.example' },
-      'WEB-11 a scheme without slashes': { redirect_uri: 'https:evil.example' },
-      'WEB-11 a tab before slashes': { redirect_uri: '\t//evil.example' },
-      'WEB-11 a line break before slashes': { redirect_uri: '\n//evil.example' },
-      'WEB-11 a host before an @': { redirect_uri: 'https://troupe.test@evil.example' },
-      'WEB-11 slashes that are encoded twice': { redirect_uri: '/%252F%252Fevil.example' },
-      'WEB-11 a script': { redirect_uri: 'javascript:alert(1)' },
-      'WEB-11 a script on this host': { redirect_uri: 'javascript://troupe.test/%0Aalert(1)' },
-      'WEB-11 a return path elsewhere': { return_path: '//evil.example' },
-      'WEB-11 a return path that is an address': { return_path: 'https://evil.example' },
-      'R-OC-20 an unknown kind of relationship': { trust_type: 'unknown' },
-      'R-OC-20 a kind that only the owner gives': { trust_type: 'admin' },
-      'HTTP-01 a provider that is no text': { provider: ['acme'] },
+      'an unknown provider (IDP-15)': { provider: 'unknown' },
+      'a name in capitals (IDP-15)': { provider: 'ACME' },
+      'an unknown suffix (IDP-15)': { provider: 'acme-mobilex' },
+      'a path as name (IDP-15)': { provider: '../acme' },
+      'a missing challenge of the application (IDP-05)': { pkce: 'client' },
+      'a plain challenge (IDP-05)': { pkce: 'client', code_challenge: 'x'.repeat(43), code_challenge_method: 'plain' },
+      'an invalid challenge (IDP-05)': { pkce: 'client', code_challenge: 'short' },
+      'an unknown delivery (R-OC-04)': { token_delivery: 'smoke' },
+      'another site (R-OC-04)': { redirect_uri: 'https://evil.example/' },
+      'a host that begins like an allowed one (R-OC-04)': { redirect_uri: 'https://app.example.com.evil.example/' },
+      'another port (R-OC-04)': { redirect_uri: 'https://app.example.com:8443/' },
+      'two slashes (WEB-11)': { redirect_uri: '//evil.example' },
+      'a backslash (WEB-11)': { redirect_uri: '/\\evil.example' },
+      'a scheme without slashes (WEB-11)': { redirect_uri: 'https:evil.example' },
+      'a tab before slashes (WEB-11)': { redirect_uri: '\t//evil.example' },
+      'a line break before slashes (WEB-11)': { redirect_uri: '\n//evil.example' },
+      'a host before an @ (WEB-11)': { redirect_uri: 'https://troupe.test@evil.example' },
+      'slashes that are encoded twice (WEB-11)': { redirect_uri: '/%252F%252Fevil.example' },
+      'a script (WEB-11)': { redirect_uri: 'javascript:alert(1)' },
+      'a script on this host (WEB-11)': { redirect_uri: 'javascript://troupe.test/%0Aalert(1)' },
+      'a return path on another host (WEB-11)': { return_path: '//evil.example' },
+      'an absolute URL as return path (WEB-11)': { return_path: 'https://evil.example' },
+      'an unknown trust type (R-OC-20)': { trust_type: 'unknown' },
+      'a trust type that only the owner may assign (R-OC-20)': { trust_type: 'admin' },
+      'a provider that is not a string (HTTP-01)': { provider: ['acme'] },
     }
     for (const [what, body] of Object.entries(refusals)) {
-      it(`${what} is 400, and nothing begins`, async () => {
+      it(`answers 400 and begins nothing for ${what}`, async () => {
         const service = await startWith()
         service.reset()
         const answer = await post(service, '/oauth/spa/authorize', body)
@@ -212,14 +215,14 @@ forEachService((start) => {
       'https://app.example.com/',
       'com.example.app:/signed-in/x',
     ]) {
-      it(`R-OC-04 takes ${redirect}`, async () => {
+      it(`accepts ${redirect} as target (R-OC-04)`, async () => {
         await begin(await startWith(), { redirect_uri: redirect })
       })
     }
   })
 
   describe('the end of a sign-in that an application began', () => {
-    it('R-OC-16 IDP-17 is a redirect with a session id in place of its query, which gives the tokens once', async () => {
+    it('redirects with a session id in place of the query, which returns the tokens once (R-OC-16, IDP-17)', async () => {
       const service = await startWith()
       const idp = await provider()
       const begun = await begin(service, { redirect_uri: target, return_path: '/notes/{actor_id}/list' })
@@ -236,7 +239,7 @@ forEachService((start) => {
       assert.equal(tokens['redirect_url'], `/notes/${tokens.actor_id}/list`)
       assert.equal(await opens(service, tokens), 200)
       const stranger = await service.request(`/oauth/spa/session/${session}`, {
-        headers: { 'user-agent': 'somebody else' },
+        headers: { 'user-agent': 'another browser' },
       })
       assert.equal(stranger.status, 404)
       const refreshed = await post(service, '/oauth/spa/token', {
@@ -246,7 +249,7 @@ forEachService((start) => {
       assert.equal(refreshed.status, 200)
     })
 
-    it('R-OC-16 puts the actor before a return path that does not name it', async () => {
+    it('prefixes the actor to a return path that does not contain it (R-OC-16)', async () => {
       const service = await startWith()
       const begun = await begin(service, { redirect_uri: '/spa' })
       const location = locationOf(await comeBack(service, await provider(), begun, 'ada'))
@@ -254,7 +257,7 @@ forEachService((start) => {
       assert.equal(tokens['redirect_url'], `/${tokens.actor_id}/app`)
     })
 
-    it('IDP-17 R-OC-16 is not exchanged after ten minutes, nor by a guess', async () => {
+    it('rejects a session id after ten minutes, and a guessed one (IDP-17, R-OC-16)', async () => {
       const clock = new ManualClock(Date.now())
       const service = await startWith({ now: clock.now })
       const begun = await begin(service, { redirect_uri: target })
@@ -265,7 +268,7 @@ forEachService((start) => {
       assert.equal((await exchange(service, session)).status, 404)
     })
 
-    it('IDP-03 begun on a page of the service is bound to its browser, cookies included, and its session id too', async () => {
+    it('is bound to the browser of a page of the service, with its cookies and session id (IDP-03)', async () => {
       const service = await startWith()
       const idp = await provider()
       const browser = new TestBrowser(service)
@@ -289,7 +292,7 @@ forEachService((start) => {
       assert.equal(await opens(service, tokens), 200)
     })
 
-    it('IDP-03 begun by a program sets no cookie in whatever browser ends it', async () => {
+    it('sets no cookie in any browser when a program began (IDP-03)', async () => {
       const service = await startWith()
       for (const token_delivery of ['cookie', 'hybrid']) {
         const begun = await begin(service, { token_delivery })
@@ -302,7 +305,7 @@ forEachService((start) => {
       }
     })
 
-    it('IDP-02 R-OC-18 its state is good once', async () => {
+    it('consumes the state once (IDP-02, R-OC-18)', async () => {
       const service = await startWith()
       const idp = await provider()
       const begun = await begin(service, { redirect_uri: target })
@@ -312,7 +315,7 @@ forEachService((start) => {
       assert.deepEqual(statusesOf(answers), [302, 400, 400, 400, 400])
     })
 
-    it('R-OC-01 is JSON for an application that reads the callback itself', async () => {
+    it('returns JSON to an application that reads the callback itself (R-OC-01)', async () => {
       const service = await startWith()
       const begun = await begin(service, { redirect_uri: target })
       const answer = await comeBack(service, await provider(), begun, 'ada', 'application/json')
@@ -333,7 +336,7 @@ forEachService((start) => {
       assert.equal(await opens(service, tokens), 200)
     })
 
-    it('R-OC-01 sets the cookies of its delivery in the browser that began', async () => {
+    it('sets the cookies of the requested delivery in the browser that began (R-OC-01)', async () => {
       const service = await startWith()
       const idp = await provider()
       const browser = new TestBrowser(service)
@@ -352,7 +355,7 @@ forEachService((start) => {
       ])
     })
 
-    it('IDP-06 R-OC-16 joins the error of a person who changed their mind to the target’s own query', async () => {
+    it('adds the error to the query of the target when the user cancelled (IDP-06, R-OC-16)', async () => {
       const service = await startWith()
       const idp = await provider()
       const begun = await begin(service, { redirect_uri: target })
@@ -371,7 +374,7 @@ forEachService((start) => {
       assert.ok(!/[<>\r\n]/.test(answer.headers.get('location') ?? ''))
     })
 
-    it('IDP-06 WEB-11 falls back to the root of the service where the target is not safe any more', async () => {
+    it('falls back to the root of the service when the target is no longer allowed (IDP-06, WEB-11)', async () => {
       const service = await startWith()
       const idp = await provider()
       const begun = await begin(service, { redirect_uri: target })
@@ -385,7 +388,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-OC-16 IDP-07 asks the application for an address where the provider vouches for none', async () => {
+    it('asks the application for an address when the provider vouches for none (R-OC-16, IDP-07)', async () => {
       const service = await startWith()
       for (const sub of ['silent', 'unverified']) {
         const begun = await begin(service, { redirect_uri: target })
@@ -398,12 +401,17 @@ forEachService((start) => {
     })
 
     const failures: Readonly<Record<string, readonly [error: string, path: string, status: number, body: object]>> = {
-      'R-OC-16 the code is not taken': ['token_exchange_failed', '/token', 400, { error: 'invalid_grant' }],
-      'R-OC-16 the person is another one than the token says': ['validation_failed', '/me', 200, { sub: 'mallory' }],
-      'R-OC-12 IDP-07 the address cannot be looked up': ['identifier_failed', '/me', 500, {}],
+      'when the provider rejects the code (R-OC-16)': [
+        'token_exchange_failed',
+        '/token',
+        400,
+        { error: 'invalid_grant' },
+      ],
+      'when the token belongs to another person (R-OC-16)': ['validation_failed', '/me', 200, { sub: 'mallory' }],
+      'when the address cannot be fetched (R-OC-12, IDP-07)': ['identifier_failed', '/me', 500, {}],
     }
     for (const [what, [error, path, status, body]] of Object.entries(failures)) {
-      it(`${what}: the application is told ${error}`, async () => {
+      it(`reports ${error} ${what}`, async () => {
         const service = await startWith()
         const idp = await provider()
         const begun = await begin(service, { redirect_uri: target })
@@ -422,7 +430,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-EVT-02 R-OC-16 tells the application auth_rejected where the application says no', async () => {
+    it('reports auth_rejected when a handler rejects the sign-in (R-EVT-02, R-OC-16)', async () => {
       const service = await startWith({ declare: (app) => app.on('oauth_success', () => false) })
       const begun = await begin(service, { redirect_uri: target })
       const answer = await signsNobodyIn(service, async () => comeBack(service, await provider(), begun, 'ada'), [
@@ -432,7 +440,7 @@ forEachService((start) => {
     })
   })
 
-  describe('a provider that answers by a form', () => {
+  describe('a provider that responds by a form', () => {
     async function formBack(
       idp: IdentityProvider,
       url: string,
@@ -443,7 +451,7 @@ forEachService((start) => {
       return { path: action.pathname, form: form ?? assert.fail() }
     }
 
-    it('R-OC-02 IDP-03 signs in on the web although the cookie does not come with the form: it comes with the GET that follows', async () => {
+    it('signs in on the web by a second request, because the cookie is not sent with the form (R-OC-02, IDP-03)', async () => {
       const service = await startWith()
       const idp = await provider()
       const browser = new TestBrowser(service)
@@ -456,14 +464,14 @@ forEachService((start) => {
       assert.ok(!next.includes(form.get('code') ?? 'none'))
       const victim = new TestBrowser(service)
       assert.equal((await signsNobodyIn(service, () => victim.get(next))).status, 400)
-      // What a stranger fetched first is gone; the browser's own form is still good.
+      // The handle that the stranger used is consumed, but the form of the browser is still valid.
       const again = await browser.postFromElsewhere(path, form)
       const answer = await browser.get(again.headers.get('location') ?? '')
       assert.match(answer.headers.get('location') ?? '', /^http:\/\/troupe\.test\/[0-9a-f]{32}\/www$/)
       assert.match(browser.lastCookies[0] ?? '', /^oauth_token=/)
     })
 
-    it('IDP-02 R-OC-02 takes the state once, in however many forms and handles', async () => {
+    it('consumes the state once, for any number of forms and handles (IDP-02, R-OC-02)', async () => {
       const service = await startWith()
       const idp = await provider()
       const browser = new TestBrowser(service)
@@ -477,7 +485,7 @@ forEachService((start) => {
       assert.deepEqual(answers, [302, 400, 400, 400, 400, 400])
     })
 
-    it('IDP-01 the handle is good for a minute', async () => {
+    it('has a handle that is valid for a minute (IDP-01)', async () => {
       const clock = new ManualClock(Date.now())
       const service = await startWith({ now: clock.now })
       const browser = new TestBrowser(service)
@@ -488,7 +496,7 @@ forEachService((start) => {
       assert.equal((await signsNobodyIn(service, () => browser.get(posted.headers.get('location') ?? ''))).status, 400)
     })
 
-    it('R-OC-02 ends at the application at once where no browser is bound', async () => {
+    it('completes the sign-in of an application directly when no browser is bound (R-OC-02)', async () => {
       const service = await startWith()
       const idp = await provider()
       const begun = await begin(service, { provider: 'form', redirect_uri: target })
@@ -500,7 +508,7 @@ forEachService((start) => {
       assert.equal((await new TestBrowser(service).postFromElsewhere(path, form)).status, 303)
     })
 
-    it('R-OC-02 R-OC-07 gives a mobile application its ticket', async () => {
+    it('gives a mobile application its ticket (R-OC-02, R-OC-07)', async () => {
       const idp = await provider()
       const service = await startWith(
         signInAt(
@@ -518,7 +526,7 @@ forEachService((start) => {
       assert.equal(((await answer.json()) as TokenAnswer).email, 'ada@example.com')
     })
 
-    it('R-OC-02 R-OC-14 takes the name that Apple sends the first time, and no address that comes with it', async () => {
+    it('delivers the name that Apple sends at first, but no address beside it (R-OC-02, R-OC-14)', async () => {
       const server = await startApple()
       try {
         const heard: unknown[] = []
@@ -562,7 +570,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-OC-02 IDP-06 takes the error of a person who changed their mind', async () => {
+    it('reports that the user cancelled (R-OC-02, IDP-06)', async () => {
       const service = await startWith()
       const begun = await begin(service, { provider: 'form', redirect_uri: target })
       const { form } = await (await provider()).cancel(begun.authorization_url)
@@ -572,18 +580,18 @@ forEachService((start) => {
 
     const refusals: Readonly<Record<string, readonly [status: number, path: string, form: Record<string, string>]>> = {
       'without a state': [400, '/oauth/callback/form', { code: 'x' }],
-      'with a state that could be none': [400, '/oauth/callback/form', { code: 'x', state: 'short' }],
-      'to a provider that answers in the query': [404, '/oauth/callback/acme', { code: 'x', state: 'x'.repeat(43) }],
-      'to nobody': [404, '/oauth/callback/unknown', { code: 'x', state: 'x'.repeat(43) }],
-      'that is too long as a whole': [
+      'with an invalid state': [400, '/oauth/callback/form', { code: 'x', state: 'short' }],
+      'to a provider that responds in the query': [404, '/oauth/callback/acme', { code: 'x', state: 'x'.repeat(43) }],
+      'to an unknown provider': [404, '/oauth/callback/unknown', { code: 'x', state: 'x'.repeat(43) }],
+      'whose fields are too long in total': [
         400,
         '/oauth/callback/form',
         { code: 'x'.repeat(5000), user: 'x'.repeat(5000), state: 'x'.repeat(43) },
       ],
-      'that is too long': [400, '/oauth/callback/form', { code: 'x'.repeat(9000), state: 'x'.repeat(43) }],
+      'with a field that is too long': [400, '/oauth/callback/form', { code: 'x'.repeat(9000), state: 'x'.repeat(43) }],
     }
     for (const [what, [status, path, form]] of Object.entries(refusals)) {
-      it(`IDP-01 R-OC-02 a form ${what} is ${status}`, async () => {
+      it(`causes ${status} for a form ${what} (IDP-01, R-OC-02)`, async () => {
         const service = await startWith()
         service.reset()
         const answer = await new TestBrowser(service).postFromElsewhere(path, new URLSearchParams(form))
@@ -592,7 +600,7 @@ forEachService((start) => {
       })
     }
 
-    it('IDP-04 the state of another provider is refused', async () => {
+    it('causes 400 for a form with the state of another provider (IDP-04)', async () => {
       const service = await startWith()
       const begun = await begin(service, { provider: 'acme', redirect_uri: target })
       const form = new URLSearchParams({ state: begun.state, code: 'x' })
@@ -619,7 +627,7 @@ forEachService((start) => {
       }
     }
 
-    it('R-OC-07 IDP-17 gets a ticket by its deep link, with neither code nor token in it', async () => {
+    it('receives a ticket by its deep link, with neither code nor token in it (R-OC-07, IDP-17)', async () => {
       const service = await startWith()
       const idp = await provider()
       idp.requests.length = 0
@@ -630,7 +638,7 @@ forEachService((start) => {
     })
 
     for (const grant_type of ['mobile_ticket', 'apple_mobile_ticket']) {
-      it(`R-OC-07 redeems the ticket by ${grant_type}, once`, async () => {
+      it(`redeems the ticket by ${grant_type}, once (R-OC-07)`, async () => {
         const service = await startWith()
         const { ticket } = await ticketOf(service, await provider())
         const answer = await post(service, '/oauth/spa/token', { grant_type, ticket })
@@ -643,7 +651,7 @@ forEachService((start) => {
       })
     }
 
-    it('IDP-17 redeems a ticket for one of ten that come at once', async () => {
+    it('redeems a ticket in one of ten concurrent requests (IDP-17)', async () => {
       const service = await startWith()
       const { ticket } = await ticketOf(service, await provider())
       const answers = await Promise.all(
@@ -652,7 +660,7 @@ forEachService((start) => {
       assert.deepEqual(statusesOf(answers), [200, ...Array.from({ length: 9 }, () => 400)])
     })
 
-    it('IDP-17 R-OC-07 redeems no ticket after five minutes, and none that is guessed or left out', async () => {
+    it('redeems no ticket that is expired, guessed or missing (IDP-17, R-OC-07)', async () => {
       const clock = new ManualClock(Date.now())
       const service = await startWith({ now: clock.now })
       const { ticket } = await ticketOf(service, await provider())
@@ -666,7 +674,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-OC-07 with a verifier of its own has to show it, and a wrong one is 401', async () => {
+    it('must prove its own verifier, or receives 401 for a wrong one (R-OC-07)', async () => {
       const service = await startWith()
       const idp = await provider()
       const { verifier, challenge } = pkce()
@@ -677,7 +685,7 @@ forEachService((start) => {
       assert.deepEqual([await redeem(), await redeem('x'.repeat(43)), await redeem(verifier)], [400, 401, 200])
     })
 
-    it('R-OC-07 on the web keeps its own verifier in the same way: the target gets a ticket', async () => {
+    it('shares its rule with a web application, whose target receives a ticket for its verifier (R-OC-07)', async () => {
       const service = await startWith()
       const { verifier, challenge } = pkce()
       const begun = await begin(service, { redirect_uri: target, pkce: 'client', code_challenge: challenge })
@@ -692,7 +700,7 @@ forEachService((start) => {
       assert.equal(answer.status, 200)
     })
 
-    it('IDP-03 WEB-04 sets no cookies for a page of another site, which could sign its visitors in as somebody else', async () => {
+    it('is unlike a page of another site, for which no cookies are set because that could sign in its visitors (IDP-03, WEB-04)', async () => {
       const service = await startWith({ spaCorsOrigins: ['https://app.example.com'] })
       const redeem = async (
         ticket: string,
@@ -714,7 +722,7 @@ forEachService((start) => {
       assert.equal((await redeem(ticket, 'cookie', named)).status, 200)
     })
 
-    it('IDP-06 is told by its deep link that the person changed their mind', async () => {
+    it('is notified by its deep link that the user cancelled (IDP-06)', async () => {
       const service = await startWith()
       const begun = await begin(service, { provider: 'acme-mobile' })
       const { url } = await (await provider()).cancel(begun.authorization_url)
@@ -723,7 +731,7 @@ forEachService((start) => {
       assert.equal(location.searchParams.get('error'), 'access_denied')
     })
 
-    it('R-OC-05 redeems a code that it got itself, with its verifier', async () => {
+    it('redeems a code that it received itself, with its verifier (R-OC-05)', async () => {
       const service = await startWith()
       const idp = await provider()
       const { verifier, challenge } = pkce()
@@ -753,10 +761,10 @@ forEachService((start) => {
     const missing: Readonly<Record<string, object>> = {
       'for a mobile provider': { provider: 'acme-mobile', code: 'x' },
       'for a native provider': { provider: 'acme-native', code: 'x' },
-      'for an address of an application': { provider: 'acme', code: 'x', redirect_uri: 'com.example.app:/own' },
+      'for a redirect URI of an application': { provider: 'acme', code: 'x', redirect_uri: 'com.example.app:/own' },
     }
     for (const [what, body] of Object.entries(missing)) {
-      it(`IDP-05 R-OC-05 without a verifier ${what} is 400, and the provider is not asked`, async () => {
+      it(`receives 400 without a verifier ${what}, and the provider receives no request (IDP-05, R-OC-05)`, async () => {
         const service = await startWith()
         const idp = await provider()
         idp.requests.length = 0
@@ -767,7 +775,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-OC-05 without a code, or of an unknown provider, is 400; a code that is not taken 401', async () => {
+    it('receives 400 without a code or for an unknown provider, and 401 for a rejected code (R-OC-05)', async () => {
       const service = await startWith()
       const status = async (body: object): Promise<number> =>
         (await post(service, '/oauth/spa/token', { grant_type: 'authorization_code', ...body })).status
@@ -781,7 +789,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-EVT-02 R-OC-05 is refused with 403 where the application says no, and nothing is stored', async () => {
+    it('receives 403 when a handler rejects the sign-in, and nothing is stored (R-EVT-02, R-OC-05)', async () => {
       const service = await startWith({ declare: (app) => app.on('oauth_success', () => false) })
       const { ticket } = await ticketOf(service, await provider())
       const answer = await signsNobodyIn(
@@ -792,7 +800,7 @@ forEachService((start) => {
       assert.equal(answer.status, 403)
     })
 
-    it('R-OC-12 IDP-07 whose provider vouches for no address is 401, and nothing is made', async () => {
+    it('receives 401 when its provider vouches for no address, and nothing is created (R-OC-12, IDP-07)', async () => {
       const service = await startWith()
       const idp = await provider()
       const begun = await begin(service, { provider: 'acme-mobile' })
@@ -819,7 +827,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-OC-06 of any configured audience signs in, without tokens of the provider', async () => {
+    it('signs in for any configured audience, without tokens of the provider (R-OC-06)', async () => {
       const heard: unknown[] = []
       const service = await startWith({
         declare: (app) =>
@@ -847,7 +855,7 @@ forEachService((start) => {
       ['with', { jti: 'once' }],
       ['without', {}],
     ] as const) {
-      it(`IDP-14 R-OC-06 is good once, ${what} a jti, in sequence and in parallel`, async () => {
+      it(`is accepted once, ${what} a jti, in sequence and in parallel (IDP-14, R-OC-06)`, async () => {
         const service = await startWith()
         const idp = await provider()
         const one = await idp.assertion({ ...person, aud: 'ios-client', nonce: 'n-1', ...jti })
@@ -859,7 +867,7 @@ forEachService((start) => {
       })
     }
 
-    it('IDP-14 is remembered as long as it could be valid', async () => {
+    it('is remembered until it expires (IDP-14)', async () => {
       const clock = new ManualClock(Date.now())
       const service = await startWith({ now: clock.now })
       const seconds = Math.floor(clock.now() / 1000)
@@ -878,36 +886,36 @@ forEachService((start) => {
     })
 
     const refusals: Readonly<Record<string, (idp: IdentityProvider) => Promise<object>>> = {
-      'IDP-15 of another issuer': async (idp) => ({
+      'from another issuer (IDP-15)': async (idp) => ({
         assertion: await idp.assertion({ ...person, aud: 'ios-client', nonce: 'n-1', iss: 'https://evil.example' }),
       }),
-      'R-OC-06 for another audience': async (idp) => ({
+      'for another audience (R-OC-06)': async (idp) => ({
         assertion: await idp.assertion({ ...person, aud: 'other', nonce: 'n-1' }),
       }),
-      'R-OC-06 with another nonce': async (idp) => ({
+      'sent with another nonce (R-OC-06)': async (idp) => ({
         assertion: await idp.assertion({ ...person, aud: 'ios-client', nonce: 'n-2' }),
       }),
-      'R-OC-06 that is none': async () => ({ assertion: 'not.a.jwt' }),
-      'R-OC-06 without a nonce': async (idp) => ({
+      'malformed (R-OC-06)': async () => ({ assertion: 'not.a.jwt' }),
+      'sent without a nonce (R-OC-06)': async (idp) => ({
         assertion: await idp.assertion({ ...person, aud: 'ios-client' }),
         nonce: '',
       }),
-      'R-OC-06 that is missing': async () => ({ assertion: '' }),
-      'IDP-15 of a provider that takes none': async (idp) => ({
+      'missing (R-OC-06)': async () => ({ assertion: '' }),
+      'for a provider that accepts no assertions (IDP-15)': async (idp) => ({
         assertion: await idp.assertion({ ...person, nonce: 'n-1' }),
         provider: 'form',
       }),
-      'IDP-15 of an unknown provider': async (idp) => ({
+      'for an unknown provider (IDP-15)': async (idp) => ({
         assertion: await idp.assertion({ ...person, nonce: 'n-1' }),
         provider: 'acme-nativex',
       }),
-      'R-OC-06 of no provider': async (idp) => ({
+      'sent without a provider (R-OC-06)': async (idp) => ({
         assertion: await idp.assertion({ ...person, nonce: 'n-1' }),
         provider: '',
       }),
     }
     for (const [what, make] of Object.entries(refusals)) {
-      it(`${what} is 400`, async () => {
+      it(`is rejected with 400 when it is ${what}`, async () => {
         const service = await startWith()
         const body = await make(await provider())
         const answer = await signsNobodyIn(service, () =>
@@ -918,7 +926,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-OC-12 with an address that nobody vouches for is 401', async () => {
+    it('is rejected with 401 when its address is not verified (R-OC-12)', async () => {
       const service = await startWith()
       const one = await (await provider()).assertion({
         ...person,
@@ -931,8 +939,8 @@ forEachService((start) => {
     })
   })
 
-  describe('an AI client’s sign-in', () => {
-    it('R-OC-20 makes the actor and a relationship of the kind that was asked for, and finds both again', async () => {
+  describe('the sign-in of an AI client', () => {
+    it('creates the actor and a relationship of the requested trust type, and finds both at the next sign-in (R-OC-20)', async () => {
       const service = await startWith()
       const idp = await provider()
       for (const trust_type of ['mcp_client', 'friend']) {
@@ -973,7 +981,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-OC-20 without an address is an error, never a form', async () => {
+    it('reports an error, and never shows the form, without an address (R-OC-20)', async () => {
       const service = await startWith({ signInIdentity: 'provider' })
       for (const sub of ['silent', 'unverified']) {
         const begun = await begin(service, { redirect_uri: target, trust_type: 'mcp_client' })

@@ -20,11 +20,11 @@ import {
 
 const provider = sharedProvider()
 
-/** The events of signing in, in order. */
+/** Records the events of sign-ins, in order. */
 class HeardSignIns {
   readonly names: string[] = []
   readonly successes: Events['oauth_success'][] = []
-  /** What was stored when `oauth_success` fired. */
+  /** The stored values when each event fired. */
   readonly storedThen: unknown[] = []
   answer: unknown = undefined
 
@@ -50,7 +50,7 @@ forEachService((start) => {
   }
 
   describe('a sign-in on the web', () => {
-    it('R-OC-01 R-TOK-07 makes the actor of the address that the provider vouches for, and begins its session', async () => {
+    it('creates the actor of the address that the provider vouches for, and begins its session (R-OC-01, R-TOK-07)', async () => {
       const { service, browser } = await startWith()
       const answer = await signIn(browser, await provider(), 'ada')
       const id = actorIn(answer)
@@ -70,14 +70,14 @@ forEachService((start) => {
       assert.equal(shown.status, 200)
     })
 
-    it('R-OC-01 leads to the same actor the next time, from any browser', async () => {
+    it('leads to the same actor the next time, from any browser (R-OC-01)', async () => {
       const { service, browser } = await startWith()
       const id = actorIn(await signIn(browser, await provider(), 'ada'))
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), 'ada')), id)
       assert.notEqual(actorIn(await signIn(new TestBrowser(service), await provider(), 'bob')), id)
     })
 
-    it('R-OC-01 IDP-19 gives the browser no token of the provider, in no header, page or address', async () => {
+    it('gives the browser no token of the provider, in no header, page or URL (R-OC-01, IDP-19)', async () => {
       const { service, browser } = await startWith()
       const answer = await signIn(browser, await provider(), 'ada')
       const actor = await service.app.actors.get(actorIn(answer))
@@ -89,7 +89,7 @@ forEachService((start) => {
       assert.ok(!(await page.text()).includes(accessToken))
     })
 
-    it('R-OC-01 asks the provider once for the code and once for the person', async () => {
+    it('sends one request for the token and one for the user info (R-OC-01)', async () => {
       const { browser } = await startWith()
       const idp = await provider()
       const back = await wayBack(browser, idp, 'ada')
@@ -99,7 +99,7 @@ forEachService((start) => {
       assert.deepEqual(asked, ['POST /token', 'GET /me'])
     })
 
-    it('R-OC-19 stores the provider, its tokens sealed, the address and the time, and the provider again every time', async () => {
+    it('stores provider, sealed tokens, address and time, and updates the provider at each sign-in (R-OC-19)', async () => {
       const clock = new ManualClock(Date.now())
       const { service, browser } = await startWith({
         now: clock.now,
@@ -141,7 +141,7 @@ forEachService((start) => {
       assert.deepEqual(await actor?.signIn.providerTokens(), { accessToken: 'second', refreshToken: 'kept' })
     })
 
-    it('R-OC-19 says that the address is verified, without storing a mark of doubt', async () => {
+    it('reports that the address is verified, without storing a flag (R-OC-19)', async () => {
       const { service, browser } = await startWith()
       const actor = await service.app.actors.get(actorIn(await signIn(browser, await provider(), 'ada')))
       const known = await actor?.signIn.get()
@@ -151,7 +151,7 @@ forEachService((start) => {
       assert.equal('email_verified' in (known?.fields ?? {}), false)
     })
 
-    it('R-OC-10 a sign-out forgets the access token of the provider, and does not tell the provider', async () => {
+    it('can be ended by a sign-out, which deletes the access token of the provider without a request to it (R-OC-10)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
       const actor = await service.app.actors.get(actorIn(await signIn(browser, idp, 'ada')))
@@ -164,7 +164,7 @@ forEachService((start) => {
       assert.equal((await actor?.signIn.get())?.provider, 'acme')
     })
 
-    it('R-OC-18 goes on to the page that was asked for', async () => {
+    it('redirects to the requested page (R-OC-18)', async () => {
       const { browser } = await startWith()
       const answer = await signIn(browser, await provider(), 'ada', '/oauth/login/acme?redirect=%2Fsome%2Fpage%3Fx%3D1')
       assert.equal(answer.headers.get('location'), 'http://troupe.test/some/page?x=1')
@@ -179,7 +179,7 @@ forEachService((start) => {
       '\t//evil.example',
       'javascript:alert(1)',
     ]) {
-      it(`WEB-11 R-OC-18 does not begin with the redirect ${JSON.stringify(redirect)}`, async () => {
+      it(`does not begin with the redirect ${JSON.stringify(redirect)} (WEB-11, R-OC-18)`, async () => {
         const { service, browser } = await startWith()
         const answer = await signsNobodyIn(service, () =>
           browser.get(`/oauth/login/acme?redirect=${encodeURIComponent(redirect)}`),
@@ -189,7 +189,7 @@ forEachService((start) => {
       })
     }
 
-    it('WEB-09 begins a new session, and ends the one that the browser had, planted or old', async () => {
+    it('begins a new session, and ends the session that the browser had, planted or old (WEB-09)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
       const attacker = new TestBrowser(service)
@@ -211,13 +211,13 @@ forEachService((start) => {
       assert.equal(await status(own, second), 401)
     })
 
-    it('R-ACT-06 R-OC-01 goes to the application where there are no pages', async () => {
+    it('redirects to the application when the service has no pages (R-ACT-06, R-OC-01)', async () => {
       const { browser } = await startWith({ webUi: false })
       const answer = await signIn(browser, await provider(), 'ada')
       assert.equal(answer.headers.get('location'), `http://troupe.test/${actorIn(answer)}/app`)
     })
 
-    it('R-OC-01 keeps the path prefix of the service', async () => {
+    it('keeps the path prefix of the service (R-OC-01)', async () => {
       const { browser } = await startWith({ baseUrl: 'http://troupe.test/pre' })
       const answer = await signIn(browser, await provider(), 'ada')
       assert.match(answer.headers.get('location') ?? '', /^http:\/\/troupe\.test\/pre\/[0-9a-f]{32}\/www$/)
@@ -228,12 +228,12 @@ forEachService((start) => {
     const refusals: Readonly<Record<string, (back: URL) => void>> = {
       'is missing': (back) => back.searchParams.delete('state'),
       'is empty': (back) => back.searchParams.set('state', ''),
-      'is made up': (back) => back.searchParams.set('state', 'x'.repeat(43)),
+      'is invented': (back) => back.searchParams.set('state', 'x'.repeat(43)),
       'was altered': (back) => back.searchParams.set('state', `${back.searchParams.get('state')?.slice(0, -1)}~`),
-      'is JSON that asks for much': (back) => back.searchParams.set('state', '{"spa_mode":true,"provider":"acme"}'),
+      'is JSON with parameters': (back) => back.searchParams.set('state', '{"spa_mode":true,"provider":"acme"}'),
     }
     for (const [what, change] of Object.entries(refusals)) {
-      it(`IDP-01 that ${what} signs nobody in, and no code is shown to the provider`, async () => {
+      it(`that ${what} signs in no user, and the provider receives no code (IDP-01)`, async () => {
         const { service, browser } = await startWith()
         const idp = await provider()
         const back = await wayBack(browser, idp, 'ada')
@@ -246,7 +246,7 @@ forEachService((start) => {
       })
     }
 
-    it('IDP-01 is good for ten minutes, and not a moment longer', async () => {
+    it('is valid for exactly ten minutes (IDP-01)', async () => {
       const clock = new ManualClock(Date.now())
       const { service, browser } = await startWith({ now: clock.now })
       const [late, inTime] = [
@@ -254,7 +254,7 @@ forEachService((start) => {
         await wayBack(browser, await provider(), 'ada'),
       ]
       clock.pass(600_000)
-      // The provider's code has its own, shorter time; what counts here is whether it is asked.
+      // The code of the provider expires earlier, so the test only checks whether the provider receives a request.
       const idp = await provider()
       idp.requests.length = 0
       await browser.get(inTime.href)
@@ -265,14 +265,14 @@ forEachService((start) => {
       assert.deepEqual(idp.requests, [])
     })
 
-    it('IDP-02 R-OC-18 is good once: the second use is refused', async () => {
+    it('is valid once, and its second use is rejected (IDP-02, R-OC-18)', async () => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       assert.equal((await browser.get(back.href)).status, 302)
       assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 400)
     })
 
-    it('IDP-02 has one winner among ten that come at once', async () => {
+    it('is accepted in one of ten concurrent requests (IDP-02)', async () => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       const cookie = `__Host-browser=${browser.cookies.get('__Host-browser')}`
@@ -283,7 +283,7 @@ forEachService((start) => {
       assert.deepEqual(statusesOf(answers), [302, ...Array.from({ length: 9 }, () => 400)])
     })
 
-    it('IDP-03 of another browser is refused, and stays good for the one that began', async () => {
+    it('is rejected in another browser, and remains valid in the browser that began (IDP-03)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
       const attacker = await wayBack(browser, idp, 'bob')
@@ -295,13 +295,13 @@ forEachService((start) => {
       assert.equal((await browser.get(attacker.href)).status, 302)
     })
 
-    it('IDP-03 is bound by a cookie that no sub-domain can plant and no script reads', async () => {
+    it('is bound by a cookie that no sub-domain can plant and no script can read (IDP-03)', async () => {
       const { browser } = await startWith()
       await browser.get('/oauth/login/acme')
       assert.match(browser.lastCookies[0] ?? '', /^__Host-browser=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
     })
 
-    it('IDP-04 of one provider is not shown to another: the code goes to the one that was asked', async () => {
+    it('is rejected at another provider, which never receives the code (IDP-04)', async () => {
       const { service, browser } = await startWith({
         ...signInAt(await provider(), { name: 'form', responseMode: 'form_post' }),
       })
@@ -322,28 +322,28 @@ forEachService((start) => {
       assert.deepEqual(idp.requests, [])
     })
 
-    it('IDP-04 does not help a response of another issuer (RFC 9207)', async () => {
+    it('does not protect a response of another issuer from rejection, as RFC 9207 requires (IDP-04)', async () => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       back.searchParams.set('iss', 'https://evil.example')
       assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 502)
     })
 
-    it('R-OC-18 is not kept for ever where people only come and go', async () => {
+    it('is purged after it expired, when users sign in (R-OC-18)', async () => {
       const clock = new ManualClock(Date.now())
       const { service, browser } = await startWith({ now: clock.now })
       for (let count = 0; count < 5; count += 1) await new TestBrowser(service).get('/oauth/login/acme')
       const { store, parts } = await service.app.running()
       const states = async (): Promise<number> => (await dumpStore(store))['one_time']?.length ?? 0
       assert.equal(await states(), 5)
-      // As long as one is good, and the hour until it is looked again.
+      // A state is valid for ten minutes, and the purge runs at most once an hour.
       clock.pass(600_001 + 3_600_000)
       await signIn(browser, await provider(), 'ada')
       await parts.purge.settled()
       assert.equal(await states(), 1)
     })
 
-    it('R-OC-18 is not kept for ever where people only come', async () => {
+    it('is purged after it expired, when users only begin to sign in (R-OC-18)', async () => {
       const ways: ((service: TestService) => Promise<Response>)[] = [
         (service) => new TestBrowser(service).get('/oauth/login/acme'),
         (service) => new TestBrowser(service).fetchJson('/oauth/spa/authorize', {}),
@@ -364,7 +364,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-OC-18 a HEAD of the callback uses nothing up', async () => {
+    it('is not consumed by a HEAD of the callback (R-OC-18)', async () => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       const path = back.href.slice(service.url.length)
@@ -374,8 +374,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a provider that signs nobody in', () => {
-    it('R-OC-01 gets a page with 400 when the person changed their mind, and its words are text', async () => {
+  describe('a provider that signs in no user', () => {
+    it('leads to a page with 400 when the user cancelled, which shows the error as text (R-OC-01)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
       const begun = await browser.get('/oauth/login/acme')
@@ -388,7 +388,7 @@ forEachService((start) => {
       assert.ok(page.includes('&lt;script&gt;'))
     })
 
-    it('R-OC-01 gets 400 without a code', async () => {
+    it('leads to 400 without a code (R-OC-01)', async () => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       back.searchParams.delete('code')
@@ -399,7 +399,7 @@ forEachService((start) => {
       ['token', '/token'],
       ['person', '/me'],
     ] as const) {
-      it(`IDP-19 gets 502 when it answers the question for the ${what} with a fault`, async () => {
+      it(`leads to 502 when it answers the request for the ${what} with an error (IDP-19)`, async () => {
         const { service, browser } = await startWith()
         const idp = await provider()
         const back = await wayBack(browser, idp, 'ada')
@@ -416,7 +416,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-OC-01 speaks JSON to whoever asks for JSON', async () => {
+    it('leads to JSON for a client that requests JSON (R-OC-01)', async () => {
       const { service } = await startWith()
       const answer = await service.request('/oauth/callback?code=x', { headers: { accept: 'application/json' } })
       assert.equal(answer.status, 400)
@@ -425,7 +425,7 @@ forEachService((start) => {
   })
 
   describe('the events of a sign-in', () => {
-    it('R-EVT-01 R-OC-19 are actor_created once, before anything is stored, and oauth_success before the tokens are', async () => {
+    it('are actor_created once, before anything is stored, and oauth_success before the tokens are stored (R-EVT-01, R-OC-19)', async () => {
       const heard = new HeardSignIns()
       const { service, browser } = await startWith({ declare: heard.declare })
       const id = actorIn(await signIn(browser, await provider(), 'ada'))
@@ -436,7 +436,7 @@ forEachService((start) => {
       assert.deepEqual(heard.names, ['actor_created', 'oauth_success', 'oauth_success'])
     })
 
-    it('R-EVT-02 oauth_success tells the address, the tokens and the person, normalised', async () => {
+    it('include the address, the tokens and normalized user info in oauth_success (R-EVT-02)', async () => {
       const heard = new HeardSignIns()
       const { browser } = await startWith({ declare: heard.declare })
       await signIn(browser, await provider(), 'bob')
@@ -458,7 +458,7 @@ forEachService((start) => {
     })
 
     for (const answer of [true, undefined, null, 1, 'yes', {}]) {
-      it(`R-EVT-02 oauth_success answered with ${JSON.stringify(answer) ?? 'nothing'} accepts`, async () => {
+      it(`accept the sign-in when the handler of oauth_success returns ${JSON.stringify(answer) ?? 'undefined'} (R-EVT-02)`, async () => {
         const heard = new HeardSignIns()
         heard.answer = answer
         const { browser } = await startWith({ declare: heard.declare })
@@ -467,7 +467,7 @@ forEachService((start) => {
     }
 
     for (const answer of [false, 0, '']) {
-      it(`R-EVT-02 oauth_success answered with ${JSON.stringify(answer)} refuses: 403, no actor, no session, nothing`, async () => {
+      it(`reject the sign-in with 403 when the handler of oauth_success returns ${JSON.stringify(answer)}, and store nothing (R-EVT-02)`, async () => {
         const heard = new HeardSignIns()
         heard.answer = answer
         const { service, browser } = await startWith({ declare: heard.declare })
@@ -478,7 +478,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-EVT-02 a refusal leaves the actor of somebody who was here before as it was', async () => {
+    it('leave an existing actor unchanged when the handler rejects the sign-in (R-EVT-02)', async () => {
       const heard = new HeardSignIns()
       const { service, browser } = await startWith({ declare: heard.declare })
       const idp = await provider()
@@ -488,7 +488,7 @@ forEachService((start) => {
       assert.equal(answer.status, 403)
     })
 
-    it('R-EVT-02 any handler may refuse, whatever the others say, and one that throws refuses', async () => {
+    it('reject the sign-in when any handler returns false or throws (R-EVT-02)', async () => {
       for (const refuse of [() => false, () => assert.fail('broken')]) {
         const { service, browser } = await startWith({
           declare: (app) => app.on('oauth_success', refuse).on('oauth_success', () => true),
@@ -498,7 +498,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-EVT-03 handlers may take their time', async () => {
+    it('may have asynchronous handlers (R-EVT-03)', async () => {
       const { service, browser } = await startWith({
         declare: (app) => app.on('oauth_success', () => new Promise((resolve) => setImmediate(() => resolve(false)))),
       })
@@ -507,8 +507,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a sign-in that was begun for somebody', () => {
-    it('IDP-11 and ends with another identity is refused, and nothing is made or linked', async () => {
+  describe('a sign-in for a certain account', () => {
+    it('is rejected when it ends with another identity, and nothing is created or linked (IDP-11)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
       const ada = actorIn(await signIn(new TestBrowser(service), idp, 'ada'))
@@ -520,7 +520,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(browser, idp, 'ada', `/oauth/login/acme?actor=${ada}`)), ada)
     })
 
-    it('IDP-11 by an address that was typed is refused for another one', async () => {
+    it('is rejected when the provider reports another address than the typed one (IDP-11)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
       const form = await browser.post('/', { creator: 'Ada@Example.com' })
@@ -531,7 +531,7 @@ forEachService((start) => {
       assert.equal((await signIn(browser, idp, 'ada', begin)).status, 302)
     })
 
-    it('IDP-11 by the actor of an unknown id ends nowhere', async () => {
+    it('is rejected for an unknown actor (IDP-11)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
       const answer = await signsNobodyIn(service, () =>
@@ -543,7 +543,7 @@ forEachService((start) => {
 
   describe('the front page and the sign-in page', () => {
     for (const path of ['/', '/login']) {
-      it(`R-ACT-01 ${path} has a working link for each provider, and none for the variants of devices`, async () => {
+      it(`have a working link for each provider at ${path}, and none for the variants of devices (R-ACT-01)`, async () => {
         const { browser } = await startWith({
           ...signInAt(await provider(), { name: 'other', displayName: 'Other & Co' }, { name: 'acme-mobile' }),
         })
@@ -561,7 +561,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-01 hands oauth_urls, oauth_providers and oauth_enabled to a page of the application', async () => {
+    it('pass oauth_urls, oauth_providers and oauth_enabled to an application-defined page (R-ACT-01)', async () => {
       const seen: unknown[] = []
       const { browser } = await startWith({
         pages: {
@@ -582,13 +582,13 @@ forEachService((start) => {
       ])
     })
 
-    it('R-OC-18 R-ACT-01 carries on the page that was asked for', async () => {
+    it('keep the requested page in their links (R-OC-18, R-ACT-01)', async () => {
       const { browser } = await startWith()
       const page = await (await browser.get('/login?redirect=%2Fabc%2Fwww')).text()
       assert.ok(page.includes('href="http://troupe.test/oauth/login/acme?redirect=%2Fabc%2Fwww"'))
     })
 
-    it('WEB-06 R-ACT-01 is shown without storing anything', async () => {
+    it('are shown without storing anything (WEB-06, R-ACT-01)', async () => {
       const { service, browser } = await startWith()
       service.reset()
       await browser.get('/')
@@ -596,7 +596,7 @@ forEachService((start) => {
       assert.deepEqual(service.statements, [])
     })
 
-    it('IDP-15 R-OC-11 begins with nobody under a name that is not configured', async () => {
+    it('begin no sign-in under a name that is not configured (IDP-15, R-OC-11)', async () => {
       const { service, browser } = await startWith()
       for (const name of [
         'google',
@@ -614,8 +614,8 @@ forEachService((start) => {
     })
   })
 
-  describe('people in provider-id mode', () => {
-    it('R-OC-21 are known by the provider’s name for them where it vouches for no address', async () => {
+  describe('users in provider-id mode', () => {
+    it('are identified by the id at the provider when the provider vouches for no address (R-OC-21)', async () => {
       const { service, browser } = await startWith({ signInIdentity: 'provider' })
       const idp = await provider()
       const id = actorIn(await signIn(browser, idp, 'silent'))
@@ -629,7 +629,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), idp, 'silent')), id)
     })
 
-    it('R-OC-21 are known by their address where it vouches for one, and stay who they are when it stops', async () => {
+    it('are identified by a verified address, and keep their actor when the provider stops sending it (R-OC-21)', async () => {
       const { service, browser } = await startWith({ signInIdentity: 'provider' })
       const idp = await provider()
       const sub = `moving-${service.databaseUrl.length}-${Math.random()}`
@@ -640,7 +640,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), idp, sub)), id)
     })
 
-    it('R-OC-21 R-OC-12 are not known by an address that nobody vouches for', async () => {
+    it('are never identified by an unverified address (R-OC-21, R-OC-12)', async () => {
       const { service, browser } = await startWith({ signInIdentity: 'provider' })
       const id = actorIn(await signIn(browser, await provider(), 'unverified'))
       const actor = await service.app.actors.get(id)
@@ -649,8 +649,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a session and the provider’s tokens', () => {
-    it('R-AUTH-02 WEB-12 a token of the provider opens nothing here, and is sent nowhere', async () => {
+  describe('a token of the provider', () => {
+    it('authenticates nothing here, and is sent nowhere (R-AUTH-02, WEB-12)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
       const id = actorIn(await signIn(browser, idp, 'ada'))
@@ -666,7 +666,7 @@ forEachService((start) => {
   })
 })
 
-/** As `signsNobodyIn`; an actor that was made meanwhile leaves the mark of its deletion. */
+/** Like `signsNobodyIn`, but allows the tombstone of an actor that was created and deleted meanwhile. */
 async function signsNobodyInBut<T>(service: TestService, work: () => Promise<T>): Promise<T> {
   return signsNobodyIn(service, work, ['deleted_actor'])
 }
