@@ -21,11 +21,11 @@ async function contactOf(service: TestService, actor: TestActor): Promise<unknow
 }
 
 forEachService((start) => {
-  describe('when a peer was last here', () => {
+  describe('the last contact of a peer', () => {
     const visit = async (service: TestService, actor: TestActor, path: string, token = secret): Promise<number> =>
       (await service.request(`/${actor.id}${path}`, { headers: { authorization: `Bearer ${token}` } })).status
 
-    it('is noted at most once a minute, and only for answers that it got', async () => {
+    it('is recorded at most once a minute, and only for successful responses', async () => {
       let now = Date.UTC(2031, 0, 1)
       const service = await start({ now: () => now })
       const actor = await withPeer(service)
@@ -45,7 +45,7 @@ forEachService((start) => {
       assert.deepEqual(await contactOf(service, actor), [noted, noted, 'trust'])
     })
 
-    it('is noted in one statement however many come at once, after their answers', async () => {
+    it('is recorded after the responses in one statement, however many requests arrive at once', async () => {
       let now = Date.UTC(2031, 0, 1)
       const service = await start({ now: () => now })
       const actor = await withPeer(service)
@@ -57,7 +57,7 @@ forEachService((start) => {
       assert.equal(notes.length, 1)
     })
 
-    it('fails no request when it cannot be noted', async () => {
+    it('fails no request when it cannot be recorded', async () => {
       let now = Date.UTC(2031, 0, 1)
       let store: FaultyStore | undefined
       const service = await start({ now: () => now, wrapStore: (inner) => (store = faulty(inner)) })
@@ -74,7 +74,7 @@ forEachService((start) => {
       assert.deepEqual(await contactOf(service, actor), [noted, noted, 'trust'])
     })
 
-    it('stands in the log with the requests that the peer made', async () => {
+    it("appears as the context of the peer's requests in the log", async () => {
       const service = await start()
       const actor = await withPeer(service)
       service.reset()

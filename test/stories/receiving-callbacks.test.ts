@@ -25,7 +25,7 @@ async function attributesOf(actor: TestActor, bucket: string): Promise<Record<st
 
 forEachService((start) => {
   describe('handlers of subscription data', () => {
-    it('R-SUB-11 R-EVT-03 get what a peer sent after it is stored, in order and once, by target and for all', async () => {
+    it('receive stored data of a peer in order and once, by target and for * (R-SUB-11, R-EVT-03)', async () => {
       const heard: unknown[] = []
       const peers = new ScriptedPeers()
       const service = await start({
@@ -57,7 +57,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-SUB-11 that fail are logged; what is stored stays, and is not handed on again', async () => {
+    it('that throw are logged; the data stays stored and is not delivered again (R-SUB-11)', async () => {
       const heard: number[] = []
       const service = await start({
         declare: (app) => {
@@ -75,7 +75,7 @@ forEachService((start) => {
       assert.ok(service.log.some((line) => line.includes('the handler broke')))
     })
 
-    it('R-SUB-11 that hang do not keep the peer waiting, nor change the order', async () => {
+    it('that hang neither delay the response to the peer nor change the order (R-SUB-11)', async () => {
       const clock = new ManualClock()
       const heard: number[] = []
       const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -107,7 +107,7 @@ forEachService((start) => {
       assert.deepEqual(heard, [1, 2])
     })
 
-    it('R-SUB-11 include the callback named subscription', async () => {
+    it('include the callback named subscription (R-SUB-11)', async () => {
       const heard: unknown[] = []
       const service = await start({
         declare: (app) => app.callback('subscription', ({ name, data }) => void heard.push([name, data])),
@@ -126,13 +126,20 @@ forEachService((start) => {
         sequence: 1,
         callback: true,
       }
-      const told = { peerid: peer.peerId, subscription, data: { mood: 'a' }, sequence: 1, type: 'diff', method: 'POST' }
-      assert.deepEqual(heard, [['subscription', told]])
+      const received = {
+        peerid: peer.peerId,
+        subscription,
+        data: { mood: 'a' },
+        sequence: 1,
+        type: 'diff',
+        method: 'POST',
+      }
+      assert.deepEqual(heard, [['subscription', received]])
     })
   })
 
-  describe('without automatic sequencing', () => {
-    it('R-SUB-11 subscription handlers get each callback as it comes; nothing is stored or put in order', async () => {
+  describe('a service without automatic sequencing', () => {
+    it('passes each callback to subscription handlers as it arrives, without storing or ordering it (R-SUB-11)', async () => {
       const heard: unknown[] = []
       const service = await start({
         autoSequence: false,
@@ -157,7 +164,7 @@ forEachService((start) => {
       assert.deepEqual([await peer.copy(), await peer.sequence(), await peer.waiting()], [{}, 0, []])
     })
 
-    it('R-SUB-11 the callback named subscription decides with its answer, and with nobody there it is refused', async () => {
+    it('answers as the callback named subscription decides, and 400 without a handler (R-SUB-11)', async () => {
       const service = await start({
         autoSequence: false,
         declare: (app) => app.callback('subscription', ({ data }) => data['sequence'] === 1),
@@ -171,7 +178,7 @@ forEachService((start) => {
       assert.equal((await (await listenTo(silent, other)).diff(1, {})).status, 400)
     })
 
-    it('R-SUB-11 a handler that throws is not acknowledged', async () => {
+    it('does not acknowledge a callback whose handler throws (R-SUB-11)', async () => {
       const service = await start({
         autoSequence: false,
         declare: (app) =>
@@ -184,7 +191,7 @@ forEachService((start) => {
     })
   })
 
-  describe('what a peer grants', () => {
+  describe('a permission push from a peer', () => {
     const push = (timestamp: string, properties: object | null): object => ({
       id: 'b1',
       target: 'permissions',
@@ -211,7 +218,7 @@ forEachService((start) => {
       })
       const actor = await service.createActor()
       const peer = await listenTo(service, actor)
-      // What is fetched after a word about rights is left to the tests that say what there is.
+      // No subscription content by default; a test that expects a fetch publishes its own.
       peers.answers.set(`GET /subscriptions/${actor.id}/${peer.id}`, null)
       const grant = (body: unknown, method = 'POST'): Promise<Response> =>
         peer.request(method, `/callbacks/permissions/${peer.peerId}`, body)
@@ -222,7 +229,7 @@ forEachService((start) => {
       return { service, actor, peers, peer, clock, heard, grant, cached }
     }
 
-    it('R-PERM-05 R-SUB-08 is kept, compared and handed on', async () => {
+    it('is stored, compared and passed to the handler (R-PERM-05, R-SUB-08)', async () => {
       const { actor, peer, heard, grant, cached } = await world()
       assert.equal((await grant(push('2031-01-01T00:00:00.000001+00:00', reading('a', 'b')))).status, 204)
       const { fetched_at: fetchedAt, ...kept } = await cached()
@@ -254,7 +261,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-PERM-05 that is older than what is known is ignored entirely', async () => {
+    it('is ignored when it is older than the stored permissions (R-PERM-05)', async () => {
       const { peer, heard, grant, cached } = await world()
       await peer.diff(1, { a: 1, b: 1 })
       await grant(push('2031-01-02T00:00:00Z', reading('a', 'b')))
@@ -263,7 +270,7 @@ forEachService((start) => {
       assert.deepEqual([await cached(), await peer.copy(), heard.length], [before, { a: 1, b: 1 }, 1])
     })
 
-    it('R-PERM-05 ACL-06 that is withdrawn goes from the copy, lists and values, and nothing else', async () => {
+    it('removes only the revoked lists and values from the copy (R-PERM-05, ACL-06)', async () => {
       const { peer, grant } = await world()
       await peer.diff(1, { a: 1, ab: 1, notes: { list: 'notes', operation: 'extend', items: [1, 2] } })
       await peer.diff(2, { kept: { list: 'kept', operation: 'append', item: 1 }, never: 1 })
@@ -272,7 +279,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { ab: 1, kept: [1], never: 1 })
     })
 
-    it('R-PERM-05 that is withdrawn stays where the application wants it to', async () => {
+    it('keeps revoked data when the application configures that (R-PERM-05)', async () => {
       const { peer, grant } = await world({ autoDeleteRevoked: false })
       await peer.diff(1, { a: 1 })
       await grant(push('2031-01-01T00:00:00Z', reading('a')))
@@ -280,10 +287,10 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { a: 1 })
     })
 
-    it('R-PERM-05 that is added is fetched', async () => {
+    it('causes a fetch of newly granted data (R-PERM-05)', async () => {
       const { actor, peer, peers, grant } = await world()
       await peer.diff(1, { a: 1 })
-      // The first word: what was fetched before it may have been fetched with other rights.
+      // After the first push everything is fetched, because earlier data may have been fetched with other rights.
       peers.publish({ subscriber: actor.id, id: peer.id }, { a: 2 }, 2)
       await grant(push('2031-01-01T00:00:00Z', reading('a')))
       await until(async () => (await peer.sequence()) === 2)
@@ -298,18 +305,18 @@ forEachService((start) => {
       )
     })
 
-    it('PEER-01 PEER-06 R-SUB-08 is taken from that peer alone', async () => {
+    it('is accepted only from that peer (PEER-01, PEER-06, R-SUB-08)', async () => {
       const { service, actor, peer, heard, cached } = await world()
       const other = await relateTo(service, actor, { baseuri: 'https://other.example.com/o' })
       const pending = await relateTo(service, actor, { baseuri: 'https://pending.example.com/p', approved: false })
       const body = JSON.stringify(push('2031-01-01T00:00:00Z', reading('*')))
       const cases: readonly [who: string, peerId: string, headers: Record<string, string>, status: number][] = [
-        ['nobody', peer.peerId, {}, 401],
+        ['no credentials', peer.peerId, {}, 401],
         ['a wrong secret', peer.peerId, { authorization: 'Bearer nothing' }, 403],
         ['another peer', peer.peerId, { authorization: `Bearer ${other.secret}` }, 403],
         ['the creator', peer.peerId, { authorization: actor.authorization }, 403],
         ['a peer that is not approved', pending.peerId, { authorization: `Bearer ${pending.secret}` }, 403],
-        ['a peer in the name of somebody unknown', 'unknown', { authorization: `Bearer ${peer.secret}` }, 403],
+        ['a peer in the name of an unknown peer', 'unknown', { authorization: `Bearer ${peer.secret}` }, 403],
       ]
       for (const [who, peerId, headers, status] of cases) {
         const answer = await service.request(`/${actor.id}/callbacks/permissions/${peerId}`, {
@@ -322,7 +329,7 @@ forEachService((start) => {
       assert.deepEqual([await cached(), heard], [{}, []])
     })
 
-    it('R-PERM-05 is refused where it cannot be read, and changes nothing', async () => {
+    it('is rejected and changes nothing when it is malformed (R-PERM-05)', async () => {
       const { grant, cached, heard } = await world()
       for (const body of [
         [1],
@@ -339,8 +346,8 @@ forEachService((start) => {
     })
   })
 
-  describe('names that a peer thinks of', () => {
-    it('R-SUB-09 PEER-10 put nothing into the place of a list, nor of its items', async () => {
+  describe('property names that a peer chooses', () => {
+    it('never replace a list or its items (R-SUB-09, PEER-10)', async () => {
       const peers = new ScriptedPeers()
       const service = await start({ peerClient: peers })
       const actor = await service.createActor()
@@ -350,13 +357,13 @@ forEachService((start) => {
         'list:notes:0': { forged: true },
         'list:more:meta': { length: 2 },
       }
-      const published = { notes: ['a', 'b'], 'list:plain': 'a text', ...forged }
+      const published = { notes: ['a', 'b'], 'list:plain': 'a string', ...forged }
       peers.publish({ subscriber: actor.id, id: peer.id }, published, 1)
       assert.equal((await peer.tell({ type: 'resync', sequence: 1 })).status, 204)
-      assert.deepEqual(await peer.copy(), { notes: ['a', 'b'], 'list:plain': 'a text' })
+      assert.deepEqual(await peer.copy(), { notes: ['a', 'b'], 'list:plain': 'a string' })
     })
 
-    it('R-SUB-09 put nothing there for a subscription to such a name either', async () => {
+    it('never replace a list in a subscription to such a name (R-SUB-09)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const peer = await listenTo(service, actor, { subtarget: 'list:notes:meta', resource: 'length' })
@@ -365,8 +372,8 @@ forEachService((start) => {
     })
   })
 
-  describe('what a peer makes this actor fetch', () => {
-    it('R-LIM-01 OUT-10 is four callbacks at once, and the fifth waits: 429', async () => {
+  describe('the fetches that a peer can cause', () => {
+    it('are limited to four concurrent callbacks, with 429 for the fifth (R-LIM-01, OUT-10)', async () => {
       const peers = new ScriptedPeers()
       const service = await start({ peerClient: peers })
       const actor = await service.createActor()
@@ -389,7 +396,7 @@ forEachService((start) => {
       assert.equal((await peer.tell({ type: 'resync', sequence: 1 })).status, 204)
     })
 
-    it('R-LIM-01 OUT-10 is as much for one change as a callback brings itself', async () => {
+    it('have the size limit of a callback for a single change (R-LIM-01, OUT-10)', async () => {
       const peers = new ScriptedPeers()
       const service = await start({ peerClient: peers })
       const actor = await service.createActor()
@@ -404,7 +411,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-LIM-01 OUT-10 is so much of its lists together, and for so long', async () => {
+    it('have a total size and time limit for the lists of a peer (R-LIM-01, OUT-10)', async () => {
       const peers = new ScriptedPeers()
       const service = await start({ peerClient: peers })
       const actor = await service.createActor()
@@ -425,7 +432,7 @@ forEachService((start) => {
     })
   })
 
-  describe('what is remembered of a peer', () => {
+  describe('the stored metadata of a peer', () => {
     async function pair(options: StartOptions = {}): Promise<{
       a: TestService
       alice: TestActor
@@ -445,7 +452,7 @@ forEachService((start) => {
       return { a, b, alice, bob, key: `${alice.id}:${bob.id}` }
     }
 
-    it('R-TRUST-04 R-TRUST-05 R-TRUST-07 begins with its profile, when both sides agreed', async () => {
+    it('contains its profile after both actors approved (R-TRUST-04, R-TRUST-05, R-TRUST-07)', async () => {
       const { a, b, alice, bob, key } = await pair()
       await relate(alice, [b, bob])
       await until(async () => key in (await attributesOf(alice, '_peer_profiles')))
@@ -474,7 +481,7 @@ forEachService((start) => {
       assert.deepEqual(await attributesOf(alice, '_peer_profiles'), {})
     })
 
-    it('follows the callbacks and the resyncs of its subscription (R-TRUST-07)', async () => {
+    it('follows the callbacks and resyncs of its subscription (R-TRUST-07)', async () => {
       const { a, b, alice, bob, key } = await pair()
       await relate(alice, [b, bob])
       const handle = await a.app.actors.get(alice.id)
@@ -516,7 +523,7 @@ forEachService((start) => {
       assert.deepEqual([profile['displayname'], profile['email'], asked], ['Robert', 'bob@example.com', 2])
     })
 
-    it('stays as it is when a subscription brings only a key of an attribute (R-TRUST-07)', async () => {
+    it('does not change when a subscription delivers only a key of an attribute (R-TRUST-07)', async () => {
       const { a, b, alice, bob, key } = await pair()
       await bob.request('PUT', '/properties/displayname', { first: 'Bob', last: 'Lee' })
       await relate(alice, [b, bob])
@@ -532,7 +539,7 @@ forEachService((start) => {
       assert.deepEqual(await displayName(), { first: 'Bob', last: 'Lee' })
     })
 
-    it('R-TRUST-07 is of the configured properties, and of none where none are', async () => {
+    it('contains only the configured properties, and does not exist when none are configured (R-TRUST-07)', async () => {
       const named = await pair({ peerProfileAttributes: ['nick'] })
       await relate(named.alice, [named.b, named.bob])
       await until(async () => named.key in (await attributesOf(named.alice, '_peer_profiles')))
@@ -545,7 +552,7 @@ forEachService((start) => {
       assert.deepEqual(await attributesOf(off.alice, '_peer_profiles'), {})
     })
 
-    it('R-TRUST-07 includes what it can do and what it grants, from the first subscription on', async () => {
+    it('includes capabilities and permissions, starting with the first subscription (R-TRUST-07)', async () => {
       const { a, b, alice, bob, key } = await pair()
       await relate(alice, [b, bob])
       const handle = await a.app.actors.get(alice.id)
@@ -560,7 +567,7 @@ forEachService((start) => {
     })
   })
 
-  describe('the age of what a peer can do', () => {
+  describe("the age of a peer's capabilities", () => {
     const asked = async (capabilitiesMaxAgeSeconds: number, minutes: number): Promise<number> => {
       const clock = new ManualClock()
       const peers = new ScriptedPeers()
@@ -578,13 +585,13 @@ forEachService((start) => {
       await handle?.sync(peer.peerId)
       clock.pass(minutes * 60_000)
       await handle?.sync(peer.peerId)
-      // Actions that a peer does not serve it has none of.
+      // A peer that serves no actions has an empty list of actions.
       const known = (await handle?.remote(peer.peerId).capabilities()) as { actions: unknown[]; fetch_error: null }
       assert.deepEqual([known.actions, known.fetch_error], [[], null])
       return peers.asked.filter((call) => call === 'GET /methods').length
     }
 
-    it('R-TRUST-07 decides whether it is asked again', async () => {
+    it('decides whether they are fetched again (R-TRUST-07)', async () => {
       assert.equal(await asked(3600, 59), 1)
       assert.equal(await asked(3600, 61), 2)
       assert.equal(await asked(0, 0), 2)
@@ -592,7 +599,7 @@ forEachService((start) => {
   })
 })
 
-describe('a callback of the application', () => {
+describe('an application-defined callback', () => {
   const start = sqliteService()
 
   async function world() {
@@ -615,7 +622,7 @@ describe('a callback of the application', () => {
     return { service, actor, peer, pending, heard }
   }
 
-  it('R-SUB-08 answers what its handler gives; PUT is POST', async () => {
+  it('returns the result of its handler, and treats PUT as POST (R-SUB-08)', async () => {
     const { actor, peer, heard } = await world()
     for (const [method, body, seen] of [
       ['GET', undefined, { method: 'GET' }],
@@ -640,11 +647,11 @@ describe('a callback of the application', () => {
     assert.deepEqual(await deep.json(), { name: 'deep/name' })
   })
 
-  it('R-SUB-08 PEER-01 is for those whom the actor knows, unless it is public', async () => {
+  it('accepts only callers that the actor knows, unless it is public (R-SUB-08, PEER-01)', async () => {
     const { service, actor, peer, pending, heard } = await world()
     const bearer = (secret: string): Record<string, string> => ({ authorization: `Bearer ${secret}` })
     const cases: readonly [who: string, headers: Record<string, string>, ring: number, hook: number, none: number][] = [
-      ['nobody', {}, 401, 200, 401],
+      ['no credentials', {}, 401, 200, 401],
       ['a wrong secret', bearer('nothing'), 403, 403, 403],
       ['a peer that is not approved', bearer(pending.secret), 403, 403, 403],
       ['an approved peer', bearer(peer.secret), 200, 200, 404],
@@ -667,12 +674,12 @@ describe('a callback of the application', () => {
       }
     }
     const anonymous = await service.request(`/${actor.id}/callbacks/hook`, { method: 'POST', body: '{"a":1}' })
-    // The handler that is not public is not asked.
+    // The handler that is not public does not run.
     assert.deepEqual([await anonymous.json(), heard.at(-1)], [false, ['anonymous', { a: 1, method: 'POST' }]])
     assert.equal((await service.request('/unknown/callbacks/hook')).status, 404)
   })
 
-  it('R-SUB-08 of the whole application is below no actor, and gets the data alone', async () => {
+  it('for the whole application has a path outside actors, and receives only the data (R-SUB-08)', async () => {
     const { service } = await world()
     const answer = await service.request('/callbacks/status', { method: 'PUT', body: '{"a":1}' })
     assert.deepEqual(await answer.json(), { name: 'status', data: { a: 1, method: 'POST' } })

@@ -8,7 +8,7 @@ import { PythonPublisher, PythonSubscriber, sorted } from '../support/python-sub
 import { sqliteService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { untilEqual } from '../support/until.ts'
 
-describe('R-TRUST-08 an actor of the Python implementation', () => {
+describe('an actor of the Python implementation (R-TRUST-08)', () => {
   const start = sqliteService()
   const peers: PythonPeer[] = []
   afterEach(async () => {
@@ -36,7 +36,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
   }
 
   describe('as publisher', () => {
-    it('R-SUB-01 R-SUB-09 is copied, and followed through every form in which it tells of changes', async () => {
+    it('is copied, and followed through every form of diff that it sends (R-SUB-01, R-SUB-09)', async () => {
       const { handle, peer, copy } = await world()
       const publisher = new PythonPublisher(peer)
       publisher.properties.set('mood', 'sunny')
@@ -66,7 +66,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       )
     })
 
-    it('SUB-03 R-SUB-09 that loses callbacks and never repeats them is caught up with', async () => {
+    it('is caught up with after it lost callbacks that it never repeats (SUB-03, R-SUB-09)', async () => {
       const { handle, peer, copy } = await world({ gapTimeoutSeconds: 1 })
       const publisher = new PythonPublisher(peer)
       await handle.subscribe(peer.id)
@@ -84,7 +84,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       )
     })
 
-    it('R-SUB-09 that tells of a deep change at the wrong depth is right again after a synchronisation', async () => {
+    it('is copied correctly after a sync when it reported a deep change at the wrong depth (R-SUB-09)', async () => {
       const { handle, peer, copy } = await world()
       const publisher = new PythonPublisher(peer)
       publisher.properties.set('cfg', { deep: { a: 1, b: 2 }, kept: true })
@@ -95,7 +95,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       assert.deepEqual(await copy(), publisher.source)
     })
 
-    it('R-SUB-09 of low granularity gives each change once, which is enough', async () => {
+    it('sends each change once at low granularity, which is sufficient (R-SUB-09)', async () => {
       const { handle, peer, copy } = await world()
       const publisher = new PythonPublisher(peer)
       await handle.subscribe(peer.id, { granularity: 'low' })
@@ -107,7 +107,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       assert.equal(subscription?.diffs.size, 0)
     })
 
-    it('R-SUB-01 is told of the end at the address that it listens to, and can end it itself', async () => {
+    it('receives the end of a subscription at its own path, and can end a subscription itself (R-SUB-01)', async () => {
       const { handle, peer, copy } = await world()
       const publisher = new PythonPublisher(peer)
       publisher.properties.set('mood', 'sunny')
@@ -132,12 +132,12 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       ['with 200', { status: 200, headers: { Location: 'https://b.example/1' }, body: { subscriptionid: 'x1' } }],
       ['with an empty 403', { status: 403 }],
       [
-        'with an id that is none',
+        'with an invalid id',
         { status: 201, headers: { Location: 'https://b.example/1' }, body: { subscriptionid: 7 } },
       ],
     ]
     for (const [what, answer] of broken) {
-      it(`R-SUB-01 that answers ${what} is not listened to`, async () => {
+      it(`gets no subscription when it responds ${what} (R-SUB-01)`, async () => {
         const { actor, handle, peer } = await world()
         peer.route('POST', /^\/subscriptions\//, () => answer)
         const made = await actor.request('POST', '/subscriptions', { peerid: peer.id, target: 'properties' })
@@ -146,7 +146,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       })
     }
 
-    it('R-SUB-01 whose callback comes before its answer is not lost', async () => {
+    it('may send a callback before its response, whose data is not lost (R-SUB-01)', async () => {
       const { actor, handle, peer, copy } = await world()
       const publisher = new PythonPublisher(peer)
       const early: number[] = []
@@ -174,7 +174,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       assert.equal((await handle.remote(peer.id).subscriptions())[0]?.sequence, 1)
     })
 
-    it('OUT-08 PEER-01 never gets the secret sent elsewhere, whatever address its callback names', async () => {
+    it('never makes the actor send the secret elsewhere, whatever URL its callback contains (OUT-08, PEER-01)', async () => {
       const { handle, actor, peer, copy } = await world()
       const publisher = new PythonPublisher(peer)
       const { subscriptionid } = await handle.subscribe(peer.id)
@@ -213,7 +213,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
   })
 
   describe('as subscriber', () => {
-    it('R-SUB-01 R-SUB-10 gets everything in forms that it understands', async () => {
+    it('receives every change in forms that it understands (R-SUB-01, R-SUB-10)', async () => {
       const { actor, handle, peer } = await world()
       await handle.set('mood', 'sunny')
       await handle.list('notes').extend(['one', { n: 2 }])
@@ -250,7 +250,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       }
     })
 
-    it('R-SUB-01 gets low granularity, and its acknowledgement empties what waits', async () => {
+    it('receives low granularity, and empties the queue by its acknowledgment (R-SUB-01)', async () => {
       const { actor, handle, peer } = await world()
       const subscriber = new PythonSubscriber(peer)
       const id = await subscriber.subscribe(actor.id, 'low')
@@ -268,7 +268,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       )
     })
 
-    it('R-SUB-05 follows a resync', async () => {
+    it('processes a resync (R-SUB-05)', async () => {
       const { actor, handle, peer } = await world()
       const subscriber = new PythonSubscriber(peer)
       await subscriber.subscribe(actor.id)
@@ -281,7 +281,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       )
     })
 
-    it('R-SUB-03 whose application answers 400 to everything keeps its subscription, and every number', async () => {
+    it('keeps its subscription and every diff when its application answers 400 to everything (R-SUB-03)', async () => {
       const { actor, handle, peer } = await world()
       const subscriber = new PythonSubscriber(peer)
       const id = await subscriber.subscribe(actor.id)
@@ -295,7 +295,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       assert.deepEqual([sequence, data.map((diff) => diff.sequence)], [8, [1, 2, 3, 4, 5, 6, 7, 8]])
     })
 
-    it('R-SUB-06 ends its subscription at the address that it uses, which fires the event', async () => {
+    it('ends its subscription at the path that it uses, which fires the event (R-SUB-06)', async () => {
       const events: unknown[] = []
       const { actor, handle, peer } = await world({
         declare: (app) =>

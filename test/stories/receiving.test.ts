@@ -8,14 +8,14 @@ import { untilEqual } from '../support/until.ts'
 interface World {
   readonly a: TestService
   readonly b: TestService
-  /** Listens. */
+  /** The subscriber. */
   readonly alice: TestActor
-  /** Publishes. */
+  /** The publisher. */
   readonly bob: TestActor
   readonly related: Related
-  /** What Alice has of Bob. */
+  /** Alice's copy of Bob's data. */
   readonly copy: () => Promise<unknown>
-  /** What Bob has, as a copy of it would be. */
+  /** Bob's data in the form of a copy. */
   readonly source: () => Promise<unknown>
   readonly aliceHandle: () => Promise<ActorHandle>
   readonly bobHandle: () => Promise<ActorHandle>
@@ -54,8 +54,8 @@ forEachService((start) => {
 
   const all = (peerid: string): object => ({ peerid, target: 'properties', granularity: 'high' })
 
-  describe('listening to a peer', () => {
-    it('R-SUB-01 begins with everything that the peer shows, and answers where the subscription is', async () => {
+  describe('subscribing to a peer', () => {
+    it('starts with everything that the peer shares, and returns the location of the subscription (R-SUB-01)', async () => {
       const { alice, bob, b, copy, source, bobHandle } = await world()
       await bob.request('PUT', '/properties/mood', 'sunny')
       await bob.request('PUT', '/properties/settings', { theme: 'light', size: 1 })
@@ -101,12 +101,12 @@ forEachService((start) => {
     const refusals: readonly [what: string, body: unknown, status: number][] = [
       ['without a peer', { target: 'properties' }, 400],
       ['without a target', { peerid: 'x' }, 400],
-      ['with a target that is no text', { peerid: 'x', target: 7 }, 400],
-      ['with what is no JSON', '{"peerid":', 400],
-      ['to a peer that nobody knows', { peerid: 'x', target: 'properties' }, 408],
+      ['with a target that is not a string', { peerid: 'x', target: 7 }, 400],
+      ['with invalid JSON', '{"peerid":', 400],
+      ['to an unknown peer', { peerid: 'x', target: 'properties' }, 408],
     ]
     for (const [what, body, status] of refusals) {
-      it(`R-SUB-01 ${what} is ${status} and leaves nothing behind`, async () => {
+      it(`${what} answers ${status} and stores nothing (R-SUB-01)`, async () => {
         const a = await start()
         const alice = await a.createActor()
         assert.equal((await alice.request('POST', '/subscriptions', body)).status, status)
@@ -115,7 +115,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-SUB-01 ACL-12 to a peer that has not approved is 408', async () => {
+    it('answers 408 when the peer has not approved (R-SUB-01, ACL-12)', async () => {
       const [a, b] = [await start({ listen: true }), await start({ listen: true })]
       const [alice, bob] = [await a.createActor('alice@example.com'), await b.createActor('bob@example.com')]
       await relate(alice, [b, bob], 'friend', false)
@@ -126,7 +126,7 @@ forEachService((start) => {
       assert.equal((await alice.request('GET', `/devtest/attributes/remote:${bob.id}`)).status, 404)
     })
 
-    it('R-SUB-01 ends on both sides, and the copy goes with the last subscription', async () => {
+    it('can be ended, which deletes both ends, and the copy with the last subscription (R-SUB-01)', async () => {
       const { alice, bob, copy, aliceHandle, bobHandle } = await world()
       await bob.request('PUT', '/properties/mood', 'sunny')
       await bob.request('PUT', '/properties/trip', { to: 'Oslo' })
@@ -147,7 +147,7 @@ forEachService((start) => {
       await untilEqual(listeners, async () => [])
     })
 
-    it('R-SUB-01 R-SUB-06 ends when the peer revokes it, without an event here', async () => {
+    it('ends when the peer revokes the subscription, without an event at the subscriber (R-SUB-01, R-SUB-06)', async () => {
       const events: string[] = []
       const { alice, bob, copy, aliceHandle, bobHandle } = await world({
         declare: (app) => app.on('subscription_deleted', () => void events.push('here')),
@@ -162,7 +162,7 @@ forEachService((start) => {
       assert.deepEqual([await copy(), events], [{}, []])
     })
 
-    it('R-TRUST-06 ends with the relationship, and the copy and everything remembered goes', async () => {
+    it('ends with the relationship, which deletes the copy and all stored metadata (R-TRUST-06)', async () => {
       const { alice, bob, copy, aliceHandle } = await world()
       await bob.request('PUT', '/properties/mood', 'sunny')
       await (await aliceHandle()).subscribe(bob.id)
@@ -174,7 +174,7 @@ forEachService((start) => {
   })
 
   describe('a copy', () => {
-    it('SUB-11 SUB-09 R-SUB-09 equals its source after each change, from the very first write on', async () => {
+    it('equals its source after each change, from the first write on (SUB-11, SUB-09, R-SUB-09)', async () => {
       const { bob, copy, source, aliceHandle, bobHandle } = await world()
       await bob.request('POST', '/properties', { notes: { _type: 'list' }, mood: 'sunny' })
       await (await aliceHandle()).subscribe(bob.id)
@@ -251,7 +251,7 @@ forEachService((start) => {
       assert.equal(subscription?.sequence, listener?.sequence)
     })
 
-    it('R-SUB-09 of one property, of one key, and of a list alone equals that part', async () => {
+    it('of one property, one key or one list equals that part (R-SUB-09)', async () => {
       const { bob, copy, aliceHandle, bobHandle } = await world()
       const handle = await bobHandle()
       await handle.set('trip', { to: 'Oslo', days: 3 })
@@ -275,7 +275,7 @@ forEachService((start) => {
       await untilEqual(copy, async () => ({ other: { a: 5 } }))
     })
 
-    it('SUB-12 R-SUB-09 that several subscriptions cover gets each change once', async () => {
+    it('receives each change once when several subscriptions cover it (SUB-12, R-SUB-09)', async () => {
       const { bob, copy, source, aliceHandle, bobHandle } = await world()
       const listening = await aliceHandle()
       const [first] = [await listening.subscribe(bob.id), await listening.subscribe(bob.id)]
@@ -287,13 +287,13 @@ forEachService((start) => {
         (await listening.remote(bob.id).subscriptions()).map(({ sequence }) => sequence)
       await untilEqual(numbers, async () => [3, 3, 3])
       assert.deepEqual(await copy(), { notes: ['a', 'b', 'c'] })
-      // The one that was stored ends: another one goes on in its place.
+      // The subscription that stored the changes ends, and another one continues in its place.
       await listening.unsubscribe(bob.id, first.subscriptionid)
       await notes.append('d')
       await untilEqual(copy, source)
     })
 
-    it('R-SUB-09 is kept by low granularity too, and what was fetched is acknowledged', async () => {
+    it('can be maintained at low granularity, with an acknowledgment after the fetch (R-SUB-09)', async () => {
       const { bob, alice, copy, source, aliceHandle, bobHandle } = await world()
       const { subscriptionid } = await (await aliceHandle()).subscribe(bob.id, { granularity: 'low' })
       const handle = await bobHandle()
@@ -308,7 +308,7 @@ forEachService((start) => {
       await untilEqual(waiting, async () => [])
     })
 
-    it('R-SUB-05 R-SUB-09 follows a resync, and loses what the source has no more', async () => {
+    it('follows a resync, and loses what the source deleted (R-SUB-05, R-SUB-09)', async () => {
       const { bob, copy, source, aliceHandle, bobHandle } = await world()
       const handle = await bobHandle()
       await handle.set('mood', 'sunny')
@@ -326,7 +326,7 @@ forEachService((start) => {
       await untilEqual(copy, source)
     })
 
-    it('R-SUB-09 that is only polled is brought up to date by a synchronisation', async () => {
+    it('that is only polled is updated by a sync (R-SUB-09)', async () => {
       const { bob, alice, copy, source, aliceHandle, bobHandle } = await world()
       const listening = await aliceHandle()
       const { subscriptionid } = await listening.subscribe(bob.id, { granularity: 'none' })
@@ -339,14 +339,14 @@ forEachService((start) => {
       assert.deepEqual(await copy(), await source())
       const polled = await bob.request('GET', `/subscriptions/${alice.id}/${subscriptionid}`)
       assert.deepEqual(((await polled.json()) as { data: unknown[] }).data, [])
-      // What was damaged here comes back with the whole.
+      // A sync restores damaged data from a snapshot.
       await alice.request('DELETE', `/devtest/attribute/remote:${bob.id}`)
       assert.deepEqual(await copy(), {})
       await listening.sync(bob.id)
       assert.deepEqual(await copy(), await source())
     })
 
-    it('ACL-06 R-SUB-09 R-PERM-05 never holds what the peer may not see, and loses what it withdraws', async () => {
+    it('never contains data that the peer may not see, and loses revoked data (ACL-06, R-SUB-09, R-PERM-05)', async () => {
       const { bob, copy, related, aliceHandle, bobHandle } = await world()
       const handle = await bobHandle()
       await handle.set('open', 1)
@@ -370,7 +370,7 @@ forEachService((start) => {
       await untilEqual(copy, async () => ({ later: 2, notes: ['one', 'two', 'three'], open: 2 }))
     })
 
-    it('catches up with what changed while the approval was withdrawn, without a further change (R-TRUST-01)', async () => {
+    it('is updated with changes from a time of withdrawn approval, without a further change (R-TRUST-01)', async () => {
       const { alice, bob, copy, aliceHandle, bobHandle } = await world()
       const handle = await bobHandle()
       await handle.set('mood', 'sunny')

@@ -11,7 +11,7 @@ interface World {
   readonly peer: TestRelationship
   readonly id: string
   readonly remote: RecordingPeer
-  /** As the owner, in a request with this id. */
+  /** Sends a request of the owner with this request id. */
   readonly ask: (requestId: string, method: string, path: string, body?: unknown) => Promise<void>
 }
 
@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const remote of remotes.splice(0)) await remote.stop()
 })
 
-/** What the peer received, with the request that caused it. */
+/** Requests that the peer received, each with the id of the request that caused it. */
 function causes({ remote }: World): unknown[] {
   return remote.received.map(({ method, path, body, headers }) => {
     assert.match(String(headers['x-request-id']), uuid)
@@ -45,7 +45,7 @@ forEachService((start) => {
   }
 
   describe('X-Parent-Request-ID', () => {
-    it('names the request of the change on its callback, for each change of a turn (R-SUB-12)', async () => {
+    it('names the request that made the change, for each callback of a batch (R-SUB-12)', async () => {
       const world = await open()
       await world.ask('writing-1', 'PUT', '/properties/mood', 1)
       await world.ask('writing-2', 'PUT', '/properties/mood', 2)
@@ -58,7 +58,7 @@ forEachService((start) => {
       ])
     })
 
-    it('names the request on approval, permission push, revocation and deletion (R-SUB-12)', async () => {
+    it('names the request on an approval, a permission push, a revocation and a deletion (R-SUB-12)', async () => {
       const world = await open()
       const { ask, remote, peer, id } = world
       await ask('approving', 'PUT', `/trust/friend/${peer.peerId}`, { approved: true })
@@ -79,7 +79,7 @@ forEachService((start) => {
       ])
     })
 
-    it('names the approval on the resync that it leads to (R-SUB-12)', async () => {
+    it('names the approval on the resync that it causes (R-SUB-12)', async () => {
       const world = await open()
       const { ask, remote, peer } = world
       await ask('withdrawing', 'PUT', `/trust/friend/${peer.peerId}`, { approved: false })
@@ -89,7 +89,7 @@ forEachService((start) => {
       assert.equal(resync?.headers['x-parent-request-id'], 'approving-again')
     })
 
-    it('is kept with what waits, for another process after a restart (R-SUB-12)', async () => {
+    it('is stored with pending messages for another process after a restart (R-SUB-12)', async () => {
       const world = await open()
       const { service, remote, ask, peer } = world
       const second = await peer.subscribe({ granularity: 'high' })
@@ -103,7 +103,7 @@ forEachService((start) => {
       const later = new ManualClock(1_900_000_100_000)
       const next = await start({ database: service.databaseUrl, now: later.now, timers: later.timers, random: () => 0 })
       await passUntil(later, [next], () => remote.received.length === 2)
-      // Of a subscription and a notice either may be the first.
+      // The callback and the notice may be sent in either order.
       assert.deepEqual(
         new Set(causes(world)),
         new Set([
@@ -113,7 +113,7 @@ forEachService((start) => {
       )
     })
 
-    it('names the delivery itself where no request caused it (R-SUB-12)', async () => {
+    it('names the delivery itself when no request caused it (R-SUB-12)', async () => {
       const world = await open()
       const handle = await world.service.app.actors.get(world.actor.id)
       await handle?.set('mood', 1)

@@ -33,7 +33,7 @@ describe('the id of a request', () => {
     (await service.request(path, init)).headers.get('x-request-id')
 
   for (const id of ['a', '0', 'A-Z.a_z:0-9', '-', ':::', 'x'.repeat(128), '4bf92f35-77b3-4da6-a3ce-929d0e0e4736']) {
-    it(`R-OBS-01 is the sender’s ${id.slice(0, 40)} (CHOICE-51)`, async () => {
+    it(`is the sender’s ${id.slice(0, 40)} (R-OBS-01, CHOICE-51)`, async () => {
       assert.equal(await idOf('/health/live', { headers: { 'x-request-id': id } }), id)
     })
   }
@@ -41,22 +41,22 @@ describe('the id of a request', () => {
   for (const [what, id] of [
     ['empty', ''],
     ['longer than 128 characters', 'x'.repeat(129)],
-    ['a text with a blank', 'a b'],
-    ['a text with a tab', 'a\tb'],
-    ['a text with a comma', 'a,b'],
-    ['a text with a slash', 'a/b'],
-    ['a text with quotes', '"a"'],
+    ['a string with a space', 'a b'],
+    ['a string with a tab', 'a\tb'],
+    ['a string with a comma', 'a,b'],
+    ['a string with a slash', 'a/b'],
+    ['a string with quotes', '"a"'],
     ['markup', '<script>'],
-    ['a text beyond ASCII', 'é'],
-    ['a text in brackets', '[a:b:c]'],
+    ['a string beyond ASCII', 'é'],
+    ['a string in brackets', '[a:b:c]'],
     ['a percent sign', 'a%0d%0ab'],
   ] as const) {
-    it(`R-OBS-01 HTTP-08 is a new one where the sender’s is ${what} (CHOICE-51)`, async () => {
+    it(`is generated when the sender’s is ${what} (R-OBS-01, HTTP-08, CHOICE-51)`, async () => {
       assert.match((await idOf('/health/live', { headers: { 'x-request-id': id } })) ?? '', made)
     })
   }
 
-  it('R-OBS-01 is new for every request without one, and where two are given', async () => {
+  it('is generated for each request that has none or has two (R-OBS-01)', async () => {
     const ids = new Set(await Promise.all(Array.from({ length: 50 }, () => idOf('/health/live'))))
     assert.equal(ids.size, 50)
     for (const id of ids) assert.match(id ?? '', made)
@@ -65,7 +65,7 @@ describe('the id of a request', () => {
     assert.match((await idOf('/health/live', { headers })) ?? '', made)
   })
 
-  it('R-OBS-01 comes back with every answer of every route', async () => {
+  it('is returned with every response of every route (R-OBS-01)', async () => {
     for (const [index, route] of routes.filter(({ id }) => id !== 'deleteActor').entries()) {
       const id = `route-${index}`
       const [path, init] = requestOf(route, actor.id, { authorization: actor.authorization, 'x-request-id': id })
@@ -73,7 +73,7 @@ describe('the id of a request', () => {
     }
   })
 
-  it('R-OBS-01 comes back with every refusal', async () => {
+  it('is returned with every error (R-OBS-01)', async () => {
     const refusals: [status: number, path: string, init: RequestInit][] = [
       [400, '/%00', {}],
       [400, `/health/live?${'a&'.repeat(201)}`, {}],
@@ -81,7 +81,7 @@ describe('the id of a request', () => {
       [401, `/${actor.id}/properties`, {}],
       [403, `/${actor.id}/properties`, { headers: { authorization: 'Basic eDp5' } }],
       [404, '/a/b/c/d', {}],
-      [404, '/nobody/properties', {}],
+      [404, '/unknown/properties', {}],
       [405, '/', { method: 'PATCH' }],
       [413, '/', { method: 'POST', body: 'x'.repeat(2_097_153) }],
       [414, `/${'a'.repeat(8192)}`, {}],
@@ -102,15 +102,15 @@ describe('the id of a request', () => {
 
   const tags = (): Set<string> => new Set(service.log.map((line) => (JSON.parse(line) as { context: string }).context))
 
-  it('R-OBS-01 is in every log line of its request: [its last 8 characters:actor:peer], "-" for what there is not', async () => {
+  it('appears in every log line of its request as [last 8 characters:actor:peer], with "-" for a missing part (R-OBS-01)', async () => {
     const peer = callers.peer(actor.id, { grants: () => true })
     const cases: [path: string, headers: Record<string, string>, tag: string | RegExp][] = [
       ['/health/live', { 'x-request-id': 'request-one' }, '[questone:-:-]'],
       ['/health/live', { 'x-request-id': 'a' }, '[a:-:-]'],
       ['/health/live', { 'x-request-id': '---' }, '[-:-:-]'],
-      ['/nobody/meta', { 'x-request-id': '12345678-9' }, '[23456789:-:-]'],
+      ['/unknown/meta', { 'x-request-id': '12345678-9' }, '[23456789:-:-]'],
       [`/${actor.id}/meta`, { 'x-request-id': 'public' }, `[public:${actor.id}:-]`],
-      [`/${actor.id}/properties`, { 'x-request-id': 'nobody' }, `[nobody:${actor.id}:-]`],
+      [`/${actor.id}/properties`, { 'x-request-id': 'unsigned' }, `[unsigned:${actor.id}:-]`],
       [
         `/${actor.id}/properties`,
         { 'x-request-id': 'owner', authorization: actor.authorization },
@@ -129,14 +129,14 @@ describe('the id of a request', () => {
     })
     assert.equal(answer.status, 200)
     const last = [...tags()].at(-1) ?? ''
-    // The peer's id is a URN; what stands after its last colon names it.
+    // The id of the peer is a URN, and the part after its last colon names the peer.
     assert.match(
       last,
       new RegExp(`^\\[fromapeer:${actor.id}:[0-9a-f]{8}-[0-9a-f-]{27}\\]$`.replace('fromapeer', 'romapeer')),
     )
   })
 
-  it('R-OBS-01 keeps the lines of requests apart that are served at the same time', async () => {
+  it('separates the log lines of concurrent requests (R-OBS-01)', async () => {
     service.reset()
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>

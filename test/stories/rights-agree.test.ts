@@ -15,16 +15,16 @@ interface World {
   readonly peer: TestRelationship
   readonly client: TestClient
   readonly browser: OwnersBrowser
-  /** What the page of a peer was given, the last first. */
+  /** The values that the page of a peer received, latest first. */
   readonly pages: TrustPeerValues[]
-  /** The peer's subscription to everything, and the last number that it acknowledged. */
+  /** The peer's subscription to all properties, with the last sequence number that it acknowledged. */
   readonly subscription: string
 }
 
-/** What can be asked about the peer, and the requests that the answer is about. */
+/** A question about the rights of a peer, with the requests that must agree with the explanation. */
 interface Probe {
   readonly question: string
-  /** As the documents decide it. */
+  /** The decision by the documented rules. */
   readonly decided: readonly [category: string, operation: string, target: string]
   readonly requests: readonly (readonly [method: string, path: string, body?: unknown])[]
 }
@@ -126,7 +126,7 @@ const probes: readonly Probe[] = [
 
 const uri = (name: string): string => `actingweb://properties/${name}`
 
-/** The same for an AI client, with the method of the protocol that asks for it. */
+/** The same questions for an AI client, with the MCP call that must agree. */
 const clientProbes: readonly {
   readonly question: string
   readonly decided: Probe['decided']
@@ -213,21 +213,25 @@ forEachService((start, dialect) => {
   const json = async (answer: Promise<Response>): Promise<McpAnswer['body']> => (await answer).json()
   const rightsPath = (peerId: string): string => `/trust/neighbour/${encodeURIComponent(peerId)}/permissions`
 
-  /** What the owner is told: the explanation, and the answer on the page. */
-  async function told({ actor, browser, pages }: World, peerId: string, question: string): Promise<readonly boolean[]> {
+  /** The answers that the owner receives: the explanation over the API, and the result on the page. */
+  async function explanationsOf(
+    { actor, browser, pages }: World,
+    peerId: string,
+    question: string,
+  ): Promise<readonly boolean[]> {
     const encoded = encodeURIComponent(peerId)
     const { allowed, category } = await json(
       actor.request('GET', `/permissions/${encoded}?explain=${encodeURIComponent(question)}`),
     )
     const [, operation = '', target = ''] = /^(?:[a-z]+\.)?([a-z]+):(.*)$/.exec(question) ?? []
-    // The form of the page asks for a name.
+    // The form of the page requires a name.
     if (target === '') return [allowed]
     const asked = new URLSearchParams({ ask: `${category}.${operation}`, target })
     assert.equal((await browser.get(`/trust/${encoded}?${asked.toString()}`)).status, 200)
     return [allowed, pages[0]?.may.answer?.allowed ?? !allowed]
   }
 
-  /** Every answer that there is to one question is the same one. */
+  /** Asserts that every answer to one question agrees with the rules. */
   function agree(question: string, rules: RulesOnWire, decided: Probe['decided'], answers: readonly boolean[]): void {
     const expected = isGranted(rules, ...decided)
     assert.deepEqual(
@@ -240,7 +244,7 @@ forEachService((start, dialect) => {
   async function checkPeer(world: World, rules: RulesOnWire): Promise<void> {
     const { actor, peer } = world
     for (const { question, decided, requests } of probes) {
-      const answers = [...(await told(world, peer.peerId, question))]
+      const answers = [...(await explanationsOf(world, peer.peerId, question))]
       for (const [method, path, body] of requests) {
         const answer = await peer.request(method, path, body)
         assert.ok(answer.status < 500, `${method} ${path}: ${answer.status}`)
@@ -255,7 +259,10 @@ forEachService((start, dialect) => {
     const { client } = world
     for (const { question, decided, call } of clientProbes) {
       const { body } = await client.modern(...call)
-      agree(question, rules, decided, [...(await told(world, client.peerId, question)), body.error?.code !== 403])
+      agree(question, rules, decided, [
+        ...(await explanationsOf(world, client.peerId, question)),
+        body.error?.code !== 403,
+      ])
     }
     const listed: string[] = (await client.modern('resources/list')).body.result.resources.map(
       (each: { uri: string }) => each.uri,
@@ -265,10 +272,10 @@ forEachService((start, dialect) => {
     const tools: { name: string }[] = (await client.modern('tools/list')).body.result.tools
     agree('lists do_it', rules, ['tools', 'use', 'do_it'], [tools.some(({ name }) => name === 'do_it')])
     for (const question of ['use:unknown', 'call:unknown'])
-      assert.deepEqual(await told(world, client.peerId, question), [false, false], question)
+      assert.deepEqual(await explanationsOf(world, client.peerId, question), [false, false], question)
   }
 
-  /** Following, the collection as a whole, and what the peer itself is shown. */
+  /** Checks subscriptions, the collection of all properties, and the lists for the peer itself. */
   async function checkCollections(world: World, rules: RulesOnWire): Promise<void> {
     const { actor, peer, subscription } = world
     const may = (operation: string, name: string): boolean => isGranted(rules, 'properties', operation, name)
@@ -282,7 +289,7 @@ forEachService((start, dialect) => {
       'subscribe:q',
       rules,
       ['properties', 'subscribe', 'q'],
-      [...(await told(world, peer.peerId, 'subscribe:q')), followed],
+      [...(await explanationsOf(world, peer.peerId, 'subscribe:q')), followed],
     )
     const shared = await json(peer.request('GET', `/trust/neighbour/${peer.peerId}/shared_properties`))
     assert.deepEqual(
@@ -303,15 +310,15 @@ forEachService((start, dialect) => {
       Object.keys(await json(peer.request('GET', '/properties'))).toSorted(),
       ['l', 'p', 'q'].filter((name) => may('read', name)),
     )
-    assert.deepEqual(await told(world, peer.peerId, 'read:'), [true])
+    assert.deepEqual(await explanationsOf(world, peer.peerId, 'read:'), [true])
     const everything = ['', 'l', 'p', 'q'].every((name) => may('delete', name))
-    const explained = await told(world, peer.peerId, 'delete:')
+    const explained = await explanationsOf(world, peer.peerId, 'delete:')
     const { status } = await peer.request('DELETE', '/properties')
     assert.deepEqual([...explained, status === 204], [everything, everything], 'delete:')
     await remake(actor)
   }
 
-  /** What the page says that the peer may not do at all, the peer may not do to anything. */
+  /** Asserts that the peer may do to no property what the page denies in general. */
   function checkSentences({ pages }: World, rules: RulesOnWire): void {
     const verbs = { read: /\bread\b/, append: /\badd to\b/, write: /\bchange\b/, delete: /\bdelete\b/ }
     const [line] = pages[0]?.rights ?? []
@@ -320,7 +327,7 @@ forEachService((start, dialect) => {
     for (const [operation, verb] of Object.entries(verbs)) {
       const some = ['p', 'p/a', 'l', 'q', 'none', 'x'].filter((name) => isGranted(rules, 'properties', operation, name))
       if (denials.some((sentence) => verb.test(sentence))) assert.deepEqual(some, [], denials.join(' '))
-      // Whoever may change may add: the page says one of the two.
+      // The right to change includes the right to add, so the page states one of the two.
       const said = operation === 'append' ? /\b(?:add to|change)\b/ : verb
       if (some.length > 0)
         assert.ok(
@@ -331,7 +338,7 @@ forEachService((start, dialect) => {
   }
 
   describe('the rights of a peer', () => {
-    it('are the same in what the service enforces, explains, shows and lists, for any rules (CHOICE-74, ACL-05)', async () => {
+    it('agree in enforcement, explanations, pages and listings, for any rules (CHOICE-74, ACL-05)', async () => {
       const world = await open()
       const { actor, peer, client } = world
       await fc.assert(

@@ -6,7 +6,7 @@ import { forEachService, type TestActor, type TestService } from '../support/ser
 const json = async (answer: Response): Promise<Record<string, unknown>> =>
   (await answer.json()) as Record<string, unknown>
 
-/** The numbers and data of what waits. */
+/** The sequence numbers and data of the pending diffs. */
 async function polled(peer: TestRelationship, subscription: string): Promise<unknown[]> {
   const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${subscription}`)
   assert.equal(answer.status, 200)
@@ -25,7 +25,7 @@ forEachService((start) => {
       peer = await relateTo(service, actor)
     })
 
-    it('R-SUB-01 gets 201, the address, and its record with nulls for what is unset', async () => {
+    it('receives 201, the location, and its record with nulls for unset fields (R-SUB-01)', async () => {
       const answer = await peer.request('POST', `/subscriptions/${peer.peerId}`, {
         id: peer.peerId,
         target: 'properties',
@@ -44,7 +44,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-SUB-01 takes null for what is unset, and none for a granularity that is not given', async () => {
+    it('may send null for unset fields, and defaults to granularity none (R-SUB-01)', async () => {
       const answer = await peer.request('POST', `/subscriptions/${peer.peerId}`, {
         target: 'properties',
         subtarget: 'trip',
@@ -57,13 +57,13 @@ forEachService((start) => {
     for (const [what, body] of Object.entries({
       'no target': {},
       'an empty target': { target: '' },
-      'a target that is no text': { target: 5 },
-      'a subtarget that is no text': { target: 'properties', subtarget: ['a'] },
+      'a target that is not a string': { target: 5 },
+      'a subtarget that is not a string': { target: 'properties', subtarget: ['a'] },
       'a name with NUL': { target: 'properties', subtarget: 'a\0b' },
-      'a name without end': { target: 'properties', subtarget: 'x'.repeat(1025) },
-      'no object': [1],
+      'an overlong name': { target: 'properties', subtarget: 'x'.repeat(1025) },
+      'an array': [1],
     })) {
-      it(`R-SUB-01 is refused with 400 for ${what}, and nothing is stored`, async () => {
+      it(`receives 400 for ${what}, and nothing is stored (R-SUB-01)`, async () => {
         const list = `/subscriptions/${peer.peerId}`
         const earlier = await json(await peer.request('GET', list))
         assert.equal((await peer.request('POST', list, body)).status, 400)
@@ -71,7 +71,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-SUB-01 ACL-12 is refused while it waits for approval, and in the name of another', async () => {
+    it('is rejected before the approval, and in the name of another peer (R-SUB-01, ACL-12)', async () => {
       const pending = await relateTo(service, actor, { approved: false })
       const other = await relateTo(service, actor)
       const wanted = { target: 'properties', granularity: 'high' }
@@ -85,7 +85,7 @@ forEachService((start) => {
     })
 
     for (const relationship of ['associate', 'viewer', 'friend', 'partner', 'admin', 'neighbour']) {
-      it(`R-SUB-01 may, as any approved peer: ${relationship}`, async () => {
+      it(`may have the trust type ${relationship} (R-SUB-01)`, async () => {
         const related = await relateTo(service, actor, { relationship })
         await related.subscribe({})
         const listed = await json(await related.request('GET', `/subscriptions/${related.peerId}`))
@@ -93,7 +93,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-SUB-01 is listed to the owner and to itself, and to nobody else', async () => {
+    it('is listed only to the owner and to itself (R-SUB-01)', async () => {
       const own = await service.createActor()
       const [first, second] = [await relateTo(service, own), await relateTo(service, own)]
       const id = await first.subscribe({ subtarget: 'mood', granularity: 'low' })
@@ -135,7 +135,7 @@ forEachService((start) => {
       service = await start({})
     })
 
-    it('R-SUB-03 SUB-12 gets a number in every subscription that it touches, at the depth of each', async () => {
+    it('has a sequence number in every subscription that it affects, at the depth of each (R-SUB-03, SUB-12)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const all = await peer.subscribe({})
@@ -169,7 +169,7 @@ forEachService((start) => {
       assert.deepEqual(await polled(peer, other), [])
     })
 
-    it('gets no number where nothing in the scope changes (R-SUB-03)', async () => {
+    it('has no sequence number when nothing in the scope changes (R-SUB-03)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const [all, cfg] = [await peer.subscribe({}), await peer.subscribe({ subtarget: 'cfg' })]
@@ -216,7 +216,7 @@ forEachService((start) => {
       ])
     })
 
-    it('counts another spelling of a number and another order of keys as a change (R-SUB-03)', async () => {
+    it('includes another spelling of a number and another order of keys (R-SUB-03)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const all = await peer.subscribe({})
@@ -231,7 +231,7 @@ forEachService((start) => {
       )
     })
 
-    it('of a list gets no number where the list stays as it is (R-LIST-06)', async () => {
+    it('of a list has no sequence number when the list stays equal (R-LIST-06)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const all = await peer.subscribe({})
@@ -257,7 +257,7 @@ forEachService((start) => {
       assert.equal(await sequenceAfter(() => notes.clear()), 5)
     })
 
-    it('R-LIST-06 SUB-11 of a list is told as what was done to it, under its name', async () => {
+    it('of a list contains the list operation, under the name of the list (R-LIST-06, SUB-11)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const own = await peer.subscribe({ subtarget: 'todo' })
@@ -279,7 +279,7 @@ forEachService((start) => {
       assert.deepEqual([removed?.[0], removed?.[1].todo['operation']], [3, 'delete_all'])
     })
 
-    it('SUB-09 is told by the very next write after the subscription', async () => {
+    it('is recorded from the first write after the subscription (SUB-09)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       await actor.request('PUT', '/properties/mood', 'before')
@@ -288,7 +288,7 @@ forEachService((start) => {
       assert.deepEqual(await polled(peer, id), [[1, { mood: 'after' }]])
     })
 
-    it('R-SUB-03 gets no number where the peer may not see it, and one for the rest of a bulk write', async () => {
+    it('has no sequence number when the peer may not see it, and one for the rest of a bulk write (R-SUB-03)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const id = await peer.subscribe({})
@@ -306,7 +306,7 @@ forEachService((start) => {
       ])
     })
 
-    it('ACL-06 is withheld in a poll, number and all kept, once the right to it is gone', async () => {
+    it('is withheld in a poll after the right was revoked, but its sequence number remains (ACL-06)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const id = await peer.subscribe({})
@@ -328,7 +328,7 @@ forEachService((start) => {
       assert.deepEqual((await json(single))['data'], {})
     })
 
-    it('says which values take the place of the old ones, and which are parts', async () => {
+    it('marks values that replace the old ones', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const id = await peer.subscribe({})
@@ -360,7 +360,7 @@ forEachService((start) => {
       for (const mood of [1, 2, 3]) await actor.request('PUT', '/properties/mood', mood)
     }
 
-    it('R-SUB-01 gives everything that waits, ascending, as often as it is asked', async () => {
+    it('returns all pending diffs in ascending order, every time (R-SUB-01)', async () => {
       await fresh()
       const expected = {
         id: actor.id,
@@ -383,7 +383,7 @@ forEachService((start) => {
       assert.deepEqual(await json(await actor.request('GET', address)), expected)
     })
 
-    it('R-SUB-01 is 404 for a subscription that does not exist, or is of another peer', async () => {
+    it('answers 404 when the subscription does not exist or belongs to another peer (R-SUB-01)', async () => {
       await fresh()
       const other = await relateTo(service, actor)
       assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/none`)).status, 404)
@@ -391,7 +391,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', `/subscriptions/${other.peerId}/${id}`)).status, 404)
     })
 
-    it('R-SUB-01 drops what is acknowledged, repeatably, and everything with 0; the count goes on', async () => {
+    it('drops acknowledged diffs repeatably, and all diffs with 0, while numbering continues (R-SUB-01)', async () => {
       await fresh()
       for (let round = 0; round < 2; round++) {
         assert.equal((await peer.request('PUT', address, { sequence: 2 })).status, 204)
@@ -408,25 +408,25 @@ forEachService((start) => {
 
     for (const [what, body, status] of [
       ['nothing', undefined, 400],
-      ['no number', { sequence: 'soon' }, 400],
+      ['a word', { sequence: 'soon' }, 400],
       ['a fraction', { sequence: 1.5 }, 400],
       ['a negative number', { sequence: -1 }, 400],
-      ['no object', [3], 400],
+      ['an array', [3], 400],
     ] as const) {
-      it(`R-SUB-01 refuses an acknowledgement of ${what} and drops nothing`, async () => {
+      it(`rejects an acknowledgment of ${what} and drops nothing (R-SUB-01)`, async () => {
         await fresh()
         assert.equal((await peer.request('PUT', address, body)).status, status)
         assert.equal((await polled(peer, id)).length, 3)
       })
     }
 
-    it('R-SUB-01 refuses an acknowledgement of a subscription that does not exist', async () => {
+    it('rejects an acknowledgment for an unknown subscription (R-SUB-01)', async () => {
       await fresh()
       const answer = await peer.request('PUT', `/subscriptions/${peer.peerId}/none`, { sequence: 1 })
       assert.equal(answer.status, 404)
     })
 
-    it('R-SUB-02 reads one diff and clears it; the peer whose answer got lost reads it again for a minute', async () => {
+    it('returns and clears one diff, which the peer may fetch again for a minute (R-SUB-02)', async () => {
       await fresh()
       const first = await peer.request('GET', `${address}/2`)
       assert.equal(first.status, 200)
@@ -455,7 +455,7 @@ forEachService((start) => {
       time = 1_900_000_000_000
     })
 
-    it('leaves a diff in place for HEAD, with the status and length that GET has (R-SUB-02)', async () => {
+    it('leaves a diff in place for HEAD, with the status and length of GET (R-SUB-02)', async () => {
       await fresh()
       for (const reader of [peer, actor]) {
         for (let look = 0; look < 2; look++) {
@@ -468,7 +468,7 @@ forEachService((start) => {
       const read = await peer.request('GET', `${address}/2`)
       assert.equal(read.status, 200)
       const length = Buffer.byteLength(await read.text())
-      // The peer may repeat a lost answer for a minute, and the owner may not: HEAD says the same.
+      // The peer may fetch the diff again for a minute, but the owner may not. HEAD reports the same.
       const again = await peer.request('HEAD', `${address}/2`)
       assert.deepEqual([again.status, again.headers.get('content-length')], [200, String(length)])
       assert.equal((await actor.request('HEAD', `${address}/2`)).status, 404)
@@ -480,14 +480,14 @@ forEachService((start) => {
     })
 
     for (const number of ['0', '9', 'x', '-1', '1.0', '99999999999999999999']) {
-      it(`R-SUB-02 is 404 for the diff ${number}`, async () => {
+      it(`answers 404 for the diff ${number} (R-SUB-02)`, async () => {
         await fresh()
         assert.equal((await peer.request('GET', `${address}/${number}`)).status, 404)
         assert.equal((await polled(peer, id)).length, 3)
       })
     }
 
-    it('SUB-08 gives a diff to one of two readers', async () => {
+    it('returns a diff to one of two concurrent readers (SUB-08)', async () => {
       for (let round = 0; round < 20; round++) {
         await fresh()
         const answers = await Promise.all([1, 2].map(() => actor.request('GET', `${address}/1`)))
@@ -495,7 +495,7 @@ forEachService((start) => {
           answers.map(({ status }) => status).sort((a, b) => a - b),
           [200, 404],
         )
-        // Whoever lost it finds out: the peer itself still reads it.
+        // The peer itself can still fetch the diff that another reader received.
         assert.equal((await peer.request('GET', `${address}/1`)).status, 200)
       }
     })
@@ -511,7 +511,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-SUB-06 by the peer: 204 and the event, and nobody is told; again: 204 and no event', async () => {
+    it('by the peer answers 204 with an event and no notification, and a second time without an event (R-SUB-06)', async () => {
       const remote = await new RecordingPeer().start()
       const actor = await service.createActor()
       const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
@@ -544,7 +544,7 @@ forEachService((start) => {
       assert.deepEqual(remote.received, [])
     })
 
-    it('R-SUB-06 by the owner: the peer is told, at the address where it keeps its own', async () => {
+    it('by the owner notifies the peer at the path of its own subscription (R-SUB-06)', async () => {
       const remote = await new RecordingPeer().start()
       const actor = await service.createActor()
       const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
@@ -555,16 +555,16 @@ forEachService((start) => {
         events.map((event) => [event['subscription_id'], event['initiated_by_peer']]),
         [[id, false]],
       )
-      const [told] = await remote.has(1)
+      const [notice] = await remote.has(1)
       assert.deepEqual(
-        [told?.method, told?.path, told?.headers['authorization']],
+        [notice?.method, notice?.path, notice?.headers['authorization']],
         ['DELETE', `/them/subscriptions/${actor.id}/${id}`, `Bearer ${peer.secret}`],
       )
       assert.equal((await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)).status, 404)
       await remote.stop()
     })
 
-    it('R-SUB-06 stops the numbers: a later change costs what it costs without listeners', async () => {
+    it('stops the numbering, so that later changes cost as little as without subscribers (R-SUB-06)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const ids = [await peer.subscribe({}), await peer.subscribe({})]
@@ -574,7 +574,7 @@ forEachService((start) => {
       assert.equal(service.statements.length, 3)
     })
 
-    it('stops the numbers when the relationship ends', async () => {
+    it('with the relationship stops the numbering', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       await peer.subscribe({})
@@ -586,7 +586,7 @@ forEachService((start) => {
   })
 
   describe('a suspended target', () => {
-    it('SUB-10 gets no numbers, subtargets included, and one resync when it is resumed', async () => {
+    it('records no diffs, including those of subtargets, and one resync on resume (SUB-10)', async () => {
       const remote = await new RecordingPeer().start()
       const service = await start({})
       const actor = await service.createActor()
@@ -608,8 +608,8 @@ forEachService((start) => {
 
       assert.equal(await handle.subscriptions.resume('properties'), true)
       assert.equal(await handle.subscriptions.resume('properties'), false)
-      const told = (await remote.has(4)).slice(2).map(({ body }) => body)
-      const of = (id: string) => told.find((body) => body?.['subscriptionid'] === id)
+      const callbacks = (await remote.has(4)).slice(2).map(({ body }) => body)
+      const of = (id: string) => callbacks.find((body) => body?.['subscriptionid'] === id)
       assert.deepEqual(
         { ...of(all), timestamp: '' },
         {
@@ -626,7 +626,7 @@ forEachService((start) => {
       )
       assert.equal(of(trip)?.['url'], `${service.url}/${actor.id}/properties/trip`)
       assert.equal(of(polling), undefined)
-      // Who polls sees that numbers are missing, and no diff for them.
+      // A peer that polls sees the gap in the sequence numbers.
       const answer = await json(await peer.request('GET', `/subscriptions/${peer.peerId}/${polling}`))
       assert.deepEqual([answer['sequence'], (answer['data'] as unknown[]).length], [2, 1])
       await actor.request('PUT', '/properties/trip', 4)
@@ -638,7 +638,7 @@ forEachService((start) => {
       await remote.stop()
     })
 
-    it('SUB-10 R-SUB-03 gets a number when it is resumed where the peer may see any of it, and nowhere else', async () => {
+    it('receives a sequence number on resume only in subscriptions that the peer may partly see (SUB-10, R-SUB-03)', async () => {
       const service = await start({})
       const actor = await service.createActor()
       const handle = await service.app.actors.get(actor.id)
@@ -678,7 +678,7 @@ forEachService((start) => {
       assert.deepEqual(await numbers(), { all: 2, mood: 2, settings: 2, theme: 2, size: 0, private: 0 })
     })
 
-    it('SUB-10 leaves alone what is beside a suspended part, also in one write', async () => {
+    it('does not affect its siblings, even in one write (SUB-10)', async () => {
       const service = await start({})
       const actor = await service.createActor()
       const handle = await service.app.actors.get(actor.id)
@@ -691,11 +691,11 @@ forEachService((start) => {
     })
   })
 
-  describe('an approval that is given back', () => {
+  describe('a renewed approval', () => {
     const approve = async (actor: TestActor, { peerId }: TestRelationship, approved: boolean): Promise<void> => {
       assert.equal((await actor.request('PUT', `/trust/friend/${peerId}`, { approved })).status, 204)
     }
-    /** What the peer was sent, without what it was asked. */
+    /** The POST requests that the peer received, without the fetches. */
     const posted = async (remote: RecordingPeer, count: number): Promise<readonly Received[]> => {
       for (;;) {
         const posts = remote.received.filter(({ method }) => method === 'POST')
@@ -718,9 +718,9 @@ forEachService((start) => {
       await approve(actor, peer, false)
       await actor.request('PUT', '/properties/trip', 1)
       await approve(actor, peer, true)
-      const told = await posted(remote, 3)
+      const posts = await posted(remote, 3)
       assert.deepEqual(
-        told.map(({ path, body }) => `${path} ${String(body?.['type'])} ${String(body?.['sequence'])}`).sort(),
+        posts.map(({ path, body }) => `${path} ${String(body?.['type'])} ${String(body?.['sequence'])}`).sort(),
         [
           `/them/callbacks/permissions/${actor.id} permission undefined`,
           `/them/callbacks/subscriptions/${actor.id}/${all} resync 1`,
@@ -728,15 +728,15 @@ forEachService((start) => {
         ],
       )
       assert.deepEqual(
-        told.flatMap(({ body }) => (body?.['type'] === 'permission' ? [Object.keys(body['data'] as object)] : [])),
+        posts.flatMap(({ body }) => (body?.['type'] === 'permission' ? [Object.keys(body['data'] as object)] : [])),
         [['properties', 'methods', 'actions', 'tools', 'resources', 'prompts']],
       )
-      // A peer that polls sees that a number is missing, and fetches.
+      // A peer that polls sees the gap in the sequence numbers, and fetches the snapshot.
       assert.deepEqual([await polled(peer, trip), await sequenceOf(peer, trip)], [[], 1])
       assert.deepEqual([await polled(other, others), await sequenceOf(other, others)], [[[1, { trip: 1 }]], 1])
     })
 
-    it('gives no number when the relationship was approved all along', async () => {
+    it('adds no sequence number when the relationship was already approved', async () => {
       const service = await start({})
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
@@ -745,7 +745,7 @@ forEachService((start) => {
       assert.equal(await sequenceOf(peer, all), 0)
     })
 
-    it('gives no number where the peer sees nothing, or the target is suspended until it is resumed (SUB-10)', async () => {
+    it('adds no sequence number when the peer may see nothing, or while the target is suspended (SUB-10)', async () => {
       const service = await start({})
       const actor = await service.createActor()
       const handle = await service.app.actors.get(actor.id)
@@ -764,7 +764,7 @@ forEachService((start) => {
       assert.deepEqual([await sequenceOf(peer, hidden), await sequenceOf(peer, trip)], [0, 1])
     })
 
-    it('is the approval alone to a peer that listens to nothing', async (t) => {
+    it('sends only the approval to a peer without subscriptions', async (t) => {
       const remote = await new RecordingPeer().start()
       t.after(() => remote.stop())
       const service = await start({})
@@ -774,9 +774,9 @@ forEachService((start) => {
       const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them`, approved: false })
       await approve(actor, peer, true)
       await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, { methods: { denied: ['*'] } })
-      const told = await posted(remote, 2)
+      const posts = await posted(remote, 2)
       assert.deepEqual(
-        told.map(({ path }) => path),
+        posts.map(({ path }) => path),
         [`/them/trust/friend/${actor.id}`, `/them/callbacks/permissions/${actor.id}`],
       )
     })

@@ -43,8 +43,8 @@ function declare(app: App): void {
   app.method('summarize', { mcp: { prompt: {} } }, async () => 'Sum up')
 }
 
-/** A change that a peer is told of; gives the call that tells it. */
-async function told(
+/** Makes a change that a peer subscribes to, and returns the callback that the peer received. */
+async function callbackOf(
   service: TestService,
   actor: TestActor,
   headers: Record<string, string>,
@@ -62,8 +62,8 @@ async function told(
   }
 }
 
-describe('a request in a trace, where nothing records', () => {
-  it('has the trace in every line of its log, and no other request has', async () => {
+describe('a request in a trace, without a recorder', () => {
+  it('has the trace in every line of its log, unlike other requests', async () => {
     const service = await start()
     const actor = await service.createActor()
     service.reset()
@@ -77,7 +77,7 @@ describe('a request in a trace, where nothing records', () => {
   })
 
   for (const malformed of ['', 'x', `00-${'0'.repeat(32)}-${spanId}-01`, `${traceparent}, ${traceparent}`]) {
-    it(`is served as one outside every trace where the field is ${JSON.stringify(malformed.slice(0, 30))}`, async () => {
+    it(`is served without a trace when the header is ${JSON.stringify(malformed.slice(0, 30))}`, async () => {
       const service = await start()
       const actor = await service.createActor()
       service.reset()
@@ -87,7 +87,7 @@ describe('a request in a trace, where nothing records', () => {
     })
   }
 
-  it('lends its trace to no other request of the same process', async () => {
+  it('passes its trace to no other request of the same process', async () => {
     const service: TestService = await start({
       declare: (app) =>
         app.action('ask', async () => {
@@ -108,33 +108,33 @@ describe('a request in a trace, where nothing records', () => {
     )
   })
 
-  it('takes its trace along to the peers that are told of what it changed, and no baggage', async () => {
+  it('passes its trace, but no baggage, to the peers that receive its changes', async () => {
     const service = await start({ allowPrivatePeers: true })
     const actor = await service.createActor()
-    const { received } = await told(service, actor, {
+    const { received } = await callbackOf(service, actor, {
       traceparent,
       tracestate: 'vendor=value',
-      baggage: 'user=somebody',
+      baggage: 'user=ada',
     })
     assert.equal(received[0]?.headers['traceparent'], traceparent)
     assert.equal(received[0].headers['baggage'], undefined)
   })
 
-  it('gives peers no trace where it has none', async () => {
+  it('passes no trace to peers when it has none', async () => {
     const service = await start({ allowPrivatePeers: true })
-    const { received } = await told(service, await service.createActor(), { baggage: 'user=somebody' })
+    const { received } = await callbackOf(service, await service.createActor(), { baggage: 'user=ada' })
     assert.equal(received[0]?.headers['traceparent'], undefined)
     assert.equal(received[0]?.headers['tracestate'], undefined)
     assert.equal(received[0]?.headers['baggage'], undefined)
   })
 
-  it('takes trace and state along to a peer that it calls itself', async () => {
+  it('passes trace and state to a peer that it calls itself', async () => {
     const remote = await new RecordingPeer().start()
     remote.replies = [404]
     try {
       const service = await start({ allowPrivatePeers: true })
       const actor = await service.createActor()
-      const headers = { traceparent, tracestate: 'vendor=value', baggage: 'user=somebody' }
+      const headers = { traceparent, tracestate: 'vendor=value', baggage: 'user=ada' }
       await actor.request('POST', '/trust', { url: `${remote.url}/remote`, relationship: 'friend' }, headers)
       const [first] = await remote.has(1)
       assert.equal(first?.headers['traceparent'], traceparent)
@@ -146,14 +146,14 @@ describe('a request in a trace, where nothing records', () => {
   })
 })
 
-describe('calls to others than actors', () => {
-  it('carry no trace: the document of a client is asked for as if there was none, an actor is not', async () => {
+describe('calls to services other than actors', () => {
+  it('carry no trace, unlike calls to actors', async () => {
     const calls: PeerRequest[] = []
     const service = await start({
       peerClient: {
         call: async (request) => {
           calls.push(request)
-          return { kind: 'unreached', reason: 'there is nobody' }
+          return { kind: 'unreached', reason: 'the test has no network' }
         },
         close: async () => {},
       },
@@ -171,14 +171,14 @@ describe('calls to others than actors', () => {
   })
 })
 
-describe('what records spans', () => {
+describe('a recorder of spans', () => {
   let traces: TestTraces
   beforeEach(() => {
     traces = new TestTraces().register()
   })
   afterEach(() => traces.unregister())
 
-  it('is told of a request by the id of its route, below the span of its sender', async () => {
+  it('receives a request under the id of its route, below the span of the sender', async () => {
     const service = await start()
     const actor = await service.createActor()
     traces.ended.length = 0
@@ -207,7 +207,7 @@ describe('what records spans', () => {
     assert.equal(traces.open, 0)
   })
 
-  it('is told of a request that nobody sent in a trace as the first of a new one, which its log lines have', async () => {
+  it('receives a request without a trace as the first of a new trace, whose id is in the log lines', async () => {
     const service = await start()
     service.reset()
     await service.request('/no/such/address')
@@ -216,7 +216,7 @@ describe('what records spans', () => {
     assert.deepEqual(idsIn(service), [span.traceId])
   })
 
-  it('sees the service within the span of the server that it is mounted in', async () => {
+  it('receives the spans of the service within the span of the server that mounts it', async () => {
     const service = await start()
     const tracer = trace.getTracer('of the server')
     await tracer.startActiveSpan('around', async (span) => {
@@ -227,14 +227,14 @@ describe('what records spans', () => {
     assert.equal(traces.named('none')[0]?.parent, around?.spanId)
   })
 
-  it('sees the spans of the application within those of the service', async () => {
+  it('receives the spans of the application within the spans of the service', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     await actor.request('POST', '/actions/own', {})
     assert.equal(traces.named('inner')[0]?.parent, traces.named('callAction')[0]?.spanId)
   })
 
-  it('is told of a fault as one, by its code alone', async () => {
+  it('receives an error as such, with its code only', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     const answer = await actor.request('POST', '/actions/fails', {})
@@ -245,7 +245,7 @@ describe('what records spans', () => {
     assert.ok(!JSON.stringify(traces.ended).includes('secret-text'))
   })
 
-  it('is told of a call of an AI client by method and tool, below the span that the client names, beside its request', async () => {
+  it('receives the call of an AI client by method and tool, below the span that the client names, linked to its request', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     traces.ended.length = 0
@@ -271,7 +271,7 @@ describe('what records spans', () => {
     assert.ok(!JSON.stringify(traces.ended).includes(client.token))
   })
 
-  it('is told of a call without a trace of its own below its request, in every revision', async () => {
+  it('receives a call without its own trace below its request, in every revision', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     for (const revision of ['legacy', 'modern'] as const) {
@@ -283,7 +283,7 @@ describe('what records spans', () => {
     }
   })
 
-  it('is told of calls under names of ours alone, and of their failures by a word of ours', async () => {
+  it('receives only our own names for calls, and our own words for their failures', async () => {
     const service = await start({ declare })
     const client = await letIn(service, await service.createActor())
     traces.ended.length = 0
@@ -305,13 +305,13 @@ describe('what records spans', () => {
   })
 
   for (const keepsContext of [true, false]) {
-    const how = keepsContext ? 'and keeps its context' : 'and keeps no context'
-    it(`sees a change, its delivery and the call to the peer in one trace, which goes on to the peer, ${how}`, async () => {
+    const how = keepsContext ? 'with its context' : 'without context'
+    it(`receives a change, its delivery and the call to the peer in one trace that continues at the peer, ${how}`, async () => {
       traces.unregister()
       traces.register({ keepsContext })
       const service = await start({ allowPrivatePeers: true })
       const actor = await service.createActor()
-      const { received, peerId } = await told(service, actor, { traceparent })
+      const { received, peerId } = await callbackOf(service, actor, { traceparent })
       const delivery = await traces.has('deliver callback')
       const call = await traces.has('peer POST')
       const [put] = traces.named('putProperty')
@@ -333,7 +333,7 @@ describe('what records spans', () => {
     })
   }
 
-  it('is told of a delivery that fails', async () => {
+  it('receives a delivery that fails', async () => {
     const remote = await new RecordingPeer().start()
     remote.replies = [404]
     try {
@@ -353,7 +353,7 @@ describe('what records spans', () => {
 })
 
 describe('the example in docs/operations.md', () => {
-  it('has the service record a request from its first to its last moment', async () => {
+  it('records a request in a service from start to shutdown', async () => {
     const place = new Workplace()
     try {
       const guide = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
@@ -362,7 +362,7 @@ describe('the example in docs/operations.md', () => {
       place.write('package.json', '{"type":"module"}')
       place.write('telemetry.js', example)
       place.write('app.ts', appText)
-      // What the example imports, made of the interface alone: it exports to a file.
+      // Stubs of the packages that the example imports. They export spans to a file.
       const support = JSON.stringify(new URL('../support/traces.ts', import.meta.url).href)
       place.write('node_modules/@opentelemetry/exporter-trace-otlp-proto/package.json', stubPackage)
       place.write(

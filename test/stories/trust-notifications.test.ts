@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const arrived: PeerOutcome = { kind: 'answered', status: 204, headers: {}, body: '' }
 
-/** A peer that answers each call when the test says so. */
+/** A peer that answers calls only when the test says so. */
 class PatientPeer implements PeerClient {
   readonly calls: string[] = []
   readonly #waiting: ((outcome: PeerOutcome) => void)[] = []
@@ -37,7 +37,7 @@ interface World {
   readonly peer: TestRelationship
 }
 
-/** The change, and how the owner or the application makes it; gives whether it succeeded. */
+/** The kinds of change, each with the method of the expected notification. `change` returns whether it succeeded. */
 const ways: readonly [title: string, notice: string, change: (world: World) => Promise<boolean>][] = [
   [
     'PUT of an approval',
@@ -91,7 +91,7 @@ forEachService((start) => {
       peerClient: remote,
       now: clock.now,
       timers: {
-        // Calls that wait are cut when the service stops, without the clock.
+        // A call with a timer of 0 ms is aborted when the service stops, without the manual clock.
         setTimer: (ms, then) => (ms === 0 ? systemTimers.setTimer(0, then) : clock.timers.setTimer(ms, then)),
       },
       shutdownSeconds: 0,
@@ -104,7 +104,7 @@ forEachService((start) => {
 
   for (const [title, method, change] of ways) {
     describe(title, () => {
-      /** Resolves when a request that began later is answered. */
+      /** Resolves after a request that began later was answered. */
       async function laterRequest({ actor }: World): Promise<void> {
         assert.equal((await actor.request('PUT', '/properties/later', 'x')).status, 204)
       }
@@ -128,7 +128,7 @@ forEachService((start) => {
         assert.equal(await done, true)
       })
 
-      it('is answered after a failed attempt, which is repeated later (R-TRUST-04)', async () => {
+      it('is answered after a failed attempt, which is retried later (R-TRUST-04)', async () => {
         const { remote, clock, done } = await begun()
         remote.answer({ kind: 'unreached', reason: 'refused' })
         assert.equal(await done, true)
@@ -140,7 +140,7 @@ forEachService((start) => {
         assert.equal(remote.calls[1], remote.calls[0])
       })
 
-      it('waits a second for a peer that does not answer, and holds no change of the actor up (R-TRUST-04)', async () => {
+      it('waits a second for a peer that does not respond, and delays no change of the actor (R-TRUST-04)', async () => {
         const world = await begun()
         const { remote, clock, actor, settled, done } = world
         assert.equal((await actor.request('PUT', '/properties/mood', 'calm')).status, 204)
@@ -154,8 +154,8 @@ forEachService((start) => {
     })
   }
 
-  describe('DELETE of a relationship that the peer asked for', () => {
-    it('notifies no peer and waits for none (R-TRUST-04)', async () => {
+  describe("DELETE of a relationship at the peer's request", () => {
+    it('notifies no peer, and waits for none (R-TRUST-04)', async () => {
       const { remote, peer, actor } = await open()
       assert.equal((await peer.request('DELETE', `/trust/friend/${peer.peerId}`)).status, 204)
       assert.equal((await actor.request('GET', `/trust/friend/${peer.peerId}`)).status, 404)

@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 forEachService((start) => {
-  describe('R-TRUST-08 an actor of the Python implementation', () => {
+  describe('an actor of the Python implementation (R-TRUST-08)', () => {
     const heard = new Heard()
     let service: TestService
     const peers: PythonPeer[] = []
@@ -32,7 +32,7 @@ forEachService((start) => {
       return (await (await actor.request('GET', `/trust/friend/${peer.id}`)).json()) as Json
     }
 
-    it('R-TRUST-02 is asked: it calls back while it is being asked, and finds the token', async () => {
+    it('receives a trust request, and fetches the verification token during the request (R-TRUST-02)', async () => {
       const { actor, peer } = await world()
       const answer = await actor.request(
         'POST',
@@ -71,7 +71,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-TRUST-05 approves, and is believed', async () => {
+    it('sends an approval, which is stored (R-TRUST-05)', async () => {
       const { actor, peer } = await world()
       await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })
       await peer.approve(actor.id)
@@ -80,14 +80,14 @@ forEachService((start) => {
       assert.deepEqual(heard.names(actor.id), ['trust_initiated', 'trust_fully_approved_remote'])
     })
 
-    it('R-TRUST-05 approves at once, and both sides agree', async () => {
+    it('may approve immediately, so that both actors have approved (R-TRUST-05)', async () => {
       const { actor, peer } = await world({ autoAccept: 'friend' })
       const answer = await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })
       assert.equal(((await answer.json()) as Json)['peer_approved'], true)
       assert.deepEqual(heard.names(actor.id), ['trust_initiated', 'trust_fully_approved_remote'])
     })
 
-    it('R-TRUST-03 asks: it is called back at its own address, and its request waits', async () => {
+    it('sends a trust request, is called for verification at its own path, and waits for approval (R-TRUST-03)', async () => {
       const { actor, peer } = await world()
       const trust = await peer.request(rootOf(actor), 'friend')
       assert.ok(trust !== null)
@@ -105,7 +105,7 @@ forEachService((start) => {
       assert.deepEqual(heard.names(actor.id), ['trust_request_received'])
     })
 
-    it('R-TRUST-03 that cannot be called back is taken as unverified', async () => {
+    it('remains unverified when it cannot be called for verification (R-TRUST-03)', async () => {
       for (const token of ['', 'another-token', 7, null]) {
         const { actor, peer } = await world()
         peer.route('GET', /^\/trust\/friend\//, () => ({ status: 200, body: { verification_token: token } }))
@@ -120,7 +120,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-TRUST-03 is verified by either spelling of the token', async () => {
+    it('is verified with either spelling of the token (R-TRUST-03)', async () => {
       for (const name of ['verification_token', 'verificationToken']) {
         const { actor, peer } = await world()
         peer.route('GET', /^\/trust\/friend\//, () => ({
@@ -132,7 +132,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-TRUST-04 is told of the approval, by POST with the truth value of JSON', async () => {
+    it('receives the approval by POST with a JSON boolean (R-TRUST-04)', async () => {
       const { actor, peer } = await world()
       const trust = await peer.request(rootOf(actor), 'friend')
       const noticed = peer.answered('POST', /^\/trust\/friend\//)
@@ -145,19 +145,19 @@ forEachService((start) => {
       assert.deepEqual(heard.names(actor.id), ['trust_request_received', 'trust_fully_approved_local'])
     })
 
-    it('R-TRUST-06 is told of the end, also when it does not know the relationship any more', async () => {
+    it('receives the end of the relationship, even when it no longer has it (R-TRUST-06)', async () => {
       for (const knows of [true, false]) {
         const { actor, peer } = await world()
         await peer.request(rootOf(actor), 'friend')
         if (!knows) peer.trusts.clear()
-        const told = peer.answered('DELETE', /^\/trust\/friend\//)
+        const notice = peer.answered('DELETE', /^\/trust\/friend\//)
         assert.equal((await actor.request('DELETE', `/trust/friend/${peer.id}`)).status, 204)
-        await told
+        await notice
         assert.equal(peer.trusts.size, 0)
       }
     })
 
-    it('R-TRUST-06 ends it itself, and believes what it is answered', async () => {
+    it('ends the relationship itself, and accepts our response (R-TRUST-06)', async () => {
       const { actor, peer } = await world()
       await peer.request(rootOf(actor), 'friend')
       assert.equal(await peer.end(actor.id), true)
@@ -170,7 +170,7 @@ forEachService((start) => {
       assert.equal(await peer.end(actor.id), true, 'our 404 says that there is nothing left')
     })
 
-    it('finds by its own id whether the relationship still is', async () => {
+    it('finds out by its own id whether the relationship still exists', async () => {
       const { actor, peer } = await world()
       const trust = await peer.request(rootOf(actor), 'friend')
       const probe = () => peer.call('GET', `${rootOf(actor)}/trust/${peer.id}`, trust?.secret)
@@ -181,14 +181,14 @@ forEachService((start) => {
       assert.deepEqual(await probe(), { error: 403 })
     })
 
-    it('takes each of our refusals for one', async () => {
+    it('understands each of our errors', async () => {
       const { actor, peer } = await world()
       const trust = await peer.request(rootOf(actor), 'friend')
       const refusals: readonly [method: string, path: string, secret: string | undefined, status: number][] = [
         ['GET', '/properties', trust?.secret, 403],
         ['GET', '/properties', undefined, 401],
         ['GET', `/trust/lover/${peer.id}`, trust?.secret, 404],
-        ['DELETE', '/trust/friend/nobody', trust?.secret, 404],
+        ['DELETE', '/trust/friend/unknown', trust?.secret, 404],
         ['GET', '/nothing', trust?.secret, 404],
         ['DELETE', '/meta', trust?.secret, 405],
         ['POST', '/trust/creator', undefined, 400],
@@ -200,7 +200,7 @@ forEachService((start) => {
       assert.deepEqual(believe(404, '{"detail":"Not Found"}'), { data: { detail: 'Not Found' } }, 'as it would others')
     })
 
-    it('that sends us its own refusals, which have no body, is understood', async () => {
+    it('is understood when it sends errors without a body', async () => {
       const { actor, peer } = await world()
       peer.route('POST', /^\/trust\/friend$/, () => ({ status: 403 }))
       const answer = await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })
@@ -208,7 +208,7 @@ forEachService((start) => {
       assert.deepEqual(await (await actor.request('GET', '/trust')).json(), [])
     })
 
-    it('loses nothing when it asks again: its secret changes on both sides', async () => {
+    it('loses nothing when it sends another request, which changes the secret of both actors', async () => {
       const { actor, peer } = await world()
       await peer.request(rootOf(actor), 'friend')
       await actor.request('PUT', `/trust/friend/${peer.id}`, { approved: true })

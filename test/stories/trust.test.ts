@@ -34,7 +34,7 @@ forEachService((start) => {
 
     const rootOf = (service: TestService, { id }: TestActor): string => `${service.url}/${id}`
 
-    /** `asker` lives here, `asked` there. */
+    /** `asker` lives on the service `here`, `asked` on `there`. */
     async function pair(): Promise<{ asker: TestActor; asked: TestActor }> {
       return { asker: await here.createActor('asker@example.com'), asked: await there.createActor('asked@example.com') }
     }
@@ -61,7 +61,7 @@ forEachService((start) => {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
 
-    it('R-TRUST-01 R-TRUST-02 asking makes a record on both sides, approved by the one that asked', async () => {
+    it('create a record on both sides by a request, approved by the requesting actor (R-TRUST-01, R-TRUST-02)', async () => {
       const { asker, asked } = await pair()
       const url = rootOf(there, asked)
       const answer = await asker.request('POST', '/trust', { url, relationship: 'friend', desc: 'book club' })
@@ -101,7 +101,7 @@ forEachService((start) => {
       assert.deepEqual([theirs['approved'], theirs['peer_approved'], theirs['verified']], [false, true, true])
     })
 
-    it('R-TRUST-02 R-TRUST-03 R-EVT-01 both applications are told once, without secrets', async () => {
+    it('fire the events of a request once in both applications, without secrets (R-TRUST-02, R-TRUST-03, R-EVT-01)', async () => {
       const { asker, asked, secret } = await pending()
       assert.deepEqual(heardHere.names(asker.id), ['trust_initiated'])
       assert.deepEqual(heardThere.names(asked.id), ['trust_request_received'])
@@ -121,7 +121,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-TRUST-04 R-TRUST-05 R-EVT-01 an approval is told to the peer; each side hears once that both agree', async () => {
+    it('send an approval to the peer, and fire one event on each side when both approved (R-TRUST-04, R-TRUST-05, R-EVT-01)', async () => {
       const { asker, asked } = await mutual()
       const ours = await jsonOf(await asker.request('GET', `/trust/friend/${asked.id}`))
       const answer = await asked.request('GET', `/trust/friend/${asker.id}`)
@@ -143,10 +143,10 @@ forEachService((start) => {
       assert.deepEqual(heardThere.names(asked.id), ['trust_request_received', 'trust_fully_approved_local'])
     })
 
-    it('R-TRUST-04 saying an approval again tells the peer again, one that lost the first notice', async () => {
+    it('send a repeated approval to the peer again, in case the first notification was lost (R-TRUST-04)', async () => {
       const { asker, asked } = await mutual()
       const { store } = await here.app.running()
-      // With the actor locked: what is read of the peer after an approval is written to the same row.
+      // Locks the actor, because the fetch of metadata after an approval writes to the same row.
       await store.writeActor(asker.id, (tx) =>
         tx.run('UPDATE trust SET peer_approved = 0 WHERE actor_id = $1', asker.id),
       )
@@ -158,7 +158,7 @@ forEachService((start) => {
       assert.deepEqual(heardThere.names(asked.id), ['trust_request_received', 'trust_fully_approved_local'])
     })
 
-    it('R-TRUST-06 R-EVT-01 ending it on one side ends it on both, and each application hears who did', async () => {
+    it('end the relationship on both sides, with an event in each application that says who ended it (R-TRUST-06, R-EVT-01)', async () => {
       const { asker, asked, secret } = await mutual()
       assert.equal((await asker.request('DELETE', `/trust/friend/${asked.id}`)).status, 204)
       assert.equal((await asker.request('GET', `/trust/friend/${asked.id}`)).status, 404)
@@ -173,7 +173,7 @@ forEachService((start) => {
       assert.equal(heardThere.names(asked.id).filter((name) => name === 'trust_deleted').length, 1)
     })
 
-    it('R-TRUST-06 the owner can end it without telling the peer', async () => {
+    it('let the owner end the relationship without notifying the peer (R-TRUST-06)', async () => {
       const { asker, asked } = await mutual()
       assert.equal((await asker.request('DELETE', `/trust/friend/${asked.id}?peer=true`)).status, 204)
       const { store } = await here.app.running()
@@ -182,7 +182,7 @@ forEachService((start) => {
       assert.equal((await heardHere.first('trust_deleted', asker.id)).initiated_by_peer, false)
     })
 
-    it('R-TRUST-06 everything about the peer goes with the relationship, and nothing about others', async () => {
+    it('delete everything about the peer with the relationship, and nothing about others (R-TRUST-06)', async () => {
       const { asker, asked } = await mutual()
       const other = await there.createActor('other@example.com')
       await asker.request('POST', '/trust', { url: rootOf(there, other), relationship: 'friend' })
@@ -203,7 +203,7 @@ forEachService((start) => {
       assert.equal(left['permission_override']?.length, 1)
     })
 
-    it('R-TRUST-06 the peer’s subscriptions go with the relationship, and are counted out', async () => {
+    it('delete the peer’s subscriptions with the relationship, and update the count (R-TRUST-06)', async () => {
       const { asker, asked, secret } = await mutual()
       const listeners = async (): Promise<unknown> => {
         const { store } = await there.app.running()
@@ -224,7 +224,7 @@ forEachService((start) => {
       assert.deepEqual((await storeOf(there, asked))['publisher_subscription'], [])
     })
 
-    it('R-TRUST-06 deleting an actor ends its relationships at every peer', async () => {
+    it('end the relationships of a deleted actor at every peer (R-TRUST-06)', async () => {
       const { asker, asked } = await mutual()
       assert.equal((await asker.request('DELETE', '')).status, 204)
       const gone = await heardThere.first('trust_deleted', asked.id)
@@ -233,7 +233,7 @@ forEachService((start) => {
       assert.equal(heardHere.names(asker.id).includes('trust_deleted'), false)
     })
 
-    it('R-TRUST-06 replacing an actor ends the relationships of the one before', async () => {
+    it('end the relationships of a replaced actor (R-TRUST-06)', async () => {
       const { asked } = await pair()
       const { actor } = await here.app.actors.create({ creator: 'replaced@example.com' })
       await actor.trust.request(rootOf(there, asked), 'friend')
@@ -241,7 +241,7 @@ forEachService((start) => {
       assert.equal((await heardThere.first('trust_deleted', asked.id)).peer_id, actor.id)
     })
 
-    it('R-TRUST-01 lists by relationship, by kind of peer and by peer; an empty list is a list', async () => {
+    it('list relationships by trust type, kind of peer and peer, and answer 200 to an empty list (R-TRUST-01)', async () => {
       const { asker, asked } = await pending('friend')
       const second = await there.createActor('second@example.com')
       await asker.request('POST', '/trust', { url: rootOf(there, second), relationship: 'lover' })
@@ -260,12 +260,12 @@ forEachService((start) => {
         await jsonOf(await asker.request('GET', `/trust/lover/${second.id}`)),
       ])
       assert.deepEqual(await listOf(await asker.request('GET', '/trust/enemy')), [])
-      assert.deepEqual(await listOf(await second.request('GET', '/trust?peerid=nobody')), [])
+      assert.deepEqual(await listOf(await second.request('GET', '/trust?peerid=unknown')), [])
     })
 
-    it('R-TRUST-01 the path has to name both the relationship and the peer', async () => {
+    it('require both the relationship and the peer in a path (R-TRUST-01)', async () => {
       const { asker, asked } = await pending()
-      for (const path of [`/trust/lover/${asked.id}`, '/trust/friend/nobody', `/trust/Friend/${asked.id}`]) {
+      for (const path of [`/trust/lover/${asked.id}`, '/trust/friend/unknown', `/trust/Friend/${asked.id}`]) {
         for (const method of ['GET', 'PUT', 'DELETE'] as const) {
           const body = method === 'PUT' ? { approved: false } : undefined
           assert.equal((await asker.request(method, path, body)).status, 404, `${method} ${path}`)
@@ -274,7 +274,7 @@ forEachService((start) => {
       assert.equal((await asker.request('GET', `/trust/friend/${asked.id}`)).status, 200)
     })
 
-    it('R-TRUST-01 with one segment the peer is named, whatever the relationship', async () => {
+    it('accept the peer alone in a path, whatever the relationship (R-TRUST-01)', async () => {
       const { asker, asked } = await pending()
       assert.equal((await asked.request('PUT', `/trust/${asker.id}`, { desc: 'changed' })).status, 204)
       const { desc } = await jsonOf(await asked.request('GET', `/trust/friend/${asker.id}`))
@@ -287,7 +287,7 @@ forEachService((start) => {
       assert.equal((await asked.request('DELETE', '/trust/friend')).status, 404)
     })
 
-    it('R-TRUST-01 the default relationship stands in for one that is missing or empty', async () => {
+    it('use the default relationship when it is missing or empty (R-TRUST-01)', async () => {
       for (const relationship of [undefined, '']) {
         const { asker, asked } = await pair()
         const answer = await asker.request('POST', '/trust', { url: `${rootOf(there, asked)}/`, relationship })
@@ -301,7 +301,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-TRUST-01 a form and a query ask as well as JSON', async () => {
+    it('accept a request as a form or a query as well as JSON (R-TRUST-01)', async () => {
       const { asker, asked } = await pair()
       const url = encodeURIComponent(rootOf(there, asked))
       const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -314,7 +314,7 @@ forEachService((start) => {
       assert.equal((await asked.request('GET', `/trust/partner/${asker.id}`)).status, 202)
     })
 
-    it('R-TRUST-01 what cannot be asked for is refused before anybody is called', async () => {
+    it('reject an invalid request before they call any peer (R-TRUST-01)', async () => {
       const asker = await here.createActor()
       const before = await storeOf(here, asker)
       const refused: readonly unknown[] = [
@@ -349,7 +349,7 @@ forEachService((start) => {
       assert.deepEqual(await storeOf(here, asker), before)
     })
 
-    it('R-TRUST-01 other methods are not taken', async () => {
+    it('reject other methods (R-TRUST-01)', async () => {
       const { asker } = await pending()
       for (const method of ['PUT', 'DELETE']) {
         const answer = await asker.request(method, '/trust')
@@ -358,7 +358,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-TRUST-01 an owner changes what is known of the peer, and nothing else', async () => {
+    it('let the owner change only the description and the address of the peer (R-TRUST-01)', async () => {
       const { asker, asked, secret } = await pending()
       const path = `/trust/friend/${asked.id}`
       const before = await jsonOf(await asker.request('GET', path))
@@ -371,7 +371,7 @@ forEachService((start) => {
       assert.equal(after.secret, secret)
     })
 
-    it('R-TRUST-01 rights can be given together with the approval', async () => {
+    it('accept permissions together with the approval (R-TRUST-01)', async () => {
       const { asker, asked, secret } = await pending('neighbour')
       await asked.request('PUT', '/properties/shared', 'for-the-neighbour')
       const read = () => asPeer(there, 'GET', `/${asked.id}/properties/shared`, secret)
@@ -395,7 +395,7 @@ forEachService((start) => {
       assert.equal((await asked.request('GET', path)).status, 200)
     })
 
-    it('R-TRUST-01 withdrawing the approval takes every right at once; approving again gives it back', async () => {
+    it('revoke every right when the approval is withdrawn, and restore them when it is renewed (R-TRUST-01)', async () => {
       const { asker, asked, secret } = await mutual()
       await asked.request('PUT', '/properties/color', 'blue')
       const read = async () => (await asPeer(there, 'GET', `/${asked.id}/properties/color`, secret)).status
@@ -411,11 +411,11 @@ forEachService((start) => {
       assert.equal(
         heardThere.names(asked.id).filter((name) => name === 'trust_fully_approved_local').length,
         3,
-        'each time that both sides agree anew',
+        'each time that both approve again',
       )
     })
 
-    it('R-TRUST-01 a peer is not told that the approval was withdrawn; it sees so in its own record', async () => {
+    it('send no notification of a withdrawn approval, which the peer sees in its own record (R-TRUST-01)', async () => {
       const { asker, asked, secret } = await mutual()
       const path = `/trust/friend/${asker.id}`
       const { store } = await there.app.running()
@@ -429,7 +429,7 @@ forEachService((start) => {
       assert.equal((await jsonOf(await asker.request('GET', `/trust/friend/${asked.id}`)))['peer_approved'], true)
     })
 
-    it('R-TRUST-01 a change that says something else than true or false changes nothing', async () => {
+    it('reject a change whose approval is not a boolean, and change nothing (R-TRUST-01)', async () => {
       const { asker, asked } = await pending()
       const path = `/trust/friend/${asker.id}`
       const before = await storeOf(there, asked)
@@ -444,7 +444,7 @@ forEachService((start) => {
       assert.deepEqual(await storeOf(there, asked), before)
     })
 
-    it('a peer sees its own relationship, never its secret, and none of the others', async () => {
+    it('show a peer its own relationship, without the secret, and no other relationship', async () => {
       const { asker, asked, secret } = await pending()
       const other = await here.createActor('other@example.com')
       await other.request('POST', '/trust', { url: rootOf(there, asked), relationship: 'friend' })
@@ -477,7 +477,7 @@ forEachService((start) => {
       assert.equal((await jsonOf(probe))['peerid'], asker.id)
     })
 
-    it('an administrator among the peers sees and ends the others’ relationships, without their secrets', async () => {
+    it('let an administrator see and end the relationships of others, without their secrets', async () => {
       const { asker, asked, secret } = await pending('admin')
       const other = await here.createActor('other@example.com')
       await other.request('POST', '/trust', { url: rootOf(there, asked), relationship: 'friend' })
@@ -492,9 +492,9 @@ forEachService((start) => {
       assert.equal((await heardThere.first('trust_deleted', asked.id)).initiated_by_peer, false)
     })
 
-    it('R-TRUST-06 what does not exist is 404 for everybody before credentials are judged', async () => {
+    it('answer 404 for an unknown relationship to every caller, before credentials are checked (R-TRUST-06)', async () => {
       const { asked, asker, secret } = await pending()
-      const path = `/${asked.id}/trust/friend/nobody`
+      const path = `/${asked.id}/trust/friend/unknown`
       for (const authorization of ['', 'Bearer wrong', `Bearer ${secret}`, asked.authorization]) {
         const headers: Record<string, string> = authorization === '' ? {} : { authorization }
         assert.equal((await there.request(path, { method: 'DELETE', headers })).status, 404)
@@ -507,7 +507,7 @@ forEachService((start) => {
       assert.equal((await asked.request('GET', `/trust/friend/${asker.id}`)).status, 202)
     })
 
-    it('the application does the same in process, without secrets', async () => {
+    it('offer the same operations to the application in process, without secrets', async () => {
       const { asked } = await pair()
       const { actor } = await here.app.actors.create({ creator: 'inside@example.com' })
       const record = await actor.trust.request(rootOf(there, asked), 'friend', 'from inside')
@@ -518,11 +518,11 @@ forEachService((start) => {
       assert.deepEqual(await actor.trust.list(), [record])
       assert.deepEqual(await actor.trust.list({ relationship: 'lover' }), [])
       assert.deepEqual(await actor.trust.get(asked.id), record)
-      assert.equal(await actor.trust.get('nobody'), undefined)
+      assert.equal(await actor.trust.get('unknown'), undefined)
       const other = await there.app.actors.get(asked.id)
       assert.equal((await other?.trust.approve(actor.id))?.approved, true)
       await heardHere.first('trust_fully_approved_remote', actor.id)
-      await assert.rejects(actor.trust.approve('nobody'), { code: 'not_found' })
+      await assert.rejects(actor.trust.approve('unknown'), { code: 'not_found' })
       assert.equal(await actor.trust.delete(asked.id), true)
       assert.equal(await actor.trust.delete(asked.id), false)
       await heardThere.first('trust_deleted', asked.id)
