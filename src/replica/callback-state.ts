@@ -1,4 +1,4 @@
-/** What waits in subscriptions, as test clients look at it: an attribute bucket that exists only to be read. */
+/** Pending callbacks of subscriptions in a read-only attribute bucket, in which test clients look for them. */
 import type { Attribute, AttributeView } from '../actor/attributes.ts'
 import { known } from '../json/json.ts'
 import { readKept } from './processor.ts'

@@ -1,6 +1,6 @@
 /**
- * The application's handlers for what came from peers: after it is stored, in the order of its numbers, and at most once.
- * One that throws is logged; what is stored stays.
+ * Calls the application's handlers for data from peers: after the data is stored, in the order of its sequence numbers,
+ * and at most once. An exception in a handler is logged, and the data stays.
  */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Registry } from '../app/registry.ts'
@@ -25,18 +25,18 @@ export interface DataHooksDeps {
   readonly log: Log
   readonly timers: Timers
   readonly handleOf: (actorId: string) => Promise<ActorHandle | null>
-  /** Calls the application's callbacks of this very name; nothing fails with it. */
+  /** Calls the application's callbacks with exactly this name. Never rejects. */
   readonly tell: (actor: ActorHandle, name: string, data: { readonly [member: string]: Json }) => Promise<void>
 }
 
-/** The callback of this name hears of the same. */
+/** The application's callback with this name receives the same changes. */
 const namedHook = 'subscription'
-/** A peer is not kept waiting longer for handlers; they go on without it. */
+/** Maximum time that a peer waits for the handlers, which continue in the background. */
 const patienceMs = 2000
 
 export class DataHooks {
   readonly #deps: DataHooksDeps
-  /** Of each subscription the last run, so that handlers see numbers in their order. */
+  /** The last run for each subscription, so that handlers receive changes in their order. */
   readonly #last = new Map<string, Promise<void>>()
 
   constructor(deps: DataHooksDeps) {
@@ -51,7 +51,7 @@ export class DataHooks {
     if (isLoop(currentContext()?.hops)) {
       log.warn(
         { target },
-        'A change is stored, and no handler is told: it goes round between actors that listen to each other',
+        'Cannot call handlers: the change loops between actors that subscribe to each other; its data is stored',
       )
       return
     }
@@ -78,7 +78,7 @@ export class DataHooks {
           try {
             await handler({ actor, peer_id: peerId, target, data: toPlain(data), sequence, callback_type: type })
           } catch (error) {
-            log.error({ error, target, sequence }, 'A handler of subscription data failed')
+            log.error({ error, target, sequence }, 'A handler of subscription data threw an error')
           }
         }
         await tell(actor, namedHook, {
@@ -91,11 +91,11 @@ export class DataHooks {
         })
       }
     } catch (error) {
-      log.error({ error, target }, 'Handlers of subscription data could not run')
+      log.error({ error, target }, 'Cannot run the handlers of subscription data')
     }
   }
 
-  /** Once every handler that runs has ended. */
+  /** Resolves when all running handlers have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#last.values())
   }

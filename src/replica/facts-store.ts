@@ -1,4 +1,4 @@
-/** The SQL of what is remembered about peers, among the actor's attributes (test clients look there). */
+/** The SQL of metadata about peers. It is stored in the actor's attributes, where test clients look for it. */
 import { type JsonText, known, stringText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
@@ -15,7 +15,7 @@ export interface PeerKey {
   readonly peerId: string
 }
 
-/** Names both, so that nobody reads what another actor of the same service knows. */
+/** Contains both ids, so that an actor cannot read the metadata that another actor of the service stores. */
 function factName({ actorId, peerId }: PeerKey): string {
   return `${actorId}:${peerId}`
 }
@@ -30,7 +30,7 @@ export async function findFact(q: Queries, key: PeerKey, kind: FactKind): Promis
   return row === undefined ? null : known(row.data)
 }
 
-/** Of every peer of an actor. */
+/** Finds the metadata of all peers of an actor. */
 export async function findFactsOf(q: Queries, actorId: string, kind: FactKind): Promise<ReadonlyMap<string, JsonText>> {
   const rows = await q.all<{ name: string; data: string }>(
     'SELECT name, data FROM attribute WHERE actor_id = $1 AND bucket = $2',
@@ -53,7 +53,7 @@ export async function putFact(tx: Transaction, key: PeerKey, kind: FactKind, dat
   )
 }
 
-/** Everything that is remembered about a peer, the copy of its data included: one statement. */
+/** Deletes all metadata about a peer and the copy of its data, with one statement. */
 export async function forgetPeer(tx: Transaction, actorId: string, peerId: string): Promise<void> {
   await tx.run(
     `DELETE FROM attribute WHERE actor_id = $1
@@ -65,7 +65,7 @@ export async function forgetPeer(tx: Transaction, actorId: string, peerId: strin
   )
 }
 
-/** The members that every fact begins with when it is stored first. */
+/** The members with which the stored metadata of a peer begins. */
 export function ownersOf({ actorId, peerId }: PeerKey): readonly (readonly [string, JsonText])[] {
   return [
     ['actor_id', stringText(actorId)],

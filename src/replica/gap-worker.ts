@@ -41,16 +41,16 @@ export class GapWorker {
     this.#poller = new Poller(deps.timers, () => this.#look())
   }
 
-  /** Once, before the first request: what fills a gap needs this worker for itself. */
+  /** Sets the function that fills a gap, once, before the first request. That function needs the worker, so it comes later. */
   connect(fillGap: FillGap): void {
-    if (this.#fillGap !== null) throw new Error('The gap worker is connected already')
+    if (this.#fillGap !== null) throw new Error('Cannot connect the gap worker: it is already connected')
     this.#fillGap = fillGap
   }
 
   /** Looks for due gaps now. */
   readonly wake = (): void => this.#poller.wake()
 
-  /** Begins nothing new; what runs ends with the calls it makes. */
+  /** Stops claiming gaps. Running fetches end with their calls. */
   stop(): Promise<void> {
     return this.#poller.stop()
   }
@@ -72,7 +72,7 @@ export class GapWorker {
         pollMs,
       })
     } catch (error) {
-      this.#deps.log.warn({ error }, 'Looking for what is missing in subscriptions failed; it is done again')
+      this.#deps.log.warn({ error }, 'Cannot look for due gaps of subscriptions; the next poll tries again')
       return pollMs
     }
   }
@@ -99,10 +99,10 @@ export class GapWorker {
       try {
         await this.#deps.tracing.run('fill gap', span, async () => this.#fillGap?.(key))
       } catch (error) {
-        // The subscription went meanwhile, with its relationship or its actor.
+        // The subscription, its relationship or its actor was deleted meanwhile.
         if (error instanceof ServiceError && ['not_found', 'actor_not_found'].includes(error.code)) return
         // The gap is retried after the lease.
-        this.#deps.log.error({ error }, 'What is missing in a subscription could not be fetched')
+        this.#deps.log.error({ error }, 'Cannot fill a gap of a subscription')
       }
     }, context)
   }

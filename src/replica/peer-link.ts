@@ -1,4 +1,4 @@
-/** Calls to an actor in a relationship, with its secret and to its own address alone. */
+/** Calls to a peer with the secret of the relationship, only to URLs below the peer's root. */
 import { ServiceError } from '../errors.ts'
 import { type JsonText, normalise, withoutLoneSurrogates } from '../json/json.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -10,15 +10,15 @@ export type Linked = Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'secret'>
 
 export type Reading =
   | { readonly kind: 'read'; readonly value: JsonText; readonly headers: Readonly<Record<string, string>> }
-  /** The peer answered, and does not give it. */
+  /** The peer responded, and refused the data. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** It cannot be known now; the reason is for the log. */
+  /** The data cannot be read now. The reason is only for the log. */
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** 32 MiB: a whole actor is fetched at once. */
+/** 32 MiB, because one response contains a whole actor. */
 const maxAnswerBytes = 33_554_432
 
-/** Answers of these kinds say that it may be given at another time. */
+/** Status codes that mean that a later request may succeed. */
 const notNow: ReadonlySet<number> = new Set([408, 425, 429])
 
 export class PeerLinks {
@@ -33,8 +33,10 @@ export class PeerLinks {
   }
 
   /**
-   * @param path the segments below the peer's root, or an absolute address, which has to lie below it.
-   * @param mostBytes of the answer.
+   * Calls the peer.
+   *
+   * @param path The segments below the peer's root, or an absolute URL, which must be below it.
+   * @param mostBytes Limit for the response.
    */
   call(
     trust: Linked,
@@ -57,7 +59,7 @@ export class PeerLinks {
     return this.reading(await this.call(trust, 'GET', path, undefined, mostBytes))
   }
 
-  /** Every 2xx is a success; a body that is no JSON is a text. */
+  /** Converts an outcome. Every 2xx status is a success. A body that is not valid JSON is read as a string. */
   reading(outcome: PeerOutcome): Reading {
     if (outcome.kind !== 'answered') return { kind: 'failed', reason: outcome.reason }
     const { status, headers, body } = outcome
@@ -69,7 +71,7 @@ export class PeerLinks {
       return { kind: 'read', value: this.#valueOf(body), headers }
     } catch (error) {
       if (error instanceof ServiceError)
-        return { kind: 'failed', reason: `The answer cannot be kept: ${error.message}` }
+        return { kind: 'failed', reason: `Cannot store the response: ${error.message}` }
       throw error
     }
   }

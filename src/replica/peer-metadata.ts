@@ -1,4 +1,4 @@
-/** What is remembered about peers besides their data: who they are, what they can do, what they grant. */
+/** Metadata about peers: their profiles, their capabilities, and the permissions that they grant. */
 import {
   elements,
   isObject,
@@ -29,12 +29,12 @@ import type { PeerLinks, Reading } from './peer-link.ts'
 const grantFields = {
   data: nullable(
     parsedField(
-      { ...overrideSchema, description: 'What the peer grants from now on' },
+      { ...overrideSchema, description: 'Permissions that the peer grants from now on' },
       'an object of permissions',
       (value) => (isObject(value) ? value : undefined),
     ),
   ),
-  timestamp: optional(jsonField('When the peer granted it; an older notice counts no longer')),
+  timestamp: optional(jsonField('Time of the grant. Older notices are ignored')),
 }
 
 export const grantSchema = objectSchema(grantFields)
@@ -46,43 +46,43 @@ export interface PeerFactsDeps {
   readonly log: Log
   readonly now: () => number
   readonly afterCommit: AfterCommit
-  /** Looks for subscriptions that have to fetch. */
+  /** Starts the fetches that are due. */
   readonly wake: () => void
-  /** The properties that make a profile; none turns profiles off. */
+  /** The properties of a profile. An empty list turns profiles off. */
   readonly profileAttributes: readonly string[]
-  /** How old methods and actions may be; 0 asks every time. */
+  /** Maximum age of methods and actions. 0 fetches them every time. */
   readonly capabilitiesMaxAgeMs: number
-  /** Copies of what is not granted any more go. */
+  /** Deletes copied data when the peer no longer grants access to it. */
   readonly autoDeleteRevoked: boolean
-  /** Copies of what is granted are fetched. */
+  /** Fetches data when the peer grants access to it. */
   readonly fetchesGranted: boolean
 }
 
 export type Occasion = 'mutual' | 'subscribed' | 'synchronised'
 
-/** What a fact says of itself, besides what the peer said. */
+/** Members of stored metadata that do not come from the peer. */
 const bookkeeping: ReadonlySet<string> = new Set(['actor_id', 'peer_id', 'fetched_at', 'fetch_error'])
 
 const protocolMaxAgeMs = 86_400_000
 const longestTags = 4096
 
-/** What came of a push; null for one that is older than what is known. */
+/** Result of a push. Null: the push is older than the stored permissions, or the relationship does not exist. */
 export type Granted = { readonly changes: PermissionChanges } | null
 
-/** How it came to be known what a peer grants. */
+/** The source of the peer's permissions. */
 type Word =
   | { readonly kind: 'push'; readonly timestamp: string | null }
-  /** `known`: what was known when the peer was asked. */
+  /** `known`: the stored permissions at the time of the request. */
   | { readonly kind: 'pull'; readonly timestamp: null; readonly known: JsonText | null; readonly when: Occasion }
 
 type Noted =
   | { readonly kind: 'kept'; readonly changes: PermissionChanges }
-  /** The relationship is. */
+  /** The relationship does not exist. */
   | { readonly kind: 'gone' }
-  /** Something else is known meanwhile, which may be newer. */
+  /** Other permissions, which may be newer, were stored meanwhile. */
   | { readonly kind: 'overtaken' }
 
-/** A peer that changes what it grants while it is being asked gets so many rounds; it tells of each change itself. */
+/** Limit of requests while the stored metadata changes meanwhile. The peer reports each further change itself. */
 const mostRounds = 3
 
 export class PeerFacts {
@@ -93,13 +93,13 @@ export class PeerFacts {
     this.#deps = deps
   }
 
-  /** As it was fetched last; undefined when it never was. */
+  /** Returns the metadata of the last fetch. Undefined: never fetched. */
   async find(key: PeerKey, kind: FactKind): Promise<Json | undefined> {
     const found = await this.#deps.store.read((q) => findFact(q, key, kind))
     return found === null ? undefined : toPlain(found)
   }
 
-  /** What the peers of an actor say of themselves, by peer: their profiles as they were fetched last. */
+  /** Returns the last fetched profiles of an actor's peers, by peer. */
   async profiles(actorId: string): Promise<ReadonlyMap<string, Json>> {
     const found = await this.#deps.store.read((q) => findFactsOf(q, actorId, 'profile'))
     return new Map([...found].map(([peerId, profile]) => [peerId, toPlain(profile)]))
@@ -116,11 +116,11 @@ export class PeerFacts {
     await Promise.all(this.#running)
   }
 
-  /** Fetches what the occasion asks for and is not fresh. Nothing fails with it. */
+  /** Fetches the metadata that the occasion needs and that is not fresh. Never rejects. */
   async refresh(key: PeerKey, when: Occasion): Promise<void> {
     try {
       const { store, profileAttributes } = this.#deps
-      // Until both had approved the peer's word was refused, so what is known may not be true any more.
+      // The peer refused this request before both sides approved, so the stored permissions may be outdated.
       const asksRights = when !== 'mutual' || (await store.read((q) => findFact(q, key, 'permissions'))) !== null
       if (!asksRights && profileAttributes.length === 0) return
       const trust = await store.read((q) => findTrust(q, key.actorId, key.peerId))
@@ -132,7 +132,7 @@ export class PeerFacts {
         ...(asksRights ? [this.#refreshPermissions(trust, when)] : []),
       ])
     } catch (error) {
-      this.#deps.log.warn({ error }, 'What is known about a peer could not be refreshed')
+      this.#deps.log.warn({ error }, 'Cannot refresh the metadata of a peer')
     }
   }
 
@@ -166,7 +166,7 @@ export class PeerFacts {
     await this.#keep(trust, 'capabilities', fresh, { failure: failureOf(methods) ?? failureOf(actions) })
   }
 
-  /** The option tags that decide how the peer is spoken to. */
+  /** Fetches the option tags, which decide about the protocol extensions that this actor uses with the peer. */
   async #refreshProtocol(trust: Trust): Promise<void> {
     const { store, links, now } = this.#deps
     const fetchedAt = Date.parse(trust.facts.capabilities_fetched_at ?? '')
@@ -177,7 +177,7 @@ export class PeerFacts {
     ])
     const supported = tags.kind === 'read' ? toPlain(tags.value) : null
     if (typeof supported !== 'string' || supported.length > longestTags) return
-    // As it is written: 1.0 is no number.
+    // The version is kept as written: as a number, 1.0 would become 1.
     const spoken = version.kind === 'read' ? (stringValue(version.value) ?? version.value) : ''
     await store.writeActor(trust.actorId, async (tx) => {
       const current = await findTrust(tx, trust.actorId, trust.peerId)
@@ -205,7 +205,8 @@ export class PeerFacts {
   }
 
   /**
-   * What the peer says that it grants from now on. What it withdrew goes from the copy, what it added is fetched.
+   * Stores the permissions that the peer grants from now on. Deletes copied data that the peer revoked, and fetches
+   * data that it added.
    *
    * @throws ServiceError `bad_request`
    */
@@ -249,7 +250,7 @@ export class PeerFacts {
     if (isMarked && !isNext) afterCommit(tx, wake)
   }
 
-  /** Returns false, and stores nothing, when the fact is another one than `expected` by now. */
+  /** Returns false, and stores nothing, when the stored metadata is no longer `expected`. */
   async #keep(
     key: PeerKey,
     kind: FactKind,
@@ -258,7 +259,7 @@ export class PeerFacts {
   ): Promise<boolean> {
     const { store, live, now } = this.#deps
     return store.writeActor(key.actorId, async (tx, actor) => {
-      // Whatever ended meanwhile stays ended.
+      // The relationship may have ended meanwhile.
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return true
       const isShown = kind === 'profile' && actor.watchedUntil >= now()
       const before = fresh === null || expected !== undefined ? await findFact(tx, key, kind) : null
@@ -277,27 +278,27 @@ export class PeerFacts {
               ['fetch_error', known('null')],
             ])
       await putFact(tx, key, kind, text, now())
-      // A page that is open shows the peer by its name.
+      // An open page shows the peer by its name.
       if (isShown && fresh !== null && !isSame(before, fresh)) await live.record(tx, actor, 'trust', [key.peerId])
       return true
     })
   }
 }
 
-/** Returns whether callbacks were waiting, which are deleted too. */
+/** Deletes copied data and pending callbacks that the peer revoked. Returns whether callbacks were pending. */
 async function deleteRevoked(tx: Transaction, key: PeerKey, before: Rules, after: Rules): Promise<boolean> {
   await removeNames(tx, key, (name) => isRevoked(before, after, name))
   return emptyPending(tx, key)
 }
 
-/** Whether a fetch brought what is known already. A fact that does not exist knows nothing. */
+/** Whether the fetched metadata equals the stored metadata. */
 function isSame(before: JsonText | null, fresh: readonly (readonly [string, JsonText])[]): boolean {
   const known = before === null ? null : members(before)
   const names = [...(known?.keys() ?? [])].filter((name) => !bookkeeping.has(name))
   return names.length === fresh.length && fresh.every(([name, value]) => known?.get(name) === value)
 }
 
-/** Clients of the OAuth server have relationships too, and nothing to be asked. */
+/** Whether the peer is an actor. Clients of the OAuth server have relationships too, and serve no metadata. */
 function isActor({ establishedVia }: Trust): boolean {
   return establishedVia === 'trust' || establishedVia === 'trustee'
 }
@@ -315,7 +316,7 @@ function failureOf(reading: Reading): string | null {
   }
 }
 
-/** What a peer does not serve it has none of. */
+/** Returns the list in a response. A peer without this endpoint has an empty list. */
 function listIn(reading: Reading, name: string): JsonText | null {
   if (reading.kind === 'refused') return reading.status === 404 ? known('[]') : null
   const list = reading.kind === 'read' ? members(reading.value)?.get(name) : undefined
@@ -345,12 +346,12 @@ function readGranted(fact: JsonText | null): { rules: Rules; timestamp: string |
   return { rules: readOverride(fact).rules, timestamp: typeof timestamp === 'string' ? timestamp : null }
 }
 
-/** Whether a newer word may be known than this one. `fact` is the stored one, of the time `knownTime`. */
+/** Whether stored permissions may be newer than these. `fact` is the stored metadata, with the time `knownTime`. */
 function isOvertaken(word: Word, fact: JsonText | null, knownTime: string | null): boolean {
   return word.kind === 'pull' ? fact !== word.known : isOlder(word.timestamp, knownTime)
 }
 
-/** A time that cannot be read orders nothing. */
+/** Compares two times. An invalid time is not older than any other. */
 function isOlder(timestamp: string | null, known_: string | null): boolean {
   return timestamp !== null && known_ !== null && Date.parse(timestamp) < Date.parse(known_)
 }

@@ -1,43 +1,50 @@
-/** What a callback of a peer leads to: the rule, without a store, a clock or a network. Times are Unix milliseconds. */
+/**
+ * Decides how a callback of a peer is handled. Pure functions, without store, clock or network. Times are Unix
+ * milliseconds.
+ */
 import { choiceField, jsonField, nullable, objectSchema, parsedField, readObject, stringField } from '../json/fields.ts'
 import { type JsonText, known, members, normalise, stringValue, withoutLoneSurrogates } from '../json/json.ts'
 
-/** A callback as it came. */
+/** A callback as the peer sent it. */
 export interface IncomingCallback {
   readonly type: 'diff' | 'resync' | 'permission'
-  /** 0 when it names none. */
+  /** 0: the callback has no sequence number. */
   readonly sequence: number
-  /** Null when it has to be fetched. */
+  /** Null: the data must be fetched. */
   readonly data: JsonText | null
-  /** The values in `data` take the place of what was there, instead of being merged into it. */
+  /** The values in `data` replace the previous values. False: they are merged. */
   readonly replaces: boolean
   readonly url: string | null
   readonly granularity: string
 }
 
 const fields = {
-  type: nullable(choiceField('`diff` unless given', ['diff', 'resync', 'permission'])),
+  type: nullable(choiceField('Default: `diff`', ['diff', 'resync', 'permission'])),
   sequence: nullable(
-    parsedField({ type: 'integer', minimum: 0, description: 'Of the diff' }, 'a whole number', (value) => {
-      return parseSequence(stringValue(value) ?? value) ?? undefined
-    }),
+    parsedField(
+      { type: 'integer', minimum: 0, description: 'Sequence number of the diff' },
+      'a whole number',
+      (value) => {
+        return parseSequence(stringValue(value) ?? value) ?? undefined
+      },
+    ),
   ),
-  data: nullable(jsonField('What changed; without it the data is fetched')),
-  replaces: nullable(jsonField('`true`: the values in `data` are whole, not parts to be merged')),
-  url: nullable(stringField('Where the data can be fetched, below the address of the peer')),
-  granularity: nullable(stringField('Of the subscription')),
+  data: nullable(jsonField('The change. The receiver fetches it when absent')),
+  replaces: nullable(jsonField('`true`: the values in `data` replace the previous values and are not merged')),
+  url: nullable(stringField('URL of the data, below the root URL of the peer')),
+  granularity: nullable(stringField('Granularity of the subscription')),
 }
 
 export const callbackSchema = objectSchema(fields)
 
-/** @throws ServiceError `bad_request` for what is no callback. */
+/** @throws ServiceError `bad_request` for an invalid callback. */
 export function parseCallback(body: JsonText, maxDepth: number): IncomingCallback {
   const clean = normalise(withoutLoneSurrogates(body), maxDepth)
   const { type, sequence, data, replaces, url, granularity } = readObject('take this callback', fields, clean)
   return {
     type: type ?? 'diff',
     sequence: sequence ?? 0,
-    // Beside a URL an empty one says as little as none.
+    // Empty data next to a URL means the same as absent data.
     data: data === undefined || (url !== undefined && (data === '{}' || data === '""')) ? null : data,
     replaces: replaces === 'true',
     url: url ?? null,
@@ -45,13 +52,13 @@ export function parseCallback(body: JsonText, maxDepth: number): IncomingCallbac
   }
 }
 
-/** A number of a diff; null for anything else. */
+/** Parses a sequence number. Null: not a valid number. */
 export function parseSequence(text: string): number | null {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
   return Number.isSafeInteger(value) ? value : null
 }
 
-/** A callback that is kept until its turn comes. */
+/** A callback that is stored until the callbacks before it arrive. */
 export type Kept = Pick<IncomingCallback, 'data' | 'replaces' | 'granularity'> & { readonly data: JsonText }
 
 export function keptText({ data, replaces, granularity }: Kept): JsonText {
@@ -67,15 +74,15 @@ export function readKept(text: string): Kept {
   }
 }
 
-/** What is known of a subscription when a callback comes. */
+/** State of a subscription when a callback arrives. */
 export interface ReceiverState {
-  /** The last number applied. */
+  /** The last sequence number that was applied. */
   readonly sequence: number
-  /** The numbers that wait for the ones before them, ascending. */
+  /** Sequence numbers of pending callbacks, ascending. */
   readonly pending: readonly number[]
-  /** When what is missing is given up, and everything is fetched instead; null when nothing is missing. */
+  /** Time at which an open gap leads to a resync. Null: no gap. */
   readonly gapDueAt: number | null
-  /** The whole is about to be fetched: until then nothing is applied to what is known to be wrong. */
+  /** The copy is known to be wrong and a snapshot is due, so no diff is applied until then. */
   readonly awaitsResync: boolean
 }
 
@@ -85,15 +92,15 @@ export interface ProcessorPolicy {
 }
 
 export type CallbackVerdict =
-  /** The callback, and everything up to `upTo` that waited for it. */
+  /** Apply the callback, and the pending callbacks after it up to `upTo`. */
   | { readonly kind: 'apply'; readonly upTo: number; readonly gapDueAt: number | null }
   | { readonly kind: 'hold'; readonly gapDueAt: number }
-  /** It was applied, or waits already. */
+  /** The callback was applied already, or is pending. */
   | { readonly kind: 'ignore' }
   | { readonly kind: 'refuse'; readonly retryAfterSeconds: number }
   /**
-   * Everything is fetched and takes the place of what is there. What waits is dropped up to and including `dropUpTo`,
-   * and applied from there to `upTo`.
+   * Fetch a snapshot, and replace the copy by it. Delete pending callbacks up to `dropUpTo`, and apply those from there
+   * to `upTo`.
    */
   | {
       readonly kind: 'replace'
@@ -101,7 +108,7 @@ export type CallbackVerdict =
       readonly upTo: number
       readonly gapDueAt: number | null
     }
-  /** It has no place in the order. */
+  /** The callback is not part of the sequence. */
   | { readonly kind: 'pass' }
 
 export function judgeCallback(
@@ -125,8 +132,8 @@ export function judgeCallback(
 }
 
 /**
- * A number below the last one means that the peer began anew: then nothing that waits belongs to what comes. Otherwise
- * what is above it still does.
+ * Decides about a resync. A sequence number below the last one means that the peer restarted its sequence, so all
+ * pending callbacks are obsolete. Otherwise pending callbacks above the number stay valid.
  */
 export function judgeResync(
   state: ReceiverState,
@@ -153,7 +160,7 @@ function gapAfter(upTo: number, pending: readonly number[], now: number, policy:
   return pending.some((sequence) => sequence > upTo) ? now + policy.gapTimeoutMs : null
 }
 
-/** Whether fetching failed so seldom that waiting for it is better than going on without it. */
+/** Failed fetches after which diffs are applied without waiting for the snapshot. */
 const patientAttempts = 3
 
 export function awaitsResync({
@@ -167,10 +174,10 @@ export function awaitsResync({
 }
 
 const firstRetryMs = 5000
-/** What seems to wait longer was put off by a clock that has been set back since. */
+/** Upper bound of the delay. A longer one means that the clock was set back since. */
 export const longestRetryMs = 3_600_000
 
-/** When to fetch again after `attempts` failures in a row. */
+/** Delay of the next fetch after `attempts` failures in a row. */
 export function fetchAgainMs(attempts: number): number {
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(attempts, 20))
 }

@@ -1,4 +1,4 @@
-/** The profile of a peer, as its callbacks change it between two fetches. */
+/** Updates the profile of a peer from its callbacks, between two fetches. */
 import { known, type JsonText, members, object, stringText } from '../json/json.ts'
 import type { Transaction } from '../store/store.ts'
 import { findFact, ownersOf, type PeerKey, putFact } from './facts-store.ts'

@@ -65,7 +65,7 @@ type Item = Kept & { readonly sequence: number }
 /** The state at the request for a snapshot, and the secret of the request. */
 type Seen = Pick<SubscriberSubscription, 'gapDueAt' | 'sequence'> &
   Pick<Trust, 'secretHash'> & {
-    /** The peer asked for the resync. */
+    /** Whether the peer requested the resync. */
     readonly isResync: boolean
     /** The rights that the peer granted. */
     readonly granted: JsonText | null
@@ -89,7 +89,7 @@ const resyncRounds = 3
 
 export class Receiver {
   readonly #deps: ReceiverDeps
-  readonly #fetching = new AtOnce(mostFetching, 'This peer', 'callbacks that have to be fetched')
+  readonly #fetching = new AtOnce(mostFetching, 'This peer', 'callbacks whose data must be fetched')
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps
@@ -146,7 +146,7 @@ export class Receiver {
     if (diff === null) {
       // The diff can still be polled.
       await this.#fetchSoon(key, false)
-      throw unavailable('what changed could not be fetched')
+      throw unavailable('the data of the diff could not be fetched')
     }
     return { ...diff, granularity: 'low' }
   }
@@ -470,22 +470,22 @@ function diffs(
 }
 
 export function noSubscription(): ServiceError {
-  return new ServiceError('not_found', 'There is no such subscription')
+  return new ServiceError('not_found', 'This subscription does not exist')
 }
 
 function full(retryAfterSeconds: number): ServiceError {
-  return new ServiceError('too_many_requests', 'Cannot take this callback: too many wait for one that is missing', {
+  return new ServiceError('too_many_requests', 'Cannot take this callback: too many callbacks wait for a missing one', {
     retryAfterSeconds,
     members: { retry_after: retryAfterSeconds },
   })
 }
 
 function overtaken(): ServiceError {
-  return unavailable('everything was to be fetched anew meanwhile')
+  return unavailable('another snapshot was requested, or the peer changed, meanwhile')
 }
 
 function unavailable(reason: string): ServiceError {
-  return new ServiceError('unavailable', 'Cannot take this callback now: what it speaks of could not be fetched', {
+  return new ServiceError('unavailable', 'Cannot take this callback now: its data could not be fetched', {
     reason,
     retryAfterSeconds: 5,
   })

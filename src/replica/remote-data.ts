@@ -1,6 +1,6 @@
 /**
- * The copy of what a peer published, as diffs and whole fetches change it. A batch costs a fixed number of statements;
- * of a list only the items that a change brings are written.
+ * The copy of a peer's data, as diffs and snapshots change it. A batch has a fixed number of statements, and only
+ * writes the list items that a change contains.
  */
 import type { AttributeForm } from '../actor/attributes.ts'
 import { isObject, type JsonText, known, members } from '../json/json.ts'
@@ -18,7 +18,7 @@ export interface RemoteAddress {
   readonly peerId: string
 }
 
-/** What was fetched of one name. */
+/** Fetched content of one name. */
 export type Content =
   | { readonly kind: 'value'; readonly value: JsonText }
   | {
@@ -27,19 +27,19 @@ export type Content =
       readonly description?: string | undefined
       readonly explanation?: string | undefined
     }
-  /** There is something, which could not be fetched: the copy of it stays as it is. */
+  /** Content exists, but could not be fetched. Its copy stays as it is. */
   | { readonly kind: 'kept' }
 
 interface ListHead {
   readonly length: number
-  /** The order, where the places of the items are not their positions. */
+  /** The order of the items, when their places differ from their positions. */
   readonly runs?: readonly Run[]
   readonly created_at: string
   readonly description: string
   readonly explanation: string
 }
 
-/** Without runs, the places are the positions. */
+/** Without `runs`, places and positions are equal. */
 function runsOf({ length, runs }: Pick<ListHead, 'length' | 'runs'>): readonly Run[] {
   return runs ?? (length === 0 ? [] : [[0, length]])
 }
@@ -57,7 +57,7 @@ type Entry =
 /**
  * Applies changes in their order.
  *
- * @returns false when the copy turned out to differ from what the peer has, so that it has to be fetched anew.
+ * @returns false when the copy differs from the data of the peer, so that it must be fetched again.
  */
 export async function applyChanges(
   tx: Transaction,
@@ -82,7 +82,8 @@ export async function applyChanges(
       await save(tx, address, before, outcome.entries, now)
       return !outcome.diverged
     }
-    // An item that is not where it was said to be is looked for in the whole list, so there is no fourth round.
+    // Round 1 reads the items at the expected places. Round 2 reads the whole list, for items at other positions. The
+    // third replay therefore has everything that it needs.
     const keys = [...outcome.needs].flatMap(([name, { places, stored }]) =>
       (round === 1 ? places : stored.flatMap(placesOf)).map((place) => listItemKey(name, place)),
     )
@@ -93,12 +94,12 @@ export async function applyChanges(
 
 interface Replayed {
   readonly entries: ReadonlyMap<string, Entry>
-  /** By list: the items that have to be read first. */
+  /** The places of the items to read first, by list. */
   readonly needs: ReadonlyMap<string, { readonly places: readonly number[]; readonly stored: readonly Run[] }>
   readonly diverged: boolean
 }
 
-/** @param items those that were read: null for one that is missing. */
+/** @param items The items that were read. Null: the item is missing. */
 function replay(
   changes: readonly ReplicaChange[],
   before: ReadonlyMap<string, JsonText>,
@@ -114,9 +115,9 @@ function replay(
     const outcome = applyOne(change, entry, (place) => items.get(listItemKey(name, place)) ?? undefined, now)
     if ('needs' in outcome) {
       const unread = outcome.needs.filter((place) => !items.has(listItemKey(name, place)))
-      // Read and not there: the copy is damaged, and only fetching it mends that.
+      // The item was read and is missing: the copy is damaged and must be fetched again.
       if (unread.length === 0) diverged = true
-      // What comes after is looked through for what it needs as well.
+      // The following changes are examined too, so that one round reads all their items.
       else needs.set(name, { places: [...(needs.get(name)?.places ?? []), ...unread], stored: outcome.stored })
       continue
     }
@@ -128,7 +129,7 @@ function replay(
 
 type Outcome =
   | { readonly entry: Entry; readonly diverged: boolean }
-  /** The places of stored items that have to be read, and those of the whole list. */
+  /** The places of the items to read, and those of the whole list. */
   | { readonly needs: readonly number[]; readonly stored: readonly Run[] }
 
 function applyOne(
@@ -151,7 +152,7 @@ function applyOne(
     case 'list':
       return applyToList(change.operation, entry, stored, now)
     case 'set':
-      // A text about a list is what some implementations send when a list was made or changed as a whole.
+      // Some implementations send a string about a list when the whole list was created or changed.
       if (entry.kind === 'list' && !isObject(change.value)) return { entry, diverged: true }
       return fine({ kind: 'value', value: change.value })
     case 'merge':
@@ -169,7 +170,7 @@ function mergedInto(entry: Exclude<Entry, { kind: 'list' }>, { kind, below, valu
   return merged === undefined ? { kind: 'absent' } : { kind: 'value', value: merged }
 }
 
-/** A change at the list itself may be an operation. A change below the list is not. */
+/** A change of the list itself may be an operation. A change below the list cannot be one. */
 function applyPartToList(
   { below, value: part }: PartChange,
   entry: Entry,
@@ -272,10 +273,10 @@ function headText(head: ListHead, length: number, runs: readonly Run[], now: num
   )
 }
 
-/** What a whole fetch brought: every name of the scope, so that a name that is not in it is gone at the peer. */
+/** The content of a snapshot: every name in the scope. A name that is missing was deleted at the peer. */
 export type Fetched = ReadonlyMap<string, Content>
 
-/** Puts what was fetched into the place of everything that the scope covers. */
+/** Replaces all copied data in the scope by the snapshot. */
 export async function replaceAll(
   tx: Transaction,
   { actorId, peerId }: RemoteAddress,
@@ -325,7 +326,7 @@ function replacement({ resource }: Scope, name: string, content: Content): Repli
     case 'list':
       return [{ name, kind: 'items', items: content.items }]
     case 'value':
-      // First out of the way: what was a list may be a value now.
+      // The previous content is removed first, because a list may have become a value.
       return resource === ''
         ? [
             { name, kind: 'remove' },
@@ -343,7 +344,7 @@ function goneChange({ subtarget, resource }: Scope): ReplicaChange {
     : { name: subtarget, kind: 'put', below: [resource], value: null }
 }
 
-/** Removes the copies of the names for which it says so. */
+/** Deletes the copies of the names that `isRemoved` selects. */
 export async function removeNames(
   tx: Transaction,
   { actorId, peerId }: RemoteAddress,
@@ -367,7 +368,7 @@ export type RemoteValue =
   | { readonly kind: 'value'; readonly value: JsonText }
   | { readonly kind: 'list'; readonly items: readonly JsonText[] }
 
-/** Everything that is known of the peer's data, by name. */
+/** Reads the whole copy of a peer's data, by name. */
 export async function readRemote(
   q: Queries,
   { actorId, peerId }: RemoteAddress,
@@ -382,8 +383,7 @@ export async function readRemote(
   return found
 }
 
-/** As test clients look at it: the items of a list by their positions. */
-/** The values of these names, as the peer has them; null for a list and for what is not there. */
+/** Reads the copied values of these names. Null: a list, or not in the copy. */
 export async function readRemoteValues(
   q: Queries,
   { actorId, peerId }: RemoteAddress,
@@ -398,6 +398,7 @@ export async function readRemoteValues(
   )
 }
 
+/** Shows the copy to test clients, with the items of a list by their positions. */
 export const remoteForm: AttributeForm = {
   prefix: remoteBucket(''),
   shown(stored) {
@@ -417,7 +418,7 @@ export const remoteForm: AttributeForm = {
   },
 }
 
-/** One name; null when nothing is known of it. */
+/** Reads one name of the copy. Null: the name is not in the copy. */
 export async function readRemoteName(
   q: Queries,
   { actorId, peerId }: RemoteAddress,
@@ -439,7 +440,7 @@ function itemsOf(keys: ReadonlyMap<string, JsonText>, name: string, stored: read
   return stored.flatMap(placesOf).map((place) => keys.get(listItemKey(name, place)) ?? known('null'))
 }
 
-/** Whether a text is what a listing shows in place of a list's items. */
+/** Whether a value is the marker that a listing shows in place of a list's items. */
 export function isListMarker(value: JsonText): boolean {
   return members(value)?.get('_list') === 'true'
 }

@@ -1,4 +1,4 @@
-/** Where the copy of a peer's data is kept among the actor's attributes (test clients look there). */
+/** Keys of the copied data in the actor's attributes, where test clients look for them. */
 
 export function remoteBucket(peerId: string): string {
   return `remote:${peerId}`
@@ -12,7 +12,7 @@ export function listItemKey(list: string, index: number): string {
   return `list:${list}:${index}`
 }
 
-/** The property or list that a key belongs to; the last segment of a list's key is never part of its name. */
+/** Returns the property or list of a key. The last segment of a list's key is never part of its name. */
 export function nameOfKey(key: string): { readonly name: string; readonly kind: 'value' | 'meta' | 'item' } {
   const match = /^list:(.*):(meta|\d+)$/s.exec(key)
   if (match === null) return { name: key, kind: 'value' }

@@ -1,8 +1,8 @@
-/** The SQL of copies of peers' data. Each function is one statement, however much it reads or writes. */
+/** The SQL of copies of peers' data. Each function runs one statement, however much it reads or writes. */
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
-/** Those of the keys that exist. */
+/** Finds the given keys that exist. */
 export async function findKeys(
   q: Queries,
   actorId: string,
@@ -29,7 +29,7 @@ export async function findAllKeys(q: Queries, actorId: string, bucket: string): 
   return new Map(rows.map(({ name, data }) => [name, known(data)]))
 }
 
-/** A key and its new content: a text, or what stands at another key before the statement. */
+/** A key with its new content: a JSON string, or the content that another key has before the statement. */
 export type KeyWrite = readonly [key: string, data: JsonText | null, source: string | null]
 
 export async function writeKeys(

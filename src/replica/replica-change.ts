@@ -1,13 +1,13 @@
-/** What a diff does to the copy of a peer's data: one change for each name that it speaks of. Pure. */
+/** Translates a diff into changes of the copy, one for each name in the diff. Pure functions. */
 import { elements, isObject, type JsonText, members, stringValue } from '../json/json.ts'
 import { maxNameBytes } from '../actor/property-name.ts'
 import type { Scope } from '../subscription/scope.ts'
 import { nameOfKey } from './remote-keys.ts'
 
-/** One operation on a list, as the protocol spells it. What an operation does not need is absent. */
+/** One list operation in the words of the protocol. Members that the operation does not need are absent. */
 export interface ReplicaListOperation {
   readonly operation: (typeof operations)[number]
-  /** After the operation; where a copy has another length it is wrong. */
+  /** Length after the operation. A copy with another length differs from the peer. */
   readonly length?: number
   readonly index?: number
   readonly item?: JsonText
@@ -19,14 +19,14 @@ export interface ReplicaListOperation {
 
 export type ReplicaChange = { readonly name: string } & (
   | { readonly kind: 'set'; readonly value: JsonText }
-  /** A part of the value at `below`: objects are merged, `""` removes a key. */
+  /** Merges `value` at `below`: objects are merged, and `""` deletes a key. */
   | { readonly kind: 'merge'; readonly below: readonly string[]; readonly value: JsonText }
-  /** The value at `below` as a whole; null when there is none. */
+  /** Replaces the value at `below`. Null deletes it. */
   | { readonly kind: 'put'; readonly below: readonly string[]; readonly value: JsonText | null }
   | { readonly kind: 'remove' }
   | { readonly kind: 'list'; readonly operation: ReplicaListOperation }
   | { readonly kind: 'items'; readonly items: readonly JsonText[] }
-  /** It changed in a way that only fetching it tells. */
+  /** The name changed in an unknown way, so it must be fetched. */
   | { readonly kind: 'refetch' }
 )
 
@@ -47,17 +47,17 @@ const legacyPrefix = 'list:'
 const gone = '""'
 
 /**
- * @param data relative to the scope.
- * @param replaces the values take the place of what was there; otherwise objects are parts, to be merged into it.
+ * @param data Relative to the scope.
+ * @param replaces The values replace the previous ones. False: objects are merged.
  */
 export function changesOf(scope: Scope, data: JsonText, replaces: boolean): ReplicaChange[] {
   const { subtarget, resource } = scope
   if (subtarget === '') {
     return [...(members(data) ?? [])].flatMap(([name, value]) => storable(changeOf(name, value, replaces)))
   }
-  // In place of what may not be seen any more.
+  // The peer sends an empty diff in place of data that this actor may no longer read.
   if (data === '{}' && !replaces) return []
-  // Of a list that alone is subscribed to, changes come under its name, or bare.
+  // A subscription to one list gets its changes under the list's name, or without it.
   const wrapped = members(data)
   const inner = wrapped?.size === 1 ? wrapped.get(subtarget) : undefined
   const operation = resource === '' ? (listOperation(inner, subtarget) ?? listOperation(data, subtarget)) : null
@@ -87,7 +87,7 @@ function changeOf(name: string, value: JsonText, replaces: boolean): ReplicaChan
   return replaces || !isObject(value) ? { name, kind: 'set', value } : { name, kind: 'merge', below: [], value }
 }
 
-/** Told by its shape: `list` names the list, and `operation` is one of the known ones. */
+/** Recognizes a list operation by its shape: `list` is the name of the list, and `operation` is a known operation. */
 function listOperation(value: JsonText | undefined, list: string): ReplicaListOperation | null {
   const given = value === undefined ? null : members(value)
   if (given === null || textAt(given, 'list') !== list) return null
@@ -95,7 +95,7 @@ function listOperation(value: JsonText | undefined, list: string): ReplicaListOp
   return operation === undefined ? null : readOperation(operation, given)
 }
 
-/** As other implementations tell of what was changed over HTTP (WIRE-LIST-02); only where a list of that name is known. */
+/** Reads a change in the form that other implementations send after an HTTP request (WIRE-LIST-02). Only for known lists. */
 export function listAction(value: JsonText): ReplicaListOperation | null {
   const given = members(value)
   if (given === null) return null
@@ -135,13 +135,13 @@ function wholeAt(given: ReadonlyMap<string, JsonText>, name: string): number | n
   return Number.isNaN(value) ? null : value
 }
 
-/** A name that no store can take as a key is left out: one property that cannot be copied must not stop all others. */
+/** Leaves out a name that the store cannot use as a key, so that one such property does not block all the others. */
 function storable(change: ReplicaChange): ReplicaChange[] {
   return isStorableName(change.name) ? [change] : []
 }
 
 export function isStorableName(name: string): boolean {
   if (name === '' || name.includes('\0') || Buffer.byteLength(name) > maxNameBytes) return false
-  // Its value would stand where a list is kept: a head that a peer made up says how many items are read.
+  // Such a value could be read as the head of a list, and the head decides how many items are read.
   return nameOfKey(name).kind === 'value'
 }

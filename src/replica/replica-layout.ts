@@ -1,10 +1,10 @@
 /**
- * Where the items of a copied list are kept. Each has a place, a number that it keeps while others come and go around it;
- * the order is a row of runs of places. So a change in the middle writes what it brought, and not what comes after it.
+ * Places of the items of a copied list. An item keeps its place, a number, while items around it change. The order is a
+ * list of runs of places. A change in the middle therefore writes only its own items.
  */
 import type { JsonText } from '../json/json.ts'
 
-/** Items whose places follow each other: from the first, and before the last. */
+/** Items with consecutive places: the first place, and the place after the last. */
 export type Run = readonly [from: number, to: number]
 
 /** A run of stored items, or new ones. */
@@ -12,11 +12,11 @@ export type Piece = { readonly from: number; readonly to: number } | { readonly 
 
 export interface Layout {
   readonly runs: readonly Run[]
-  /** What has to be written: a new item, or the one that was stored at another place. */
+  /** Items to write: new ones, or ones that are stored at another place. */
   readonly writes: readonly { readonly place: number; readonly source: number | { readonly item: JsonText } }[]
 }
 
-/** A list in more runs than this is written anew in one, which the changes that made them pay for together. */
+/** Limit of runs. A list with more runs is rewritten as one run; the cost is spread over the changes that made the runs. */
 function mostRuns(length: number): number {
   return 64 + Math.floor(length / 32)
 }
@@ -48,7 +48,7 @@ export function layoutOf(pieces: readonly Piece[], length: number): Layout {
   return runs.length > mostRuns(length) ? inOneRun(pieces, length) : { runs, writes }
 }
 
-/** Beside what comes before or after where there is room, as for an item that takes another's place; else behind all. */
+/** Finds places directly after the previous run or before the next one, or else after all runs. */
 function roomFor(count: number, taken: readonly Run[], after: number | undefined, before: number | null): Run {
   const isFree = (from: number): boolean =>
     from >= 0 && taken.every(([start, end]) => end <= from || start >= from + count)
@@ -65,7 +65,7 @@ function inOneRun(pieces: readonly Piece[], length: number): Layout {
   }
 }
 
-/** The places of the first that are not among those of the second. */
+/** Returns the places that only the first runs contain. */
 export function placesWithout(runs: readonly Run[], others: readonly Run[]): number[] {
   const byPlace = (one: Run, other: Run): number => one[0] - other[0]
   const kept = others.toSorted(byPlace)

@@ -1,21 +1,20 @@
 /**
- * A list of the copy while changes are applied to it: which of the stored items stay, and what comes between them. The
- * items themselves are looked at only by operations that speak of them. Stored items are named by their places, which
- * say nothing of the order.
+ * A list of the copy while changes are applied: the stored items that stay, and new items between them. Only operations
+ * that compare items read them. Stored items are identified by their places, which are independent of the order.
  */
 import { equal, type JsonText } from '../json/json.ts'
 import type { ReplicaListOperation } from './replica-change.ts'
 import { cut, type Layout, layoutOf, replicaLengthOf, type Piece, type Run, sourcesIn } from './replica-layout.ts'
 
-/** The stored item at a place; undefined when it was not read. */
+/** Returns the stored item at a place. Undefined: it was not read. */
 export type ReplicaItem = (place: number) => JsonText | undefined
 
-/** Which stored items, by their places, have to be read before the operation can be applied. */
+/** Places of the stored items that must be read before the operation can be applied. */
 export type Needs = { readonly places: readonly number[] } | 'all'
 
 export type Applied =
   | { readonly kind: 'done' }
-  /** The copy differs from what the operation speaks of. */
+  /** The copy differs from the list that the operation expects. */
   | { readonly kind: 'diverged' }
   | { readonly kind: 'needs'; readonly needs: Needs }
 
@@ -42,7 +41,7 @@ export class ReplicaList {
     this.#length = items.length
   }
 
-  /** Nothing is changed unless it is `done`. */
+  /** Applies an operation. Changes the list only when the result is `done`. */
   apply(operation: ReplicaListOperation, stored: ReplicaItem): Applied {
     const { item, items, index } = operation
     const added = item === undefined ? undefined : [item]
@@ -92,9 +91,7 @@ export class ReplicaList {
     return index === undefined ? this.#take(undefined, oldItem, stored, 'first') : diverged
   }
 
-  /**
-   * Replaces one item that equals `wanted`: the one at `index` when it does, else the only one, or the first one.
-   */
+  /** Replaces one item that equals `wanted`: the one at `index` if it matches, or else the only match, or the first one. */
   #take(
     index: number | undefined,
     wanted: JsonText | undefined,
@@ -121,7 +118,7 @@ export class ReplicaList {
     return this.#splice(first, 1, by)
   }
 
-  /** Negative positions count from the end. Null beyond `limit`, and without an index. */
+  /** Negative indexes count from the end. Null: no index, or outside of `limit`. */
   #position(index: number | undefined, limit: number): number | null {
     if (index === undefined) return null
     const position = index < 0 ? this.#length + index : index
@@ -139,7 +136,7 @@ export class ReplicaList {
 
   #sourceOf(index: number): number | { readonly item: JsonText } {
     const [source] = sourcesIn(cut(this.#pieces, index, index + 1))
-    if (source === undefined) throw new RangeError(`There is no item ${index}`)
+    if (source === undefined) throw new RangeError(`Cannot read item ${index}: it does not exist`)
     return source
   }
 
@@ -147,13 +144,13 @@ export class ReplicaList {
     return [...sourcesIn(this.#pieces)]
   }
 
-  /** Where the items are to be kept. */
+  /** The places for the items. */
   layout(): Layout {
     return layoutOf(this.#pieces, this.#length)
   }
 }
 
-/** New items that follow each other become one piece, so that a long batch of additions stays cheap. */
+/** Joins adjacent new items into one piece, so that a long batch of additions stays cheap. */
 function joined(pieces: readonly Piece[]): Piece[] {
   const result: Piece[] = []
   for (const piece of pieces) {

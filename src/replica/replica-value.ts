@@ -1,9 +1,9 @@
-/** Values of the copy: how parts are put into them, and how they are stored. Pure. */
+/** Merges parts into values of the copy, and converts values to their stored form. Pure functions. */
 import { isObject, type JsonText, members, object } from '../json/json.ts'
 
 const gone = '""'
 
-/** Objects are merged at every depth, `""` removes a key, everything else takes the place of what was there. */
+/** Merges objects at every depth. `""` deletes a key, and every other value replaces the previous one. */
 export function mergePart(stored: JsonText | undefined, part: JsonText): JsonText {
   const given = members(part)
   if (given === null) return part
@@ -16,8 +16,8 @@ export function mergePart(stored: JsonText | undefined, part: JsonText): JsonTex
 }
 
 /**
- * The value with the one at `below` merged in, or put there, or removed when it is null; undefined when there is none, and
- * nothing to make one of.
+ * Merges `value` at the path `below`, or replaces or deletes (null) the value there. Undefined: the result is no longer
+ * a value.
  */
 export function mergeBelow(
   stored: JsonText | undefined,
@@ -40,7 +40,7 @@ export function mergeBelow(
   return object(merged)
 }
 
-/** Objects are stored as they are, anything else inside one; so is an object that looks like such a cover. */
+/** Wraps every value except an object in an object. An object that looks like such a wrapper is wrapped too. */
 export function coveredValue(value: JsonText): JsonText {
   return isObject(value) && !isCover(value) ? value : object([['value', value]])
 }

@@ -35,7 +35,7 @@ export type Snapshot =
 /** Maximum number of reads while the peer keeps changing. */
 const mostRounds = 4
 
-/** Status codes that mean that there is no data for this actor. */
+/** Status codes that mean that the peer has no data for this actor. */
 const nothing: ReadonlySet<number> = new Set([401, 403, 404, 410])
 
 /** Limits for the fetch of a snapshot. */
@@ -46,7 +46,7 @@ export interface SnapshotLimits {
   readonly longestMs: number
 }
 
-/** The maximum size of a callback. Larger diffs are polled one at a time. Up to a hundred may wait in memory. */
+/** Limit for one diff, the maximum size of a callback. Up to a hundred diffs may wait in memory. */
 const mostDiffBytes = 2_097_152
 
 const snapshotLimits: SnapshotLimits = { mostCharacters: 67_108_864, longestMs: 240_000 }
@@ -69,10 +69,10 @@ export class PeerData {
     const fields = members(reading.value)
     const sequence = parseSequence(fields?.get('sequence') ?? '')
     const data = elements(fields?.get('data') ?? known('[]'))
-    if (sequence === null || data === null) return { kind: 'failed', reason: 'The answer is no list of diffs' }
+    if (sequence === null || data === null) return { kind: 'failed', reason: 'The response is not a list of diffs' }
     const diffs = data.flatMap((entry) => diffIn(entry))
-    if (diffs.length < data.length) return { kind: 'failed', reason: 'The answer holds something that is no diff' }
-    // Some implementations give 1, 10, 2.
+    if (diffs.length < data.length) return { kind: 'failed', reason: 'The response contains an invalid diff' }
+    // Some implementations sort as strings: 1, 10, 2.
     return { kind: 'polled', sequence, diffs: diffs.toSorted((a, b) => a.sequence - b.sequence) }
   }
 
@@ -106,9 +106,9 @@ export class PeerData {
       const fetched = await this.#fetch(trust, scope, until)
       if ('failed' in fetched) return { kind: 'failed', reason: fetched.failed }
       const poll = await this.poll(trust, subscriptionId)
-      // By now it may be an old one.
+      // The data may be outdated when the sequence number cannot be read.
       if (poll.kind === 'failed') return poll
-      // A peer that cannot say where it stands is believed to stand where it said.
+      // A peer that refuses the poll is assumed to have the last known sequence number.
       const after: number = poll.kind === 'polled' ? poll.sequence : sequence
       if (after === sequence || round === mostRounds) {
         return { kind: 'snapshot', fetched: fetched.fetched, sequence, isMoving: after !== sequence }
@@ -117,19 +117,19 @@ export class PeerData {
     }
   }
 
-  /** By name: everything that the scope covers and the peer shows. */
+  /** Fetches everything in the scope that the peer shows, by name. */
   async #fetch(trust: Linked, scope: Scope, until: number): Promise<{ fetched: Fetched } | { failed: string }> {
     if (scope.target !== 'properties') return { fetched: new Map() }
     return scope.subtarget === '' ? this.#fetchAll(trust, until) : this.#fetchOne(trust, scope)
   }
 
-  /** The peer says how many lists there are and how long each is, so all of them together are limited. */
+  /** Fetches all properties. The peer decides about the number and length of its lists, so their total is limited. */
   async #fetchAll(trust: Linked, until: number): Promise<{ fetched: Fetched } | { failed: string }> {
     const listing = await this.#links.read(trust, ['properties'])
     const given = allOrNothing(listing)
     if ('failed' in given) return given
     const names = given.value === null ? new Map<string, JsonText>() : members(given.value)
-    if (names === null) return { failed: 'The listing is no JSON object' }
+    if (names === null) return { failed: 'The listing is not a JSON object' }
     const fetched = new Map<string, Content>()
     const budget = { characters: this.#limits.mostCharacters - (given.value?.length ?? 0), until }
     for (const [name, value] of names) {
@@ -143,7 +143,7 @@ export class PeerData {
     return { fetched }
   }
 
-  /** Some peers give the items in the listing. Otherwise the list is fetched, and the budget shrinks by its items. */
+  /** Reads a list. Some peers include the items in the listing. Otherwise the list is fetched, and reduces the budget. */
   async #listOf(
     trust: Linked,
     name: string,
@@ -151,16 +151,16 @@ export class PeerData {
     budget: { characters: number; readonly until: number },
   ): Promise<Content | { failed: string } | null> {
     const inListing = listContent(marker)
-    if (inListing === null && this.#now() > budget.until) return { failed: 'Its lists take too long' }
+    if (inListing === null && this.#now() > budget.until) return { failed: 'The lists take too long' }
     const content = inListing ?? (await this.#fetchList(trust, name))
     if (content !== null && 'failed' in content) return content
     if (inListing === null && content?.kind === 'list') {
       budget.characters -= content.items.reduce((sum, { length }) => sum + length, 0)
     }
-    return budget.characters < 0 ? { failed: 'Its lists are too large together' } : content
+    return budget.characters < 0 ? { failed: 'The lists are too large together' } : content
   }
 
-  /** Null when the peer does not show it (any more). */
+  /** Null: the peer does not show the list, or no longer. */
   async #fetchList(trust: Linked, name: string): Promise<Content | { failed: string } | null> {
     const given = allOrNothing(await this.#links.read(trust, ['properties', name]))
     if ('failed' in given || given.value === null) return 'failed' in given ? given : null
@@ -175,7 +175,7 @@ export class PeerData {
     const { value } = given
     if (value === null) return { fetched: new Map() }
     if (resource === '' && isArray(value)) {
-      // A list and a value that is an array look alike; only a list has metadata.
+      // A list and an array value look the same. Only a list has metadata.
       const metadata = await this.#links.read(trust, ['properties', subtarget, 'metadata'])
       if (metadata.kind === 'failed') return { failed: metadata.reason }
       if (metadata.kind === 'refused' && metadata.status !== 404) {
@@ -188,14 +188,14 @@ export class PeerData {
     return { fetched: new Map([[subtarget, { kind: 'value', value }]]) }
   }
 
-  /** What a peer granted; null when it does not say. */
+  /** Reads the permissions that the peer granted. Null: unknown. */
   async permissions(trust: Linked): Promise<JsonText | null> {
     const reading = await this.#links.read(trust, ['permissions', trust.actorId])
     const granted = reading.kind === 'read' ? members(reading.value)?.get('permissions') : undefined
     return granted !== undefined && isObject(granted) ? granted : null
   }
 
-  /** Whether the peer still knows of the relationship; null when it cannot be asked now. */
+  /** Whether the relationship still exists at the peer. Null: the peer cannot be asked now. */
   async knowsUs(trust: Linked): Promise<boolean | null> {
     const reading = await this.#links.read(trust, ['trust', trust.actorId])
     if (reading.kind === 'failed') return null
@@ -217,7 +217,7 @@ function diffIn(entry: JsonText): PolledDiff[] {
   return [{ sequence, data, replaces: fields?.get('replaces') === 'true' }]
 }
 
-/** Of a listing that gives the items at once. */
+/** Reads the items from a listing that includes them. Null: the listing has no items. */
 function listContent(marker: JsonText): Content | null {
   const fields = members(marker)
   const items = elements(fields?.get('items') ?? known('""'))
@@ -226,7 +226,7 @@ function listContent(marker: JsonText): Content | null {
   return { kind: 'list', items, description: text('description'), explanation: text('explanation') }
 }
 
-/** What was fetched as one value: for handlers. */
+/** Returns a snapshot as one value, for handlers. */
 export function fetchedValue(fetched: Fetched, { subtarget }: Scope): JsonText {
   const shown = [...fetched].flatMap(([name, content]): (readonly [string, JsonText])[] =>
     content.kind === 'kept' ? [] : [[name, contentValue(content)]],

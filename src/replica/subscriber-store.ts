@@ -133,7 +133,7 @@ export async function deletePendingUpTo(tx: Transaction, key: SubscriberKey, seq
   await tx.run(`DELETE FROM pending_callback WHERE ${ofKey} AND sequence <= $4`, ...keyOf(key), sequence)
 }
 
-/** Deletes callbacks with numbers above the peer's own `sequence`, received before the peer was asked: the peer did not send them. */
+/** Deletes callbacks above the peer's own `sequence` that arrived before the peer was asked. The peer did not send them. */
 export async function deletePendingAbove(
   tx: Transaction,
   key: SubscriberKey,
@@ -163,7 +163,7 @@ export async function emptyPending(tx: Transaction, { actorId, peerId }: OfPeer)
   return emptied > 0
 }
 
-/** Every known subscription to the peer fetches the full state as soon as possible. False: there is none. */
+/** Schedules a snapshot for every known subscription to the peer. False: no such subscription. */
 export async function markForFetch(tx: Transaction, of: OfPeer, now: number): Promise<boolean> {
   return (await mark(tx, of, now, 0)) > 0
 }

@@ -28,15 +28,15 @@ export type SubscriberKey = Pick<SubscriberSubscription, 'actorId' | 'peerId' | 
 /** A callback that waits for earlier ones, or that is ready to be applied. */
 export interface Numbered {
   readonly sequence: number
-  /** JSON text of `HeldBody`. */
+  /** JSON string of `Kept`. */
   readonly body: string
 }
 
 /**
- * Whether callbacks of this subscription change the copy. Of several subscriptions to the same data only one does,
- * because a list operation that is applied twice would add its items twice.
+ * Whether callbacks of this subscription change the copy. When several subscriptions cover the same data, only one
+ * does, because a list operation that is applied twice would add its items twice.
  *
- * @param ofPeer all subscriptions to the same peer.
+ * @param ofPeer All subscriptions to the same peer.
  */
 export function storesFor(subscription: SubscriberSubscription, ofPeer: readonly SubscriberSubscription[]): boolean {
   if (subscription.target !== 'properties') return false
@@ -44,8 +44,8 @@ export function storesFor(subscription: SubscriberSubscription, ofPeer: readonly
 }
 
 /**
- * The names inside a subscription's scope that another subscription copies: a narrow one with callbacks takes precedence
- * over a wide one that is polled.
+ * Returns the names in the scope that another subscription copies. A narrow subscription with callbacks takes
+ * precedence over a wide one that is polled.
  */
 export function keptByOthers(
   subscription: SubscriberSubscription,

@@ -48,7 +48,7 @@ export interface SubscriptionWish extends Scope {
 
 export interface Subscribed {
   readonly subscription: SubscriberSubscription
-  /** As the peer assigned it. */
+  /** URL that the peer assigned to the subscription. */
   readonly location: string
 }
 
@@ -73,7 +73,7 @@ export interface PeerSync {
 
 /** Time after which another process fetches the snapshot of a new subscription, if this process dies. */
 const firstFetchMs = 60_000
-/** Longer than a request for each subscription of a peer takes. */
+/** Longer than the requests for all subscriptions of a peer take. */
 const decideMs = 60_000
 /** Delay before the other subscriptions of a peer are checked. */
 const decideSoonMs = 5000
@@ -105,7 +105,7 @@ export class Subscribing {
   async subscribe(actor: Access['actor'], peerId: string, wish: SubscriptionWish): Promise<Subscribed> {
     const { store, now, live, afterCommit, wake, refreshFacts } = this.#deps
     const trust = callable(await store.read((q) => findTrust(q, actor.id, peerId)))
-    if (trust === null) throw failed('there is no relationship with this peer')
+    if (trust === null) throw failed('this actor has no relationship with the peer')
     const { subscriptionId, location } = await this.#ask(trust, wish)
     const time = now()
     const subscription: SubscriberSubscription = {
@@ -146,12 +146,12 @@ export class Subscribing {
     if (outcome.kind !== 'answered') throw failed(outcome.reason)
     if (outcome.status !== 201) throw failed(`the peer answered ${outcome.status}`)
     const subscriptionId = idIn(outcome.body)
-    if (subscriptionId === null) throw failed('the answer names no subscription')
+    if (subscriptionId === null) throw failed('the response has no valid subscription id')
     const { location } = outcome.headers
     if (location === undefined || location === '' || !/^[!-~]+$/.test(location)) {
       // Without the notice the peer would send callbacks forever.
       await this.#deps.store.write((tx) => this.#tellEnded(tx, trust, subscriptionId))
-      throw failed('the answer has no Location')
+      throw failed('the response has no valid Location')
     }
     return { subscriptionId, location }
   }
@@ -201,7 +201,7 @@ export class Subscribing {
       key,
       (found) => !covering.some((other) => coversTarget(other, name(found)) || other.subtarget === found),
     )
-    // The peer may know none of the remaining subscriptions.
+    // The peer may no longer know the remaining subscriptions.
     await markAllForFetch(tx, key, this.#deps.now())
   }
 
@@ -256,7 +256,7 @@ export class Subscribing {
       result = { kind: 'failed', subscriptionId, reason: error.message }
     }
     if (result.kind === 'failed') {
-      this.#deps.log.warn({ reason: result.reason, subscriptionId }, 'A subscription could not be synchronised')
+      this.#deps.log.warn({ reason: result.reason, subscriptionId }, 'Cannot synchronize a subscription')
     }
     if (isGone(result)) await this.#deps.receiver.markUnknown(subscription, decidedAt)
     else if (result.kind !== 'synced') await this.#deps.receiver.postpone(subscription)
@@ -296,7 +296,7 @@ export class Subscribing {
       if (snapshot.sequence > 0) await data.acknowledge(trust, subscriptionId, snapshot.sequence)
       return { kind: 'synced', subscriptionId, sequence: snapshot.sequence, whole: true }
     }
-    return { kind: 'failed', subscriptionId, reason: 'The peer went on changing all the time' }
+    return { kind: 'failed', subscriptionId, reason: 'The peer kept changing during the sync' }
   }
 
   /**
@@ -327,7 +327,7 @@ export class Subscribing {
     )
     const trust = callable(found)
     if (trust === null)
-      throw new ServiceError('not_found', 'Cannot synchronise: there is no relationship with this peer')
+      throw new ServiceError('not_found', 'Cannot synchronize: this actor has no relationship with the peer')
     const decidedAt = now() + decideMs
     const results: SyncResult[] = []
     for (const subscription of subscriptions) {
@@ -365,7 +365,9 @@ function idIn(body: string): string | null {
   }
 }
 
-/** `reason` is for the log. */
+/** `reason` is only for the log. */
 function failed(reason: string): ServiceError {
-  return new ServiceError('peer_failed', 'Cannot subscribe: the other actor did not answer as it has to', { reason })
+  return new ServiceError('peer_failed', 'Cannot subscribe: the other actor did not return a valid response', {
+    reason,
+  })
 }

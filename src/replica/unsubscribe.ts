@@ -1,9 +1,9 @@
-/** The end of a subscription, in whichever direction it is: peers use one address for both. */
+/** Ends a subscription of either side, because peers use the same URL for both. */
 import type { Access } from '../property/access.ts'
 import type { Publications } from '../publication/publications.ts'
 import type { Subscribing } from './subscribing.ts'
 
-/** False when there was none. */
+/** Returns false when the subscription did not exist. */
 export async function endSubscription(
   { publications, subscribing }: { readonly publications: Publications; readonly subscribing: Subscribing },
   actor: Access['actor'],

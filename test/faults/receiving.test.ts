@@ -142,7 +142,7 @@ forEachService((start) => {
       assert.deepEqual(await refused.json(), {
         retry_after: 5,
         error: 'too_many_requests',
-        message: 'Cannot take this callback: too many wait for one that is missing',
+        message: 'Cannot take this callback: too many callbacks wait for a missing one',
       })
       assert.equal((await peer.waiting()).length, 100)
       assert.equal((await peer.diff(50, { n: 50 })).status, 204)

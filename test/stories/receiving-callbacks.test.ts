@@ -427,8 +427,8 @@ forEachService((start) => {
         return snapshot.kind === 'failed' ? snapshot.reason : [...snapshot.fetched.keys()].join(' ')
       }
       assert.equal(await wholeOf(2000, 1000), 'a b c')
-      assert.equal(await wholeOf(800, 1000), 'Its lists are too large together')
-      assert.equal(await wholeOf(2000, 2), 'Its lists take too long')
+      assert.equal(await wholeOf(800, 1000), 'The lists are too large together')
+      assert.equal(await wholeOf(2000, 2), 'The lists take too long')
     })
   })
 
