@@ -8,7 +8,7 @@ interface Waiting<I, O> {
 }
 
 export class Batches<I, O> {
-  /** The answers, in the order of the items. */
+  /** Returns the answers in the order of the items. */
   readonly #work: (items: readonly I[]) => Promise<readonly O[]>
   readonly #most: number
   #waiting: Waiting<I, O>[] = []

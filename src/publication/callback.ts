@@ -39,7 +39,7 @@ export function callbackOpening(queue: QueueKey, state: QueueState): string {
   return JSON.stringify(fields).slice(0, -1)
 }
 
-/** The second diff is the part of the first one that the peer may read now. */
+/** Builds the callback of a diff. The second parameter is the part of the diff that the peer may read now. */
 export function diffCallback(
   { queue, state, opening }: CallbackSource,
   diff: QueuedDiff,
@@ -50,7 +50,7 @@ export function diffCallback(
   const isHigh = state.granularity === 'high' && diff.kind !== 'full'
   const isTooLarge = isHigh && isLarger(data, maxHighGranularityBytes)
   const numbered = `${opening},"sequence":${sequence},"timestamp":"${new Date(createdAt).toISOString()}"`
-  // An extension of the protocol: `replaces` says that the receiver must not merge the data (`Fitted`).
+  // An extension of the protocol: `replaces` tells the receiver not to merge the data (`ProjectedDiff`).
   const body =
     isHigh && !isTooLarge
       ? `${numbered},"granularity":"high","data":${data}${replaces ? ',"replaces":true}' : '}'}`

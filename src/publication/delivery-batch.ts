@@ -67,9 +67,9 @@ export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly log: Log
   readonly metrics: Metrics
   readonly tracing: Tracing
-  /** No further call begins. */
+  /** Whether the service is stopping, so that no further call may begin. */
   readonly isStopping: () => boolean
-  /** Running calls were aborted. */
+  /** Whether running calls were aborted. */
   readonly isCut: () => boolean
 }
 
@@ -79,7 +79,7 @@ export interface BatchResult {
   readonly attempted: number | null
   /** Whether the peer could be reached. Null: no call was made. */
   readonly reached: boolean | null
-  /** Resolves after the commit: whether the lease goes on because more diffs wait. Rejects when the commit fails. */
+  /** Resolves after the commit. True: more diffs wait, and the batch keeps its lease. Rejects when the commit fails. */
   readonly hasMore: Promise<boolean>
 }
 
@@ -410,7 +410,7 @@ function callerOf(queue: QueueKey, { relationship, approved }: QueueState): Extr
   return { kind: 'peer', peerId: queue.peerId, relationship, approved, via: 'bearer' }
 }
 
-/** @param committedBefore What the calls before the last one covered. */
+/** @param committedBefore The last sequence number that the calls before the last one cover. */
 function progressOf(
   { verdict, before, covers, isUnclear }: Sent,
   committedBefore: number,

@@ -1,18 +1,18 @@
 import type { Deliveries } from '../outbox/deliveries.ts'
 import type { DeliveryWorker } from './worker.ts'
 
-/** Stands for the worker until it is created: the rooms that write what is due come before it. */
+/** Represents the worker before it exists, because the rooms that write due messages are created before it. */
 export class DeliveryPort implements Deliveries {
   #worker: DeliveryWorker | null = null
 
-  /** Once, while the service is put together and before its first request. */
+  /** Sets the worker, once, while the service is assembled. */
   connect(worker: DeliveryWorker): void {
-    if (this.#worker !== null) throw new Error('The delivery worker is connected already')
+    if (this.#worker !== null) throw new Error('Cannot connect the delivery worker: it is already connected')
     this.#worker = worker
   }
 
   get worker(): DeliveryWorker {
-    if (this.#worker === null) throw new Error('The delivery worker is not connected yet')
+    if (this.#worker === null) throw new Error('Cannot use the delivery worker: it is not connected yet')
     return this.#worker
   }
 

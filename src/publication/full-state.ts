@@ -7,8 +7,8 @@ import type { Properties } from '../property/properties.ts'
 import type { Scope } from '../subscription/scope.ts'
 
 /**
- * Relative to the scope, like diffs. Null: the scope is empty. A list that is too long for a callback has only `_list` and
- * `count`, and the peer reads its items page by page.
+ * Returns the content relative to the scope, like diffs. Null: the scope is empty. A list that is too long for a
+ * callback has only `_list` and `count`, and the peer reads its items page by page.
  */
 export async function fullState(
   { properties }: { readonly properties: Properties },

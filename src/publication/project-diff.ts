@@ -4,7 +4,7 @@ import type { Change } from '../property/change.ts'
 import type { Scope } from '../subscription/scope.ts'
 
 export interface ProjectedDiff {
-  /** Relative to the scope: an object of properties for a subscription to all, the value for a subscription to one. */
+  /** Relative to the scope: an object of properties when the scope has no subtarget, otherwise the value. */
   readonly data: JsonText
   /**
    * True: the values in `data`, or `data` itself for a scope with a subtarget, replace the previous values. False: they
@@ -72,7 +72,7 @@ function partAt(change: Change, subtarget: string, resource: string): JsonText |
 
 /**
  * A list change is wrapped in an object with the list's name, even for a subscription to that list alone, because
- * receivers recognize it by that object. It says nothing about a single position.
+ * receivers recognize it by that object. A scope with a single position excludes list changes.
  */
 function projectListChange(
   change: Change & { subtarget: string },

@@ -1,4 +1,4 @@
-/** Publisher side: what peers and the owner do with subscriptions at this actor. */
+/** Publisher side: operations of peers and of the owner on subscriptions at this actor. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
@@ -86,7 +86,7 @@ export class Publications {
     this.#deps = deps
   }
 
-  /** `peerId` null: of all peers. */
+  /** Lists the subscriptions of a peer. `peerId` null: of all peers. */
   list(actorId: string, peerId: string | null = null): Promise<PublisherSubscription[]> {
     return this.#deps.store.read((q) => findPublisherSubscriptions(q, actorId, peerId))
   }
@@ -110,7 +110,10 @@ export class Publications {
   }
 
   /**
-   * @throws ServiceError `invalid_value`; `forbidden` when the peer has the maximum number of subscriptions; `not_found`
+   * Creates a subscription.
+   *
+   * @throws ServiceError `invalid_value`; `forbidden` when the peer has the maximum number of subscriptions;
+   * `not_found`
    *   when the relationship does not exist.
    */
   async subscribe(actorId: string, peerId: string, wanted: SubscriptionRequest): Promise<PublisherSubscription> {
@@ -135,12 +138,12 @@ export class Publications {
     }
     await store.writeActor(actorId, async (tx, locked) => {
       if ((await findTrust(tx, actorId, peerId)) === null) {
-        throw new ServiceError('not_found', 'Cannot subscribe: there is no relationship with this peer')
+        throw new ServiceError('not_found', 'Cannot subscribe: this actor has no relationship with the peer')
       }
       if (!(await insertPublisherSubscription(tx, subscription, maxPeerSubscriptions))) {
         throw new ServiceError(
           'forbidden',
-          `Cannot subscribe: a peer has ${maxPeerSubscriptions} subscriptions at most`,
+          `Cannot subscribe: a peer may have at most ${maxPeerSubscriptions} subscriptions`,
         )
       }
       await live.record(tx, locked, 'subscriptions', [subscription.subscriptionId])
@@ -202,9 +205,7 @@ export class Publications {
     })
   }
 
-  /**
-   * Deletes a subscription. The peer is notified when the owner does so. False: the subscription did not exist.
-   */
+  /** Deletes a subscription. The peer is notified when the owner does so. False: the subscription did not exist. */
   async end(actor: Access['actor'], address: Omit<Address, 'actorId'>, by: 'peer' | 'owner'): Promise<boolean> {
     const { peerId, subscriptionId } = address
     const ended = await this.#deps.store.writeActor(actor.id, async (tx, locked) => {

@@ -28,7 +28,7 @@ export interface QueueState {
   readonly circuit: Circuit
   /** Number of queues of a failing peer that any process has leased. 0 while the peer is not failing. */
   readonly leased: number
-  /** A page or client watches the actor until then (Unix milliseconds). */
+  /** A page or client watches the actor until this time (Unix milliseconds). */
   readonly watchedUntil: number
 }
 

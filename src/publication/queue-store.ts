@@ -161,7 +161,7 @@ export interface BatchOutcome {
 /** Consecutive deliveries from this number on are stored as one row. */
 const leastRun = 4
 
-/** Returns for each outcome whether the lease goes on because more diffs wait. The number of statements is constant. */
+/** Returns for each outcome whether the lease stays, because more diffs wait. The number of statements is constant. */
 export async function commitOutcomes(
   tx: Transaction,
   outcomes: readonly BatchOutcome[],
@@ -220,7 +220,7 @@ async function insertRuns(tx: Transaction, recorded: readonly WithRun[]): Promis
   )
 }
 
-/** The queues whose lease was valid, each with whether the lease goes on. */
+/** Returns the queues whose lease was valid, each with whether the lease stays. */
 async function commitQueues(tx: Transaction, outcomes: readonly BatchOutcome[]): Promise<ReadonlyMap<string, boolean>> {
   const rows = await tx.all<QueueKey & { readonly leasedUntil: number }>(
     `/* delivery */ UPDATE publisher_subscription SET
@@ -325,7 +325,7 @@ async function commitCircuits(tx: Transaction, outcomes: readonly BatchOutcome[]
 
 type Peer = Pick<QueueKey, 'actorId' | 'peerId'>
 
-/** Locks the peers' rows: queues of one peer commit in concurrent transactions, and no failure may get lost. */
+/** Locks the rows of the peers. Queues of one peer commit in concurrent transactions, and every failure must count. */
 function lockCircuits(tx: Transaction, peerKeys: readonly string[]): Promise<(Peer & Circuit)[]> {
   return tx.all(
     `/* delivery */ SELECT t.actor_id AS "actorId", t.peer_id AS "peerId", t.failures, t.open_until AS "openUntil"
@@ -373,7 +373,7 @@ export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now:
   const params = given.map(([, value]) => value)
   const where = (table: string): string =>
     given.map(([column], index) => ` AND ${table}.${column} = $${index + 1}`).join('')
-  // The rows of a run still say 'waiting'. Without this update they would be sent again.
+  // The rows of a run still have the outcome 'waiting'. Without this update they would be sent again.
   await tx.run(
     `/* delivery */ UPDATE delivery SET outcome = 'delivered'
      WHERE outcome = 'waiting' AND sequence <= (SELECT s.committed FROM publisher_subscription s

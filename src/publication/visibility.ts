@@ -12,8 +12,8 @@ export type MayReadSome = (path: string, isPrefix?: boolean) => boolean
 export const withheld = known('{}')
 
 /**
- * The part of a diff that the peer could read with single requests. Null: none. A diff of all properties is filtered by
- * name. A diff of one property is allowed as a whole, or else filtered by key.
+ * Returns the part of a diff that the peer could read with single requests. Null: none. A diff of all properties is
+ * filtered by name. A diff of one property is allowed as a whole, or else filtered by key.
  */
 export function visiblePart(data: JsonText, scope: Scope, mayRead: MayRead): JsonText | null {
   if (scope.subtarget === '') return keep(data, mayRead)
@@ -22,10 +22,7 @@ export function visiblePart(data: JsonText, scope: Scope, mayRead: MayRead): Jso
   return keep(data, (key) => mayRead(`${path}/${key}`))
 }
 
-/**
- * Whether `visiblePart` can return a part for some change of the named property, or of any property with an empty
- * name.
- */
+/** Whether `visiblePart` can return a part for some change of the named property, or of any property with an empty name. */
 export function maySeeAny({ subtarget, resource }: Scope, name: string, mayRead: MayReadSome): boolean {
   if (subtarget === '') return name === '' ? mayRead('', true) : mayRead(name)
   const path = resource === '' ? subtarget : `${subtarget}/${resource}`

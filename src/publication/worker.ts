@@ -1,6 +1,7 @@
 /**
- * Delivers callbacks and notices: right after a commit of this process, at their due time, and, by polling once a second,
- * those of other processes. Leases in the store make sure that a process that dies loses and blocks nothing.
+ * Delivers callbacks and notices: right after a commit of this process, at their due time, and, by polling once a
+ * second, those of other processes. Leases in the store expire, so the work of a crashed process is continued by
+ * another one.
  */
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
@@ -44,7 +45,7 @@ type LeasedJob = Job & { readonly since: number } & (
 
 /** Concurrent calls per process. */
 const mostRunning = 256
-/** A job that waited this long is put off, so that others get its place. */
+/** A job that waited this long is postponed, so that other jobs get its lease. */
 const patienceMs = 5000
 const putOffMs = 1000
 /** Leased queues and notices, from the claim to the commit. */
@@ -71,7 +72,7 @@ export class DeliveryWorker {
   /** Keys are ids of notices. */
   readonly #noticeWaiters = new Map<string, () => void>()
   readonly #poller: Poller
-  /** Due work was not claimed, because the limit of leases was reached. */
+  /** Whether due work was not claimed, because the limit of leases was reached. */
   #isLeft = false
   #isCut = false
   #cleanedAt: number
@@ -174,7 +175,7 @@ export class DeliveryWorker {
       await this.#putOff()
       if (Math.abs(now() - this.#cleanedAt) >= cleanMs) await this.#clean()
     } catch (error) {
-      log.warn({ error }, 'The delivery of callbacks could not go on; it tries again')
+      log.warn({ error }, 'Cannot continue the delivery of callbacks; the next poll tries again')
     }
     return wait
   }
@@ -248,7 +249,7 @@ export class DeliveryWorker {
     } catch (error) {
       // A concurrent deletion of the actor leaves only the notices about it. They are retried after the lease.
       const isGone = error instanceof ServiceError && error.code === 'actor_not_found'
-      if (!isGone) runInBackground(() => this.#deps.log.error({ error }, 'A callback could not be sent'), context)
+      if (!isGone) runInBackground(() => this.#deps.log.error({ error }, 'Cannot send a callback'), context)
       this.#answerAll(job)
     }
     if (hasMore && job.kind === 'queue') {
@@ -336,7 +337,7 @@ export class DeliveryWorker {
         }
       })
     } catch (error) {
-      log.warn({ error }, 'Callbacks that were not begun are held until their time is over')
+      log.warn({ error }, 'Cannot release the leases of callbacks; they are sent after the leases expire')
     }
   }
 
@@ -348,7 +349,7 @@ export class DeliveryWorker {
     await store.write(async (tx) => {
       await dropOldest(tx, aged, now())
       await deleteOldDeliveries(tx, since)
-      // A notice is given up after one such period at the latest, and kept for the operator for another.
+      // A notice is given up after one such period at the latest, and then kept for the operator for another one.
       await deleteOldNotices(tx, since - maxDiffAgeMs)
     })
     if (aged.length < mostCleaned) this.#cleanedAt = now()

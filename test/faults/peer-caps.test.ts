@@ -106,7 +106,7 @@ forEachService((start) => {
       assert.equal(refused.status, 403)
       assert.deepEqual(await refused.json(), {
         error: 'forbidden',
-        message: 'Cannot subscribe: a peer has 2 subscriptions at most',
+        message: 'Cannot subscribe: a peer may have at most 2 subscriptions',
       })
       assert.deepEqual(rowsOf(await dumpStore(store), actor.id), before)
       assert.equal((await subscribe(other)).status, 201)
