@@ -319,10 +319,7 @@ function malformed(where: string): ServiceError {
 }
 
 function noRelationship(peerId: string): ServiceError {
-  return new ServiceError(
-    'not_found',
-    `Cannot find the relationship: this actor has none with peer ${quoted(peerId)} of that name`,
-  )
+  return new ServiceError('not_found', `This relationship with peer ${quoted(peerId)} does not exist`)
 }
 
 /** Whether the peer is an AI client, or another program that acts for the owner, instead of an actor. */

@@ -203,10 +203,7 @@ export class Trusts {
 async function required(q: Queries, actorId: string, peerId: string, relationship: string | null): Promise<Trust> {
   const trust = await findNamed(q, actorId, peerId, relationship)
   if (trust === null) {
-    throw new ServiceError(
-      'not_found',
-      `Cannot find the relationship: this actor has none with peer ${quoted(peerId)} of that name`,
-    )
+    throw new ServiceError('not_found', `This relationship with peer ${quoted(peerId)} does not exist`)
   }
   return trust
 }

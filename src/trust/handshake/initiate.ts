@@ -175,7 +175,7 @@ function agreed(deps: TrustDeps, before: Trust, { wish, meta, secret, outcome }:
   }
 }
 
-/** Undoes a request that the peer did not accept. Always returns null, because the caller then has nothing to return. */
+/** Undoes a request that the peer did not accept. Returns null, because no new relationship resulted. */
 async function withdraw(
   deps: TrustDeps,
   tx: Transaction,
