@@ -40,7 +40,7 @@ export interface NewActor {
   /** Chosen only by code. Default: a random id. */
   readonly id?: string
   readonly trusteeRoot?: string | undefined
-  /** Deletes every other actor of the same creator, in the same transaction. */
+  /** Deletes every existing actor of the same creator, in the same transaction. */
   readonly deleteExisting?: boolean
   /**
    * The caller has verified the creator. A person whom a provider identifies as the creator is then signed in to this
@@ -79,7 +79,7 @@ export interface ActorsDeps {
 const markerDays = 30
 const markerMs = markerDays * 24 * 60 * 60 * 1000
 
-/** Limit of retries after losing a race for a creator. Each round has one winner, so the limit is also the number of rivals. */
+/** Limit of retries after losing a race for a creator. Each round has one winner, so this many concurrent requests succeed. */
 const mostRounds = 200
 
 export class Actors {
@@ -146,7 +146,7 @@ export class Actors {
     }
     throw new ServiceError(
       'store_unavailable',
-      `Cannot create an actor for this creator now: too many requests for it run at once, try again`,
+      `Cannot create an actor for this creator now: too many concurrent requests; try again`,
       { retryAfterSeconds: 1 },
     )
   }

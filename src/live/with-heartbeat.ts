@@ -1,6 +1,6 @@
 import type { Cancel, Timers } from '../timers.ts'
 
-/** Yields the values of a source as they arrive, and a tick every `everyMs` milliseconds while the source is silent. */
+/** Yields the values of a source as they arrive, and a tick every `everyMs` milliseconds. */
 export async function* paced<T>(
   source: AsyncGenerator<T>,
   timers: Timers,

@@ -4,7 +4,7 @@ import type { Transaction } from '../store/store.ts'
 
 export type NoticeKind =
   | 'approval'
-  /** A new secret that was offered to the peer, with an unknown outcome (trust/renewal.ts). */
+  /** A new secret that was offered to the peer, with an unknown outcome (trust/handshake/renewal.ts). */
   | 'renewal'
   | 'trust_deleted'
   /** The withdrawal of a trust request that may still arrive. */

@@ -22,6 +22,7 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
  * Returns the reason why `address` must not be called. Null: it may be called.
+ *
  * IPv6 forms that contain an IPv4 address (mapped, NAT64, 6to4, Teredo) are always refused. Resolvers do not return
  * them unasked, and each is a second spelling of an address that may be refused.
  */

@@ -3,7 +3,7 @@
 export interface PeerTimeouts {
   /** Until the request is sent, in seconds. */
   readonly connectSeconds: number
-  /** From then to the last byte of the answer, in seconds. */
+  /** From then to the last byte of the response, in seconds. */
   readonly readSeconds: number
 }
 

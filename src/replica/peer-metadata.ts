@@ -166,7 +166,7 @@ export class PeerFacts {
     await this.#keep(trust, 'capabilities', fresh, { failure: failureOf(methods) ?? failureOf(actions) })
   }
 
-  /** Fetches the option tags, which decide about the protocol extensions that this actor uses with the peer. */
+  /** Fetches the option tags of the peer, which decide which protocol extensions this actor uses. */
   async #refreshProtocol(trust: Trust): Promise<void> {
     const { store, links, now } = this.#deps
     const fetchedAt = Date.parse(trust.facts.capabilities_fetched_at ?? '')

@@ -65,7 +65,7 @@ function inOneRun(pieces: readonly Piece[], length: number): Layout {
   }
 }
 
-/** Returns the places that only the first runs contain. */
+/** Returns the places in `runs` that are not in `others`. */
 export function placesWithout(runs: readonly Run[], others: readonly Run[]): number[] {
   const byPlace = (one: Run, other: Run): number => one[0] - other[0]
   const kept = others.toSorted(byPlace)

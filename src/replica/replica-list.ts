@@ -144,7 +144,7 @@ export class ReplicaList {
     return [...sourcesIn(this.#pieces)]
   }
 
-  /** The places for the items. */
+  /** Returns the places for the items. */
   layout(): Layout {
     return layoutOf(this.#pieces, this.#length)
   }

@@ -123,7 +123,7 @@ export class PeerData {
     return scope.subtarget === '' ? this.#fetchAll(trust, until) : this.#fetchOne(trust, scope)
   }
 
-  /** Fetches all properties. The peer decides about the number and length of its lists, so their total is limited. */
+  /** Fetches all properties. The peer controls the number and length of its lists, so their total is limited. */
   async #fetchAll(trust: Linked, until: number): Promise<{ fetched: Fetched } | { failed: string }> {
     const listing = await this.#links.read(trust, ['properties'])
     const given = allOrNothing(listing)

@@ -18,7 +18,7 @@ function keyOf({ actorId, peerId, subscriptionId }: SubscriberKey): [string, str
   return [actorId, peerId, subscriptionId]
 }
 
-/** Keeps an existing row. @throws ServiceError `conflict` when the relationship does not exist. */
+/** Inserts a subscription, or keeps the existing row. @throws ServiceError `conflict` when the relationship does not exist. */
 export async function insertSubscriberSubscription(
   tx: Transaction,
   subscription: SubscriberSubscription,

@@ -46,7 +46,7 @@ export async function findTrustBySecret(q: Queries, actorId: string, secret: Sec
   return row === undefined ? null : toTrust(row)
 }
 
-/** Ordered by peer. */
+/** Returns the relationships of an actor, ordered by peer. */
 export async function findTrusts(q: Queries, actorId: string): Promise<Trust[]> {
   const rows = await q.all<TrustRow>(`SELECT ${columns} FROM trust WHERE actor_id = $1 ORDER BY peer_id`, actorId)
   return rows.map(toTrust)

@@ -3,7 +3,7 @@ import type { Actor } from '../actor/actor.ts'
 import type { BearerKind } from '../auth/authenticate.ts'
 import { sameSecret } from '../secret/hash.ts'
 
-/** Refuses passphrases that people chose, which are easier to guess. In bits. */
+/** A passphrase must have more entropy than this, in bits. People often choose weaker ones. */
 const leastBits = 80
 const bitsPerCharacter = Math.log2(94)
 

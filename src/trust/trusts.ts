@@ -46,7 +46,7 @@ export class Trusts {
     this.#deps = deps
   }
 
-  /** Ordered by peer. */
+  /** Returns the relationships that match the filter, ordered by peer. */
   async list(actorId: string, filter: TrustFilter = {}): Promise<Trust[]> {
     const trusts = await this.#deps.store.read((q) => findTrusts(q, actorId))
     return trusts.filter(
@@ -105,6 +105,7 @@ export class Trusts {
   /**
    * Stores a change of the owner, and notifies the peer of an approval. Resolves after the first attempt or after a
    * second; further attempts follow in the background. Approving again notifies the peer again.
+   *
    * The peer is not notified of a withdrawn approval, because the protocol has no message for that: peers read
    * `approved` true and ignore everything else. The peer notices with its next request, and in its own record here.
    *
