@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript that every Node can read, so that an old one gets a sentence and not a syntax error.
+// Plain JavaScript that every Node.js can parse, so that an old version prints a message instead of a syntax error.
 import { existsSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -12,10 +12,10 @@ if (major < 24 || (major === 24 && minor < 16)) {
 const built = new URL('../dist/cli/main.js', import.meta.url)
 const source = new URL('../src/cli/main.ts', import.meta.url)
 const isSource = existsSync(source)
-// Stripping the types of every file anew takes half of a start. Where nothing may be written, nothing is.
+// Without the cache, stripping types takes half of the startup time. A read-only folder disables the cache silently.
 if (isSource) module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/troupe', import.meta.url)))
 const { main } = await import((isSource ? source : built).href)
 const code = await main(process.argv.slice(2))
 process.exitCode = code
-// What an application left running, such as a timer, does not keep a stopped service alive. Output is written by then.
+// An application's timers must not keep a stopped service alive. The delay allows pending output to be written.
 setTimeout(() => process.exit(code), 100).unref()

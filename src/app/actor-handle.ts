@@ -1,4 +1,4 @@
-/** The actor as an application's handlers hold it. */
+/** The handle by which an application's handlers use an actor. */
 import type { Json } from '../json/json.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
@@ -6,26 +6,25 @@ import type { TrustRecord } from './trust-record.ts'
 export interface ActorHandle {
   readonly id: string
   readonly creator: string
-  /** The actor's address, without a slash at the end. */
+  /** URL of the actor, without a trailing slash. */
   readonly url: string
 
-  /** The value as plain JavaScript; undefined when there is none. Numbers beyond double precision are rounded here only. */
+  /** Returns the value, or undefined when the property does not exist. Rounds numbers beyond double precision. */
   get(name: string): Promise<Json | undefined>
-  /** As `get`, of every property that is not a list. */
+  /** Returns every property that is not a list, by name. */
   all(): Promise<{ [name: string]: Json }>
-  /** `''` removes the property, as over HTTP. @throws ServiceError `conflict` when the name is a list. */
+  /** Stores a value; `''` deletes the property, as over HTTP. @throws ServiceError `conflict` when the name is a list. */
   set(name: string, value: Json | object): Promise<void>
-  /** Removes a property or a list. True when there was one. */
+  /** Deletes a property or a list. Returns whether it existed. */
   delete(name: string): Promise<boolean>
   list(name: string): ListHandle
-  /** Names and lengths of the lists. */
+  /** Returns the names and lengths of all lists. */
   lists(): Promise<{ readonly name: string; readonly length: number }[]>
 
   /** Relationships with other actors. */
   readonly trust: TrustHandle
   /**
-   * Begins to listen to a peer and fetches what it shows: all properties unless a part is named, with every change
-   * (granularity `high`) unless told otherwise.
+   * Subscribes to a peer and fetches its current data. Default scope: all properties. Default granularity: `high`.
    *
    * @throws ServiceError `peer_failed`
    */
@@ -33,65 +32,65 @@ export interface ActorHandle {
     peerId: string,
     to?: { target?: string; subtarget?: string; resource?: string; granularity?: 'high' | 'low' | 'none' },
   ): Promise<Subscription>
-  /** Ends it here at once and tells the peer. False when there was none. */
+  /** Deletes the subscription here at once and notifies the peer. Returns whether it existed. */
   unsubscribe(peerId: string, subscriptionId: string): Promise<boolean>
-  /** Fetches what is missing of one subscription, or of all to the peer. @throws ServiceError `not_found` */
+  /** Fetches the missing diffs of one subscription, or of all subscriptions to the peer. @throws ServiceError `not_found` */
   sync(peerId: string, subscriptionId?: string): Promise<SyncSummary>
-  /** What is known of a peer: the copy of its data, and its facts. */
+  /** Returns the stored copy of a peer's data, its profile and capabilities. */
   remote(peerId: string): RemoteHandle
 
-  /** Who listens to the actor. */
+  /** Subscriptions of peers to this actor. */
   readonly subscriptions: SubscriptionsHandle
 
   /**
-   * Tells the AI clients that listen: what they are offered is another (a list that a predicate or a right decides), or one
-   * resource of the application, by its address. Properties and lists tell by themselves.
+   * Notifies connected AI clients that the list of tools, prompts or resources changed, or one resource, given by its URI.
+   * The service announces changes of properties and lists itself.
    */
   announce(changed: 'tools' | 'prompts' | 'resources' | { readonly resource: string }): Promise<void>
 
-  /** How the owner signs in. */
+  /** The sign-in of the owner. */
   readonly signIn: SignInHandle
 
-  /** What the actor has at third-party services. */
+  /** The actor's connections to third-party services. */
   readonly services: ServicesHandle
 
-  /** Programs that act for the actor by a secret of their own. */
+  /** Programs that act for the actor, each with its own secret. */
   readonly clients: ClientsHandle
 
   /**
-   * Who touched the actor, the newest first: peers, clients, trustees and strangers, not its owner. Entries of the last
-   * seconds may be missing.
+   * Returns the audit log, newest first: accesses by peers, AI clients, trustees and anonymous callers, not by the owner.
+   * Accesses of the last seconds may be missing, because the service writes them in batches.
    *
-   * @throws ServiceError `bad_request` for a limit outside 1 to 1000 (100 unless given), or a cursor that `next` never was.
+   * @throws ServiceError `bad_request` for a limit outside 1 to 1000 (default: 100), or an invalid cursor.
    */
   activity(query?: { caller?: string; limit?: number; cursor?: string }): Promise<ActivityPage>
 }
 
 export interface SignInHandle {
-  /** Undefined for an actor whose owner never signed in through a provider. */
+  /** Returns undefined when the owner never signed in through a provider. */
   get(): Promise<SignIn | undefined>
   /**
-   * What the provider gave at the last sign-in, for calls to it on behalf of the owner; it is told to nobody else. Empty
-   * after the owner signed out, except for a refresh token.
+   * Returns the provider's tokens from the last sign-in, for calls to the provider on behalf of the owner.
+   * Only a refresh token remains after the owner signed out.
    */
   providerTokens(): Promise<ProviderAccess | undefined>
 }
 
 export interface SignIn {
-  /** The address, or the provider's name for the person. */
+  /** The email address, or the provider's id for the person. */
   readonly identifier: string
-  /** Kind of the provider of the last sign-in: `google`. */
+  /** Kind of the provider of the last sign-in, such as `google`. */
   readonly provider?: string
-  /** Of the first sign-in: `google_oauth2`. */
+  /** Method of the first sign-in, such as `google_oauth2`. */
   readonly authMethod?: string
   readonly email?: string
-  /** A provider vouched for the address, or the link that was sent to it was followed. */
+  /** True when a provider vouched for the address, or the owner opened the link that was sent to it. */
   readonly emailVerified: boolean
-  /** Whoever proves to a provider that the identifier is theirs is signed in to this actor. */
+  /** True when a person who proves the identifier to a provider is signed in to this actor. */
   readonly isProven: boolean
-  /** Of the first sign-in. */
+  /** Time of the first sign-in. */
   readonly createdAt?: Date
-  /** As they are stored: `oauth_provider`, `auth_method`, `email`, `email_verified`, `created_at` … */
+  /** The fields as stored: `oauth_provider`, `auth_method`, `email`, `email_verified`, `created_at` … */
   readonly fields: Readonly<Record<string, string>>
 }
 
@@ -102,72 +101,72 @@ export interface ProviderAccess {
 }
 
 export interface ServicesHandle {
-  /** @throws ServiceError `not_found` for a service that the application does not know. */
+  /** @throws ServiceError `not_found` for a service that is not declared. */
   get(name: string): ServiceHandle
-  /** Every service that the application knows. */
+  /** Returns every declared service. */
   list(): Promise<{ readonly name: string; readonly connected: boolean }[]>
 }
 
 export interface ServiceHandle {
   readonly name: string
   /**
-   * Where the owner's browser begins to connect; for the signed-in owner alone.
+   * Returns the URL at which the signed-in owner starts to connect the account.
    *
-   * @param redirect Path on this service to go on to afterwards.
+   * @param redirect Path on this service to which the browser returns afterwards.
    */
   connectUrl(redirect?: string): string
-  /** Undefined while the actor is not connected. */
+  /** Returns undefined while the actor is not connected. */
   connection(): Promise<ServiceConnection | undefined>
   /**
-   * A token that is good now, refreshed when it has to be.
+   * Returns a valid access token; the service refreshes an expired one first.
    *
-   * @throws ServiceError `not_connected` when the owner has to connect (again), `service_failed`.
+   * @throws ServiceError `not_connected` when the owner must connect (again), `service_failed`.
    */
   accessToken(): Promise<string>
   /**
-   * Asks the service as the actor. The token goes only to addresses below the service's `apiUrls`; one that is not taken
-   * is refreshed, once. The answer is text of at most 16 MiB; redirects are not followed.
+   * Sends a request to the service with the actor's token. Only URLs below the service's `apiUrls` receive the token.
+   * A rejected token is refreshed once. The response is text of at most 16 MiB; redirects are not followed.
    *
-   * @throws ServiceError `bad_request` for another address, `not_connected`, `service_failed`.
+   * @throws ServiceError `bad_request` for any other URL, `not_connected`, `service_failed`.
    */
   fetch(url: string, request?: ServiceRequest): Promise<Response>
   /**
-   * Ends it here, then gives the token back where the service takes it. False when there was none.
+   * Deletes the connection here, then revokes the token where the service supports it. Returns whether a connection existed.
    *
-   * @throws ServiceError `service_failed` when the service could not be told; here it is ended all the same.
+   * @throws ServiceError `service_failed` when revoking failed; the connection is deleted here all the same.
    */
   disconnect(): Promise<boolean>
 }
 
 export interface ServiceConnection {
   readonly connectedAt: Date
-  /** Of the access token; null when the service does not say. */
+  /** Expiry of the access token; null when the service states none. */
   readonly expiresAt: Date | null
-  /** What was granted, separated by blanks. */
+  /** The granted scopes, separated by spaces. */
   readonly scope: string
 }
 
 /** Clients of the authorization server that belong to an actor. */
 export interface ClientsHandle {
   /**
-   * Makes a client, which gets tokens at `/oauth/token` by `client_credentials` and acts for this actor with them, as far
-   * as `trustType` goes. With `redirectUris` other owners may let it in, too.
+   * Creates a client that acts for this actor with the rights of `trustType`. It gets tokens at `/oauth/token` by
+   * `client_credentials`. With `redirectUris`, owners of other actors can authorize it too.
    *
-   * @returns with its secret, which is shown this once.
-   * @throws ServiceError `invalid_value` for a name that cannot be shown, or an address that nobody may be sent back to.
+   * @returns the client with its secret, which cannot be read again.
+   * @throws ServiceError `invalid_value` for a name that cannot be displayed, or a redirect URI that is not allowed.
    */
   create(client: {
     readonly name: string
-    /** `mcp_client` unless given. */
+    /** Default: `mcp_client`. */
     readonly trustType?: string
     readonly redirectUris?: readonly string[]
   }): Promise<{ readonly client: ActorClient; readonly secret: string }>
-  /** The newest first. */
+  /** Returns the clients, newest first. */
   list(): Promise<ActorClient[]>
   get(clientId: string): Promise<ActorClient | undefined>
-  /** Another secret in place of the one that it has; its tokens stay good. Undefined when there is no such client. */
+  /** Replaces the secret; tokens of the client stay valid. Returns undefined when the client does not exist. */
   rotateSecret(clientId: string): Promise<string | undefined>
-  /** With its tokens, and with those that other owners gave it, at once. False when there was none. */
+  /** Deletes the client and revokes all its tokens at once, also those of other owners. Returns whether it existed. */
   delete(clientId: string): Promise<boolean>
   stats(): Promise<ClientStats>
 }
@@ -175,40 +174,40 @@ export interface ClientsHandle {
 export interface ActorClient {
   readonly clientId: string
   readonly name: string
-  /** The kind of relationship by which it acts for the actor. */
+  /** The trust type whose rules limit the client. */
   readonly trustType: string
   readonly redirectUris: readonly string[]
   readonly createdAt: Date
-  /** When it last came for tokens of its own, or an owner let it in; null when that never was. */
+  /** When the client last obtained tokens for itself, or an owner authorized it; null when neither happened. */
   readonly lastUsedAt: Date | null
 }
 
 export interface ClientStats {
   readonly total: number
-  /** Those that hold tokens now. */
+  /** Number of clients that hold valid tokens. */
   readonly active: number
-  /** How many of each kind of relationship. */
+  /** Number of clients by trust type. */
   readonly trustTypes: Readonly<Record<string, number>>
 }
 
 export interface ActivityPage {
   readonly entries: readonly Activity[]
-  /** The cursor of the page of older entries; null on the last one. */
+  /** Cursor of the next page, with older entries; null on the last page. */
   readonly next: string | null
 }
 
-/** Never a value, a query or a credential. */
+/** An entry of the audit log. It never contains a value, a query or a credential. */
 export interface Activity {
-  /** The first time, where the same happened again within a minute. */
+  /** Time of the first access; `times` counts repetitions within a minute. */
   readonly at: Date
   readonly callerKind: 'peer' | 'client' | 'trustee' | 'anonymous'
-  /** The peer's or client's id; of somebody unknown the address, as far as it is known. */
+  /** Id of the peer or client; for an anonymous caller its IP address, if known. */
   readonly caller: string
   readonly through: 'http' | 'callback' | 'mcp'
   readonly method: string
-  /** Below the actor. */
+  /** Path below the actor. */
   readonly path: string
-  /** `asked`: it waits for the owner's yes, and was not done. */
+  /** `asked`: the call waits for the owner's approval and did not run. */
   readonly decision: 'allowed' | 'asked' | 'approved' | 'denied' | 'refused'
   readonly reason: string
   readonly status: number
@@ -217,77 +216,76 @@ export interface Activity {
 }
 
 export interface TrustHandle {
-  /** By peer. */
+  /** Returns the relationships, ordered by peer id. */
   list(filter?: { relationship?: string; type?: string; peerId?: string }): Promise<TrustRecord[]>
   get(peerId: string): Promise<TrustRecord | undefined>
   /**
-   * Asks the actor at `url`; the default relationship unless one is named.
+   * Requests a relationship with the actor at `url`. Without `relationship`, requests the default trust type.
    *
-   * @throws ServiceError `peer_failed` when the other actor does not take part, `conflict` while it is being asked already.
+   * @throws ServiceError `peer_failed` when the peer rejects the request or fails, `conflict` while another request to it runs.
    */
   request(url: string, relationship?: string, description?: string): Promise<TrustRecord>
-  /** Also tells the peer, again when it was approved before. @throws ServiceError `not_found` */
+  /** Approves the relationship and notifies the peer, even when it was approved before. @throws ServiceError `not_found` */
   approve(peerId: string): Promise<TrustRecord>
-  /** Ends it here at once and tells the peer. True when there was one. */
+  /** Deletes the relationship here at once and notifies the peer. Returns whether it existed. */
   delete(peerId: string): Promise<boolean>
   /**
-   * The relationship with the companion of this kind, which is made when there is none.
+   * Returns the relationship with the companion of this kind. Creates the companion when it does not exist.
    *
-   * @throws ServiceError `peer_failed` when the other service does not take part, `bad_request` for an unknown kind.
+   * @throws ServiceError `peer_failed` when the other service rejects the request or fails, `bad_request` for an unknown kind.
    */
   companion(kind: string): Promise<TrustRecord>
-  /** Deletes the companion itself and the relationship. True when there was one. @throws ServiceError `peer_failed` */
+  /** Deletes the companion and the relationship with it. Returns whether it existed. @throws ServiceError `peer_failed` */
   deleteCompanion(kind: string): Promise<boolean>
 }
 
 export interface SubscriptionsHandle {
-  /** Subscriptions of peers to this actor, of one peer where it is named; oldest first. */
+  /** Returns the subscriptions of all peers, or of one peer, to this actor; oldest first. */
   listeners(peerId?: string): Promise<Subscription[]>
   /**
-   * From now on changes to the target (or to this part of it) are told to nobody and get no number. False when it was so
-   * already.
+   * Stops recording diffs for the target (or for this part of it) until `resume`. Returns false when it was suspended already.
    */
   suspend(target: string, subtarget?: string): Promise<boolean>
-  /** Everybody concerned fetches the whole, once. False when it was not suspended. */
+  /** Ends the suspension; each affected subscriber fetches the full state once. Returns false when it was not suspended. */
   resume(target: string, subtarget?: string): Promise<boolean>
   suspended(): Promise<{ readonly target: string; readonly subtarget: string }[]>
-  /** Ends a peer's subscription and tells the peer. False when there was none. */
+  /** Deletes a peer's subscription and notifies the peer. Returns whether it existed. */
   revoke(peerId: string, subscriptionId: string): Promise<boolean>
-  /** What became of the latest changes, the last one first; undefined without such a subscription. */
+  /** Returns the outcomes of the latest diffs, newest first; undefined when the subscription does not exist. */
   timeline(peerId: string, subscriptionId: string): Promise<Delivery[] | undefined>
-  /** Sends again what failed for good and is still kept. How many changes; undefined without such a subscription. */
+  /** Retries permanently failed diffs that are still stored. Returns their number; undefined without the subscription. */
   redrive(peerId: string, subscriptionId: string): Promise<number | undefined>
 }
 
-/** The copy of what a peer published, kept up to date by subscriptions; nothing is asked of the peer. */
+/** The stored copy of a peer's data, updated by subscriptions. Reading it sends no request to the peer. */
 export interface RemoteHandle {
-  /** The value, or the items of a list; undefined when nothing is known. */
+  /** Returns the value, or the items of a list; undefined when the copy does not contain the name. */
   get(name: string): Promise<Json | undefined>
-  /** Values and lists by name. */
+  /** Returns all values and lists, by name. */
   all(): Promise<{ [name: string]: Json }>
-  /** The subscriptions that keep it up to date. */
+  /** Returns the subscriptions that update the copy. */
   subscriptions(): Promise<Subscription[]>
-  /** The configured properties of the peer, with `fetched_at` and `fetch_error`. */
+  /** Returns the configured properties of the peer, with `fetched_at` and `fetch_error`. */
   profile(): Promise<Json | undefined>
-  /** Its methods and actions. */
+  /** Returns the peer's methods and actions. */
   capabilities(): Promise<Json | undefined>
-  /** What it grants to this actor. */
+  /** Returns the rights that the peer grants to this actor. */
   permissions(): Promise<Json | undefined>
 }
 
 export interface SyncSummary {
   readonly subscriptions: readonly {
     readonly subscriptionid: string
-    /** `refused`: the peer answered `status`. `failed`: it could not be asked now. */
+    /** `refused`: the peer answered `status`. `failed`: the peer did not answer. */
     readonly outcome: 'synced' | 'refused' | 'failed'
     readonly status?: number
     readonly sequence?: number
   }[]
-  /** The peer does not know the relationship any more, so it ended here too. */
+  /** True when the peer had deleted the relationship, so that it was deleted here too. */
   readonly trustEnded: boolean
 }
 
-/** A subscription in either direction, as the wire shows it. */
+/** A subscription in either direction, in its wire form. */
 export interface Subscription {
   readonly id: string
   readonly peerid: string
@@ -297,14 +295,14 @@ export interface Subscription {
   readonly subtarget: string
   readonly resource: string
   readonly sequence: number
-  /** True where this actor is the one that listens. */
+  /** True when this actor is the subscriber. */
   readonly callback: boolean
 }
 
-/** What became of one change. */
+/** The outcome of one diff. */
 export interface Delivery {
   readonly sequence: number
-  /** `superseded`: a resync, or the peer's acknowledgement, took its place. `unsent`: kept for polling only. */
+  /** `superseded`: replaced by a resync or by the peer's acknowledgement. `unsent`: stored for polling only. */
   readonly outcome: 'waiting' | 'delivered' | 'failed' | 'superseded' | 'unsent'
   readonly reason: string
   readonly attempts: number
@@ -319,7 +317,7 @@ export interface ListItem {
   readonly item: Json
 }
 
-/** An item as it was when it was read: changing through the handle fails once somebody else changed the item. */
+/** A version of an item: a write through its handle fails after another write changed the item. */
 export interface ListItemWithHandle extends ListItem {
   readonly handle: string
 }
@@ -336,54 +334,53 @@ export interface ListMetadata {
 }
 
 /**
- * An ordered list. It comes into being with its first item or with `create`. Indexes count from 0; negative ones
- * count from the end.
+ * An ordered list. Its first item or `create` creates it. Indexes count from 0; negative indexes count from the end.
  */
 export interface ListHandle {
   readonly name: string
-  /** Makes the list, or changes its texts when it exists. */
+  /** Creates the list, or changes the description and explanation of an existing list. */
   create(texts?: { description?: string; explanation?: string }): Promise<void>
   exists(): Promise<boolean>
-  /** As it is stored with the list: neither the items nor their hooks are touched. */
+  /** Returns the stored length; reads no items and runs no hooks. */
   length(): Promise<number>
   metadata(): Promise<ListMetadata | null>
 
-  /** The index the item got. */
+  /** Adds an item at the end and returns its index. */
   append(item: Json | object): Promise<number>
   extend(items: readonly (Json | object)[]): Promise<void>
-  /** The item stands at `index` afterwards; `index` may be the length. */
+  /** Inserts the item so that it has this index. An index equal to the length appends. */
   insert(index: number, item: Json | object): Promise<void>
-  /** @throws ServiceError `invalid_index` beyond the end. */
+  /** Replaces an item. @throws ServiceError `invalid_index` beyond the end. */
   update(index: number, item: Json | object): Promise<void>
   delete(index: number): Promise<void>
-  /** Removes an item (the last one unless told) and gives back exactly what was removed; undefined when the list is empty. */
+  /** Removes an item (default: the last one) and returns exactly that item; undefined when the list is empty. */
   pop(index?: number): Promise<Json | undefined>
   clear(): Promise<void>
-  /** Removes the list itself. */
+  /** Deletes the list itself. Returns whether it existed. */
   remove(): Promise<boolean>
 
   get(index: number): Promise<Json | undefined>
-  /** All items, or those from `start` up to and not including `end`. The array holds them all; `pages` reads long lists. */
+  /** Returns the items from `start` up to but not including `end`. The array is in memory; use `pages` for long lists. */
   items(start?: number, end?: number): Promise<Json[]>
   /**
-   * Pages of items in order. Default page size: 1000. The list may change between pages: an item that is there all the
-   * time comes exactly once.
+   * Yields pages of items in order. Default page size: 1000. The list may change between pages: an item that exists
+   * throughout appears exactly once.
    *
-   * @throws ServiceError `not_found` when the list is removed after the first page.
+   * @throws ServiceError `not_found` when the list is deleted after the first page.
    */
   pages(pageSize?: number): AsyncIterable<readonly ListItem[]>
-  /** Items in order, read page by page as `pages` does. */
+  /** Yields the items in order, read page by page. */
   [Symbol.asyncIterator](): AsyncIterator<ListItem>
 
-  /** The first item that is an object whose `field` equals `value`. */
+  /** Returns the first object in the list whose `field` equals `value`. */
   find(field: string, value: Json): Promise<ListItem | undefined>
   findAll(field: string, value: Json): Promise<ListItem[]>
-  /** All items, or those from `start` up to and not including `end`. */
+  /** Returns the items from `start` up to but not including `end`, each with its handle. */
   itemsWithHandles(start?: number, end?: number): Promise<ListItemWithHandle[]>
-  /** False when the item was changed or removed since the handle was made. */
+  /** Returns false when the item was changed or removed after the handle was created. */
   updateByHandle(handle: string, item: Json | object): Promise<boolean>
   deleteByHandle(handle: string): Promise<boolean>
-  /** The number of items changed. A list of more than 1024 items or 1 MiB is changed page by page, each page as a whole. */
+  /** Returns the number of changed items. Beyond 1024 items or 1 MiB, each page of the list is one transaction. */
   updateWhere(field: string, value: Json, item: Json | object, options?: { firstOnly?: boolean }): Promise<number>
   removeWhere(field: string, value: Json, options?: { firstOnly?: boolean }): Promise<number>
 }

@@ -1,4 +1,4 @@
-/** Makes the handles that an application's code receives. The rooms ask for a handle; `src/api` knows how to make one. */
+/** Creates the handles that application code receives. Modules request a handle here; `src/api` implements it. */
 import type { ActorHandle } from './actor-handle.ts'
 
 type HandledActor = Pick<ActorHandle, 'id' | 'creator'>
@@ -7,19 +7,19 @@ export type MakeActorHandle = (actor: HandledActor, access: { readonly withoutHo
 export class ActorHandles {
   #make: MakeActorHandle | null = null
 
-  /** Once, while the service is put together and before its first request. */
+  /** Sets the factory. Called once during startup, before the first request. */
   connect(make: MakeActorHandle): void {
-    if (this.#make !== null) throw new Error('The handles of actors are connected already')
+    if (this.#make !== null) throw new Error('Cannot connect the actor handles: they are connected already')
     this.#make = make
   }
 
   readonly of = (actor: HandledActor): ActorHandle => this.#made(actor, false)
 
-  /** For property hooks: access by this handle runs no property hook again. */
+  /** Returns a handle for property hooks: its accesses run no property hooks, which prevents endless recursion. */
   readonly withoutHooks = (actor: HandledActor): ActorHandle => this.#made(actor, true)
 
   #made(actor: HandledActor, withoutHooks: boolean): ActorHandle {
-    if (this.#make === null) throw new Error('The handles of actors are not connected yet')
+    if (this.#make === null) throw new Error('Cannot create an actor handle: the service is still starting')
     return this.#make(actor, { withoutHooks })
   }
 }

@@ -1,4 +1,4 @@
-/** What an application declares, as types: hooks, methods, actions, resources and events. */
+/** Types of an application's declarations: hooks, methods, actions, resources and events. */
 import type { ActorHandle, Subscription } from './actor-handle.ts'
 import type { Caller } from '../caller.ts'
 import type { Json } from '../json/json.ts'
@@ -8,7 +8,7 @@ import type { DeclaredSchema, InferOutput, JsonSchema } from './schema.ts'
 
 /**
  * The result of a handler: any JSON value. `undefined` means that the handler did its work and has no result (204).
- * `null` means that the handler did not take the call, so the next handler of the name runs.
+ * `null` means that the handler declined the call, so the next handler of the name runs.
  */
 export type HandlerResult = Json | object | undefined | void
 type Awaitable<T> = T | Promise<T>
@@ -20,13 +20,16 @@ export interface PropertyAccess {
   readonly actor: ActorHandle
   readonly caller: Caller
   readonly operation: PropertyOperation
-  /** What is read, written or deleted at `path`. */
+  /** The value that is read, written or deleted at `path`. */
   readonly value: Json
-  /** All segments, the property's name first: `/properties/settings/theme` is `['settings', 'theme']`, item 0 of `notes` is `['notes', '0']`. */
+  /**
+   * The path segments, starting with the property's name: `['settings', 'theme']` for `/properties/settings/theme`,
+   * `['notes', '0']` for item 0 of the list `notes`.
+   */
   readonly path: readonly string[]
 }
 
-/** Gives the value back, changed or not. `null` hides it from a read and rejects a write. */
+/** Returns the value, changed or not. `null` hides the value from a read and rejects a write. */
 export type PropertyHook = (access: PropertyAccess) => Awaitable<Json | undefined>
 export type PropertyHooks = { readonly [operation in PropertyOperation]?: PropertyHook }
 
@@ -34,22 +37,22 @@ export type { Annotations }
 
 export interface OperationMetadata<S extends DeclaredSchema = DeclaredSchema> {
   readonly description?: string
-  /** Checked before the handler runs, and published as JSON Schema. */
+  /** Schema of the input, checked before the handler runs and published as JSON Schema. */
   readonly input?: S
   readonly output?: DeclaredSchema
-  /** Published instead of what `input` derives. */
+  /** JSON Schema to publish instead of the one derived from `input`. */
   readonly inputSchema?: JsonSchema
   readonly outputSchema?: JsonSchema
   readonly annotations?: Annotations
   /**
-   * `owner`: every caller but the owner and the application needs the owner's approval for each call, with exactly its
-   * arguments. Calls over HTTP are 403 `approval_required` until then. One handler that declares it covers the name.
+   * `owner`: each call needs owner approval for exactly its arguments, unless the owner or the application is the caller.
+   * HTTP calls return 403 `approval_required` until then. One declaring handler covers all handlers of the name.
    */
   readonly confirm?: 'owner'
 }
 
 export interface ActionMetadata<S extends DeclaredSchema = DeclaredSchema> extends OperationMetadata<S> {
-  /** Offers the action to AI clients as a tool; absent: not offered. */
+  /** Offers the action to AI clients as a tool. */
   readonly mcp?: true | ToolDeclaration
 }
 
@@ -63,27 +66,27 @@ export interface Call<Input = unknown> {
   readonly caller: Caller
   readonly name: string
   readonly input: Input
-  /** In a call by an AI client. */
+  /** Features of the AI client; only in calls by an AI client. */
   readonly mcp?: McpCall
 }
 
 export type Handler<Input = unknown> = (call: Call<Input>) => Awaitable<HandlerResult>
 export type TypedHandler<S extends DeclaredSchema> = Handler<InferOutput<S>>
 
-/** A page of the application's own, asked for below `/<actor>/www/`. */
+/** A request for an application-defined page below `/<actor>/www/`. */
 export interface PageCall {
   readonly actor: ActorHandle
   readonly caller: Caller
-  /** Below `/<actor>/www/`, decoded: `reports/2026`. */
+  /** Decoded path below `/<actor>/www/`, such as `reports/2026`. */
   readonly path: string
   readonly method: 'GET' | 'POST'
-  /** Of the query, or of the form. */
+  /** Fields of the query (GET) or of the form (POST). */
   readonly fields: Readonly<Record<string, string>>
 }
 /**
- * `{ template, data }` shows the page of that name, a template of the folder or a function of `pages.custom`: it gets what
- * every page gets (`id`, `url`, `actor_root`, `actor_www`, `csrf_token` …), and `data` over it. Any other object is sent as
- * JSON; anything else means that there is no such page.
+ * Handles an application-defined page. `{ template, data }` renders a template of the folder or a function of
+ * `pages.custom`. It receives the values of every page (`id`, `url`, `actor_root`, `actor_www`, `csrf_token` …), overridden
+ * by `data`. Any other object is sent as JSON. Any other result means 404.
  */
 export type PageHandler = (call: PageCall) => Awaitable<HandlerResult>
 
@@ -100,28 +103,28 @@ export type BotHandler = (call: BotCall) => Awaitable<HandlerResult>
 
 export interface CallbackCall {
   readonly actor: ActorHandle
-  /** `anonymous` on callbacks that are open to everybody. */
+  /** `anonymous` on public callbacks called without credentials. */
   readonly caller: Caller
   readonly name: string
-  /** The body with `method` set to GET, POST (also for PUT) or DELETE. */
+  /** The parsed body, with `method` set to GET, POST (also for PUT) or DELETE. */
   readonly data: { readonly [member: string]: Json }
 }
-/** The answer is sent; `true` stands for itself. */
+/** Handles a callback. An object is the response; another truthy result sends `true`; otherwise the next handler runs. */
 export type CallbackHandler = (call: CallbackCall) => Awaitable<HandlerResult>
 
 export interface CallbackOptions {
-  /** Everybody may call it, without credentials: for webhooks, which prove by their content who they are. */
+  /** Allows calls without credentials, for webhooks: the handler must verify the sender from the content. */
   readonly public?: boolean
 }
 
-/** At the service itself, below no actor. */
+/** A callback to the service itself, without an actor. */
 export interface AppCallbackCall {
   readonly name: string
   readonly data: { readonly [member: string]: Json }
 }
 export type AppCallbackHandler = (call: AppCallbackCall) => Awaitable<HandlerResult>
 
-/** A callback of a peer as it came: only where automatic sequencing is off. `false` refuses it. */
+/** A peer's callback as received; used only when automatic sequencing is off. The result `false` rejects it. */
 export interface SubscriptionCall {
   readonly actor: ActorHandle
   readonly subscription: Subscription
@@ -130,51 +133,54 @@ export interface SubscriptionCall {
 }
 export type SubscriptionHandler = (call: SubscriptionCall) => unknown
 
-/** What a peer sent, in order, once, and stored already. */
+/** Data from a peer, already stored. It is delivered in order and once. */
 export interface SubscriptionData {
   readonly actor: ActorHandle
   readonly peer_id: string
   readonly target: string
-  /** Relative to what is subscribed to; after a resync the whole. */
+  /** The change, relative to the scope of the subscription; after a resync the full state. */
   readonly data: Json
   readonly sequence: number
   readonly callback_type: 'diff' | 'resync' | 'permission'
 }
 export type SubscriptionDataHandler = (data: SubscriptionData) => unknown
 
-/** A kind of companion: an actor that another service makes on request, for this actor to look after. */
+/** A kind of companion: an actor that this actor creates at another service and controls. */
 export interface CompanionKind {
-  /** Where actors are made: the root of the other service. */
+  /** URL at which the other service creates actors: its root. */
   readonly factory: string
-  /** What the new actor has to be; anything unless given. */
+  /** Required actor type (URN). Default: any type. */
   readonly type?: string
   readonly relationship: string
 }
 
-/** The lifecycle events and their arguments, given by name. */
+/** The lifecycle events and their arguments. */
 export interface Events {
-  /** Once, inside creation. */
+  /** An actor is being created. Fires once. */
   actor_created: { readonly actor: ActorHandle }
-  /** Before the wipe of an HTTP DELETE: the actor can still be read. External calls do not belong here. */
+  /** An HTTP DELETE is about to delete the actor, which can still be read. Make no external calls here. */
   actor_deleted: { readonly actor: ActorHandle }
-  /** After that wipe. */
+  /** An HTTP DELETE has deleted the actor. */
   actor_deleted_complete: { readonly actor: null; readonly actor_id: string }
   /**
-   * A person proved to a provider who they are, or typed an address after that. Before anything of the sign-in is stored:
-   * `false` from any handler refuses it, as does a handler that throws, and then nothing is.
+   * A person signed in at a provider, or typed an address afterwards; nothing is stored yet. A handler that returns
+   * `false` or throws rejects the sign-in, and nothing is stored.
    */
   oauth_success: {
     readonly actor: ActorHandle
-    /** The identity: the address that the provider vouched for or that was typed, else the provider's name for the person. */
+    /** The identity: the email address that the provider vouched for or the person typed, else the provider's id. */
     readonly email: string
-    /** The provider's, never shown to a browser; empty after an assertion (jwt-bearer). */
+    /** The provider's access token, never sent to a browser; empty after an assertion (jwt-bearer). */
     readonly access_token: string
-    /** The provider's answer: `access_token`, `refresh_token`, `id_token`, `expires_in`, as far as given. */
+    /** The provider's token response: `access_token`, `refresh_token`, `id_token`, `expires_in`, as far as given. */
     readonly token_data: Readonly<Record<string, unknown>>
-    /** What the provider says about the person, with `display_name`, `given_name`, `family_name`, `sub`; without `email` after free-text entry. */
+    /**
+     * The provider's claims about the person, with `display_name`, `given_name`, `family_name` and `sub`.
+     * `email` is absent after free-text entry.
+     */
     readonly user_info: Readonly<Record<string, unknown>>
   }
-  /** An address was typed that no provider vouches for: the application sends it the link, which is good once, for a day. */
+  /** A typed address needs verification: the application sends it the link, which is valid once, for a day. */
   email_verification_required: {
     readonly actor: ActorHandle
     readonly email: string
@@ -182,35 +188,35 @@ export interface Events {
     readonly token: string
   }
   /**
-   * A person proved to be the creator of actors that were created without proof, by `POST /` for example. These actors
-   * have another creator now; their Basic credentials work until the person decides (`/<actor>/password-access`).
+   * A person proved to own a creator name that other actors had without proof, for example by `POST /`. These actors
+   * now have another creator; their Basic credentials work until the person decides (`/<actor>/password-access`).
    */
   creator_superseded: {
-    /** Of the person. */
+    /** The person's actor. */
     readonly actor: ActorHandle
-    /** The name that was proven. */
+    /** The proven creator name. */
     readonly creator: string
-    /** Ids of the actors that had the name, the first 100. */
+    /** Ids of the actors that had the name, at most 100. */
     readonly superseded: readonly string[]
   }
-  /** The link was followed. */
+  /** The owner opened the verification link. */
   email_verified: { readonly actor: ActorHandle; readonly email: string }
-  /** This actor asked a peer, and the peer took the request. */
+  /** This actor requested a relationship, and the peer accepted the request. */
   trust_initiated: TrustEvent
-  /** A peer asked; its answer goes out after the handlers. */
+  /** A peer requested a relationship; the response is sent after the handlers ran. */
   trust_request_received: TrustEvent
-  /** This actor's approval completed that of both sides; once each time that happens. */
+  /** This actor's approval completed the approval of both actors. Fires each time that happens. */
   trust_fully_approved_local: TrustEvent
-  /** The peer's approval did. */
+  /** The peer's approval completed the approval of both actors. */
   trust_fully_approved_remote: TrustEvent
-  /** After the relationship is gone here. */
+  /** The relationship has been deleted here. */
   trust_deleted: TrustEvent & { readonly initiated_by_peer: boolean }
-  /** After a peer's subscription to this actor is gone, by the peer's wish or the owner's. */
+  /** A peer's subscription to this actor has been deleted, by the peer or by the owner. */
   subscription_deleted: {
     readonly actor: ActorHandle
     readonly peer_id: string
     readonly subscription_id: string
-    /** As it was last. */
+    /** The subscription's last state. */
     readonly subscription_data: object
     readonly initiated_by_peer: boolean
   }
@@ -220,7 +226,7 @@ export interface TrustEvent {
   readonly actor: ActorHandle
   readonly peer_id: string
   readonly relationship: string
-  /** As it is now, or was last; without secrets. */
+  /** The relationship's current or last state, without secrets. */
   readonly trust_data: TrustRecord
 }
 

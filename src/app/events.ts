@@ -1,9 +1,9 @@
-/** Fires lifecycle events: every handler runs in order, and one that throws is logged and does not stop the others. */
+/** Fires lifecycle events: handlers run in order. The error of a handler is logged and does not stop the other handlers. */
 import type { Log } from '../observe/log.ts'
 import type { EventName, Events } from './declarations.ts'
 import type { Registry } from './registry.ts'
 
-/** The last answer of a handler that was neither null nor undefined. */
+/** Runs all handlers and returns the last result that is neither null nor undefined. */
 export async function fire<E extends EventName>(
   registry: Registry,
   log: Log,
@@ -21,7 +21,7 @@ export async function fire<E extends EventName>(
   return answer
 }
 
-/** As `fire`, of an event whose handlers may refuse: false unless each of them said yes, or nothing. One that throws refuses. */
+/** Fires an event that a handler can reject by returning `false` or throwing. Returns whether no handler rejected it. */
 export async function fireForConsent<E extends EventName>(
   registry: Registry,
   log: Log,
@@ -34,7 +34,7 @@ export async function fireForConsent<E extends EventName>(
       const answer = (await handler(args)) ?? true
       if (!answer) isAllowed = false
     } catch (error) {
-      log.error({ error, event }, 'An event handler failed, which refuses')
+      log.error({ error, event }, 'An event handler threw, so the operation was rejected')
       isAllowed = false
     }
   }

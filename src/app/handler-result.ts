@@ -1,8 +1,8 @@
-/** What an application's handlers and hooks give back, as JSON. */
+/** Converts the results of an application's handlers and hooks to JSON. */
 import { ServiceError } from '../errors.ts'
 import { fromPlain, type JsonText } from '../json/json.ts'
 
-/** @throws ServiceError `server_error` for what JSON cannot hold: that is the handler's fault, never the caller's. */
+/** @throws ServiceError `server_error` for a value that JSON cannot represent: the handler is at fault, not the caller. */
 export function handlerResult(value: unknown): JsonText {
   try {
     return fromPlain(value)

@@ -1,11 +1,11 @@
-/** What an application declares for AI clients: tools, prompts and resources of the Model Context Protocol, as types. */
+/** Types of an application's declarations for AI clients: tools, prompts and resources of MCP. */
 import type { ActorHandle } from './actor-handle.ts'
 import type { Caller } from '../caller.ts'
 import type { DeclaredSchema, JsonSchema } from './schema.ts'
 
 type Awaitable<T> = T | Promise<T>
 
-/** Hints of the Model Context Protocol; they travel in `annotations`. */
+/** Hints of MCP about an operation, sent in `annotations`. */
 export interface Annotations {
   readonly title?: string
   readonly readOnlyHint?: boolean
@@ -15,54 +15,54 @@ export interface Annotations {
 }
 
 export interface Icon {
-  /** An https or data address. */
+  /** An `https:` or `data:` URL. */
   readonly src: string
   readonly mimeType?: string
   readonly sizes?: readonly string[]
   readonly theme?: 'light' | 'dark'
 }
 
-/** Kinds of clients, by the name they give themselves: a hint for texts, never a right. */
+/** Kinds of AI clients. The client itself states its name, so the kind may choose descriptions but never grants a right. */
 export type ClientType = 'chatgpt' | 'claude' | 'cursor' | 'mcp_inspector' | 'universal'
 
-/** What a predicate is asked about. */
+/** The caller for whom a tool is listed or described. */
 export interface ToolAudience {
   readonly actor: ActorHandle
   readonly caller: Caller
   readonly clientType: ClientType
 }
 
-/** An action that is offered as a tool. What is not given here is taken from the action, but for the output schema. */
+/** An action that is offered as a tool. Absent members come from the action, except the output schema. */
 export interface ToolDeclaration {
-  /** 1 to 64 of `[A-Za-z0-9_.-]`; the action's name unless given. */
+  /** 1 to 64 characters of `[A-Za-z0-9_.-]`. Default: the action's name. */
   readonly name?: string
   readonly title?: string
   readonly description?: string
-  /** Published and checked in place of the action's input. */
+  /** Schema to publish and check instead of the action's input. */
   readonly inputSchema?: JsonSchema
-  /** What `structuredContent` has to fit. Never taken from the action (R-OP-06). */
+  /** Schema of `structuredContent`. Never taken from the action (R-OP-06). */
   readonly output?: DeclaredSchema
   readonly annotations?: Annotations
   readonly icons?: readonly Icon[]
-  /** Listed for these only. A hint, not a right: the tool stays callable for whoever may use it. */
+  /** Lists the tool only for these kinds of clients. Other clients with the right can still call it. */
   readonly allowedClients?: readonly ClientType[]
   readonly clientDescriptions?: { readonly [client in ClientType]?: string }
-  /** Whether it is listed; it stays callable. One that throws hides it. */
+  /** Returns whether the tool is listed; an unlisted tool stays callable. An error hides the tool. */
   readonly visible?: (audience: ToolAudience) => Awaitable<boolean>
-  /** The description for this actor; null and a throw leave the declared one. */
+  /** Returns the description for this actor. Null or an error keeps the declared description. */
   readonly describe?: (audience: ToolAudience) => Awaitable<string | null>
-  /** The same as `confirm` of the action: it holds for every caller, not for AI clients alone. */
+  /** Equivalent to `confirm` of the action: it applies to every caller, not only to AI clients. */
   readonly confirm?: 'owner'
-  /** `required`: only for clients that take tasks. A tool that goes on behind its answer calls `mcp.background()`. */
+  /** `required`: only clients that support tasks can call the tool. See `mcp.background()`. */
   readonly task?: 'required'
 }
 
-/** Proposes values for an argument that begins with `value`. At most 100 are sent. */
+/** Returns proposals for an argument that begins with `value`. At most 100 are sent. */
 export type Completer = (request: {
   readonly actor: ActorHandle
   readonly caller: Caller
   readonly value: string
-  /** Arguments that are known already. */
+  /** Values of the arguments that are already filled in. */
   readonly known: Readonly<Record<string, string>>
 }) => Awaitable<readonly string[]>
 
@@ -74,7 +74,7 @@ export interface PromptArgument {
   readonly complete?: Completer
 }
 
-/** A method that is offered as a prompt: its answer is a text, `{prompt}`, or `{messages}` of the protocol. */
+/** A method that is offered as a prompt. Its result is a string, `{prompt}`, or `{messages}` in the form of MCP. */
 export interface PromptDeclaration {
   readonly name?: string
   readonly title?: string
@@ -83,17 +83,17 @@ export interface PromptDeclaration {
   readonly icons?: readonly Icon[]
 }
 
-/** A method that is offered as a resource, or as many of them behind a template. */
+/** A method that is offered as a resource, or as many resources by a URI template. */
 export interface ResourceDeclaration {
-  /** RFC 6570, level 1 and `{+name}`: `notes://{id}`. `actingweb://<method>` unless given. */
+  /** URI or URI template (RFC 6570, level 1 and `{+name}`), such as `notes://{id}`. Default: `actingweb://<method>`. */
   readonly uri?: string
   readonly name?: string
   readonly title?: string
   readonly description?: string
-  /** `application/json` unless given. */
+  /** Default: `application/json`. */
   readonly mimeType?: string
   readonly icons?: readonly Icon[]
-  /** For the variables of a template. */
+  /** Proposals for the variables of a URI template. */
   readonly complete?: { readonly [variable: string]: Completer }
 }
 
@@ -101,7 +101,7 @@ export type MethodMcp =
   | { readonly prompt: PromptDeclaration | true; readonly resource?: undefined }
   | { readonly resource: ResourceDeclaration | true; readonly prompt?: undefined }
 
-// What a handler may use while an AI client calls it.
+// Types for handlers that run in a call by an AI client.
 
 export interface ClientInfo {
   readonly name: string
@@ -115,7 +115,7 @@ export interface McpContext {
   readonly trust_relationship: string
   readonly peer_id: string
   readonly token_data: { readonly scope: string; readonly audience: string; readonly expires_at: number }
-  /** `Mcp-Session-Id`, where the client sent one. */
+  /** `Mcp-Session-Id`, if the client sent it. */
   readonly transport_session_id: string | null
   readonly client_info: ClientInfo | null
 }
@@ -132,35 +132,35 @@ export type FormAnswer =
   | { readonly action: 'accept'; readonly content: Readonly<Record<string, unknown>> }
   | { readonly action: 'decline' | 'cancel' }
 
-/** What the client may be asked for; keys are the handler's own. */
+/** A request to the client. */
 export type ClientQuestion =
   | { readonly elicit: FormQuestion }
-  /** An address for the person to open, where something is asked that must not pass through the client. */
+  /** A URL for the person to open, for data that must not pass through the client. */
   | { readonly open: { readonly message: string; readonly url: string } }
-  /** Parameters of `sampling/createMessage`; deprecated by the protocol, but some clients offer nothing else. */
+  /** Parameters of `sampling/createMessage`: deprecated by the protocol, but some clients support nothing else. */
   | { readonly sample: Readonly<Record<string, unknown>> }
   | { readonly roots: true }
 
-/** The hands of a handler in a call by an AI client; absent in every other call. */
+/** Features of the AI client that a handler can use; absent in calls by other callers. */
 export interface McpCall {
   readonly context: McpContext
   readonly protocolVersion: string
   readonly clientType: ClientType
-  /** Aborted when the client cancelled the call or went away. */
+  /** Aborts when the client cancels the call or disconnects. */
   readonly signal: AbortSignal
-  /** Told when the client asked for it; `done` must grow. */
+  /** Sends progress if the client requested it. `done` must increase with each call. */
   progress(done: number, total?: number, message?: string): void
-  /** Told when the client asked for messages of this level. */
+  /** Sends a log message if the client requested messages of this level. */
   log(level: LogLevel, data: unknown, logger?: string): void
   /**
-   * Asks the person at the client. Where the protocol has no requests of servers, the call is answered with the questions
-   * and the handler runs again from its beginning when the answers are there: what comes before an `ask` has to bear that.
+   * Asks the person at the client. Where the protocol version has no server requests, the call returns the questions, and
+   * the handler runs again from its beginning once the client sends the answers. Code before the question must tolerate this.
    *
-   * @throws McpFailure when the client cannot be asked.
+   * @throws McpFailure when the client does not support such questions.
    */
   elicit(key: string, question: FormQuestion): Promise<FormAnswer>
-  /** Several questions at once; the answers under the same keys, as the protocol has them. */
+  /** Asks several questions at once. Returns the answers, in the form of MCP, under the same keys. */
   ask(questions: Readonly<Record<string, ClientQuestion>>): Promise<Readonly<Record<string, unknown>>>
-  /** The rest of the work goes on behind the answer where the client takes tasks; elsewhere this changes nothing. */
+  /** Continues the work as a task after the response, if the client supports tasks; otherwise has no effect. */
   background(): void
 }

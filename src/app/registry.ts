@@ -1,4 +1,4 @@
-/** Everything one application declared, by name; filled before the first request and read by every room. */
+/** Everything that one application declared, by name. It is complete before the first request. */
 import type { ServiceDeclaration } from './service-declaration.ts'
 import type { TrustType } from '../permission/trust-types.ts'
 import {
@@ -40,14 +40,14 @@ export interface DeclaredOperation {
   readonly metadata: ActionMetadata | MethodMetadata | null
 }
 
-/** As the discovery lists show it (R-OP-02). */
+/** The entry of an operation in the discovery lists (R-OP-02). */
 export interface Descriptor {
   readonly name: string
   readonly description: string
   readonly input_schema: JsonSchema | null
   readonly output_schema: JsonSchema | null
   readonly annotations: object
-  /** Present when every caller but the owner needs the owner's approval. */
+  /** Present when calls need owner approval. */
   readonly confirm?: 'owner'
 }
 
@@ -124,17 +124,17 @@ export class Registry {
     append(this.#events, event, handler as EventHandler<EventName>)
   }
 
-  /** Exact name first, then `*`, each in the order of declaration. */
+  /** Returns the handlers of the exact name, then of `*`, each in the order of declaration. */
   operations(kind: OperationKind, name: string): readonly DeclaredOperation[] {
     return named(this.#operations[kind], name)
   }
 
-  /** True when a handler that may run under this name declares `confirm: 'owner'`: handlers share the call. */
+  /** Returns true when any handler of this name, or of `*`, declares `confirm: 'owner'`: any of them may run. */
   needsApproval(kind: OperationKind, name: string): boolean {
     return this.operations(kind, name).some(needsApproval)
   }
 
-  /** How the owner is shown an operation. */
+  /** Returns the title and description of an operation for the owner's pages. */
   wordsFor(kind: OperationKind, name: string): { readonly title: string; readonly description: string } {
     const declared = this.operations(kind, name).find(({ metadata }) => metadata !== null)
     const metadata: ActionMetadata | MethodMetadata = declared?.metadata ?? {}
@@ -147,7 +147,7 @@ export class Registry {
     return named(this.#callbacks, name)
   }
 
-  /** Without `*`. */
+  /** Returns the callbacks of exactly this name, without `*`. */
   exactCallbacks(name: string): readonly DeclaredCallback[] {
     return this.#callbacks.get(name) ?? []
   }
@@ -168,7 +168,7 @@ export class Registry {
     return named(this.#resources, name)
   }
 
-  /** In the order of declaration, `*` left out. */
+  /** Returns the names in the order of declaration, without `*`. */
   resourceNames(): readonly string[] {
     return [...this.#resources.keys()].filter((name) => name !== anyName)
   }
@@ -182,12 +182,12 @@ export class Registry {
     return this.#events.get(event) ?? []
   }
 
-  /** Everything declared of a kind, in the order of declaration, `*` left out. */
+  /** Returns all operations of a kind in the order of declaration, without `*`. */
   declared(kind: OperationKind): DeclaredOperation[] {
     return [...this.#operations[kind].values()].flat().filter(({ name }) => name !== anyName)
   }
 
-  /** In the order of declaration, `*` left out; the first handler of a name that has metadata describes it. */
+  /** Returns the descriptors in the order of declaration, without `*`. The first handler with metadata describes its name. */
   descriptors(kind: OperationKind): Descriptor[] {
     return [...this.#operations[kind]]
       .filter(([name]) => name !== anyName)

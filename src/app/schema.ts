@@ -1,6 +1,6 @@
 /**
- * The schemas an application declares: any Standard Schema that can also give JSON Schema (zod 4.2 and later, and
- * others), or plain JSON Schema. Either becomes one `Schema`: a JSON Schema to publish and a check to run.
+ * Schemas that an application declares: a Standard Schema that converts to JSON Schema (such as zod 4.2 or later), or
+ * plain JSON Schema. Both become a `Schema`: a JSON Schema to publish and a check to run.
  */
 import { type Ajv2020 as Ajv, type ErrorObject } from 'ajv/dist/2020.js'
 import { ServiceError } from '../errors.ts'
@@ -32,24 +32,24 @@ interface StandardIssue {
 
 export type DeclaredSchema = StandardSchema | JsonSchema
 
-/** What a handler receives for a declared schema. */
+/** The type of a handler's input for a declared schema. */
 export type InferOutput<S> = S extends StandardSchema<infer Output> ? Output : unknown
 
 export interface Schema {
   readonly jsonSchema: JsonSchema | null
-  /** @throws ServiceError `invalid_input` naming the first field that does not fit. */
+  /** Validates a value. @throws ServiceError `invalid_input` naming the first invalid field. */
   check(value: unknown): Promise<unknown>
 }
 
 /**
- * @param explicit JSON Schema to publish. Then nothing is converted, so `declared` may hold what JSON Schema cannot say.
+ * @param explicit JSON Schema to publish without conversion, so `declared` may use features that JSON Schema lacks.
  * @throws Error of the schema library when the conversion to JSON Schema fails.
  */
 export function inputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Schema {
   return { jsonSchema: explicit ?? jsonSchemaOf(declared, 'input'), check: checkOf(declared) }
 }
 
-/** As `inputSchema`, for results. */
+/** Like `inputSchema`, for results. */
 export function outputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Schema {
   return { jsonSchema: explicit ?? jsonSchemaOf(declared, 'output'), check: checkOf(declared) }
 }
@@ -106,7 +106,7 @@ function fieldOf(error: ErrorObject): string[] {
   return typeof missing === 'string' ? [...path, missing] : path
 }
 
-/** Loaded when a plain JSON Schema is first used: an application with zod schemas never pays for it. */
+/** Loads Ajv on the first use of a plain JSON Schema, so applications with zod schemas never load it. */
 async function compile(schema: JsonSchema): Promise<ReturnType<Ajv['compile']>> {
   const { Ajv2020 } = await import('ajv/dist/2020.js')
   return new Ajv2020({ strict: false, validateFormats: false, ownProperties: true }).compile(schema)

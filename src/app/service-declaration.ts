@@ -1,30 +1,30 @@
-/** Third-party services: how an application declares one, and what its handlers send there. */
+/** Types for third-party services: their declaration, and the requests that handlers send to them. */
 
-/** A service at which actors may have an account, as an application declares it. The environment wins over it. */
+/** A third-party service at which owners can connect an account. Environment variables override the declaration. */
 export interface ServiceDeclaration {
-  /** Where the browser goes to allow the connection. */
+  /** URL of the page where the owner authorizes the connection. */
   readonly authorizationUrl?: string
-  /** Where codes and refresh tokens are redeemed. */
+  /** URL that exchanges codes and refresh tokens for access tokens. */
   readonly tokenUrl?: string
   readonly clientId?: string
   readonly clientSecret?: string
   readonly scopes?: readonly string[]
-  /** Where a token is given back when the actor disconnects (RFC 7009). */
+  /** URL that revokes a token when the actor disconnects (RFC 7009). */
   readonly revocationUrl?: string
-  /** The addresses below which its tokens are sent; the host of `tokenUrl` unless given. */
+  /** URL prefixes to which tokens may be sent. Default: the host of `tokenUrl`. */
   readonly apiUrls?: readonly string[]
-  /** How the client proves itself at the token endpoint: in the body unless `basic` is given. */
+  /** Client authentication at the token endpoint. Default: `body`. */
   readonly clientAuthentication?: 'body' | 'basic'
-  /** Further members of the authorization address, such as `{ token_access_type: 'offline' }`. */
+  /** Further parameters of the authorization URL, such as `{ token_access_type: 'offline' }`. */
   readonly authorizationParameters?: Readonly<Record<string, string>>
   /**
-   * `shared`: the browser comes back to `/services/<service>/callback`, one address for all actors, for services where
-   * every address has to be registered. `actor` unless given: `/<actor>/services/<service>/callback`.
+   * The redirect URI. Default: `actor`, which is `/<actor>/services/<service>/callback`. `shared` is
+   * `/services/<service>/callback` for all actors, for services that require each redirect URI to be registered.
    */
   readonly callback?: 'actor' | 'shared'
 }
 
-/** As `fetch` takes it; the answer is read as a whole, as text. */
+/** A request in the form of `fetch`. */
 export interface ServiceRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>

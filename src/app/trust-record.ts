@@ -1,7 +1,7 @@
 /** The record of a relationship as applications, owners and peers see it. */
 
 export interface TrustRecord extends TrustFacts {
-  /** The actor whose relationship it is. */
+  /** Id of the actor that stores the relationship. */
   readonly id: string
   readonly peerid: string
   readonly baseuri: string
@@ -19,7 +19,7 @@ export interface TrustRecord extends TrustFacts {
   readonly last_connected_via: string
 }
 
-/** What is known besides, all of it optional and all of it text. */
+/** Optional facts about the peer or client. */
 export interface TrustFacts {
   readonly peer_identifier?: string
   readonly client_name?: string

@@ -1,4 +1,4 @@
-/** What TypeScript refuses of a declaration, told in one sentence to those who write JavaScript. */
+/** Validates declarations at run time, because JavaScript applications have no type checks. */
 import { ConfigError } from '../config/config-error.ts'
 import { operationsOf, type RuledCategory, ruledCategories } from '../permission/rules.ts'
 import type { TrustType } from '../permission/trust-types.ts'
@@ -27,14 +27,16 @@ const operations: Readonly<Record<PropertyOperation, true>> = { get: true, put: 
 export function requireType(type: unknown): void {
   if (typeof type !== 'string' || type.trim() === '')
     throw new ConfigError(
-      'An application needs a type, which names the kind of actor: troupe({ type: "urn:actingweb:example.com:notes" }).',
+      'Cannot create the application: it needs a type, which names the kind of actor: troupe({ type: "urn:actingweb:example.com:notes" }).',
     )
 }
 
 /** @throws ConfigError */
 export function requireEvent(event: string, handler: unknown): void {
   if (!Object.hasOwn(events, event))
-    throw new ConfigError(`There is no event ${quote(event)}. The events are ${Object.keys(events).join(', ')}.`)
+    throw new ConfigError(
+      `Cannot handle event ${quote(event)}: it does not exist. The events are ${Object.keys(events).join(', ')}.`,
+    )
   requireHandler('event', event, handler)
 }
 
@@ -50,13 +52,13 @@ export function requireOperation(
   requireHandler(what, name, handler)
   if (metadata !== null && isDescribed)
     throw new ConfigError(
-      `The ${what} ${quote(name)} is declared twice. A second handler of the same name takes no metadata.`,
+      `Cannot declare the ${what} ${quote(name)} twice: only one handler of a name can have metadata.`,
     )
   requireConfirm(what, name, metadata)
   for (const side of ['input', 'output'] as const) {
     if (metadata?.[side] !== undefined && !isSchema(metadata[side]))
       throw new ConfigError(
-        `The ${side} of the ${what} ${quote(name)} is no schema: it takes one of zod, any other Standard Schema or a JSON Schema.`,
+        `Cannot declare the ${what} ${quote(name)}: ${side} must be a zod schema, any other Standard Schema or a JSON Schema.`,
       )
   }
 }
@@ -71,11 +73,11 @@ function requireConfirm(what: string, name: string, metadata: ActionMetadata | M
   for (const confirm of [onMethod, ...onOffer])
     if (confirm !== undefined && confirm !== 'owner')
       throw new ConfigError(
-        `The ${what} ${quote(name)} has an unknown value of confirm. The only value is 'owner'; leave it out where no approval is needed.`,
+        `Cannot declare the ${what} ${quote(name)}: confirm must be 'owner', or absent when no approval is needed.`,
       )
   if (what === 'method' && onMethod === undefined && onOffer.some((confirm) => confirm !== undefined))
     throw new ConfigError(
-      `The method ${quote(name)} declares confirm within mcp. Approval belongs to the method: write confirm beside its description.`,
+      `Cannot declare the method ${quote(name)}: write confirm beside its description, not within mcp.`,
     )
 }
 
@@ -99,7 +101,7 @@ export function declaredSchema(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ConfigError(
-      `Cannot publish the ${side} of the ${nounOf(kind)} ${quote(name)} as JSON Schema: ${reason.replace(/\.$/, '')}. Give ${side}Schema beside it.`,
+      `Cannot publish the ${side} of the ${nounOf(kind)} ${quote(name)} as JSON Schema: ${reason.replace(/\.$/, '')}. Declare ${side}Schema too.`,
     )
   }
 }
@@ -107,33 +109,39 @@ export function declaredSchema(
 /** @throws ConfigError naming the category, the member or the operation that does not exist. */
 export function requireTrustType(type: TrustType): void {
   const { name, permissions } = type as { name?: unknown; permissions?: unknown }
-  if (typeof name !== 'string' || name === '') throw new ConfigError('A trust type needs a name, which is a string.')
-  const what = `The trust type ${quote(name)}`
+  if (typeof name !== 'string' || name === '')
+    throw new ConfigError('Cannot add a trust type: its name must be a string.')
+  const what = `Cannot add the trust type ${quote(name)}:`
   for (const text of ['display_name', 'description'] as const) {
-    if (typeof type[text] !== 'string') throw new ConfigError(`${what} needs a ${text}, which is a string.`)
+    if (typeof type[text] !== 'string') throw new ConfigError(`${what} its ${text} must be a string.`)
   }
-  if (!isObject(permissions)) throw new ConfigError(`${what} needs permissions, an object with a rule per category.`)
+  if (!isObject(permissions))
+    throw new ConfigError(`${what} its permissions must be an object with one rule per category.`)
   for (const [category, rule] of Object.entries(permissions)) {
     if (rule === undefined) continue
     if (!isRuledCategory(category))
       throw new ConfigError(
-        `${what} has no category ${quote(category)}. The categories are ${ruledCategories.join(', ')}.`,
+        `${what} the category ${quote(category)} does not exist. The categories are ${ruledCategories.join(', ')}.`,
       )
-    requireRule(`${what} in ${category}`, rule, operationsOf[category])
+    requireRule(`${what} in ${category},`, rule, operationsOf[category])
   }
 }
 
 function requireRule(what: string, rule: unknown, operations: readonly string[]): void {
-  if (!isObject(rule)) throw new ConfigError(`${what} needs a rule, which is an object.`)
+  if (!isObject(rule)) throw new ConfigError(`${what} the rule must be an object.`)
   for (const [member, entries] of Object.entries(rule)) {
     if (entries === undefined) continue
     if (!ruleMembers.includes(member))
-      throw new ConfigError(`${what} has no member ${quote(member)}. The members are ${ruleMembers.join(', ')}.`)
+      throw new ConfigError(
+        `${what} the member ${quote(member)} does not exist. The members are ${ruleMembers.join(', ')}.`,
+      )
     if (!Array.isArray(entries) || !entries.every((entry) => typeof entry === 'string'))
-      throw new ConfigError(`${what} needs ${member} to be an array of strings.`)
+      throw new ConfigError(`${what} ${member} must be an array of strings.`)
     const unknown = member === 'operations' ? entries.find((entry) => !operations.includes(entry)) : undefined
     if (unknown !== undefined)
-      throw new ConfigError(`${what} has no operation ${quote(unknown)}. The operations are ${operations.join(', ')}.`)
+      throw new ConfigError(
+        `${what} the operation ${quote(unknown)} does not exist. The operations are ${operations.join(', ')}.`,
+      )
   }
 }
 
@@ -154,19 +162,21 @@ export function requireHooks(name: string, hooks: PropertyHooks): void {
   for (const [operation, hook] of Object.entries(hooks) as [string, unknown][]) {
     if (!Object.hasOwn(operations, operation))
       throw new ConfigError(
-        `The property ${quote(name)} has no operation ${quote(operation)} to hook into. The operations are ${Object.keys(operations).join(', ')}.`,
+        `Cannot hook into ${quote(operation)} of the property ${quote(name)}: the operation does not exist. The operations are ${Object.keys(operations).join(', ')}.`,
       )
     if (hook !== undefined && typeof hook !== 'function')
-      throw new ConfigError(`The hook ${quote(operation)} of the property ${quote(name)} is no function.`)
+      throw new ConfigError(
+        `Cannot declare the hook ${quote(operation)} of the property ${quote(name)}: it must be a function.`,
+      )
   }
 }
 
 function requireHandler(what: string, name: string, handler: unknown): void {
   if (typeof handler !== 'function')
-    throw new ConfigError(`The ${what} ${quote(name)} needs a handler, which is a function.`)
+    throw new ConfigError(`Cannot declare the ${what} ${quote(name)}: its handler must be a function.`)
 }
 
-/** Some libraries make schemas that can be called. */
+/** Some libraries create schemas that are callable functions. */
 function isSchema(declared: unknown): boolean {
   if (typeof declared === 'function') return '~standard' in declared
   return isObject(declared)

@@ -1,12 +1,12 @@
-/** The SQL of the access ledger. */
+/** The SQL of the audit log. */
 import type { Queries, Transaction } from '../store/store.ts'
 import type { AuditLogEntry, Place } from './entry.ts'
 
 /**
- * One statement for all of them. An actor whose turn another change has is left out, so that this waits for nobody and
- * nobody for this; one that is gone is left out for good.
+ * Writes all entries with one statement. It skips actors that another transaction has locked, so that neither waits for
+ * the other, and actors that no longer exist.
  *
- * @returns the ids of those that were written.
+ * @returns the ids of the written entries.
  */
 export async function putEntries(tx: Transaction, entries: readonly AuditLogEntry[]): Promise<ReadonlySet<string>> {
   const rows = entries.map((e) => [
@@ -39,7 +39,10 @@ export async function putEntries(tx: Transaction, entries: readonly AuditLogEntr
   return new Set(written.map(({ id }) => id))
 }
 
-/** Of these actors the newest are kept: `most` of those whom the actor knows, `mostOfStrangers` of the rest. */
+/**
+ * Deletes the oldest entries of each actor. Keeps `mostOfStrangers` entries of anonymous callers and refusals, and `most`
+ * of all other entries.
+ */
 export async function trimEntries(
   tx: Transaction,
   actorIds: readonly string[],
@@ -59,7 +62,7 @@ export async function trimEntries(
   )
 }
 
-/** Whoever is refused, or needs no right, can make any number of these: they never push the others out. */
+/** Anyone can cause any number of these entries, so they have their own limit and never displace other entries. */
 const isStrange = `CASE WHEN a.decision = 'refused' OR a.caller_kind = 'anonymous' THEN 1 ELSE 0 END`
 
 export async function deleteEntriesBefore(tx: Transaction, at: number): Promise<void> {
@@ -68,13 +71,13 @@ export async function deleteEntriesBefore(tx: Transaction, at: number): Promise<
 
 export interface AuditLogQuery {
   readonly limit: number
-  /** Only what is older. */
+  /** Returns only entries before this place. */
   readonly before: Place | null
-  /** Only that of one caller. */
+  /** Returns only the entries of this caller. */
   readonly caller: string | null
 }
 
-/** The newest first. */
+/** Returns the entries, newest first. */
 export async function findEntries(
   q: Queries,
   actorId: string,

@@ -1,6 +1,6 @@
 /**
- * Notes behind the requests who did what: in memory first, then in batches, one statement each. Nobody waits for it, and
- * nothing fails with it. What was noted in the last moment before a crash is lost.
+ * Records accesses in memory and writes them in batches, one statement each. No request waits for the audit log or fails
+ * with it. A crash loses the entries of the last second.
  */
 import { randomBytes } from 'node:crypto'
 import { isTemporary, ServiceError } from '../errors.ts'
@@ -19,47 +19,47 @@ export interface LedgerDeps {
   readonly now: () => number
   readonly log: Log
   readonly metrics: Pick<Metrics, 'ledgerDropped'>
-  /** Entries kept for an actor; 0 keeps none. */
+  /** Maximum number of entries for an actor; 0 turns the audit log off. */
   readonly mostPerActor: number
   readonly maxAgeMs: number
 }
 
 export interface AuditLogPage {
   readonly entries: readonly AuditLogEntry[]
-  /** For the next, older page; null on the last one. */
+  /** Cursor of the next page, with older entries; null on the last page. */
   readonly next: string | null
 }
 
 export interface ActivityQuery {
   readonly caller?: string | null
   readonly cursor?: string | null
-  /** From 1 to 1000; 100 unless given. */
+  /** From 1 to 1000. Default: 100. */
   readonly limit?: number
 }
 
 const flushEveryMs = 1000
-/** After a failure. */
+/** Delay after a failure, in milliseconds. */
 const retryMs = 5000
-/** Written by one statement; as many make a flush begin at once. */
+/** Number of entries that one statement writes; this many pending entries start a flush at once. */
 const batchSize = 500
-/** In memory; what comes beyond is counted and lost. */
+/** Maximum number of entries in memory; further entries are dropped and counted. */
 const mostPending = 10_000
-/** What is the same within this time is counted: readings from the second on, changes and calls after so many. */
+/** Equal accesses within this time share an entry: reads from the second on, writes and calls after `mostAlike`. */
 const sameWithinMs = 60_000
 const mostAlike = 100
 const mostNoted = 5000
-/** An actor whose turn is taken again and again, or that is gone. */
+/** Attempts to write an entry whose actor is locked or no longer exists. */
 const mostTries = 5
 const tidyEveryMs = 3_600_000
 const mostTouched = 10_000
-/** What strangers and the refused may fill, so that they push nothing else out. */
+/** Additional share for anonymous callers and refusals, so that they displace no other entries. */
 const shareOfStrangers = 0.1
 const longestText = 300
 
 interface Pending extends Omit<AuditLogEntry, 'times'> {
   times: number
   tries: number
-  /** How many like it, this one included, have a line of their own. */
+  /** Number of equal accesses with their own entry, including this one. */
   alike: number
 }
 
@@ -70,7 +70,7 @@ interface Refused {
 }
 
 interface Outcome {
-  /** Ids. */
+  /** Ids of the written entries. */
   readonly written: ReadonlySet<string>
   readonly refused: readonly Refused[]
 }
@@ -79,13 +79,13 @@ export class AuditLog {
   readonly #deps: LedgerDeps
   readonly #mostOfStrangers: number
   #pending = new Map<string, Pending>()
-  /** The last of each kind, which those to come may be counted with. */
+  /** The latest entry for each key; equal accesses are counted in it. */
   readonly #noted = new Map<string, Pending>()
-  /** How much was written for an actor since its ledger was last cut to length. */
+  /** Number of entries written for an actor since its audit log was last trimmed. */
   readonly #touched = new Map<string, number>()
   #sequence = 0
   #dropped = 0
-  /** The store took nothing the last time. */
+  /** True while the last write to the store failed. */
   #isBroken = false
   #flushing: Promise<void> | undefined
   #cancelTimer: Cancel | undefined
@@ -105,7 +105,7 @@ export class AuditLog {
     const key = keyOf(said)
     const last = this.#noted.get(key)
     const same = last !== undefined && Math.abs(now() - last.at) < sameWithinMs ? last : undefined
-    // Somebody who calls without end neither pushes all else out nor keeps the disk busy.
+    // A caller that repeats a request endlessly must neither displace other entries nor keep the disk busy.
     if (same !== undefined && (isCounted || same.alike >= mostAlike)) {
       same.times += 1
       this.#keep(same)
@@ -124,7 +124,7 @@ export class AuditLog {
     this.#noted.set(key, entry)
   }
 
-  /** The newest first. @throws ServiceError `bad_request` for a cursor or a limit that cannot be. */
+  /** Returns a page of entries, newest first. @throws ServiceError `bad_request` for an invalid cursor or limit. */
   async page(
     actorId: string,
     { caller = null, cursor = null, limit = 100 }: ActivityQuery = {},
@@ -133,14 +133,14 @@ export class AuditLog {
       throw new ServiceError('bad_request', 'Cannot list the activity: limit must be from 1 to 1000')
     const before = cursor === null ? null : parseCursor(cursor)
     if (cursor !== null && before === null)
-      throw new ServiceError('bad_request', 'Cannot list the activity: the cursor is none of this list')
+      throw new ServiceError('bad_request', 'Cannot list the activity: the cursor is not valid')
     const found = await this.#deps.store.read((q) => findEntries(q, actorId, { limit: limit + 1, before, caller }))
     const entries = found.slice(0, limit)
     const last = entries.at(-1)
     return { entries, next: found.length > limit && last !== undefined ? cursorOf(last) : null }
   }
 
-  /** Writes what was noted so far. */
+  /** Writes the pending entries. */
   async flush(): Promise<void> {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
@@ -151,13 +151,13 @@ export class AuditLog {
   }
 
   async stop(): Promise<void> {
-    // Again for what was noted while a batch was being written, or whose actor somebody else had.
+    // Repeats for entries that were recorded during a flush, or whose actor was locked.
     for (let tries = 0; tries < mostTries && (tries === 0 || this.#pending.size > 0); tries++) await this.flush()
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
   }
 
-  /** False when there is no room. */
+  /** Returns false when the memory limit is reached. */
   #keep(entry: Pending): boolean {
     if (!this.#pending.has(entry.id) && this.#pending.size >= mostPending) {
       this.#drop(1)
@@ -184,7 +184,7 @@ export class AuditLog {
     const { log } = this.#deps
     const later: Pending[] = []
     const refused: Refused[] = []
-    // What comes meanwhile waits: under load there is always something, and each would be a COMMIT of its own.
+    // Entries recorded meanwhile wait for the next flush: under load, each of them would cost its own COMMIT.
     for (let noted = this.#pending.size; noted > 0; noted -= batchSize) {
       const batch = [...this.#pending.values()].slice(0, Math.min(noted, batchSize))
       const sent = batch.map((entry) => ({ ...entry }))
@@ -192,11 +192,11 @@ export class AuditLog {
       let outcome: Outcome
       try {
         outcome = await this.#put(sent)
-        // The fault lies elsewhere, such as in a missing privilege: the entries wait until the fault is repaired.
+        // The cause is not an entry but, for example, a missing privilege: the entries wait until the operator fixes it.
         if (sent.length > 1 && outcome.refused.length === sent.length) throw outcome.refused[0]?.error
       } catch (error) {
         this.#putBack([...batch, ...later])
-        log.warn({ error, entries: this.#pending.size }, 'The access ledger cannot be written now; it tries again')
+        log.warn({ error, entries: this.#pending.size }, 'Cannot write the audit log: retrying')
         this.#isBroken = true
         this.#flushIn(retryMs)
         break
@@ -205,7 +205,7 @@ export class AuditLog {
       const { written } = outcome
       refused.push(...outcome.refused)
       for (const { id, actorId } of sent) if (written.has(id)) this.#touch(actorId)
-      // Another change has the turn of their actor, or it is gone.
+      // The actor of an unwritten entry is locked by another transaction or no longer exists.
       const isRefused = new Set(outcome.refused.map(({ id }) => id))
       later.push(
         ...batch.filter((entry) => !written.has(entry.id) && !isRefused.has(entry.id) && ++entry.tries < mostTries),
@@ -215,14 +215,14 @@ export class AuditLog {
     if (this.#isBroken) return
     this.#putBack(later)
     if (this.#pending.size > 0) this.#flushIn(flushEveryMs)
-    if (this.#dropped > 0) log.warn({ entries: this.#dropped }, 'The access ledger lost entries: too many came at once')
+    if (this.#dropped > 0) log.warn({ entries: this.#dropped }, 'Audit log entries were dropped: too many at once')
     this.#dropped = 0
     await this.#tidy()
   }
 
   /**
-   * Writes entries with one statement. When the database refuses the statement for good, each half is written alone, so that
-   * an entry that cannot be stored is found and takes no other entry with it.
+   * Writes entries with one statement. When the database rejects the statement permanently, each half is written separately,
+   * so that an invalid entry is found and no other entry is lost with it.
    *
    * @throws ServiceError when the store is unavailable. Entries written before the failure may be written again.
    */
@@ -244,14 +244,14 @@ export class AuditLog {
     }
   }
 
-  /** One log line for all of them: a fault that concerns every entry would flood the log otherwise. */
+  /** Logs all rejected entries in one line: an error that affects every entry would otherwise flood the log. */
   #dropRefused(refused: readonly Refused[]): void {
     const [first] = refused
     if (first === undefined) return
     this.#deps.metrics.ledgerDropped(refused.length)
     this.#deps.log.error(
       { error: first.error, entries: refused.length },
-      'Audit log entries were dropped: the database refuses to store them',
+      'Audit log entries were dropped: the database rejected them',
     )
   }
 
@@ -272,7 +272,7 @@ export class AuditLog {
     this.#touched.set(actorId, (this.#touched.get(actorId) ?? 0) + 1)
   }
 
-  /** Actors that got a tenth of what they may keep are cut to length at once, the others with what is too old, hourly. */
+  /** Trims actors with many new entries at once; trims the others and deletes expired entries every hour. */
   async #tidy(): Promise<void> {
     const { store, now, log, mostPerActor, maxAgeMs } = this.#deps
     const isHourly = Math.abs(now() - this.#tidiedAt) >= tidyEveryMs
@@ -287,18 +287,18 @@ export class AuditLog {
       for (const actorId of due) this.#touched.delete(actorId)
       if (isHourly) this.#tidiedAt = now()
     } catch (error) {
-      log.warn({ error }, 'The access ledger cannot be cut to length now; it tries again')
+      log.warn({ error }, 'Cannot trim the audit log: retrying')
     }
   }
 
-  /** Those of one millisecond and one process keep their order; a random rest tells processes apart. */
+  /** Ids preserve the order of entries of one millisecond and process; a random suffix prevents collisions of processes. */
   #nextId(): string {
     this.#sequence = (this.#sequence + 1) % 36 ** 6
     return `${this.#sequence.toString(36).padStart(6, '0')}${randomBytes(6).toString('hex')}`
   }
 }
 
-/** Callers choose some of these strings freely: they are cut, and every database can store what is left. */
+/** Truncates the strings, because callers choose some of them, and replaces characters that a database cannot store. */
 function storableAct(act: Act): Act {
   const cut = (text: string): string => storableText(text.slice(0, longestText))
   return {
@@ -312,7 +312,7 @@ function storableAct(act: Act): Act {
   }
 }
 
-/** NUL is in none of them. */
+/** Joins with NUL, which none of these strings contains. */
 function keyOf(act: Act): string {
   const { actorId, callerKind, caller, through, method, path, decision, reason, status } = act
   return [actorId, callerKind, caller, through, method, path, decision, reason, status].join('\0')

@@ -1,4 +1,4 @@
-/** Who touched an actor, as the access ledger keeps it: never a value, a query or a credential. */
+/** Entries of the audit log: accesses to an actor. They never contain a value, a query or a credential. */
 
 export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
 
@@ -8,39 +8,39 @@ export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
  */
 export type AuditDecision = 'allowed' | 'asked' | 'approved' | 'denied' | 'refused'
 
-/** What happened, as the place that answered tells it. */
+/** An access to record. */
 export interface Act {
   readonly actorId: string
   readonly callerKind: CallerKind
-  /** The peer's or client's id; of somebody unknown the address it came from, as far as that is known. */
+  /** Id of the peer or client; for an anonymous caller its IP address, if known. */
   readonly caller: string
   readonly through: 'http' | 'callback' | 'mcp'
-  /** The method of HTTP or of MCP. */
+  /** HTTP method or MCP method. */
   readonly method: string
-  /** Below the actor, without a query. */
+  /** Path below the actor, without the query. */
   readonly path: string
   readonly decision: AuditDecision
-  /** Why, in the words of the verdict. */
+  /** Reason of the permission decision. */
   readonly reason: string
   readonly status: number
   readonly requestId: string
-  /** It changed nothing: the same within a minute is counted, not repeated. */
+  /** True when the access changed nothing; repetitions within a minute are counted in one entry. */
   readonly isRead?: boolean
 }
 
-/** A line of the ledger. */
+/** A stored entry of the audit log. */
 export interface AuditLogEntry extends Act {
   readonly id: string
-  /** Unix milliseconds, of the first time. */
+  /** Time of the first access, in Unix milliseconds. */
   readonly at: number
   /**
-   * How often the same happened within a minute: readings, refusals, visits of strangers and what waits for the owner are counted, not repeated, and so
-   * is what somebody does again and again, from the hundredth time on.
+   * Number of equal accesses within a minute. Reads, refusals, accesses of anonymous callers and calls that wait for
+   * approval share one entry. Other accesses share an entry after 100 entries.
    */
   readonly times: number
 }
 
-/** One place in the ledger of an actor, for paging. */
+/** A position in an actor's audit log, for paging. */
 export interface Place {
   readonly at: number
   readonly id: string
@@ -50,7 +50,7 @@ export function cursorOf({ at, id }: Place): string {
   return Buffer.from(`${at}.${id}`).toString('base64url')
 }
 
-/** Null for what `cursorOf` never made. */
+/** Returns null for an invalid cursor. */
 export function parseCursor(text: string): Place | null {
   const [, at, id] = /^(\d{1,16})\.([\w-]{1,64})$/.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
   return at === undefined || id === undefined ? null : { at: Number(at), id }

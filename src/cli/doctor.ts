@@ -1,4 +1,4 @@
-/** `troupe doctor`: what would happen at a start, without serving, making or migrating anything. */
+/** `troupe doctor`: checks what a start needs, without serving, creating or migrating anything. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
@@ -19,7 +19,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
   const [word, ...more] = args
   const isDeep = word === 'deep'
   if (more.length > 0 || (word !== undefined && !isDeep))
-    throw new UsageError('troupe doctor takes the word deep, or nothing.')
+    throw new UsageError('Cannot run troupe doctor: expected no argument, or deep.')
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
   print(
     `troupe    ${release} on Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'of the runtime'}`,
@@ -30,11 +30,11 @@ export async function doctor(args: readonly string[]): Promise<number> {
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)
-  print('Everything that a start needs is there.')
+  print('Everything that a start needs is present.')
   return 0
 }
 
-/** @throws StoreStartError also for a database that answers and is damaged. */
+/** Describes the state of the database. @throws StoreStartError for an unreachable or damaged database. */
 async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<string> {
   const url = config.database
   let store: Store
@@ -60,7 +60,7 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   }
 }
 
-/** Reads every value: finds a letter that became another. */
+/** Verifies the checksum of every value, which finds flipped bits. @throws StoreStartError for damaged values. */
 async function requireIntactValues(store: Store, url: string): Promise<void> {
   let count = 0
   for await (const { actorId, name } of damagedValues(store)) {
@@ -69,12 +69,12 @@ async function requireIntactValues(store: Store, url: string): Promise<void> {
   }
   if (count > 0) {
     throw new StoreStartError(
-      `The database ${where(url)} has ${count} damaged ${count === 1 ? 'value' : 'values'}: restore a backup, or write them anew.`,
+      `The database ${where(url)} has ${count} damaged ${count === 1 ? 'value' : 'values'}: restore a backup, or write them again.`,
     )
   }
 }
 
-/** Reads every secret: finds those that no configured key opens. */
+/** Decrypts every secret. @throws StoreStartError for secrets that no configured key decrypts. */
 async function requireReadableSecrets(store: Store, ring: KeyRing, url: string): Promise<void> {
   let count = 0
   for await (const reason of unreadableSecrets(store, ring)) {
@@ -83,17 +83,17 @@ async function requireReadableSecrets(store: Store, ring: KeyRing, url: string):
   }
   if (count > 0) {
     throw new StoreStartError(
-      `The database ${where(url)} has ${count} ${count === 1 ? 'secret' : 'secrets'} that no configured key opens: add the key that encrypted them, or restore a backup.`,
+      `The database ${where(url)} has ${count} ${count === 1 ? 'secret' : 'secrets'} that no configured key decrypts: add the key that encrypted them, or restore a backup.`,
     )
   }
 }
 
-/** Reads every page. It finds what does not fit together, not a letter that became another. */
+/** Checks the structure of an SQLite file. It finds inconsistent pages, but no flipped bits within values. */
 async function requireSound(store: Store, url: string): Promise<void> {
   const said = await store.read((q) => q.all<{ integrity_check: string }>('PRAGMA integrity_check(1)'))
   const damage = said.map((row) => row.integrity_check).find((word) => word !== 'ok')
   if (damage !== undefined)
     throw new StoreStartError(
-      `The database ${where(url)} is damaged, restore a backup: ${damage.split('\n').join(' ')}.`,
+      `The database ${where(url)} is damaged: ${damage.split('\n').join(' ')}; restore a backup.`,
     )
 }

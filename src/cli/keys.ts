@@ -1,4 +1,4 @@
-/** `troupe keys`: new keys for the ring, and secrets moved to the first one. */
+/** `troupe keys`: generates encryption keys, and encrypts the stored secrets again with the first key. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import { ringFits } from '../secret/key-check.ts'
@@ -12,14 +12,14 @@ export async function keys(args: readonly string[]): Promise<number> {
   const [what, ...more] = args
   if (more.length === 0 && what === 'new') return newKey()
   if (more.length === 0 && what === 'rotate') return rotate()
-  throw new UsageError('troupe keys takes one word: new or rotate.')
+  throw new UsageError('Cannot run troupe keys: expected new or rotate.')
 }
 
 function newKey(): number {
   process.stdout.write(`${generateKey()}\n`)
   if (process.stderr.isTTY) {
     process.stderr.write(
-      'Put it first in TROUPE_SECRET_KEYS, before a comma and the old keys; restart every process; then run: troupe keys rotate\n',
+      'Put it first in TROUPE_SECRET_KEYS, followed by a comma and the old keys; restart every process; then run: troupe keys rotate\n',
     )
   }
   return 0
@@ -27,14 +27,14 @@ function newKey(): number {
 
 async function rotate(): Promise<number> {
   const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
-  // "Nothing to do" about a database that is not the one in use would lead to the loss of the key that is.
+  // `mustExist`: with a wrong DATABASE_URL, "0 secrets" would lead the operator to remove a key that is still needed.
   const store = await openStore({ url: config.database, workers: 1, mustExist: true })
   try {
     const ring = await keyRingOf(config)
     if (!(await ringFits(store, ring))) throw unfitKeys(config)
     const { resealed } = await resealAll(store, ring)
     process.stdout.write(
-      `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} encrypted with key ${ring.currentId} now; the keys after it may be removed.\n`,
+      `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} now encrypted with key ${ring.currentId}; you can remove the keys after it.\n`,
     )
   } finally {
     await store.close()

@@ -1,4 +1,4 @@
-/** `troupe redrive`: what could not be told to peers is tried again, while the service runs or before it starts. */
+/** `troupe redrive`: retries failed deliveries to peers, while the service runs or before it starts. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import { redriveQueues } from '../publication/queue-store.ts'
@@ -8,9 +8,10 @@ import { UsageError } from './usage-error.ts'
 
 export async function redrive(args: readonly string[]): Promise<number> {
   const [actorId, peerId, subscriptionId, ...more] = args
-  if (more.length > 0) throw new UsageError('troupe redrive takes an actor, a peer and a subscription, each if needed.')
+  if (more.length > 0)
+    throw new UsageError('Cannot run troupe redrive: expected at most an actor, a peer and a subscription.')
   const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
-  // "Nothing to send" about a database that is not the one in use would be taken for the truth.
+  // `mustExist`: with a wrong DATABASE_URL, "0 changes" would look like a true result.
   const store = await openStore({ url: config.database, workers: 1, mustExist: true })
   try {
     const ofPeer = { ...named('actorId', actorId), ...named('peerId', peerId) }

@@ -1,15 +1,15 @@
-/** What tells a running service to end. */
+/** The signals that stop a running service. */
 import type { EventEmitter } from 'node:events'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 /**
- * npm, timeout and others pass on what the terminal or the system has sent to every process of the group: one Ctrl-C
- * comes twice, and the second one must not cut the requests that the first one lets end.
+ * Time in which a second signal counts as the same one, in milliseconds. npm, timeout and others forward a signal that the
+ * terminal already sent to the whole process group. That second signal must not abort the requests that are finishing.
  */
 const sameSignalMs = 1000
 
-/** The first Ctrl-C or SIGTERM. One that comes later than that ends the process at once, as the system does by default. */
+/** Resolves at the first Ctrl-C or SIGTERM. A further signal after `sameSignalMs` kills the process, as by default. */
 export function stopSignal(process: EventEmitter): Promise<void> {
   return new Promise((done) => {
     const release = (): void => {

@@ -1,21 +1,21 @@
-/** Faults of the application that no request waits for any more. */
+/** Errors of the application outside of any request. */
 import type { Log } from '../observe/log.ts'
 
 /**
- * A promise that is rejected when nobody waits for it is the loss of one piece of work: it is logged, and the service
- * goes on. After an exception that nobody caught, whatever it broke off may be half done: the service has to end.
+ * Logs unhandled rejections and uncaught exceptions. A rejection loses one piece of work, so the service continues.
+ * After an exception, interrupted work may be half done, so the service must end.
  *
- * Only the program does this. In an application that embeds the service the process is not ours.
+ * Only the command line calls this: an application that embeds the service owns its process.
  *
- * @returns A promise that resolves at the first such exception.
+ * @returns A promise that resolves at the first uncaught exception.
  */
 export function watchLateFaults(log: Log): Promise<void> {
   process.on('unhandledRejection', (error: unknown) => {
-    log.error({ error }, 'The application left a rejected promise behind: nobody waits for what it was to do')
+    log.error({ error }, 'Unhandled promise rejection in the application')
   })
   return new Promise((resolve) => {
     process.on('uncaughtException', (error: unknown) => {
-      log.fatal({ error }, 'The application threw where nobody could catch it: the service stops')
+      log.fatal({ error }, 'Uncaught exception in the application: stopping the service')
       resolve()
     })
   })

@@ -1,4 +1,4 @@
-/** The command line asks for something that does not exist. */
+/** Invalid arguments on the command line. The message is one sentence for the operator. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

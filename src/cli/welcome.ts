@@ -1,4 +1,4 @@
-/** What a person reads when the service has started. */
+/** The output after the service has started. */
 import type { Service } from '../service.ts'
 
 export function welcome(
@@ -20,12 +20,12 @@ export function welcome(
   Write a program     ${baseUrl}/openapi.json
   Try it with curl    curl ${baseUrl}/ --json '{"creator":"you@example.com"}'
 
-  Data is kept in ${where(config.database)}. Ctrl-C stops the service.
+  Data is stored in ${where(config.database)}. Ctrl-C stops the service.
 
 `
 }
 
-/** Without the password that the address may hold. */
+/** Returns the location of the database without the password that its URL may contain. */
 export function where(database: string): string {
   if (database.startsWith('sqlite:')) return database.slice('sqlite:'.length)
   const url = URL.parse(database)

@@ -1,4 +1,4 @@
-/** A setting that stops the start. The message is one sentence for the operator and holds no secret. */
+/** An invalid setting that prevents the start. The message is one sentence for the operator and contains no secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }

@@ -1,4 +1,4 @@
-/** Turns what code and environment say into checked options; a bad value stops the start with a sentence that names it. */
+/** Resolves the options from code and environment. An invalid value prevents the start with an error that names it. */
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
 import { type Config, type GivenTimeouts, type Mode, type Option, type OptionName, options } from './options.ts'
@@ -7,11 +7,11 @@ import { serviceVariables } from './service-options.ts'
 
 export { ConfigError }
 
-/** Read by the test runner, not by the service. */
+/** Prefixes of variables for the test runner, which the service ignores. */
 const foreignPrefixes = ['TROUPE_TEST_']
 
 /**
- * The environment, where it names an option, wins over code: the operator decides last.
+ * Resolves and validates all options. The environment overrides code, so the operator has the final decision.
  *
  * @throws ConfigError naming the setting.
  */
@@ -28,7 +28,7 @@ export function resolveConfig(code: Partial<Config>, env: Environment): Config {
   return { ...config, ...sharedTimeouts(config.peerTimeoutSeconds, code, env) }
 }
 
-/** The timeouts that `peerTimeoutSeconds` decides: those without a value of their own from the same or a stronger source. */
+/** Applies `peerTimeoutSeconds` to each timeout that has no own value from the same or a stronger source. */
 function sharedTimeouts(given: GivenTimeouts | null, code: Partial<Config>, env: Environment): Partial<Config> {
   if (given === null) return {}
   const [peerConnectSeconds, peerReadSeconds] = typeof given === 'number' ? [given, given] : given
@@ -64,14 +64,17 @@ function refuseUnknown(code: object, env: Environment): void {
     if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix)))
       continue
     if (providerVariables.has(name) || serviceVariables.has(name) || isServiceLink(name, value ?? '')) continue
-    throw new ConfigError(`${name} is not a setting of this service.`)
+    throw new ConfigError(
+      `Unknown environment variable ${name}: check its spelling in docs/configuration.md, or remove it.`,
+    )
   }
   for (const name of Object.keys(code)) {
-    if (!Object.hasOwn(options, name)) throw new ConfigError(`Option ${name} is not an option of this service.`)
+    if (!Object.hasOwn(options, name))
+      throw new ConfigError(`Unknown option ${name}: check its spelling in docs/configuration.md, or remove it.`)
   }
 }
 
-/** Kubernetes tells every container where each service is, also one that somebody called "troupe" or "troupe-web". */
+/** Kubernetes sets such variables for every service in a namespace, also for one named "troupe" or "troupe-web". */
 function isServiceLink(name: string, value: string): boolean {
   return (
     /^TROUPE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(name) ||
@@ -90,11 +93,10 @@ function refuseContradictions(config: Config): void {
     throw new ConfigError('BASE_URL is required in production: the public https address of the service.')
   if (!config.allowHttp && !config.baseUrl.startsWith('https:')) {
     throw new ConfigError(
-      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
+      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic.',
     )
   }
   if (config.localSignIn)
-    throw new ConfigError('TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets everybody in as anybody.')
-  if (config.devtest)
-    throw new ConfigError('TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.')
+    throw new ConfigError('TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets anyone sign in as any person.')
+  if (config.devtest) throw new ConfigError('TROUPE_DEVTEST cannot be on in production: it exposes internal data.')
 }

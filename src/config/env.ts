@@ -1,9 +1,12 @@
-/** The only reader of the environment. */
+/** The only module that reads environment variables. */
 import type { Mode } from './options.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Sets the mode of `troupe dev` and `troupe serve`, unless the environment names a mode. The application reads it when it is loaded. */
+/**
+ * Sets the mode of `troupe dev` and `troupe serve`, unless the environment names a mode. Call it before the application
+ * is loaded, because the application reads the mode then.
+ */
 export function setDefaultMode(mode: Mode): void {
   process.env['TROUPE_MODE'] ??= mode
 }

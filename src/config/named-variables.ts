@@ -1,15 +1,15 @@
-/** Environment variables of things that have names: `<prefix><NAME>_<SUFFIX>`, one for each option of each. */
+/** Environment variables of named objects, such as providers: `<prefix><NAME>_<SUFFIX>`, one for each option. */
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
 
 export interface NamedOption {
-  /** After the name: `TROUPE_PROVIDER_<NAME>_<SUFFIX>`. */
+  /** Last part of the variable: `TROUPE_PROVIDER_<NAME>_<SUFFIX>`. */
   readonly suffix: string
   readonly text: string
   readonly secret?: boolean
 }
 
-/** Lower case, in words joined by `-`; the environment writes `_` for it. */
+/** Returns whether a name is valid: lower case, words joined by `-`. Environment variables use `_` instead of `-`. */
 export function isName(name: string): boolean {
   return name.length <= 40 && /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)
 }
@@ -30,7 +30,7 @@ export class NamedVariables<Option extends string> {
   }
 
   /**
-   * The listed names in their order; null when the list is not set.
+   * Returns the listed names in their order; null when the list is not set.
    *
    * @throws ConfigError
    */
@@ -41,7 +41,7 @@ export class NamedVariables<Option extends string> {
       .filter((name) => name !== '')
     const wrong = names?.find((name) => !isName(name))
     if (wrong === undefined) return names ?? null
-    throw new ConfigError(`${this.list} must be names such as ${this.#examples}; ${wrong} is none.`)
+    throw new ConfigError(`${this.list} must list names such as ${this.#examples}; ${wrong} is not a valid name.`)
   }
 
   of(name: string, option: Option): string {
@@ -52,7 +52,7 @@ export class NamedVariables<Option extends string> {
     return variable === this.list || this.#parse(variable) !== null
   }
 
-  /** The settings that the environment has, by name and option. */
+  /** Returns the settings in the environment, by name and option. */
   read(env: Environment): ReadonlyMap<string, Partial<Record<Option, string>>> {
     const found = new Map<string, Partial<Record<Option, string>>>()
     for (const [variable, value] of Object.entries(env)) {

@@ -1,22 +1,22 @@
 /**
- * Every option of the service, with its unit, default and meaning: the one list from which the environment is read,
- * code is checked and `docs/configuration.md` is written.
+ * All options of the service, with units, defaults and descriptions. This list defines the environment variables, the
+ * options in code and `docs/configuration.md`.
  */
 export type Mode = 'development' | 'production'
 
 export interface Option<T> {
   readonly env: string
-  /** Turns the text of the environment into a value; throws an Error whose message completes "<NAME> …". */
+  /** Parses the string of the environment variable; throws an Error whose message completes "<NAME> …". */
   readonly parse: (text: string) => T
-  /** Checks a value given in code; throws in the same way. */
+  /** Validates a value given in code; throws like `parse`. */
   readonly check: (value: unknown) => T
   readonly byDefault: T | ((mode: Mode) => T)
   readonly values: string
   readonly text: string
-  /** The default in words, where the value itself would not tell. */
+  /** Description of the default, where the value alone does not explain it. */
   readonly defaultText?: string
   readonly secret?: boolean
-  /** An empty text in the environment is a value, not the absence of one. */
+  /** True when an empty string in the environment is a value instead of an absent setting. */
   readonly readsEmpty?: boolean
 }
 
@@ -80,9 +80,9 @@ function text<T extends string | null>(
   about: About<T>,
   check: (value: string) => string | null = () => null,
 ): Option<T> {
-  return option(about, 'text', (value) => {
+  return option(about, 'string', (value) => {
     if (value === null && about.byDefault === null) return value as T
-    if (typeof value !== 'string') throw new Error('must be a text')
+    if (typeof value !== 'string') throw new Error('must be a string')
     const complaint = check(value)
     if (complaint !== null) throw new Error(complaint)
     return value as T
@@ -106,17 +106,17 @@ function words(about: About<readonly string[]>): Option<readonly string[]> {
   }
 }
 
-/** Scheme, host and port, as browsers write them in `Origin`. */
+/** A list of origins: scheme, host and port, as browsers send them in `Origin`. */
 function origins(about: About<readonly string[]>): Option<readonly string[]> {
   const list = words(about)
   const check = (names: readonly string[]): readonly string[] => {
     for (const name of names) {
       const url = URL.parse(name)
-      // Custom schemes of native applications have an opaque origin; there the text itself is compared.
+      // Custom schemes of native applications have an opaque origin, so the service compares the string itself.
       const isOrigin =
         url !== null && (url.origin === 'null' ? /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*$/.test(name) : url.origin === name)
       if (!isOrigin)
-        throw new Error(`must be origins such as https://app.example.com, which ${JSON.stringify(name)} is not`)
+        throw new Error(`must be origins such as https://app.example.com; ${JSON.stringify(name)} is not an origin`)
     }
     return names
   }
@@ -128,13 +128,13 @@ function origins(about: About<readonly string[]>): Option<readonly string[]> {
   }
 }
 
-/** So many at once, and as many again in each span of time. */
+/** A rate limit: `count` requests at once, and the same number again evenly over each span of `seconds`. */
 export interface GivenRate {
   readonly count: number
   readonly seconds: number
 }
 
-/** By the name of the limiter; null turns it off. */
+/** Rate limits by limiter name; null turns the limiter off. */
 export type GivenRates = Readonly<Record<string, GivenRate | null>>
 
 function rates(about: About<GivenRates>): Option<GivenRates> {
@@ -164,7 +164,7 @@ function rates(about: About<GivenRates>): Option<GivenRates> {
   return { values, ...about, check, parse }
 }
 
-/** Seconds to connect to a peer, and for its answer; one number stands for both. */
+/** Timeouts for connecting to a peer and for its response, in seconds; a single number sets both. */
 export type GivenTimeouts = number | readonly [connect: number, read: number]
 
 const mostTimeouts = [120, 600] as const
@@ -187,23 +187,21 @@ function timeouts(about: About<GivenTimeouts | null>): Option<GivenTimeouts | nu
 }
 
 function checkBaseUrl(value: string): string | null {
-  // A parser would leave them out, and every link would carry them.
-  if (/[\s\p{Cc}]/u.test(value)) return 'must not hold blanks'
+  // The URL parser would silently drop these characters, but every link would contain them.
+  if (/[\s\p{Cc}]/u.test(value)) return 'must not contain whitespace or control characters'
   const url = URL.parse(value)
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'must be an http or https address'
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'must be an http or https URL'
   if (!/^[!-~]+$/.test(value))
     return 'must be written in ASCII: percent-encode the path, and use the xn-- form of the host'
-  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password'
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password'
   if (url.search !== '' || url.hash !== '') return 'must not have a query or fragment'
   return null
 }
 
 function checkApprovalUrl(value: string): string | null {
-  if (!value.includes('{approval}')) return 'must hold {approval}, or the page cannot know which call it is about'
+  if (!value.includes('{approval}')) return 'must contain {approval}, which identifies the call'
   const url = URL.parse(value.replaceAll('{approval}', 'x').replaceAll('{actor}', 'x'))
-  return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')
-    ? 'must be an http or https address'
-    : null
+  return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? 'must be an http or https URL' : null
 }
 
 function checkDatabase(value: string): string | null {
@@ -217,28 +215,28 @@ export const options = {
     env: 'TROUPE_MODE',
     choices: ['development', 'production'],
     byDefault: 'production',
-    text: 'Development turns on the devtest endpoints, allows loopback peers and makes a key beside the data. `npm start` and `troupe dev` set it.',
+    text: 'Development enables the devtest endpoints, allows loopback peers and creates a key next to the data. `npm start` and `troupe dev` set it.',
   }),
   port: integer({
     env: 'PORT',
     min: 0,
     max: 65535,
     byDefault: 3000,
-    text: 'The port to listen on; 0 takes any free one.',
+    text: 'The port to listen on; 0 chooses a free port.',
   }),
   host: text<string | null>({
     env: 'HOST',
     byDefault: (mode) => (mode === 'development' ? 'localhost' : null),
     values: 'name or address',
     text: 'The address to listen on.',
-    defaultText: '`localhost` (both of its addresses) in development, else every address of the machine',
+    defaultText: '`localhost` (IPv4 and IPv6) in development, else every address of the machine',
   }),
   baseUrl: text<string | null>(
     {
       env: 'BASE_URL',
       byDefault: null,
-      values: 'https address, with a path when the service lives under a prefix',
-      text: 'The public address. Every link the service makes begins with it; the Host header is never trusted.',
+      values: 'https URL, with a path when the service runs under a prefix',
+      text: 'The public URL. Every link that the service generates begins with it; the Host header is never trusted.',
       defaultText: '`http://localhost:<PORT>` in development; required in production',
     },
     checkBaseUrl,
@@ -246,7 +244,7 @@ export const options = {
   allowHttp: flag({
     env: 'TROUPE_ALLOW_HTTP',
     byDefault: (mode) => mode === 'development',
-    text: 'Accepts a `BASE_URL` that is not https in production, and calls peers over http. Passphrases and secrets then cross the network in clear.',
+    text: 'Accepts a `BASE_URL` that is not https in production, and calls peers over http. Passphrases and secrets then cross the network unencrypted.',
     defaultText: '1 in development, else 0',
   }),
   database: text<string>(
@@ -254,7 +252,7 @@ export const options = {
       env: 'DATABASE_URL',
       byDefault: 'sqlite:./data/troupe.db',
       values: '`sqlite:<file>` or `postgres://<user>:<password>@<host>/<database>`',
-      text: 'Where everything is kept.',
+      text: 'The database of the service.',
       secret: true,
     },
     checkDatabase,
@@ -263,20 +261,20 @@ export const options = {
     env: 'TROUPE_SQLITE_SYNCHRONOUS',
     choices: ['FULL', 'NORMAL'],
     byDefault: 'FULL',
-    text: 'FULL: an answered change survives a loss of power. NORMAL: the last moments before a loss of power may be lost, though nothing is damaged; a crash of the service alone loses nothing.',
+    text: 'FULL: an acknowledged change survives a power failure. NORMAL: a power failure may lose the latest changes, but damages nothing; a crash of the service alone loses nothing.',
   }),
   secretKeys: text<string | null>({
     env: 'TROUPE_SECRET_KEYS',
     byDefault: null,
     values: '`<id>:<key>` entries separated by commas, as `troupe keys new` prints them',
-    text: 'Encrypts what has to be shown again (passphrases, peer secrets). The first key encrypts, all of them decrypt.',
-    defaultText: 'a generated key in a file beside the data in development; required in production',
+    text: 'Encryption keys for stored secrets (passphrases, peer secrets). The first key encrypts, all keys decrypt.',
+    defaultText: 'a generated key in a file next to the data in development; required in production',
     secret: true,
   }),
   allowPrivatePeers: flag({
     env: 'TROUPE_ALLOW_PRIVATE_PEERS',
     byDefault: (mode) => mode === 'development',
-    text: 'Lets calls to other actors reach loopback and private addresses.',
+    text: 'Allows calls to other actors at loopback and private addresses.',
     defaultText: '1 in development, else 0',
   }),
   trustedProxies: integer({
@@ -284,20 +282,20 @@ export const options = {
     min: 0,
     max: 16,
     byDefault: 0,
-    text: 'How many proxies stand in front of the service. That many entries at the end of X-Forwarded-For are believed; with 0 the header is ignored.',
+    text: 'Number of proxies in front of the service. It trusts that many entries at the end of X-Forwarded-For; with 0 it ignores the header.',
   }),
   rateLimits: rates({
     env: 'TROUPE_RATE_LIMITS',
     byDefault: {},
-    text: 'Changes limiters of costly and guessable requests; [operations](operations.md#rate-limits) names them all. In code an object: `{ "create_actor/source": { count: 100, seconds: 3600 } }`, with `null` for off. `*` stands for all that are not named.',
-    defaultText: 'the limiters as listed there; in development each lets a hundred times as much through',
+    text: 'Overrides rate limits; [operations](operations.md#rate-limits) lists the limiters. In code an object: `{ "create_actor/source": { count: 100, seconds: 3600 } }`, with `null` for off. `*` means all limiters that are not named.',
+    defaultText: 'the limits listed there; development allows a hundred times as much',
   }),
   activityPerActor: integer({
     env: 'TROUPE_ACTIVITY_PER_ACTOR',
     min: 0,
     max: 1_000_000,
     byDefault: 10_000,
-    text: 'How many entries the access ledger keeps for an actor, a tenth of them for strangers and refusals besides; 0 turns the ledger off.',
+    text: 'Maximum number of audit log entries for each actor, plus a tenth for anonymous callers and rejected requests; 0 turns the audit log off.',
   }),
   activityDays: integer({
     env: 'TROUPE_ACTIVITY_DAYS',
@@ -305,35 +303,35 @@ export const options = {
     max: 3650,
     unit: 'days',
     byDefault: 90,
-    text: 'How long the entries are kept.',
+    text: 'How long audit log entries are stored.',
   }),
   logLevel: choice({
     env: 'LOG_LEVEL',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     byDefault: 'info',
-    text: 'The least important log lines that are still written. `debug` adds a line for each request, and one with the reason for each refusal.',
+    text: 'The lowest level that is logged. `debug` adds a line for each request, and a line with the reason for each rejected request.',
   }),
   workers: integer({
     env: 'TROUPE_WORKERS',
     min: 1,
     max: 100,
     byDefault: 10,
-    text: 'How many transactions may run at once on PostgreSQL: the size of its connection pool. SQLite groups all waiting changes into one commit instead.',
+    text: 'Maximum number of concurrent transactions on PostgreSQL: the size of the connection pool. SQLite instead groups all waiting writes into one commit.',
   }),
   uniqueCreator: flag({
     env: 'TROUPE_UNIQUE_CREATOR',
     byDefault: false,
-    text: 'One actor for one creator: creating another is refused.',
+    text: 'Allows one actor for each creator and rejects a second one.',
   }),
   forceEmailAsCreator: flag({
     env: 'TROUPE_FORCE_EMAIL_AS_CREATOR',
     byDefault: false,
-    text: 'The creator is the e-mail address: setting the `email` property makes its value the creator.',
+    text: 'Uses the email address as the creator: setting the `email` property makes its value the creator.',
   }),
   indexedProperties: words({
     env: 'TROUPE_INDEXED_PROPERTIES',
     byDefault: ['oauthId', 'email', 'externalUserId'],
-    text: 'The properties by whose value an actor can be found.',
+    text: 'Properties that are indexed, so that an actor can be found by their value.',
   }),
   maxSessionDays: integer({
     env: 'TROUPE_MAX_SESSION_DAYS',
@@ -341,42 +339,41 @@ export const options = {
     max: 3650,
     unit: 'days',
     byDefault: 90,
-    text: 'How long somebody stays signed in on a device at most, and a client connected, however often the tokens are refreshed.',
+    text: 'Maximum duration of a sign-in on a device and of a client’s connection, however often the tokens are refreshed.',
   }),
   spaCorsOrigins: origins({
     env: 'TROUPE_SPA_CORS_ORIGINS',
     byDefault: [],
-    text: 'The sites whose single-page applications may use the sign-in endpoints, with cookies too. None: any site may, without cookies.',
+    text: 'Origins whose single-page applications may call the sign-in endpoints with cookies. If empty, every origin may, without cookies.',
   }),
   localSignIn: flag({
     env: 'TROUPE_LOCAL_SIGN_IN',
     byDefault: (mode) => mode === 'development',
-    text: 'Offers a sign-in that asks for no password, where no provider is configured. Refused in production.',
+    text: 'Offers a sign-in without a password when no provider is configured. Not allowed in production.',
     defaultText: '1 in development, else 0',
   }),
   signInIdentity: choice<'email' | 'provider'>({
     env: 'TROUPE_SIGN_IN_IDENTITY',
     choices: ['email', 'provider'],
     byDefault: 'email',
-    text: 'What identifies people who sign in: `email`, so that whose provider vouches for no address is asked for one; or, with `provider`, the provider’s own lasting name for such a person.',
+    text: 'What identifies people who sign in. `email`: the verified email address; without one, the person enters an address. `provider`: without a verified address, the provider’s permanent id of the person.',
   }),
   spaRedirectOrigins: origins({
     env: 'TROUPE_SPA_REDIRECT_ORIGINS',
     byDefault: [],
-    text: 'Where browsers may be sent after a sign-in that a single-page or mobile application began, besides this service and what is configured with the providers.',
+    text: 'Origins to which a sign-in of a single-page or mobile application may redirect, besides this service and the targets configured with the providers.',
   }),
   webUi: flag({
     env: 'TROUPE_WEB_UI',
     byDefault: true,
-    text: 'Serves the pages under `/<actor>/www`. Without them a signed-in browser is sent to `/<actor>/app`, which the application supplies.',
+    text: 'Serves the pages under `/<actor>/www`. When off, a signed-in browser is redirected to `/<actor>/app`, which the application supplies.',
   }),
   approvalUrl: text<string | null>(
     {
       env: 'TROUPE_APPROVAL_URL',
       byDefault: null,
-      values:
-        'address with `{approval}` and, where it is needed, `{actor}`: `https://app.example.com/approve/{actor}/{approval}`',
-      text: 'A page of the application on which owners approve calls of operations that declare `confirm`; it uses `/<actor>/approvals`. Callers receive this address.',
+      values: 'URL with `{approval}` and optionally `{actor}`: `https://app.example.com/approve/{actor}/{approval}`',
+      text: 'URL of the application’s page on which owners approve calls of operations that declare `confirm`; the page uses `/<actor>/approvals`. Callers receive this URL.',
       defaultText: 'the page of the service; with `TROUPE_WEB_UI` off `/<actor>/approvals/<approval>`, which is JSON',
     },
     checkApprovalUrl,
@@ -384,58 +381,58 @@ export const options = {
   mcp: flag({
     env: 'TROUPE_MCP',
     byDefault: true,
-    text: 'Serves AI clients: the Model Context Protocol at `/mcp` and the authorization server that lets them in.',
+    text: 'Serves AI clients: the Model Context Protocol at `/mcp` and the authorization server.',
   }),
   mcpInstructions: text<string>({
     env: 'TROUPE_MCP_INSTRUCTIONS',
     byDefault: '',
-    text: 'Told to AI clients when they connect: what the service is for and how to begin.',
+    text: 'Instructions that AI clients receive when they connect: the purpose of the service and how to begin.',
     defaultText: 'none',
   }),
   clientTrustTypes: words({
     env: 'TROUPE_CLIENT_TRUST_TYPES',
     byDefault: ['mcp_client'],
-    text: 'The kinds of relationship that an owner can give an AI client, and that a client may ask for; the first one is chosen unless the client asks for another.',
+    text: 'Trust types that an owner can give an AI client, and that a client may request. The first is the default.',
   }),
   mcpOrigins: words({
     env: 'TROUPE_MCP_ORIGINS',
     byDefault: [],
-    text: 'Origins of web pages that may speak to `/mcp` besides the service’s own.',
+    text: 'Origins of web pages that may call `/mcp`, besides the service itself.',
   }),
   templates: text<string | null>({
     env: 'TROUPE_TEMPLATES',
     byDefault: null,
     values: 'path of a folder',
-    text: 'Liquid templates in place of built-in pages, by the names that `docs/pages.md` gives. A template that cannot be used stops the start.',
+    text: 'Liquid templates that replace built-in pages, by the names in `docs/pages.md`. The service does not start with an invalid template.',
     defaultText: 'none: the built-in pages',
   }),
   singlePage: text<string | null>({
     env: 'TROUPE_SINGLE_PAGE',
     byDefault: null,
     values: 'path of a folder',
-    text: 'A single-page application: its `index.html` is what `/<actor>/app` shows, and `/login` too where `TROUPE_WEB_UI` is off. Its other files are at `/assets/<path>`; a symbolic link that leaves the folder is not served.',
-    defaultText: 'none: the application that embeds the service serves them',
+    text: 'A single-page application: `/<actor>/app` serves its `index.html`, and so does `/login` when `TROUPE_WEB_UI` is off. Its other files are at `/assets/<path>`; symbolic links out of the folder are not served.',
+    defaultText: 'none: the application that embeds the service serves these URLs',
   }),
   devtest: flag({
     env: 'TROUPE_DEVTEST',
     byDefault: (mode) => mode === 'development',
-    text: 'Serves the development and testing endpoints under `/<actor>/devtest`. Refused in production.',
+    text: 'Serves the development and testing endpoints under `/<actor>/devtest`. Not allowed in production.',
     defaultText: '1 in development, else 0',
   }),
   botToken: text<string | null>({
     env: 'TROUPE_BOT_TOKEN',
     byDefault: null,
-    text: 'Turns on `POST /bot` and is handed to the application’s bot handler.',
-    defaultText: 'none: `/bot` answers 404',
+    text: 'Enables `POST /bot`. The application’s bot handler receives this token.',
+    defaultText: 'none: `/bot` returns 404',
     secret: true,
   }),
   metricsToken: text<string | null>(
     {
       env: 'TROUPE_METRICS_TOKEN',
       byDefault: null,
-      values: 'text of 16 characters or more',
-      text: 'When set, `/metrics` wants it as a bearer token.',
-      defaultText: 'none: `/metrics` is open to whoever reaches the port',
+      values: 'string of 16 characters or more',
+      text: 'Bearer token that `/metrics` requires.',
+      defaultText: 'none: `/metrics` needs no authentication',
       secret: true,
     },
     (value) => (value.length < 16 ? 'must have 16 characters or more' : null),
@@ -446,7 +443,7 @@ export const options = {
     max: 268435456,
     unit: 'bytes',
     byDefault: 2097152,
-    text: 'The largest request body; a larger one is 413.',
+    text: 'Maximum size of a request body; a larger body returns 413.',
   }),
   maxJsonDepth: integer({
     env: 'TROUPE_MAX_JSON_DEPTH',
@@ -454,7 +451,7 @@ export const options = {
     max: 512,
     unit: 'levels',
     byDefault: 64,
-    text: 'The deepest nesting of a JSON value; a deeper one is 400.',
+    text: 'Maximum nesting of a JSON value; deeper nesting returns 400.',
   }),
   requestTimeoutSeconds: integer({
     env: 'TROUPE_REQUEST_TIMEOUT_SECONDS',
@@ -462,7 +459,7 @@ export const options = {
     max: 3600,
     unit: 'seconds',
     byDefault: 30,
-    text: 'How long a request may take to arrive, headers and body.',
+    text: 'Timeout for receiving a request, headers and body.',
   }),
   shutdownSeconds: integer({
     env: 'TROUPE_SHUTDOWN_SECONDS',
@@ -470,7 +467,7 @@ export const options = {
     max: 600,
     unit: 'seconds',
     byDefault: 10,
-    text: 'How long running requests may still take after a stop signal.',
+    text: 'Time that running requests have to finish after a stop signal.',
   }),
   storeTimeoutSeconds: integer({
     env: 'TROUPE_STORE_TIMEOUT_SECONDS',
@@ -478,50 +475,50 @@ export const options = {
     max: 300,
     unit: 'seconds',
     byDefault: 5,
-    text: 'How long a change waits for its turn in the database before it is refused with 503.',
+    text: 'How long a write waits for the database before it fails with 503.',
   }),
   relationship: text<string>(
     {
       env: 'TROUPE_DEFAULT_RELATIONSHIP',
       byDefault: 'associate',
       values: 'name of a trust type',
-      text: 'The relationship of a trust request that names none.',
+      text: 'The trust type of requests that name no trust type.',
     },
     (value) => (value === '' ? 'must name a trust type' : null),
   ),
   autoAcceptTrust: flag({
     env: 'TROUPE_AUTO_ACCEPT_TRUST',
     byDefault: false,
-    text: 'Approves requests for the default relationship at once. Never the types that are marked as not for this.',
+    text: 'Approves requests for the default trust type immediately, unless the trust type forbids it.',
   }),
   maxPendingTrusts: integer({
     env: 'TROUPE_MAX_PENDING_TRUSTS',
     min: 1,
     max: 100_000,
     byDefault: 100,
-    text: 'How many trust requests may wait for an owner’s approval; one more is 429. Anybody may ask.',
+    text: 'Maximum number of trust requests that wait for an owner’s approval, because anyone can send one; a further request returns 429.',
   }),
   maxPeerSubscriptions: integer({
     env: 'TROUPE_MAX_PEER_SUBSCRIPTIONS',
     min: 1,
     max: 10_000,
     byDefault: 100,
-    text: 'How many subscriptions a peer may have to an actor; one more is 403.',
+    text: 'Maximum number of subscriptions of a peer to an actor; a further one returns 403.',
   }),
   notifyPermissions: flag({
     env: 'TROUPE_NOTIFY_PERMISSIONS',
     byDefault: true,
-    text: 'Tells a peer when its rights change.',
+    text: 'Notifies a peer when its rights change.',
   }),
   autoDeleteRevoked: flag({
     env: 'TROUPE_AUTO_DELETE_REVOKED',
     byDefault: true,
-    text: 'Removes the copies of a peer’s data that the peer no longer grants.',
+    text: 'Deletes copies of a peer’s data that the peer no longer grants.',
   }),
   peerProfileAttributes: words({
     env: 'TROUPE_PEER_PROFILE',
     byDefault: ['displayname', 'email', 'description'],
-    text: 'The properties of a peer that are remembered as its profile; none turns profiles off.',
+    text: 'Properties of a peer that are stored as its profile; empty turns profiles off.',
   }),
   capabilitiesMaxAgeSeconds: integer({
     env: 'TROUPE_PEER_CAPABILITIES_MAX_AGE_SECONDS',
@@ -529,12 +526,12 @@ export const options = {
     max: 31_536_000,
     unit: 'seconds',
     byDefault: 3600,
-    text: 'How old what is known about a peer’s methods and actions may be; 0 asks every time.',
+    text: 'Maximum age of the cached list of a peer’s methods and actions; 0 fetches it every time.',
   }),
   peerTimeoutSeconds: timeouts({
     env: 'TROUPE_PEER_TIMEOUT_SECONDS',
     byDefault: null,
-    text: 'Both timeouts of calls to peers: one value, or the one to connect and the one to answer. In code a number or an array of two. The two variables below take precedence.',
+    text: 'Timeouts of calls to peers: one value for both, or one for connecting and one for the response. In code a number or an array of two. The two variables below take precedence.',
     defaultText: 'the defaults of the two variables below',
   }),
   peerConnectSeconds: integer({
@@ -551,12 +548,12 @@ export const options = {
     max: 600,
     unit: 'seconds',
     byDefault: 20,
-    text: 'Timeout for the answer of a peer, to its last byte. Applies to every call. A process that dies leaves the callbacks it was sending to the others after both timeouts and 15 seconds.',
+    text: 'Timeout for the complete response of a peer. Applies to every call. When a process dies, other processes take over its callbacks after both timeouts and 15 seconds.',
   }),
   autoSequence: flag({
     env: 'TROUPE_AUTO_SEQUENCE',
     byDefault: true,
-    text: 'Orders, de-duplicates and stores what peers send to subscriptions. Off: the application’s subscription hooks get it as it comes.',
+    text: 'Orders, de-duplicates and stores the callbacks of peers. When off, the application’s subscription hooks receive each callback unchanged.',
   }),
   gapTimeoutSeconds: integer({
     env: 'TROUPE_GAP_TIMEOUT_SECONDS',
@@ -564,21 +561,21 @@ export const options = {
     max: 3600,
     unit: 'seconds',
     byDefault: 5,
-    text: 'How long a missing callback is waited for before everything is fetched anew.',
+    text: 'How long a subscriber waits for a missing callback before it resyncs.',
   }),
   maxPendingCallbacks: integer({
     env: 'TROUPE_MAX_PENDING_CALLBACKS',
     min: 1,
     max: 10_000,
     byDefault: 100,
-    text: 'How many callbacks of a subscription may wait for a missing one; then the peer is answered 429.',
+    text: 'Maximum number of callbacks of a subscription that wait for a missing callback; a further callback returns 429.',
   }),
   maxConcurrentCallbacks: integer({
     env: 'TROUPE_MAX_CONCURRENT_CALLBACKS',
     min: 1,
     max: 1000,
     byDefault: 10,
-    text: 'How many callbacks of one actor are on their way at once.',
+    text: 'Maximum number of concurrent callbacks of one actor.',
   }),
   maxHighGranularityBytes: integer({
     env: 'TROUPE_MAX_HIGH_GRANULARITY_BYTES',
@@ -586,14 +583,14 @@ export const options = {
     max: 16_777_216,
     unit: 'bytes',
     byDefault: 65_536,
-    text: 'A larger change is not sent to a peer but announced with the address where it can be read.',
+    text: 'Maximum size of a change in a callback. For a larger change, the callback contains the URL where the peer can read it.',
   }),
   circuitThreshold: integer({
     env: 'TROUPE_CIRCUIT_THRESHOLD',
     min: 1,
     max: 1000,
     byDefault: 5,
-    text: 'After so many failures in a row nothing is sent to a peer for a while.',
+    text: 'Number of consecutive failures after which the circuit breaker pauses deliveries to a peer.',
   }),
   circuitCooldownSeconds: integer({
     env: 'TROUPE_CIRCUIT_COOLDOWN_SECONDS',
@@ -601,24 +598,24 @@ export const options = {
     max: 86_400,
     unit: 'seconds',
     byDefault: 60,
-    text: 'How long that while is; then one attempt decides.',
+    text: 'How long the circuit breaker pauses deliveries; then one attempt decides whether they resume.',
   }),
   retryCallbacks: flag({
     env: 'TROUPE_RETRY_CALLBACKS',
     byDefault: true,
-    text: 'Repeats a callback whose outcome is not known, once. What certainly did not arrive is repeated in any case.',
+    text: 'Retries a callback with unknown outcome once. Callbacks that certainly did not arrive are always retried.',
   }),
   synchronousCallbacks: flag({
     env: 'TROUPE_SYNCHRONOUS_CALLBACKS',
     byDefault: false,
-    text: 'A write is answered only after the first attempt to tell every subscriber.',
+    text: 'Delays the response to a write until the first callback to each subscriber was attempted.',
   }),
   maxDiffs: integer({
     env: 'TROUPE_MAX_DIFFS',
     min: 1,
     max: 1_000_000,
     byDefault: 1000,
-    text: 'How many unacknowledged changes are kept for a subscription; beyond, one resync takes the place of the oldest.',
+    text: 'Maximum number of unacknowledged diffs stored for a subscription; beyond it, one resync replaces the oldest.',
   }),
   maxDiffAgeDays: integer({
     env: 'TROUPE_MAX_DIFF_AGE_DAYS',
@@ -626,7 +623,7 @@ export const options = {
     max: 3650,
     unit: 'days',
     byDefault: 30,
-    text: 'How long unacknowledged changes are kept.',
+    text: 'How long unacknowledged diffs are stored.',
   }),
 } as const
 

@@ -1,20 +1,20 @@
 /**
- * The settings of third-party services in the environment: `TROUPE_SERVICES` names those that code does not declare, and
- * each has its own variables. The list from which they are read and `docs/configuration.md` is written.
+ * Environment variables of third-party services. `TROUPE_SERVICES` lists services that code does not declare, and each
+ * service has its own variables. This list also defines their part of `docs/configuration.md`.
  */
 import { type NamedOption, NamedVariables } from './named-variables.ts'
 
-/** By their names in code. */
+/** The options by their names in code. */
 export const serviceOptions = {
-  clientId: { suffix: 'CLIENT_ID', text: 'As the service gave it when the application was registered there.' },
-  clientSecret: { suffix: 'CLIENT_SECRET', text: 'The secret that goes with it.', secret: true },
-  scopes: { suffix: 'SCOPES', text: 'What is asked for, separated by blanks.' },
-  authorizationUrl: { suffix: 'AUTHORIZATION_URL', text: 'Where the browser goes to allow the connection.' },
-  tokenUrl: { suffix: 'TOKEN_URL', text: 'Where codes and refresh tokens are redeemed.' },
-  revocationUrl: { suffix: 'REVOCATION_URL', text: 'Where a token is given back when the actor disconnects.' },
+  clientId: { suffix: 'CLIENT_ID', text: 'Client id that the service assigned to the application.' },
+  clientSecret: { suffix: 'CLIENT_SECRET', text: 'Client secret.', secret: true },
+  scopes: { suffix: 'SCOPES', text: 'Requested scopes, separated by spaces.' },
+  authorizationUrl: { suffix: 'AUTHORIZATION_URL', text: 'URL of the page where the owner authorizes the connection.' },
+  tokenUrl: { suffix: 'TOKEN_URL', text: 'URL that exchanges codes and refresh tokens for access tokens.' },
+  revocationUrl: { suffix: 'REVOCATION_URL', text: 'URL that revokes a token when the actor disconnects.' },
   apiUrls: {
     suffix: 'API_URLS',
-    text: 'The addresses below which its tokens are sent, separated by blanks; the host of `TOKEN_URL` unless set.',
+    text: 'URL prefixes to which tokens may be sent, separated by spaces. Default: the host of `TOKEN_URL`.',
   },
 } as const satisfies Record<string, NamedOption>
 

@@ -1,4 +1,4 @@
-/** What every log line of one request carries. */
+/** The context of the running request or background work, for log lines, traces and the audit log. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Context, type SpanContext, trace } from '@opentelemetry/api'
 import { traceFields } from './trace-context.ts'
@@ -7,17 +7,17 @@ export interface RequestContext {
   readonly requestId: string
   actorId: string | null
   peerId: string | null
-  /** How many changes, each caused by the news of the one before, led to this request. None unless given. */
+  /** Length of the chain of changes, each triggered by the previous one, that led to this request. Default: 0. */
   hops?: number
-  /** Who was let in, once that is known. */
+  /** The caller, once authenticated. */
   caller?: ContextCaller | null
-  /** Why the last thing that the caller wanted was allowed, for the audit log. */
+  /** Reason why the caller's latest access was allowed, for the audit log. */
   grant?: string | null
-  /** What an AI client called, and its id for the call. */
+  /** Method and request id of an AI client's call. */
   call?: string
 }
 
-/** As `Caller` of auth, which this room does not know. */
+/** The same shape as `Caller`, which this module may not import. */
 export type ContextCaller =
   | { readonly kind: 'anonymous' | 'application' | 'trustee' }
   | { readonly kind: 'creator'; readonly session?: string }
@@ -25,9 +25,9 @@ export type ContextCaller =
   | { readonly kind: 'client'; readonly clientId: string }
 
 interface Scope {
-  /** Undefined for work of the application that no request began. */
+  /** Undefined for work that no request started. */
   readonly request: RequestContext | undefined
-  /** With the span that runs. */
+  /** The OpenTelemetry context with the current span. */
   readonly trace: Context | undefined
   /** No response waits for the work. */
   readonly isBackground: boolean
@@ -35,7 +35,7 @@ interface Scope {
 
 const current = new AsyncLocalStorage<Scope>()
 
-/** Outside every trace: whose work happens to run now has nothing to do with it. */
+/** Runs the work of a request outside any trace, because the surrounding code may belong to an unrelated trace. */
 export function runInContext<T>(request: RequestContext, work: () => T): T {
   return current.run({ request, trace: undefined, isBackground: false }, work)
 }
@@ -70,12 +70,12 @@ export function currentTrace(): Context | undefined {
   return current.getStore()?.trace
 }
 
-/** 32 hexadecimal digits; undefined outside a trace. */
+/** Returns the trace id, 32 hexadecimal digits; undefined outside a trace. */
 export function currentTraceId(): string | undefined {
   return currentSpan()?.traceId
 }
 
-/** For what is done later, and belongs to it; undefined outside a trace. */
+/** Returns `traceparent` for work that runs later in the same trace; undefined outside a trace. */
 export function currentTraceParent(): string | undefined {
   const span = currentSpan()
   return span === undefined ? undefined : traceFields(span).traceparent
@@ -87,8 +87,8 @@ function currentSpan(): SpanContext | undefined {
 }
 
 /**
- * `[request_id:actor_id:peer_id]`: the last 8 characters of the request id without hyphens, the actor, and the peer id
- * after its last colon; `-` for what is absent.
+ * Returns `[request_id:actor_id:peer_id]`: the last 8 characters of the request id without hyphens, the actor id, and the
+ * peer id after its last colon. `-` replaces an absent part.
  */
 export function contextTag(context: RequestContext | undefined = currentContext()): string {
   if (context === undefined) return '[-:-:-]'

@@ -1,4 +1,4 @@
-/** Labels for hosts that others chose: the first so many have their own, all others share one. */
+/** Metric labels for host names that others choose. The number is limited; further hosts share the label `other`. */
 
 export class HostLabels {
   readonly #most: number
@@ -8,7 +8,7 @@ export class HostLabels {
     this.#most = most
   }
 
-  /** @param isProven Whether somebody we have to do with is there: strangers cannot use the labels up. */
+  /** @param isProven Whether a peer with a relationship uses the host; unknown hosts must not use up the labels. */
   labelOf(host: string, isProven: boolean): string {
     if (this.#known.has(host)) return host
     if (!isProven || this.#known.size >= this.#most) return 'other'

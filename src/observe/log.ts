@@ -5,7 +5,7 @@ import { contextTag, currentTraceId } from './context.ts'
 export type Log = Logger
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** Texts that others chose are cut here, so that no event becomes a wall (in characters). */
+/** Maximum length of a logged string, in characters, because others choose some of these strings. */
 const longestText = 2000
 
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
@@ -25,15 +25,15 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   )
 }
 
-/** Causes of causes are followed this far: an error may name itself as its cause. */
+/** Maximum depth of logged causes: an error may be its own cause. */
 const mostCauses = 4
 
-/** An error with its causes, each cut to length. Never the values it was about: those are not ours to log. */
+/** Returns an error with its causes, each truncated. It omits the values that the error concerns, which are user data. */
 function describeError(error: unknown, depth = 0): object {
   try {
     return describe(error, depth)
   } catch {
-    // An error may be anything, also something whose members throw when they are read.
+    // Any value can be thrown, even an object whose members throw when they are read.
     return { message: 'A thrown value that cannot be read' }
   }
 }
@@ -51,12 +51,12 @@ function describe(error: unknown, depth: number): object {
   }
 }
 
-/** Undefined, which is left out of the line, for what is no text: an error may hold anything in any place. */
+/** Returns undefined, which the log omits, for any value except a string: an error may have members of any type. */
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? cut(value) : undefined
 }
 
-/** The fields of an event; a text that somebody else chose neither fills the log nor acts on a terminal that shows it. */
+/** Truncates and escapes the strings of an event: strings from clients must not flood the log or control a terminal. */
 function plainTexts(event: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(event).map(([name, value]) => [name, typeof value === 'string' ? cut(value) : value]),
@@ -64,8 +64,8 @@ function plainTexts(event: Record<string, unknown>): Record<string, unknown> {
 }
 
 /**
- * What JSON leaves as it is and a terminal or an editor acts on: the other control characters, line separators, and
- * marks that turn the direction of writing.
+ * Characters that JSON does not escape although terminals or editors act on them: further control characters, line
+ * separators, and marks that change the writing direction.
  */
 const acting = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 

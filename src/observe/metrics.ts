@@ -1,4 +1,4 @@
-/** What the service counts, in the Prometheus text format; one registry for each service, and one for the process. */
+/** Metrics in the Prometheus text format, with one registry for each service and one for the process. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { HostLabels } from './host-labels.ts'
 
@@ -8,42 +8,42 @@ export interface Metrics {
   requestDone(route: string, method: string, status: number, seconds: number): void
   requestsRunning(change: 1 | -1): void
   statementRun(): void
-  /** An attempt to tell a peer something, by what it led to. */
+  /** Counts an attempt to deliver to a peer, by outcome. */
   delivered(outcome: string): void
-  /** A stream of a route that began, or ended. */
+  /** Counts a stream of a route that opened or closed. */
   streamsOpen(route: string, change: 1 | -1): void
-  /** A call of an AI client. `tool` is empty where none of ours was called. */
+  /** Records a call of an AI client. `tool` is empty when the call names no declared tool. */
   mcpCalled(call: { readonly method: string; readonly tool: string; readonly outcome: string }, seconds: number): void
   mcpSessionBegun(revision: string): void
   /** @param limit `<limiter>/<per>` */
   limitRefused(limit: string): void
-  /** @param kind of what the tokens are for. @param grant how they were come by. */
+  /** @param kind Purpose of the tokens: `session` or `client`. @param grant How the tokens were obtained. */
   tokensIssued(kind: string, grant: string): void
   peerCalled(call: PeerCalled, seconds: number): void
-  /** Entries of the access ledger that were lost, because too many came at once. */
+  /** Counts audit log entries that were lost. */
   ledgerDropped(count: number): void
-  /** Asked when the metrics are. */
+  /** Sets the function that counts the backlog each time the metrics are read. */
   backlogFrom(count: () => Promise<number>): void
 }
 
 export interface PeerCalled {
   readonly host: string
-  /** Whether it answered what a relationship with it asked. */
+  /** Whether the host answered a request that was authenticated by a relationship. */
   readonly isProven: boolean
   /** `2xx` to `5xx`, `unreached`, `unknown` */
   readonly outcome: string
 }
 
-/** Of peers that are told apart. */
+/** Maximum number of hosts with their own label. */
 const mostHosts = 100
 
-/** In seconds. */
+/** Histogram buckets, in seconds. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Heap and event loop are the process's, and what watches them cannot be taken away again: they are watched once. */
+/** Heap and event loop belong to the process. Their collectors cannot be removed, so they are installed once. */
 const ofProcess = new Registry()
 
-/** Adds the metrics to the registry. The names and texts are part of the interface for operators. */
+/** Adds the metrics to the registry. Their names and help texts are part of the interface for operators. */
 function createInstruments(registry: Registry) {
   const registers = [registry]
   const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
@@ -54,41 +54,33 @@ function createInstruments(registry: Registry) {
     new Histogram({ name, help, labelNames, buckets, registers })
   return {
     info: gauge('troupe_info', 'The running release', ['version']),
-    duration: histogram('troupe_http_request_duration_seconds', 'Time to answer, by route of the table', [
+    duration: histogram('troupe_http_request_duration_seconds', 'Duration of requests, by route', [
       'route',
       'method',
       'status',
     ]),
-    running: gauge('troupe_http_requests_running', 'Requests that have no answer yet'),
+    running: gauge('troupe_http_requests_running', 'Requests in progress'),
     statements: counter('troupe_store_statements_total', 'Statements sent to the store'),
-    deliveries: counter('troupe_delivery_attempts_total', 'Attempts to tell peers something, by what they led to', [
-      'outcome',
-    ]),
-    streams: gauge('troupe_streams_open', 'Answers that go on as a stream of events, by route of the table', ['route']),
+    deliveries: counter('troupe_delivery_attempts_total', 'Attempts to deliver to peers, by outcome', ['outcome']),
+    streams: gauge('troupe_streams_open', 'Open event streams, by route', ['route']),
     mcpCalls: histogram(
       'troupe_mcp_call_duration_seconds',
-      'Calls of AI clients, by method, declared tool and what they led to',
+      'Duration of calls by AI clients, by method, declared tool and outcome',
       ['method', 'tool', 'outcome'],
     ),
-    mcpSessions: counter(
-      'troupe_mcp_sessions_begun_total',
-      'Sessions of AI clients that began, by revision of the protocol',
-      ['revision'],
-    ),
-    refusals: counter('troupe_rate_limit_refusals_total', 'Requests that a rate limit refused, by limiter', ['limit']),
-    tokens: counter(
-      'troupe_tokens_issued_total',
-      'Pairs of tokens that were issued, by what they are for and how they were come by',
-      ['kind', 'grant'],
-    ),
-    peerCalls: counter('troupe_peer_calls_total', 'Requests to other actors, by host and what they led to', [
-      'host',
+    mcpSessions: counter('troupe_mcp_sessions_begun_total', 'Started sessions of AI clients, by protocol version', [
+      'revision',
+    ]),
+    refusals: counter('troupe_rate_limit_refusals_total', 'Requests rejected by a rate limit, by limiter', ['limit']),
+    tokens: counter('troupe_tokens_issued_total', 'Issued pairs of tokens, by purpose and grant', ['kind', 'grant']),
+    peerCalls: counter('troupe_peer_calls_total', 'Requests to other actors, by host and outcome', ['host', 'outcome']),
+    peerDuration: histogram('troupe_peer_call_duration_seconds', 'Duration of requests to other actors, by outcome', [
       'outcome',
     ]),
-    peerDuration: histogram('troupe_peer_call_duration_seconds', 'Requests to other actors, by what they led to', [
-      'outcome',
-    ]),
-    ledgerDropped: counter('troupe_ledger_dropped_total', 'Entries of the access ledger that were lost under load'),
+    ledgerDropped: counter(
+      'troupe_ledger_dropped_total',
+      'Lost audit log entries: too many at once, or rejected by the database',
+    ),
   }
 }
 
@@ -119,10 +111,10 @@ export function createMetrics(version: string): Metrics {
     backlogFrom(count) {
       const gauge = new Gauge({
         name: 'troupe_delivery_backlog',
-        help: 'Subscriptions of peers with something to send, in this store',
+        help: 'Subscriptions with pending deliveries, in the whole store',
         registers: [registry],
         collect: async () => {
-          // Metrics answer when the store does not.
+          // The metrics stay available when the store is not.
           const queues = await count().catch(() => null)
           if (queues === null) gauge.reset()
           else gauge.set(queues)

@@ -1,20 +1,20 @@
 /**
- * W3C Trace Context (level 1): where a request belongs in the trace of whoever sent it. What does not have the form is as
- * good as absent. Baggage is not read, so it goes on to nobody.
+ * W3C Trace Context (level 1): the position of a request in its sender's trace. Malformed fields count as absent. Baggage
+ * is neither read nor forwarded.
  */
 import { present } from '../json/present.ts'
 import { createTraceState, isSpanContextValid, type SpanContext, TraceFlags, type TraceState } from '@opentelemetry/api'
 
-/** In characters; later versions may be longer than the first, which has 55. */
+/** Maximum length of `traceparent`, in characters. Version 00 has 55; later versions may be longer. */
 const longestParent = 256
-/** In characters; so many at least are to be passed on (section 3.3.1.5), and no more are. */
+/** Maximum length of `tracestate`, in characters: the minimum that section 3.3.1.5 requires to forward. */
 const longestState = 512
-/** Section 3.3.1.1 */
+/** Maximum number of members of `tracestate` (section 3.3.1.1). */
 const mostMembers = 32
 
 const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
-/** The values of `traceparent` and `tracestate`, which may be anything; null where there is no trace to belong to. */
+/** Parses `traceparent` and `tracestate`, which are untrusted. Returns null without a valid trace. */
 export function readTraceContext(traceparent: unknown, tracestate: unknown): SpanContext | null {
   if (typeof traceparent !== 'string' || traceparent.length > longestParent) return null
   const [, version, traceId = '', spanId = '', flags = '', rest] = form.exec(traceparent) ?? []
@@ -23,7 +23,7 @@ export function readTraceContext(traceparent: unknown, tracestate: unknown): Spa
   const context: SpanContext = present({
     traceId,
     spanId,
-    // The other bits mean nothing yet, and are not passed on (section 3.2.2.5).
+    // The other bits are undefined and must not be forwarded (section 3.2.2.5).
     traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
     isRemote: true,
     traceState: traceState ?? undefined,
@@ -31,7 +31,7 @@ export function readTraceContext(traceparent: unknown, tracestate: unknown): Spa
   return isSpanContextValid(context) ? context : null
 }
 
-/** Members without the form are dropped; the rest means nothing to us. */
+/** Drops malformed members and keeps the others without interpreting them. */
 function readState(tracestate: unknown): TraceState | null {
   if (typeof tracestate !== 'string' || tracestate.length > longestState) return null
   if (tracestate.split(',').length > mostMembers) return null
@@ -39,7 +39,7 @@ function readState(tracestate: unknown): TraceState | null {
   return state.serialize() === '' ? null : state
 }
 
-/** Names and values of the fields of a request. */
+/** Header fields that send the trace context. */
 export interface TraceFields {
   readonly traceparent: string
   readonly tracestate?: string

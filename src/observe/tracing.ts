@@ -1,6 +1,6 @@
 /**
- * Spans of what the service does, in the words of OpenTelemetry. The operator brings what records them; without it, and
- * without a sender that is in a trace, work runs as if this were not here.
+ * OpenTelemetry spans of the service's work. The operator installs the SDK that records them. Without an SDK and without a
+ * sender in a trace, work runs unchanged.
  */
 import {
   type Attributes,
@@ -29,23 +29,23 @@ const kinds = {
 
 export interface SpanStart {
   readonly kind: keyof typeof kinds
-  /** Names and numbers of ours: never values, queries, addresses of people or credentials. */
+  /** Attributes contain only the service's own names and numbers: never values, queries, email addresses or credentials. */
   readonly attributes?: Attributes
-  /** The span of the sender, which this one belongs under. */
+  /** The sender's span, which becomes the parent. */
   readonly sender?: SpanContext | null
-  /** Begins anew: what happens to run before it has nothing to do with it. */
+  /** Starts a new trace, because the surrounding span is unrelated. */
   readonly isRoot?: boolean
 }
 
 export class Tracing {
   readonly #tracer: Tracer
 
-  /** Whoever registers a provider later is found with the next span. */
+  /** A tracer provider that is registered later takes effect with the next span. */
   constructor(release: string) {
     this.#tracer = trace.getTracer('troupe', release)
   }
 
-  /** The span ends when the work does; work that rejects fails it. */
+  /** Runs the work in a span, which ends with the work. A rejection marks the span as failed. */
   run<T>(name: string, start: SpanStart, work: (span: Span) => Promise<T>): Promise<T> {
     const { kind, attributes = {}, sender = null, isRoot = false } = start
     const around = isRoot ? ROOT_CONTEXT : surroundings()
@@ -58,19 +58,19 @@ export class Tracing {
     return runInTrace(inside, () => context.with(inside, () => ended(span, work)))
   }
 
-  /** Whether there is a span that the next one would belong under. */
+  /** Whether a new span would have a parent. */
   isInTrace(): boolean {
     return trace.getSpanContext(surroundings()) !== undefined
   }
 
-  /** For a request that goes out now; null outside a trace. */
+  /** Returns the trace headers for an outgoing request; null outside a trace. */
   fields(): TraceFields | null {
     const here = trace.getSpanContext(surroundings())
     return here === undefined || !isSpanContextValid(here) ? null : traceFields(here)
   }
 }
 
-/** What the application's own instruments began lies within our spans; without them only ours are known. */
+/** Returns the active OpenTelemetry context if the application set one, else the context of the service's own spans. */
 function surroundings(): Context {
   const active = context.active()
   return trace.getSpan(active) === undefined ? (currentTrace() ?? active) : active
@@ -80,7 +80,7 @@ async function ended<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T
   try {
     return await work(span)
   } catch (error) {
-    // Its text may hold what is nobody's business.
+    // The error message may contain user data, so the span gets only a code.
     failed(span, 'exception')
     throw error
   } finally {
@@ -88,7 +88,7 @@ async function ended<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T
   }
 }
 
-/** @param type a code of ours. */
+/** @param type An error code of this service, free of user data. */
 export function failed(span: Span, type: string): void {
   span.setAttribute('error.type', type)
   span.setStatus({ code: SpanStatusCode.ERROR })

@@ -132,7 +132,7 @@ describe('an SQLite file in which bits flipped', () => {
     const deep = await place.run(['doctor', 'deep'], { env })
     assert.equal(deep.code, 1)
     assert.match(deep.stdout, new RegExp(`damaged {3}"mood" of actor ${actor.id}\n`))
-    assert.match(deep.stderr, /has 1 damaged value: restore a backup, or write them anew/)
+    assert.match(deep.stderr, /has 1 damaged value: restore a backup, or write them again/)
     assert.equal((await place.run(['doctor'], { env })).code, 0)
     writeFileSync(file, right)
     assert.equal((await place.run(['doctor', 'deep'], { env })).code, 0)

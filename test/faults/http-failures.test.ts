@@ -237,7 +237,7 @@ export default app
     assert.equal(code, 0)
     const lines = stderr
       .split('\n')
-      .filter((line) => line.includes('left a rejected promise behind'))
+      .filter((line) => line.includes('Unhandled promise rejection'))
       .map((line) => JSON.parse(line) as { level: string; context: string; error: { message: string } })
     assert.equal(lines.length, 5)
     for (const { level, context, error } of lines) {
@@ -253,7 +253,7 @@ export default app
     const { code, signal, stdout, stderr } = await program.ended
     assert.deepEqual([code, signal], [1, null])
     assert.match(stdout, /Stopped\.\n$/)
-    const line = stderr.split('\n').find((text) => text.includes('threw where nobody could catch it')) ?? '{}'
+    const line = stderr.split('\n').find((text) => text.includes('Uncaught exception in the application')) ?? '{}'
     const { level, error } = JSON.parse(line) as { level: string; error: { message: string } }
     assert.deepEqual([level, error.message], ['fatal', 'out of the blue'])
   })

@@ -35,7 +35,7 @@ const rateText =
 
 function origins(env: string): Row {
   const refusal = (text: string): string =>
-    `must be origins such as https://app.example.com, which ${JSON.stringify(text)} is not`
+    `must be origins such as https://app.example.com; ${JSON.stringify(text)} is not an origin`
   return {
     env,
     byDefault: [],
@@ -89,7 +89,7 @@ function names(env: string, byDefault: readonly string[]): Row {
 }
 
 const databases = 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
-const addresses = 'must be an http or https address'
+const addresses = 'must be an http or https URL'
 const levels = 'must be one of trace, debug, info, warn, error, fatal, silent'
 
 /** Every option. One that is missing here fails. */
@@ -130,14 +130,15 @@ const rows: Readonly<Record<string, Row>> = {
       'javascript:alert(1)': addresses,
       '//example.com': addresses,
       'https://': addresses,
-      'https://user@example.com': 'must not carry a user name or password',
-      'https://user:planted-secret@example.com': 'must not carry a user name or password',
+      'https://user@example.com': 'must not contain a user name or password',
+      'https://user:planted-secret@example.com': 'must not contain a user name or password',
       'https://example.com/?a=b': 'must not have a query or fragment',
       'https://example.com/#a': 'must not have a query or fragment',
-      ' https://example.com': 'must not hold blanks',
-      'https://example.com/a\nb': 'must not hold blanks',
-      'https://exa\tmple.com': 'must not hold blanks',
-      'http://example.com': 'must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text',
+      ' https://example.com': 'must not contain whitespace or control characters',
+      'https://example.com/a\nb': 'must not contain whitespace or control characters',
+      'https://exa\tmple.com': 'must not contain whitespace or control characters',
+      'http://example.com':
+        'must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic',
     },
   },
   allowHttp: flag('TROUPE_ALLOW_HTTP', false, true),
@@ -206,7 +207,7 @@ const rows: Readonly<Record<string, Row>> = {
     ...flag('TROUPE_LOCAL_SIGN_IN', false, true),
     text: '0',
     value: false,
-    refused: { maybe: flags, '1': 'cannot be on in production: it lets everybody in as anybody' },
+    refused: { maybe: flags, '1': 'cannot be on in production: it lets anyone sign in as any person' },
   },
   signInIdentity: {
     env: 'TROUPE_SIGN_IN_IDENTITY',
@@ -225,9 +226,9 @@ const rows: Readonly<Record<string, Row>> = {
     value: 'https://app.example.com/approve/{actor}/{approval}',
     code: 'http://localhost:3000/{approval}',
     refused: {
-      'https://app.example.com/approve': 'must hold {approval}, or the page cannot know which call it is about',
-      '/approve/{approval}': 'must be an http or https address',
-      'ftp://app.example.com/{approval}': 'must be an http or https address',
+      'https://app.example.com/approve': 'must contain {approval}, which identifies the call',
+      '/approve/{approval}': 'must be an http or https URL',
+      'ftp://app.example.com/{approval}': 'must be an http or https URL',
     },
   },
   mcp: flag('TROUPE_MCP', true),
@@ -247,7 +248,7 @@ const rows: Readonly<Record<string, Row>> = {
     ...flag('TROUPE_DEVTEST', false, true),
     text: '0',
     value: false,
-    refused: { maybe: flags, '1': 'cannot be on in production: it opens internal data to a test client' },
+    refused: { maybe: flags, '1': 'cannot be on in production: it exposes internal data' },
   },
   botToken: { env: 'TROUPE_BOT_TOKEN', byDefault: null, text: 'token', value: 'token', code: 'other', refused: {} },
   metricsToken: {
@@ -363,12 +364,12 @@ describe('the settings', () => {
       ['port', '3000', 'Option port must be a whole number from 0 to 65535.'],
       ['port', Number.NaN, 'Option port must be a whole number from 0 to 65535.'],
       ['port', 65_536, 'Option port must be a whole number from 0 to 65535.'],
-      ['host', 5, 'Option host must be a text.'],
-      ['baseUrl', 'example.com', 'Option baseUrl must be an http or https address.'],
+      ['host', 5, 'Option host must be a string.'],
+      ['baseUrl', 'example.com', 'Option baseUrl must be an http or https URL.'],
       ['devtest', 'true', 'Option devtest must be true or false.'],
       ['devtest', 1, 'Option devtest must be true or false.'],
       ['devtest', null, 'Option devtest must be true or false.'],
-      ['database', null, 'Option database must be a text.'],
+      ['database', null, 'Option database must be a string.'],
       ['indexedProperties', 'email', 'Option indexedProperties must be a list of names.'],
       ['indexedProperties', ['email', ''], 'Option indexedProperties must be a list of names.'],
       ['indexedProperties', ['email', 5], 'Option indexedProperties must be a list of names.'],
@@ -378,7 +379,7 @@ describe('the settings', () => {
         'Option peerTimeoutSeconds must be a whole number from 1 to 120, or two separated by a comma, the second up to 600, in seconds.',
       ],
       ['relationship', '', 'Option relationship must name a trust type.'],
-      ['secretKeys', ['planted-secret'], 'Option secretKeys must be a text.'],
+      ['secretKeys', ['planted-secret'], 'Option secretKeys must be a string.'],
       ['metricsToken', 'planted', 'Option metricsToken must have 16 characters or more.'],
     ]
     for (const [name, value, sentence] of wrong) {
@@ -434,11 +435,11 @@ describe('a setting that does not exist', () => {
     for (const name of ['TROUPE_SECRET_KEY', 'TROUPE_', 'TROUPE_PORT', 'TROUPE_DEVTESTS', 'TROUPE___PROTO__']) {
       assert.equal(
         refusalOf(() => resolveConfig({}, { ...production, [name]: 'planted-secret' })),
-        `${name} is not a setting of this service.`,
+        `Unknown environment variable ${name}: check its spelling in docs/configuration.md, or remove it.`,
       )
       assert.equal(
         refusalOf(() => resolveConfig({}, { ...production, [name]: '' })),
-        `${name} is not a setting of this service.`,
+        `Unknown environment variable ${name}: check its spelling in docs/configuration.md, or remove it.`,
       )
     }
   })
@@ -448,7 +449,7 @@ describe('a setting that does not exist', () => {
       const code = Object.fromEntries([[name, 'planted-secret']])
       assert.equal(
         refusalOf(() => resolveConfig(code, production)),
-        `Option ${name} is not an option of this service.`,
+        `Unknown option ${name}: check its spelling in docs/configuration.md, or remove it.`,
       )
     }
   })
@@ -475,7 +476,7 @@ describe('a setting that does not exist', () => {
     ] as const)
       assert.equal(
         refusalOf(() => resolveConfig({}, { ...production, [name]: value })),
-        `${name} is not a setting of this service.`,
+        `Unknown environment variable ${name}: check its spelling in docs/configuration.md, or remove it.`,
       )
   })
 
@@ -497,13 +498,13 @@ describe('production', () => {
     )
     assert.equal(
       refusalOf(() => resolveConfig({}, { TROUPE_SECRET_KEYS: testKeys, BASE_URL: 'http://actors.example.com' })),
-      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
+      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic.',
     )
     assert.equal(resolveConfig({}, { TROUPE_SECRET_KEYS: testKeys, BASE_URL: 'https://a.example' }).mode, 'production')
   })
 
   it('OPS-09 refuses what contradicts it, from the environment and from the code', () => {
-    const sentence = 'TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.'
+    const sentence = 'TROUPE_DEVTEST cannot be on in production: it exposes internal data.'
     assert.equal(
       refusalOf(() => resolveConfig({}, { ...production, TROUPE_DEVTEST: '1' })),
       sentence,
@@ -520,7 +521,7 @@ describe('production', () => {
     )
     assert.equal(
       refusalOf(() => resolveConfig({ baseUrl: 'http://a.example' }, { ...production, BASE_URL: '' })),
-      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
+      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic.',
     )
   })
 

@@ -15,47 +15,47 @@ const refusals: [
   [
     'an event that there is not',
     (app) => app['on']?.('actor_born', handler),
-    'There is no event "actor_born". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
+    'Cannot handle event "actor_born": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
   ],
   [
     'an event of every object',
     (app) => app['on']?.('constructor', handler),
-    'There is no event "constructor". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
+    'Cannot handle event "constructor": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
   ],
   [
     'an event without a handler',
     (app) => app['on']?.('actor_created'),
-    'The event "actor_created" needs a handler, which is a function.',
+    'Cannot declare the event "actor_created": its handler must be a function.',
   ],
   [
     'an action without a handler',
     (app) => app['action']?.('sign', {}),
-    'The action "sign" needs a handler, which is a function.',
+    'Cannot declare the action "sign": its handler must be a function.',
   ],
   [
     'a method with two descriptions',
     (app) => app['method']?.('count', {}, {}),
-    'The method "count" needs a handler, which is a function.',
+    'Cannot declare the method "count": its handler must be a function.',
   ],
   [
     'an input that is no schema',
     (app) => app['action']?.('sign', { input: 5 }, handler),
-    'The input of the action "sign" is no schema: it takes one of zod, any other Standard Schema or a JSON Schema.',
+    'Cannot declare the action "sign": input must be a zod schema, any other Standard Schema or a JSON Schema.',
   ],
   [
     'an output that is no schema',
     (app) => app['method']?.('count', { output: 'number' }, handler),
-    'The output of the method "count" is no schema: it takes one of zod, any other Standard Schema or a JSON Schema.',
+    'Cannot declare the method "count": output must be a zod schema, any other Standard Schema or a JSON Schema.',
   ],
   [
     'a hook for an operation that there is not',
     (app) => app['property']?.('email', { read: handler }),
-    'The property "email" has no operation "read" to hook into. The operations are get, put, post, delete.',
+    'Cannot hook into "read" of the property "email": the operation does not exist. The operations are get, put, post, delete.',
   ],
   [
     'a hook that is no function',
     (app) => app['property']?.('email', { get: 'hidden' }),
-    'The hook "get" of the property "email" is no function.',
+    'Cannot declare the hook "get" of the property "email": it must be a function.',
   ],
   [
     'an action with two declarations',
@@ -63,59 +63,59 @@ const refusals: [
       app['action']?.('sign', { description: 'one' }, handler)
       app['action']?.('sign', { description: 'two' }, handler)
     },
-    'The action "sign" is declared twice. A second handler of the same name takes no metadata.',
+    'Cannot declare the action "sign" twice: only one handler of a name can have metadata.',
   ],
   [
     'an input that JSON Schema cannot express',
     (app) => app['action']?.('when', { input: z.object({ at: z.coerce.date() }) }, handler),
-    'Cannot publish the input of the action "when" as JSON Schema: Date cannot be represented in JSON Schema. Give inputSchema beside it.',
+    'Cannot publish the input of the action "when" as JSON Schema: Date cannot be represented in JSON Schema. Declare inputSchema too.',
   ],
   [
     'an output that JSON Schema cannot express',
     (app) => app['method']?.('when', { output: z.bigint() }, handler),
-    'Cannot publish the output of the method "when" as JSON Schema: BigInt cannot be represented in JSON Schema. Give outputSchema beside it.',
+    'Cannot publish the output of the method "when" as JSON Schema: BigInt cannot be represented in JSON Schema. Declare outputSchema too.',
   ],
   [
     'a trust type without a name',
     (app) => app['trustType']?.({ display_name: 'x', description: '', permissions: {} }),
-    'A trust type needs a name, which is a string.',
+    'Cannot add a trust type: its name must be a string.',
   ],
   [
     'a trust type without a display name',
     (app) => app['trustType']?.({ name: 'family', description: '', permissions: {} }),
-    'The trust type "family" needs a display_name, which is a string.',
+    'Cannot add the trust type "family": its display_name must be a string.',
   ],
   [
     'a trust type without permissions',
     (app) => app['trustType']?.({ name: 'family', display_name: 'Family', description: '' }),
-    'The trust type "family" needs permissions, an object with a rule per category.',
+    'Cannot add the trust type "family": its permissions must be an object with one rule per category.',
   ],
   ...(
     [
       [
         'a misspelt category',
         { propertys: { patterns: ['*'], operations: ['read'] } },
-        'The trust type "family" has no category "propertys". The categories are properties, methods, actions, tools, resources, prompts.',
+        'Cannot add the trust type "family": the category "propertys" does not exist. The categories are properties, methods, actions, tools, resources, prompts.',
       ],
       [
         'a misspelt operation',
         { actions: { patterns: ['*'], operations: ['call'] } },
-        'The trust type "family" in actions has no operation "call". The operations are execute.',
+        'Cannot add the trust type "family": in actions, the operation "call" does not exist. The operations are execute.',
       ],
       [
         'a misspelt member of a rule',
         { tools: { allow: ['*'] } },
-        'The trust type "family" in tools has no member "allow". The members are patterns, operations, excluded_patterns, allowed, denied.',
+        'Cannot add the trust type "family": in tools, the member "allow" does not exist. The members are patterns, operations, excluded_patterns, allowed, denied.',
       ],
       [
         'patterns that are one string',
         { tools: { allowed: '*' } },
-        'The trust type "family" in tools needs allowed to be an array of strings.',
+        'Cannot add the trust type "family": in tools, allowed must be an array of strings.',
       ],
       [
         'a rule that is no object',
         { tools: ['*'] },
-        'The trust type "family" in tools needs a rule, which is an object.',
+        'Cannot add the trust type "family": in tools, the rule must be an object.',
       ],
     ] as const
   ).map(([what, permissions, sentence]): (typeof refusals)[number] => [
@@ -138,7 +138,7 @@ describe('a declaration', () => {
       assert.throws(() => troupe(options as { type: string }), {
         name: 'ConfigError',
         message:
-          'An application needs a type, which names the kind of actor: troupe({ type: "urn:actingweb:example.com:notes" }).',
+          'Cannot create the application: it needs a type, which names the kind of actor: troupe({ type: "urn:actingweb:example.com:notes" }).',
       })
   })
 

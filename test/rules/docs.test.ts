@@ -105,7 +105,7 @@ describe('the pages that are made from the code', () => {
     }
     assert.match(
       text,
-      /## PORT\n\nThe port to listen on; 0 takes any free one\.\n\n- In code: `port`\n- Values: whole number from 0 to 65535\n- Default: `3000`\n/,
+      /## PORT\n\nThe port to listen on; 0 chooses a free port\.\n\n- In code: `port`\n- Values: whole number from 0 to 65535\n- Default: `3000`\n/,
     )
     assert.match(
       text,

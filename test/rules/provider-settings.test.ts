@@ -332,7 +332,7 @@ describe('providers in the environment', () => {
     [
       'a name that is none',
       { TROUPE_PROVIDERS: 'Google' },
-      /^TROUPE_PROVIDERS must be names such as .*; Google is none\.$/,
+      /^TROUPE_PROVIDERS must list names such as .*; Google is not a valid name\.$/,
     ],
     [
       'a name with two suffixes',
@@ -379,7 +379,7 @@ describe('providers in the environment', () => {
   it('OPS-09 are no settings of the service when they are misspelled', () => {
     assert.throws(
       () => resolveConfig({}, { TROUPE_MODE: 'development', TROUPE_PROVIDER_GOOGLE_CLIENTID: 'x' }),
-      /^ConfigError: TROUPE_PROVIDER_GOOGLE_CLIENTID is not a setting of this service\.$/,
+      /^ConfigError: Unknown environment variable TROUPE_PROVIDER_GOOGLE_CLIENTID: /,
     )
     assert.equal(
       resolveConfig({}, { TROUPE_MODE: 'development', TROUPE_PROVIDER_GOOGLE_CLIENT_ID: 'x' }).mode,
@@ -451,7 +451,7 @@ describe('the local provider of development', () => {
           { localSignIn: true },
           { BASE_URL: 'https://a.example', TROUPE_SECRET_KEYS: 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E' },
         ),
-      /TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets everybody in as anybody\./,
+      /TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets anyone sign in as any person\./,
     )
   })
 })

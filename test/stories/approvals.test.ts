@@ -545,9 +545,9 @@ describe('a declaration of confirm', () => {
   })
 
   for (const [approvalUrl, complaint] of [
-    ['https://app.example.com/approve', 'must hold {approval}, or the page cannot know which call it is about'],
-    ['/approve/{approval}', 'must be an http or https address'],
-    ['javascript:alert("{approval}")', 'must be an http or https address'],
+    ['https://app.example.com/approve', 'must contain {approval}, which identifies the call'],
+    ['/approve/{approval}', 'must be an http or https URL'],
+    ['javascript:alert("{approval}")', 'must be an http or https URL'],
   ] as const)
     it(`is refused at the start with the approval address ${approvalUrl}`, async () => {
       await assert.rejects(
@@ -559,18 +559,18 @@ describe('a declaration of confirm', () => {
     [
       'an unknown value',
       (app) => app.action('clear', { confirm: true } as unknown as { confirm: 'owner' }, () => 1),
-      'The action "clear" has an unknown value of confirm. The only value is \'owner\'; leave it out where no approval is needed.',
+      'Cannot declare the action "clear": confirm must be \'owner\', or absent when no approval is needed.',
     ],
     [
       'an unknown value within mcp',
       (app) => app.action('clear', { mcp: { confirm: 'Owner' } } as unknown as { confirm: 'owner' }, () => 1),
-      'The action "clear" has an unknown value of confirm. The only value is \'owner\'; leave it out where no approval is needed.',
+      'Cannot declare the action "clear": confirm must be \'owner\', or absent when no approval is needed.',
     ],
     [
       'a prompt that declares it in place of its method',
       (app) =>
         app.method('card', { mcp: { prompt: { confirm: 'owner' } } } as unknown as { confirm: 'owner' }, () => 1),
-      'The method "card" declares confirm within mcp. Approval belongs to the method: write confirm beside its description.',
+      'Cannot declare the method "card": write confirm beside its description, not within mcp.',
     ],
   ]
   for (const [what, declare, message] of declared)

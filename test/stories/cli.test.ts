@@ -116,14 +116,14 @@ describe('troupe', () => {
 
   it('refuses unknown commands and arguments in one sentence', async () => {
     const refusals: [args: string[], sentence: string][] = [
-      [['dance'], 'There is no command "dance"; troupe --help names them.'],
-      [['constructor'], 'There is no command "constructor"; troupe --help names them.'],
-      [['dev'], 'troupe dev needs one module: troupe dev app.ts'],
-      [['serve', 'app.ts', 'b.ts'], 'troupe serve needs one module: troupe serve app.ts'],
-      [['dev', '--watch', 'app.ts'], 'troupe dev takes no option --watch; settings come from the environment.'],
-      [['doctor', 'now'], 'troupe doctor takes the word deep, or nothing.'],
-      [['keys'], 'troupe keys takes one word: new or rotate.'],
-      [['keys', 'old'], 'troupe keys takes one word: new or rotate.'],
+      [['dance'], 'Unknown command "dance": troupe --help lists the commands.'],
+      [['constructor'], 'Unknown command "constructor": troupe --help lists the commands.'],
+      [['dev'], 'Cannot run troupe dev: expected one module, as in troupe dev app.ts'],
+      [['serve', 'app.ts', 'b.ts'], 'Cannot run troupe serve: expected one module, as in troupe serve app.ts'],
+      [['dev', '--watch', 'app.ts'], 'Unknown option --watch of troupe dev: settings come from the environment.'],
+      [['doctor', 'now'], 'Cannot run troupe doctor: expected no argument, or deep.'],
+      [['keys'], 'Cannot run troupe keys: expected new or rotate.'],
+      [['keys', 'old'], 'Cannot run troupe keys: expected new or rotate.'],
     ]
     for (const [args, sentence] of refusals) assertRefused(await place.run(args, { env: free }), sentence)
     assert.equal(existsSync(place.path('data')), false)
@@ -161,10 +161,10 @@ describe('troupe dev', () => {
   Write a program     ${url}/openapi.json
   Try it with curl    curl ${url}/ --json '{"creator":"you@example.com"}'
 
-  Data is kept in ./data/troupe.db. Ctrl-C stops the service.
+  Data is stored in ./data/troupe.db. Ctrl-C stops the service.
 
 
-Stopping: running requests may end.
+Stopping: waiting for running requests.
 Stopped.
 `,
     )
@@ -209,9 +209,15 @@ Stopped.
     place.write('option.ts', plain.replace("name: 'plain'", 'maxJsonDepth: 1'))
     place.write('typo.ts', plain.replace("name: 'plain'", '...{ prot: 1 }'))
     const refusals: [module: string, sentence: string][] = [
-      ['absent.ts', `There is no module ${at('absent.ts')}.`],
-      ['nothing.ts', `${at('nothing.ts')} does not export an application: export default troupe({ … })`],
-      ['other.ts', `${at('other.ts')} does not export an application: export default troupe({ … })`],
+      ['absent.ts', `Cannot load ${at('absent.ts')}: the file does not exist.`],
+      [
+        'nothing.ts',
+        `Cannot run ${at('nothing.ts')}: it must export an application by default: export default troupe({ … })`,
+      ],
+      [
+        'other.ts',
+        `Cannot run ${at('other.ts')}: it must export an application by default: export default troupe({ … })`,
+      ],
       ['throws.ts', `Cannot load ${at('throws.ts')}: The cellar is empty (${at('throws.ts')}:2)`],
       ['throws-text.ts', `Cannot load ${at('throws-text.ts')}: just words`],
       [
@@ -220,10 +226,10 @@ Stopped.
       ],
       [
         'event.ts',
-        `Cannot load ${at('event.ts')}: There is no event "born". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted. (${at('event.ts')}:4)`,
+        `Cannot load ${at('event.ts')}: Cannot handle event "born": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted. (${at('event.ts')}:4)`,
       ],
       ['option.ts', 'Option maxJsonDepth must be a whole number from 4 to 512, in levels.'],
-      ['typo.ts', 'Option prot is not an option of this service.'],
+      ['typo.ts', 'Unknown option prot: check its spelling in docs/configuration.md, or remove it.'],
     ]
     for (const [module, sentence] of refusals) assertRefused(await place.run(['dev', module], { env: free }), sentence)
     const wrong = await place.run(['dev', 'wrong.ts'], { env: free })
@@ -239,9 +245,12 @@ Stopped.
         { TROUPE_MAX_BODY_BYTES: '12' },
         'TROUPE_MAX_BODY_BYTES must be a whole number from 1024 to 268435456, in bytes.',
       ],
-      [{ TROUPE_DEVTSET: '1' }, 'TROUPE_DEVTSET is not a setting of this service.'],
+      [
+        { TROUPE_DEVTSET: '1' },
+        'Unknown environment variable TROUPE_DEVTSET: check its spelling in docs/configuration.md, or remove it.',
+      ],
       [{ TROUPE_MODE: 'test' }, 'TROUPE_MODE must be one of development, production.'],
-      [{ BASE_URL: 'ftp://example.com' }, 'BASE_URL must be an http or https address.'],
+      [{ BASE_URL: 'ftp://example.com' }, 'BASE_URL must be an http or https URL.'],
       [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL must be sqlite:<file> or postgres://<user>@<host>/<database>.'],
       [
         { TROUPE_SECRET_KEYS: 'secret' },
@@ -328,7 +337,7 @@ describe('a stop signal', () => {
       const answer = fetch(`${url}/${id}/actions/slow`, { method: 'POST', headers: { authorization }, body: '{}' })
       await program.prints(/slow began/)
       program.signal(signal)
-      await program.prints(/Stopping: running requests may end\./)
+      await program.prints(/Stopping: waiting for running requests\./)
       await assert.rejects(fetch(`${url}/`), 'a new connection is refused')
       writeFileSync(place.path('gate'), '')
       assert.deepEqual(await (await answer).json(), { done: true })
@@ -419,12 +428,9 @@ describe('troupe serve', () => {
       [{ TROUPE_SECRET_KEYS: key }, 'BASE_URL is required in production: the public https address of the service.'],
       [
         { TROUPE_SECRET_KEYS: key, BASE_URL: 'http://troupe.example.com' },
-        'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
+        'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts unencrypted traffic.',
       ],
-      [
-        { ...production, TROUPE_DEVTEST: '1' },
-        'TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.',
-      ],
+      [{ ...production, TROUPE_DEVTEST: '1' }, 'TROUPE_DEVTEST cannot be on in production: it exposes internal data.'],
       [
         { ...production, TROUPE_SECRET_KEYS: `k1:${'A'.repeat(43)}` },
         'TROUPE_SECRET_KEYS cannot be used: Key "k1" is not random bytes: it is a text or a pattern that can be guessed.',
@@ -522,7 +528,7 @@ describe('troupe keys', () => {
     assert.deepEqual(rotated, {
       code: 0,
       signal: null,
-      stdout: `1 secret is encrypted with key ${young.split(':')[0]} now; the keys after it may be removed.\n`,
+      stdout: `1 secret is now encrypted with key ${young.split(':')[0]}; you can remove the keys after it.\n`,
       stderr: '',
     })
     assert.equal((await fetch(`${during.url}/${id}`, { headers: { authorization } })).status, 200)
@@ -638,7 +644,7 @@ describe('keys of another database', () => {
     )
     assert.equal(
       stderr,
-      'The database ./data/troupe.db has 1 secret that no configured key opens: add the key that encrypted them, or restore a backup.\n',
+      'The database ./data/troupe.db has 1 secret that no configured key decrypts: add the key that encrypted them, or restore a backup.\n',
     )
     const rotated = await place.run(['keys', 'rotate'], { env })
     assertRefused(
@@ -682,7 +688,7 @@ describe('troupe doctor', () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(
       stdout,
-      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actor\nEverything that a start needs is there\.\n$/,
+      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actor\nEverything that a start needs is present\.\n$/,
     )
     assert.ok(!stdout.includes(key.slice(3)))
   })
@@ -716,7 +722,7 @@ describe('troupe doctor', () => {
     writeFileSync(place.path('data/troupe.db'), file)
     const { code, stdout, stderr } = await place.run(['doctor'], { env: settings })
     assert.equal(code, 1)
-    assert.match(stderr, /^The database \.\/data\/troupe\.db is damaged, restore a backup: .+\.\n$/)
+    assert.match(stderr, /^The database \.\/data\/troupe\.db is damaged: .+; restore a backup\.\n$/)
     assert.doesNotMatch(stdout, /Everything/)
   })
 

@@ -170,7 +170,7 @@ registerHooks({
       },
     })
     assert.equal(code, 1)
-    assert.equal(stderr, 'TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets everybody in as anybody.\n')
+    assert.equal(stderr, 'TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets anyone sign in as any person.\n')
   })
 
   it('refuses a provider that lacks a setting, in one sentence (R-OC-15)', async () => {

@@ -513,7 +513,7 @@ describe('the services of an application', () => {
       'Service drive: apiUrls must not carry a user name or password.',
     ],
     [{}, { TROUPE_SERVICE_DRIVE_TOKEN_URL: 'x' }, 'TROUPE_SERVICE_DRIVE_TOKEN_URL must be an absolute address.'],
-    [{}, { TROUPE_SERVICES: 'My Box' }, 'TROUPE_SERVICES must be names such as dropbox; My Box is none.'],
+    [{}, { TROUPE_SERVICES: 'My Box' }, 'TROUPE_SERVICES must list names such as dropbox; My Box is not a valid name.'],
     [
       {},
       { TROUPE_SERVICE_BOX_CLIENT_ID: 'x' },
