@@ -1,4 +1,4 @@
-/** A person who proved an identity that somebody has without proof decides: join that actor, or begin anew. */
+/** Account linking: a person proved an identity that an unproven actor has, and joins that actor or starts a new one. */
 import { ServiceError } from '../errors.ts'
 import type { Actors } from '../actor/actors.ts'
 import type { Guesses, Source } from '../rate-limit/failed-attempts.ts'
@@ -35,7 +35,7 @@ export interface ClaimsDeps {
   readonly now: () => number
 }
 
-/** Who answers the page. */
+/** The visitor who submits the page. */
 export interface Claimant {
   readonly claim: string
   readonly browser: string | null
@@ -60,7 +60,7 @@ export class Claims {
     return store.write((tx) => oneTime.create(tx, { purpose: 'claim', data: waiting, browser }))
   }
 
-  /** For the page. @throws ServiceError `bad_request` for a claim that is not this browser's (any more). */
+  /** Reads the claim for the page. @throws ServiceError `bad_request` when it has ended or is another browser's. */
   async look(
     claimant: Pick<Claimant, 'claim' | 'browser'>,
   ): Promise<{ identifier: string; canJoin: boolean; redirect: string | null }> {
@@ -70,10 +70,10 @@ export class Claims {
   }
 
   /**
-   * By the passphrase of the actor, which keeps everything that it has.
+   * Joins the existing actor, which keeps all its data, by its passphrase.
    *
-   * @throws ServiceError `forbidden` for a wrong one, which leaves the claim as it is, `too_many_requests`; SignInRefusal
-   *   `rejected`.
+   * @throws ServiceError `forbidden` for a wrong passphrase (the claim stays valid), `too_many_requests`.
+   * @throws SignInRefusal `rejected`
    */
   async join(claimant: Claimant, passphrase: string): Promise<Claimed> {
     const { entry, accounts, store, guesses, now } = this.#deps
@@ -82,7 +82,7 @@ export class Claims {
     const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
     const matching = (): typeof unclaimed =>
       unclaimed.filter((actor) => sameSecret(passphrase, this.#passphraseOf(actor)))
-    // Of all actors of the identity together, however many there are.
+    // All actors of the identity share one limit, so that many actors do not allow more guesses.
     const target = { id: `claim ${identifier}`, guardedUntil: 0 }
     const isRight = (): boolean => matching().length > 0
     const [chosen] = (await guesses.judge('passphrase', target, claimant.source, isRight)) ? matching() : []
@@ -106,12 +106,12 @@ export class Claims {
     return { tokens: settled.issued, redirect }
   }
 
-  /** Whoever has the identifier without proof makes room. */
+  /** Starts a new actor. Actors that have the identifier without proof lose it. */
   async beginAnew(claimant: Claimant): Promise<Claimed> {
     const { entry, store } = this.#deps
     const { person, provider, redirect } = await store.write((tx) => this.#consume(tx, claimant))
     const entering = await entry.enter({ person, provider, beganWith: 'web', device: claimant.device })
-    if (entering.kind !== 'entered') throw new Error('A proven identity was asked about again')
+    if (entering.kind !== 'entered') throw new Error('Cannot start a new actor: the sign-in did not finish')
     return { tokens: entering.tokens, redirect }
   }
 

@@ -1,17 +1,17 @@
-/** The SQL of accounts. */
+/** SQL of accounts. */
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import { insertSupersededAccess } from './password-access-store.ts'
 
-/** How the creator of an actor begins that had to give its name to the person who proved it. */
+/** Prefix of the creator of an actor that lost its name to the person who proved that name. */
 export const unprovenPrefix = 'unproven:'
 
-/** What sign-in stores about an actor's owner besides the provider's tokens, all of it text (R-OC-19). */
+/** Strings that sign-in stores about an actor's owner, besides the provider's tokens (R-OC-19). */
 export type AccountFields = Readonly<Record<string, string>>
 
 export interface Account {
   readonly actorId: string
-  /** Of the actor. */
+  /** The creator of the actor. */
   readonly creator: string
   readonly identifier: string
   readonly verified: boolean
@@ -35,7 +35,7 @@ export async function findAccount(q: Queries, actorId: string): Promise<Account 
   return row === undefined ? null : toAccount(row)
 }
 
-/** At most two: the one of the identifier, and the one of the provider's name for the person. */
+/** Finds at most two accounts: one by its identifier, and one by the person's subject at the provider. */
 export async function findAccounts(q: Queries, identifier: string | null, subject: string): Promise<Account[]> {
   const rows = await q.all<AccountRow>(
     `${select} WHERE account.identifier = $1 OR account.subject = $2`,
@@ -45,7 +45,7 @@ export async function findAccounts(q: Queries, identifier: string | null, subjec
   return rows.map(toAccount)
 }
 
-/** Whether anybody has an actor under this identifier, proven or not. */
+/** Returns whether an actor or account has this identifier, proven or not. */
 export async function isTaken(q: Queries, identifier: string): Promise<boolean> {
   const row = await q.get(
     `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM account WHERE identifier = $1)
@@ -55,7 +55,7 @@ export async function isTaken(q: Queries, identifier: string): Promise<boolean> 
   return row !== undefined
 }
 
-/** False when another account has the identifier or the subject, also one that is made at this instant. */
+/** Returns false when another account has the identifier or the subject, including one that is inserted concurrently. */
 export async function insertAccount(
   tx: Transaction,
   account: Pick<Account, 'actorId' | 'identifier' | 'verified' | 'subject' | 'providerTokens'>,
@@ -85,7 +85,7 @@ export async function updateAccount(
   )
 }
 
-/** Actors of this creator that no account stands for, the oldest first: whoever knows the passphrase may join one. */
+/** Lists actors of this creator without an account, oldest first. A person who knows the passphrase may join one. */
 export async function findUnclaimed(
   q: Queries,
   creator: string,
@@ -98,23 +98,22 @@ export async function findUnclaimed(
   )
 }
 
-/** Named in the event of a proof, however many actors were created under one name. */
+/** Maximum number of actors that the event `creator_superseded` names. */
 const mostNamed = 100
 
 export interface SetAside {
-  /** The name that was proven. */
+  /** The proven name. */
   readonly identifier: string
-  /** The actor that stays as it is. */
+  /** The actor that keeps the name. */
   readonly keep: string
   readonly now: number
 }
 
 /**
- * Actors that have the identifier without proof give it to the person who proved it: they get another name, keep their
- * data and their passphrase, and their sessions end. Programs go on naming the identifier in Basic credentials until the
- * person decides otherwise.
+ * Renames the actors that have the identifier without proof, because a person proved it. They keep their data and
+ * passphrase; their sessions end. Programs may name the identifier in Basic credentials until the person revokes that.
  *
- * @returns the ids of these actors, the first 100.
+ * @returns the ids of the renamed actors, at most 100.
  */
 export async function setAside(tx: Transaction, { identifier, keep, now }: SetAside): Promise<readonly string[]> {
   await tx.run(
@@ -137,7 +136,7 @@ export async function setAside(tx: Transaction, { identifier, keep, now }: SetAs
     keep,
   )
   await tx.run('DELETE FROM unique_creator WHERE creator = $1 AND actor_id <> $2', identifier, keep)
-  // An actor that a program creates at this very moment keeps its name, as one that is created later does.
+  // An actor that a program creates concurrently keeps its name, like an actor that is created later.
   await tx.run(
     `UPDATE actor SET creator = '${unprovenPrefix}' || creator || ':' || id WHERE creator = $1 AND id <> $2
      AND (EXISTS (SELECT 1 FROM password_access p WHERE p.actor_id = actor.id)

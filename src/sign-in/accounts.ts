@@ -1,4 +1,4 @@
-/** Accounts: what sign-in keeps about the owner of an actor. */
+/** Accounts: the data that sign-in stores about the owner of an actor. */
 import { present } from '../json/present.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { accountTokens, bindingOf } from '../secret/sealed-columns.ts'
@@ -14,35 +14,35 @@ import {
 } from './account-store.ts'
 import type { Person } from './provider.ts'
 
-/** Of the provider, sealed as one: nothing outside of the service sees them. */
+/** The provider's tokens. They are sealed together and never leave the service. */
 export interface ProviderTokenFields {
   readonly oauth_token?: string
-  /** Unix seconds, as text. */
+  /** Unix seconds, as a string. */
   readonly oauth_token_expiry?: string
   readonly oauth_token_timestamp?: string
   readonly oauth_refresh_token?: string
 }
 
-/** One sign-in, as far as the account keeps it. */
+/** The part of one sign-in that the account stores. */
 export interface Recorded {
-  /** `google`: the kind of the provider. */
+  /** The kind of the provider, such as `google`. */
   readonly provider: string
   readonly person: Person
-  /** The address that is known, vouched for or typed. */
+  /** The email address, confirmed by the provider or typed by the person. */
   readonly address: string | null
-  /** From now on: whoever proves to have the identifier is signed in here. */
+  /** The person proved the identifier. Later sign-ins that prove it enter this actor. */
   readonly isProven: boolean
 }
 
-/** What the stable name of a person is called among the fields. */
+/** Name of the account field that holds the person's subject at a provider. Default: `oauth_sub`. */
 const subjectFields: Readonly<Record<string, string>> = { github: 'oauth_github_id' }
 
-/** A creator was proven that other actors were created under. */
+/** Notice that a person proved a creator under which other actors were created. */
 export interface Superseded {
   /** The actor of the person who proved it. */
   readonly actorId: string
   readonly creator: string
-  /** Ids of the others, the first 100. */
+  /** Ids of the other actors, at most 100. */
   readonly superseded: readonly string[]
 }
 
@@ -71,35 +71,35 @@ export class Accounts {
     return this.#store.read((q) => findAccount(q, actorId))
   }
 
-  /** False when another account has the identifier or the subject. */
+  /** Returns false when another account has the identifier or the subject. */
   insert(tx: Transaction, account: Pick<Account, 'actorId' | 'identifier' | 'verified' | 'subject'>): Promise<boolean> {
     return insertAccount(tx, { ...account, providerTokens: this.#seal(account.actorId, {}) })
   }
 
-  /** The creator was proven for this actor; the others that were created under it are set aside, and the application hears of it. */
+  /** Gives a proven creator to this actor. Renames the other actors of that creator and notifies the application. */
   async supersede(tx: Transaction, { id, creator }: { readonly id: string; readonly creator: string }): Promise<void> {
     const { afterCommit, onSuperseded } = this.#deps
     const superseded = await setAside(tx, { identifier: creator, keep: id, now: this.#now() })
     if (superseded.length > 0) afterCommit(tx, () => onSuperseded({ actorId: id, creator, superseded }))
   }
 
-  /** The application knows who the creator is: whoever has the identifier without proof makes room. */
+  /** Records that the application vouches for the creator. Accounts that hold the identifier without proof lose it. */
   async prove(tx: Transaction, { id, creator }: { readonly id: string; readonly creator: string }): Promise<boolean> {
     await this.supersede(tx, { id, creator })
     return this.insert(tx, { actorId: id, identifier: creator, verified: true, subject: null })
   }
 
-  /** In the actor's turn. The fields of the first sign-in stay; the provider and its tokens are those of the last one. */
+  /** Stores a sign-in, in the actor's turn. Keeps the fields of the first sign-in; replaces the provider and its tokens. */
   async record(tx: Transaction, actorId: string, { provider, person, address, isProven }: Recorded): Promise<void> {
     const account = await findAccount(tx, actorId)
-    if (account === null) throw new Error('Somebody signed in to an actor without an account')
+    if (account === null) throw new Error('Cannot record the sign-in: the actor has no account')
     const isFirst = account.fields['auth_method'] === undefined
     await updateAccount(tx, {
       actorId,
       verified: account.verified || isProven,
       fields: {
         ...(isFirst ? this.#firstFields(account, { provider, address, isProven }) : {}),
-        // Whoever is proven now does not wait for a link to be followed any more.
+        // A proven person no longer needs the verification link.
         ...(isProven ? withoutDoubt(account.fields) : account.fields),
         oauth_provider: provider,
       },
@@ -133,8 +133,8 @@ export class Accounts {
   }
 
   /**
-   * Forgets the provider's access token, as the end of a session does. What the person granted to this service stays
-   * granted: the provider is not told.
+   * Deletes the provider's access token when a session ends. The refresh token and the person's grant at the provider
+   * remain: the service does not notify the provider.
    */
   async clearProviderTokens(tx: Transaction, actorId: string): Promise<void> {
     const account = await findAccount(tx, actorId)
@@ -152,7 +152,7 @@ export class Accounts {
   }
 }
 
-/** A provider gives one at the first consent and not always again. */
+/** Keeps the refresh token, because many providers send it only at the first consent. */
 function refreshTokenOf({ oauth_refresh_token }: ProviderTokenFields): ProviderTokenFields {
   return oauth_refresh_token === undefined ? {} : { oauth_refresh_token }
 }
@@ -163,7 +163,7 @@ function withoutDoubt({ email_verified, ...fields }: AccountFields): AccountFiel
 
 function tokenFields(tokens: NonNullable<Person['tokens']>, now: number): ProviderTokenFields {
   const seconds = Math.floor(now / 1000)
-  // A refresh token that the provider does not repeat stays valid, so no member may take its place.
+  // A refresh token that the provider does not repeat stays valid, so an undefined member must not overwrite it.
   return present({
     oauth_token: tokens.access_token,
     oauth_token_timestamp: String(seconds),

@@ -1,4 +1,4 @@
-/** What a provider sent the browser back with, and how the sign-in ends (WIRE-SIGNIN-01, R-OC-02). */
+/** The callback: reads the provider's authorization response and finishes the sign-in (WIRE-SIGNIN-01, R-OC-02). */
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { hashSecret } from '../secret/hash.ts'
@@ -28,26 +28,26 @@ export interface AuthorizationResponse {
   readonly user?: string | undefined
 }
 
-/** Who brings it. */
+/** The browser or application that sends the authorization response. */
 export interface Bringer {
-  /** The mark of the browser; null for one that has none. */
+  /** The browser cookie. Null when the request has none. */
   readonly browser: string | null
-  /** In words. */
+  /** Description of the device, see `deviceOf`. */
   readonly device: string
-  /** An application that reads the answer itself, in place of a browser that follows it. */
+  /** True for an application that reads the response itself, instead of a browser that follows redirects. */
   readonly wantsJson: boolean
 }
 
 export type Ending =
-  /** Signed in on the web: the cookie, and on to a path of this host or the actor's own page. */
+  /** Signed in on the web: set the cookie and redirect to a path of this host, or to the actor's page when null. */
   | { readonly kind: 'web'; readonly tokens: IssuedTokens; readonly redirect: string | null }
-  /** A page asks for an address; `session` opens it. */
+  /** A page asks for an email address; `session` identifies it. */
   | { readonly kind: 'address-needed'; readonly session: string }
-  /** A page asks whether an actor that somebody made without proof is the person's. */
+  /** A page asks whether an actor that was created without proof belongs to the person. */
   | { readonly kind: 'claim-needed'; readonly claim: string }
-  /** Back to the application. */
+  /** Redirect to the application. */
   | { readonly kind: 'redirect'; readonly location: string; readonly refreshFor: IssuedTokens | null }
-  /** The application reads it here. */
+  /** The application reads the tokens in this response. */
   | {
       readonly kind: 'inline'
       readonly tokens: IssuedTokens
@@ -80,22 +80,22 @@ export class SignInCallback {
   }
 
   /**
-   * By GET, from a provider that answers in the query.
+   * Finishes a sign-in by GET, from a provider that responds in the query.
    *
-   * @throws ServiceError `bad_request` for a state that is not this browser's, now, for this provider; SignInRefusal.
+   * @throws ServiceError `bad_request` for a state that is invalid or belongs to another browser or provider; SignInRefusal.
    */
   async fromQuery(response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
     const begun = await this.#consume(response.state, bringer)
-    if (this.#providerOf(begun).responseMode !== 'query') throw wrongState('the provider answers by a form')
+    if (this.#providerOf(begun).responseMode !== 'query') throw wrongState('the provider must respond by form_post')
     return this.#end(begun, response, bringer)
   }
 
   /**
-   * By a form that the provider made the browser post. A cookie that keeps other sites out does not come with it, so
-   * where the state is bound to a browser the response is put by, and fetched by the GET that the answer leads to.
+   * Accepts a form that the provider made the browser post. A SameSite cookie is missing from such a request, so the
+   * response to a browser-bound state is stored, and a redirect to a GET fetches it with the cookie.
    *
-   * @param name Of the provider, in the path.
-   * @returns the handle of what was put by, or the ending.
+   * @param name Name of the provider in the path.
+   * @returns the handle of the stored response, or the ending.
    */
   async fromForm(
     name: string,
@@ -108,13 +108,13 @@ export class SignInCallback {
       throw new ServiceError('not_found', 'There is nothing at this address')
     }
     const { state } = response
-    if (state === undefined || !/^[\w-]{43}$/.test(state)) throw wrongState('there is none')
+    if (state === undefined || !/^[\w-]{43}$/.test(state)) throw wrongState('it is missing or malformed')
     const begun = await states.peek(state, bringer.browser)
     if (begun !== null) {
       if (this.#providerOf(begun).kind !== provider.kind) throw wrongState('it belongs to another provider')
       return this.#end(await this.#consume(state, bringer), response, bringer)
     }
-    // Whether there is such a state at all, only the browser that began can tell.
+    // Without its browser cookie, a valid state cannot be distinguished from an unknown one, so any response is stored.
     const posted: Posted = { ...response, state }
     const handle = await store.write((tx) =>
       oneTime.create(tx, { purpose: 'form_post', data: posted, provider: provider.kind }),
@@ -122,26 +122,26 @@ export class SignInCallback {
     return { kind: 'put-by', handle }
   }
 
-  /** The GET that follows: what was put by, with the browser's cookie. */
+  /** Finishes a sign-in by the GET after a form post: reads the stored response, now with the browser's cookie. */
   async fromHandle(handle: string, bringer: Bringer): Promise<Ending> {
     const { store, oneTime } = this.#deps
     const posted = await store.write((tx) => oneTime.consume<Posted>(tx, { purpose: 'form_post', value: handle }))
-    if (posted === null) throw wrongState('nothing is put by under this handle')
+    if (posted === null) throw wrongState('no response is stored for this handle')
     const begun = await this.#consume(posted.data.state, bringer)
     if (this.#providerOf(begun).kind !== posted.provider) throw wrongState('it belongs to another provider')
     return this.#end(begun, posted.data, bringer)
   }
 
   async #consume(state: string | undefined, { browser }: Bringer): Promise<Begun> {
-    if (state === undefined) throw wrongState('there is none')
+    if (state === undefined) throw wrongState('it is missing')
     const begun = await this.#deps.states.consume(state, browser)
-    if (begun === null) throw wrongState('it is unknown, expired, used, or another browser’s')
+    if (begun === null) throw wrongState('it is unknown, expired, used, or bound to another browser')
     return begun
   }
 
   #providerOf({ provider }: Begun): Provider {
     const found = this.#deps.providers.find(provider)
-    if (found === null) throw wrongState('its provider is not configured any more')
+    if (found === null) throw wrongState('its provider is no longer configured')
     return found
   }
 
@@ -162,14 +162,14 @@ export class SignInCallback {
     }
   }
 
-  /** A person who changes their mind is no event for the operator; any other code is. */
+  /** Logs the provider's error. `access_denied` means that the person cancelled, so it needs no warning. */
   #reportRefusal({ provider }: Begun, code: string, description: string | undefined): void {
     const level = code === 'access_denied' ? 'info' : 'warn'
     const reason = description === undefined ? printable(code) : `${printable(code)}: ${printable(description)}`
     this.#deps.log[level]({ provider, failure: 'authorization', reason }, 'A sign-in provider refused or failed')
   }
 
-  /** The client waits for an answer, also for one that it does not want (RFC 6749 section 4.1.2.1). */
+  /** Sends refusals on to the OAuth client, which waits for a response (RFC 6749 section 4.1.2.1). */
   async #endForClient(begun: Begun, flow: WebFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
     try {
       return await this.#endOnWeb(begun, flow, response, bringer)
@@ -209,12 +209,12 @@ export class SignInCallback {
     }
   }
 
-  /** Judged again: what is allowed may have changed since. */
+  /** Checks the target again, because the configuration may have changed since the sign-in began. */
   #pathOf(redirect: string | null): string | null {
     return redirect === null ? null : this.#deps.targets.parsePath(redirect)
   }
 
-  /** Null where the application reads the answer itself. A target that is not safe any more is the root of the service. */
+  /** Returns null when the application reads the response itself. The service root replaces a target that is no longer safe. */
   #targetOf(begun: Begun, flow: SpaFlow, { wantsJson }: Bringer): string | null {
     const { targets } = this.#deps
     const provider = this.#providerOf(begun)
@@ -245,7 +245,7 @@ export class SignInCallback {
     const person = await this.#personOf(begun, response)
     const { trustType } = flow
     const entering = await entry.enter({ ...this.#arrival(begun, person, bringer), beganWith: 'spa', trustType })
-    if (entering.kind === 'claim-needed') throw new Error('Nobody was to be asked')
+    if (entering.kind === 'claim-needed') throw new Error('Cannot link an account in a sign-in for an application')
     if (entering.kind === 'address-needed') {
       const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? bringer.browser : null)
       return back(target, { email_required: 'true', session, ...this.#proof(begun, response) })
@@ -267,8 +267,8 @@ export class SignInCallback {
   }
 
   /**
-   * A state that no browser is bound to is good in any: the application compares it with the one that it was given, and
-   * so knows that the answer is to its own request.
+   * Returns a state that is not bound to a browser. Any browser can use such a state, so the application must compare it
+   * with its own to recognize the response to its request.
    */
   #proof({ isBound }: Begun, { state }: AuthorizationResponse): Record<string, string> {
     return isBound || state === undefined ? {} : { state }
@@ -285,7 +285,7 @@ export class SignInCallback {
     if (begun.codeVerifier === null) {
       throw new ServiceError(
         'bad_request',
-        'Cannot redeem the code here: its verifier is the application’s, which redeems it at /oauth/spa/token',
+        'Cannot redeem the code here: the application has the code verifier; redeem the code at /oauth/spa/token',
       )
     }
     if (!begun.isBound && flow.delivery !== 'json') {
@@ -294,7 +294,7 @@ export class SignInCallback {
     const person = await this.#personOf(begun, response)
     const { trustType } = flow
     const entering = await entry.enter({ ...this.#arrival(begun, person, bringer), beganWith: 'spa', trustType })
-    if (entering.kind === 'claim-needed') throw new Error('Nobody was to be asked')
+    if (entering.kind === 'claim-needed') throw new Error('Cannot link an account in a sign-in for an application')
     if (entering.kind === 'address-needed') {
       const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? bringer.browser : null)
       return { kind: 'address-needed', session }
@@ -326,7 +326,7 @@ export class SignInCallback {
     return { person, provider: kind, displayName, flow: begun.flow }
   }
 
-  /** An error of the provider joins the target's own query; ours takes its place. */
+  /** Redirects with an error. An error of the provider extends the target's query; our own errors replace the query. */
   #redirectError(error: unknown, target: string, begun: Begun, response: AuthorizationResponse): Ending {
     const state = this.#proof(begun, response)
     if (error instanceof Cancelled) {
@@ -334,7 +334,7 @@ export class SignInCallback {
     }
     if (error instanceof SignInRefusal) {
       this.#deps.log.info({ why: error.why, reason: error.detail.reason }, 'A sign-in was refused')
-      return back(target, { error: error.told.spa, error_description: error.message, ...state })
+      return back(target, { error: error.response.spa, error_description: error.message, ...state })
     }
     if (error instanceof ServiceError && error.status < 500) {
       return back(target, { error: 'invalid_request', error_description: error.message, ...state })
@@ -344,13 +344,13 @@ export class SignInCallback {
   }
 }
 
-/** The provider says why it signed nobody in: mostly the person changed their mind. */
+/** The provider responded with an error, usually because the person cancelled. */
 class Cancelled extends ServiceError {
   readonly errorCode: string
   readonly description: string | undefined
 
   constructor(code: string, description: string | undefined) {
-    super('bad_request', `Cannot sign you in: the provider says ${printable(code)}`)
+    super('bad_request', `Cannot sign you in: the provider reported ${printable(code)}`)
     this.errorCode = printable(code)
     this.description = description === undefined ? undefined : printable(description)
   }
@@ -362,7 +362,7 @@ function codeOf({ error, errorDescription, code }: AuthorizationResponse): strin
   return code
 }
 
-/** What somebody else chose is passed on as a short text of one line (RFC 6749 section 4.1.2.1). */
+/** Reduces a foreign string to one short line, before it is passed on (RFC 6749 section 4.1.2.1). */
 function printable(text: string): string {
   return text
     .toWellFormed()
@@ -394,6 +394,6 @@ function wrongState(reason: string): ServiceError {
   return new ServiceError(
     'bad_request',
     'Cannot sign you in: this sign-in is not known here, took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
-    { reason: `The state is refused: ${reason}` },
+    { reason: `Cannot accept the state: ${reason}` },
   )
 }

@@ -1,4 +1,4 @@
-/** The providers of a service: those that the application declared and those that the environment names, checked. */
+/** Validates the providers that the application declares and the environment names. */
 import { ConfigError } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
 import { isName } from '../config/named-variables.ts'
@@ -20,8 +20,8 @@ const plans: Readonly<Record<ProviderType, (settings: Settings) => ProviderPlan>
 }
 
 /**
- * The environment, where it has a setting, wins over code. `TROUPE_PROVIDERS`, where it is set, says which providers there
- * are; one that the application did not declare is made from its variables.
+ * Merges the declared providers with the environment, which takes precedence. `TROUPE_PROVIDERS`, if set, is the complete
+ * list; a provider that the application did not declare is configured by its variables alone.
  *
  * @throws ConfigError naming the setting.
  */
@@ -33,7 +33,7 @@ export function configuredProviders(
   for (const { name } of declared) {
     if (!isName(name) || isForPlatform(providerKindOf(name))) {
       throw new ConfigError(
-        `Option signIn: a provider is called by a name such as google or acme-mobile; ${name} is none.`,
+        `Option signIn: providers must have names such as google or acme-mobile; ${name} is not a valid name.`,
       )
     }
     if (declared.filter((other) => other.name === name).length > 1) {
@@ -44,7 +44,7 @@ export function configuredProviders(
   const names = listedIn(env) ?? declared.map(({ name }) => name)
   const twoSuffixes = names.find((name) => isForPlatform(providerKindOf(name)))
   if (twoSuffixes !== undefined)
-    throw new ConfigError(`TROUPE_PROVIDERS must be names with one suffix at most; ${twoSuffixes} has two.`)
+    throw new ConfigError(`TROUPE_PROVIDERS must contain names with at most one suffix; ${twoSuffixes} has two.`)
   refuseStrays(fromEnv.keys(), [...names, ...declared.map(({ name }) => name)], env)
   return names.map((name) => {
     const own = declared.find((declaration) => declaration.name === name)
@@ -53,7 +53,7 @@ export function configuredProviders(
   })
 }
 
-/** Null when the application decides. @throws ConfigError */
+/** Reads `TROUPE_PROVIDERS`. Null when it is not set. @throws ConfigError */
 function listedIn(env: Environment): readonly string[] | null {
   const names = providerVariables.names(env)
   const twice = names?.find((name, index) => names.indexOf(name) !== index)
@@ -61,13 +61,13 @@ function listedIn(env: Environment): readonly string[] | null {
   return names
 }
 
-/** Settings of a provider that there is not are a slip of the pen. */
+/** Rejects settings of an unknown provider, because they are a typing error. */
 function refuseStrays(given: Iterable<string>, known: readonly string[], env: Environment): void {
   for (const name of given) {
     if (known.includes(name)) continue
     const options = Object.keys(providerOptions) as ProviderOptionName[]
     const variable = options.map((option) => providerVariables.of(name, option)).find((text) => env[text] !== undefined)
-    throw new ConfigError(`${variable} belongs to no provider: TROUPE_PROVIDERS does not name ${name}.`)
+    throw new ConfigError(`${variable} belongs to an unknown provider: TROUPE_PROVIDERS does not name ${name}.`)
   }
 }
 
@@ -97,9 +97,9 @@ class CheckedSettings implements Settings {
   text(setting: TextSetting): string | undefined {
     const text: unknown = this.#env[setting] ?? this.#code[setting]
     if (text === undefined || text === '') return undefined
-    if (typeof text !== 'string') return this.refuse(setting, 'must be a text')
-    // A private key has lines, and nothing else has.
-    if (setting !== 'privateKey' && /\p{Cc}/u.test(text)) this.refuse(setting, 'must not hold control characters')
+    if (typeof text !== 'string') return this.refuse(setting, 'must be a string')
+    // Only a private key in PEM has line breaks.
+    if (setting !== 'privateKey' && /\p{Cc}/u.test(text)) this.refuse(setting, 'must not contain control characters')
     return text.trim()
   }
 
@@ -140,10 +140,10 @@ class CheckedSettings implements Settings {
   }
 }
 
-/** These lead back to us, or to an application of ours on a telephone. */
+/** URLs that lead back to this service or to its mobile application, which may have its own scheme. */
 const isOurs: ReadonlySet<TextSetting> = new Set(['redirectUri', 'deepLink'])
 
-/** A browser would run them, or show what they hold. */
+/** Schemes that a browser would run or display. */
 const scripts = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'about:'])
 
 function addressComplaint(text: string, isForUs: boolean, allowHttp: boolean): string | null {
@@ -164,11 +164,11 @@ export class ConfiguredProviders implements Providers {
   find(name: string): Provider | null {
     const named = (asked: string): OAuthProvider | undefined => this.all.find((provider) => provider.name === asked)
     const kind = providerKindOf(name)
-    // One suffix, and not that of a platform's own client.
+    // A variant has exactly one platform suffix.
     return named(name) ?? (isForPlatform(kind) ? undefined : named(kind)?.variant(name)) ?? null
   }
 
-  /** Asks those that publish their addresses; what cannot be had now is asked for again when it is needed. */
+  /** Discovers the endpoints of all providers. A provider that fails is discovered again when it is needed. */
   async ready(): Promise<void> {
     await Promise.allSettled(this.all.map((provider) => provider.ready()))
   }

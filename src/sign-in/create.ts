@@ -35,7 +35,7 @@ interface SignInNeeds {
   readonly tokenRoom: TokenRoom
   readonly guesses: RateLimits['guesses']
   readonly trustTypes: TrustTypes
-  /** The path at which owners who authorize an AI client come back from the provider, below the service's prefix. */
+  /** Path to which the provider returns owners who authorize an AI client, below the service's prefix. */
   readonly clientPath: string
   readonly localPages: LocalPages
   readonly providers: readonly ProviderPlan[]
@@ -64,7 +64,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
       oneTime,
       providers,
       handleOf: handles.of,
-      // Where the creator is to be the address, an address is needed.
+      // `forceEmailAsCreator` implies the email identity mode.
       mode: config.forceEmailAsCreator ? 'email' : config.signInIdentity,
       clientPath: `${basePath}${needs.clientPath}`,
       redirectOrigins: config.spaRedirectOrigins,
@@ -73,7 +73,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   }
 }
 
-/** The configured providers; without any, the local one in development. */
+/** Creates the configured providers. In development without any, creates the local provider. */
 function createProviders({ config, now, baseUrl, log }: Runtime, needs: SignInNeeds) {
   const outbound = new Outbound({ allowHttp: config.allowHttp, release })
   const providerDeps = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }

@@ -1,4 +1,4 @@
-/** An address that no provider vouches for: typed by the person, verified by a link later. */
+/** Sign-in with an email address that the provider does not confirm: the person types it, and a link verifies it later. */
 import { parseAddress } from '../actor/address.ts'
 import type { Actors } from '../actor/actors.ts'
 import { ServiceError } from '../errors.ts'
@@ -13,14 +13,14 @@ import type { Person } from './provider.ts'
 import { signInOver } from './refusal.ts'
 import type { Verification } from './verification.ts'
 
-/** A sign-in that waits for an address. */
+/** A sign-in that waits until the person types an address. */
 export interface Asking {
   readonly person: Person
   /** Kind of the provider. */
   readonly provider: string
   readonly displayName: string
   readonly flow: Flow
-  /** False where an application goes on, which nothing ties to the browser that began: no page is shown then, no cookie set. */
+  /** False when an application continues the sign-in without the browser that began it. Then no page or cookie is sent. */
   readonly isBound: boolean
 }
 
@@ -35,7 +35,7 @@ export interface FreeTextDeps {
 
 export interface Typed {
   readonly session: string
-  /** As it was typed. */
+  /** The typed string, before validation. */
   readonly email: string
   readonly browser: string | null
   readonly device: string
@@ -54,14 +54,14 @@ export class FreeText {
     this.#deps = deps
   }
 
-  /** @param browser The mark of the browser that goes on alone; null where an application does. */
+  /** @param browser The cookie of the only browser that may continue. Null when an application continues. */
   begin(asking: Omit<Asking, 'isBound'>, browser: string | null): Promise<string> {
     const { store, oneTime } = this.#deps
     const data: Asking = { ...asking, isBound: browser !== null }
     return store.write((tx) => oneTime.create(tx, { purpose: 'email_session', data, browser }))
   }
 
-  /** @throws ServiceError `bad_request` for a session that is not this browser's (any more). */
+  /** @throws ServiceError `bad_request` for a session that has ended or belongs to another browser. */
   async look(session: string, browser: string | null): Promise<Asking> {
     const { store, oneTime } = this.#deps
     const found = await store.read((q) => oneTime.peek<Asking>(q, presented(session, browser)))
@@ -70,10 +70,10 @@ export class FreeText {
   }
 
   /**
-   * Makes the actor of a typed address. The address is brought into one form before anything is looked up.
+   * Creates the actor of a typed address and signs in. The address is normalized before the lookup.
    *
-   * @throws ServiceError `invalid_value` for what is no address and `actor_exists` for one that has an actor, which leave
-   *   the session good; SignInRefusal `rejected`. Nothing is stored then.
+   * @throws ServiceError `invalid_value` for an invalid address, `actor_exists` for an address that has an actor. Both
+   *   leave the session valid. @throws SignInRefusal `rejected`. A refusal stores nothing.
    */
   async enter({ session, email, browser, device }: Typed): Promise<TypedEntry> {
     const { store, entry, verification } = this.#deps
@@ -89,7 +89,7 @@ export class FreeText {
     const settled = await entry.settle({ person, provider, beganWith: 'email', device }, door, (tx, actorId) =>
       verification.issue(tx, actorId, address, browser),
     )
-    if (settled === null) throw new Error('An actor went while its owner signed in for the first time')
+    if (settled === null) throw new Error('Cannot finish the first sign-in: the new actor was deleted')
     await verification.announce(actor, address, settled.besides)
     return { tokens: settled.issued, address, asking }
   }
@@ -120,6 +120,6 @@ function presented(session: string, browser: string | null): PresentedRecord {
 function taken(): ServiceError {
   return new ServiceError(
     'actor_exists',
-    'Cannot use this address: it has an actor already. Sign in the way you did before, or enter another address.',
+    'Cannot use this address: it already has an actor. Sign in the way you did before, or enter another address.',
   )
 }

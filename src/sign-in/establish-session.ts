@@ -1,4 +1,4 @@
-/** From a person whom a provider knows to an actor and a session: everything that signs somebody in ends here. */
+/** Finds or creates the actor of an authenticated person and begins a session. Every kind of sign-in ends here. */
 import type { Actor } from '../actor/actor.ts'
 import type { Actors } from '../actor/actors.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
@@ -32,24 +32,24 @@ export interface EntryDeps {
   readonly mode: IdentityMode
 }
 
-/** Who comes, from where, and what for. */
+/** A sign-in attempt: the person, the device, and the purpose. */
 export interface Arrival {
   readonly person: Person
   /** Kind of the provider. */
   readonly provider: string
   readonly beganWith: Beginning
-  /** In words. */
+  /** Description of the device, see `deviceOf`. */
   readonly device: string
-  /** The id_token that a native application showed. */
+  /** The id_token that a native application presented. */
   readonly assertion?: string
-  /** Whose sign-in it has to be. */
+  /** The only actor, and the only identifier, that this sign-in may enter. */
   readonly expectedActorId?: string | null
   readonly expectedIdentifier?: string | null
-  /** The kind of relationship that an AI client asks for; then an address is needed. */
+  /** The trust type that an AI client requests. It requires a confirmed address. */
   readonly trustType?: string | null
-  /** A person for whom the provider vouches for no address is refused, in place of being asked for one. */
+  /** Refuses a person without a confirmed address, instead of asking for an address. */
   readonly needsAddress?: boolean
-  /** An actor that has the identifier without proof is asked about, where there is somebody to ask; else it makes room. */
+  /** Asks the person about an actor that has the identifier without proof. Otherwise that actor loses the identifier. */
   readonly asksFirst?: boolean
 }
 
@@ -61,28 +61,28 @@ export interface Entered {
 
 export type Entering =
   | Entered
-  /** The provider vouches for no address: the person is asked for one. */
+  /** The provider confirms no address, so the person must type one. */
   | { readonly kind: 'address-needed' }
-  /** Somebody has the identifier without proof. */
+  /** An actor has the identifier without proof. */
   | { readonly kind: 'claim-needed'; readonly identifier: string }
 
-/** What is stored besides the account, in the transaction that ends a sign-in. */
+/** Stores further data in the transaction that finishes a sign-in. */
 export type Besides<T> = (tx: Transaction, actorId: string) => Promise<T>
 
-/** The actor that somebody enters, and how far that is proven. */
+/** The actor that a sign-in enters, and whether the identity is proven. */
 export interface Door {
   readonly actor: Pick<Actor, 'id' | 'creator'>
   readonly isNew: boolean
   readonly identifier: string
   readonly address: string | null
   readonly isProven: boolean
-  /** What has to be done first, in the transaction that stores the sign-in. */
+  /** Runs first in the transaction that stores the sign-in. */
   readonly prepare?: (tx: Transaction) => Promise<void>
 }
 
 type Proven = Extract<PersonIdentity, { readonly kind: 'proven' }>
 
-/** Another sign-in of the same person may come first, or take its actor back; each round has a winner. */
+/** Attempts when concurrent sign-ins of the same person create or withdraw the actor. One sign-in wins each round. */
 const mostRounds = 20
 
 export class SessionEntry {
@@ -92,9 +92,7 @@ export class SessionEntry {
     this.#deps = deps
   }
 
-  /**
-   * @throws SignInRefusal and then nothing is stored, and an actor that was made for it is gone again.
-   */
+  /** Signs a person in. @throws SignInRefusal after it deleted an actor that it created; nothing is stored. */
   async enter(arrival: Arrival): Promise<Entering> {
     const identity = identityOf(arrival.person, this.#deps.mode, needsAddress(arrival))
     if (identity.kind === 'unknown') throw new SignInRefusal('lookup_failed')
@@ -105,7 +103,7 @@ export class SessionEntry {
       const tokens = await this.settle(arrival, door.door)
       if (tokens !== null) return { kind: 'entered', actor: door.door.actor, tokens: tokens.issued }
     }
-    throw new ServiceError('store_unavailable', 'Cannot sign you in now: too many others try the same', {
+    throw new ServiceError('store_unavailable', 'Cannot sign you in now: too many concurrent sign-ins; try again', {
       retryAfterSeconds: 1,
     })
   }
@@ -117,7 +115,7 @@ export class SessionEntry {
     const identifier = identity.kind === 'proven' ? identity.identifier : null
     const subject = arrival.person.stableId
     const asksFirst = arrival.asksFirst === true && identifier !== null
-    // Seen at one moment: an account that another sign-in makes in between would look like somebody else's actor.
+    // One snapshot: an account that a concurrent sign-in inserts between two reads would look like another person's actor.
     const { found, taken } = await this.#deps.store.snapshot(async (q) => ({
       found: await findAccounts(q, identifier, subject),
       taken: asksFirst && (await isTaken(q, identifier)),
@@ -134,14 +132,14 @@ export class SessionEntry {
     return actor === null ? null : { kind: 'open', door: { actor, isNew: true, isProven: true, ...identity } }
   }
 
-  /** An actor that nobody proved to own yet may turn out to be this person's. */
+  /** Refuses an expected actor without an account, unless its creator is the proven identifier. */
   async #refuseForeignActor({ expectedActorId = null }: Arrival, { identifier }: Proven): Promise<void> {
     if (expectedActorId === null) return
     const actor = await this.#deps.actors.find(expectedActorId)
     if (actor?.creator !== identifier) throw new SignInRefusal('other_identity')
   }
 
-  /** The first actor of a proven identity. Null when another sign-in made it first. */
+  /** Creates the first actor of a proven identity. Null when a concurrent sign-in created it first. */
   async #make({ identifier, address }: Proven, subject: string): Promise<Actor | null> {
     const { actors, accounts } = this.#deps
     const draft = actors.draft(identifier)
@@ -160,7 +158,7 @@ export class SessionEntry {
     })
   }
 
-  /** A transaction that gives up without a trace where it throws `LostRace`: null then. */
+  /** Runs a transaction. When it throws `LostRace`, rolls back and returns null. */
   async write<T>(turn: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
     try {
       return await this.#deps.store.write(work, { turn })
@@ -171,10 +169,10 @@ export class SessionEntry {
   }
 
   /**
-   * Asks the application, stores what sign-in stores, and begins the session. An actor that was made for this is gone
-   * again when it does not come to that.
+   * Asks the application for consent, records the sign-in, and begins the session. A failure deletes an actor that was
+   * created for this sign-in.
    *
-   * @returns null when the actor went meanwhile.
+   * @returns null when the actor was deleted meanwhile.
    * @throws SignInRefusal `rejected`
    */
   async settle(arrival: Arrival, door: Door): Promise<{ readonly issued: IssuedTokens; readonly besides: null } | null>
@@ -200,8 +198,8 @@ export class SessionEntry {
         throw error
       }
       await actors.withdraw(actor.id).catch((cause: unknown) => {
-        // The next sign-in of this person finds it and goes on from there.
-        log.error({ error: cause, actorId: actor.id }, 'An actor whose sign-in failed could not be taken back')
+        // The next sign-in of this person finds the actor and uses it.
+        log.error({ error: cause, actorId: actor.id }, 'Cannot delete the new actor of a failed sign-in')
       })
       throw error
     }
@@ -243,7 +241,7 @@ function needsAddress({ trustType = null, needsAddress: isAsked = false }: Arriv
   return isAsked || trustType !== null
 }
 
-/** An address that was proven some other time: by a provider, or by the link that was sent to it. */
+/** Returns whether the account has an address that a provider or a verification link proved before. */
 function hasAddress(account: Account | null): boolean {
   return account?.verified === true && account.identifier.includes('@')
 }
@@ -252,8 +250,8 @@ function hasAddress(account: Account | null): boolean {
 export class LostRace extends Error {}
 
 /**
- * The account that this person may enter. One that has the identifier without proof is entered only by whoever made it
- * at the same provider.
+ * Returns the account that this person may enter. An account that has the identifier without proof admits only the
+ * subject of the same provider that created it.
  */
 function accountOf(
   found: readonly Account[],
@@ -279,7 +277,7 @@ function doorTo(account: Account, identity: Exclude<PersonIdentity, { kind: 'unk
   }
 }
 
-/** A sign-in that was begun for one identity does not end with another; judged before anything is made. */
+/** Refuses a sign-in that began for another identity, before it creates an actor. */
 function refuseOthers(
   { expectedActorId = null, expectedIdentifier = null }: Arrival,
   account: Account | null,
@@ -288,7 +286,7 @@ function refuseOthers(
   const identifiers = [identifier, account?.identifier ?? null].filter((known) => known !== null)
   const isOtherIdentifier =
     expectedIdentifier !== null && identifiers.length > 0 && !identifiers.includes(expectedIdentifier)
-  // An actor without an account is judged by its creator, once it is known that nobody else is meant.
+  // `#refuseForeignActor` checks an actor without an account by its creator.
   const isOtherActor =
     expectedActorId !== null && (account === null ? identifier === null : account.actorId !== expectedActorId)
   if (isOtherActor || isOtherIdentifier) throw new SignInRefusal('other_identity')

@@ -1,19 +1,19 @@
-/** Who a person is to this service, by what the provider vouches for. */
+/** Derives a person's identity in this service from the provider's data. */
 import { parseAddress } from '../actor/address.ts'
 import type { Person } from './provider.ts'
 
-/** What identifies people: their address, or the provider's name for them where it vouches for none. */
+/** How people are identified. `provider` falls back to the subject when the provider confirms no email address. */
 export type IdentityMode = 'email' | 'provider'
 
 export type PersonIdentity =
-  /** `address`: null where the provider's name for the person takes its place. */
+  /** `address` is null when the provider's subject identifies the person. */
   | { readonly kind: 'proven'; readonly identifier: string; readonly address: string | null }
-  /** The provider vouches for no address. */
+  /** The provider confirms no address. */
   | { readonly kind: 'missing' }
-  /** The provider could not be asked, so nobody knows. */
+  /** The address lookup at the provider failed. */
   | { readonly kind: 'unknown' }
 
-/** @param needsAddress An AI client's owner is known by an address, whatever the mode. */
+/** @param needsAddress Requires an address in every mode. AI clients identify their owner by an address. */
 export function identityOf(person: Person, mode: IdentityMode, needsAddress: boolean): PersonIdentity {
   if (person.address === 'failed') return { kind: 'unknown' }
   const address = person.address === null ? null : parseAddress(person.address)
@@ -22,7 +22,7 @@ export function identityOf(person: Person, mode: IdentityMode, needsAddress: boo
   return { kind: 'missing' }
 }
 
-/** For the application: with the address that is vouched for, and no other. */
+/** Returns the userinfo for the application. Its email is the confirmed address, or absent. */
 export function userInfoOf(person: Person, address: string | null): Readonly<Record<string, unknown>> {
   const { email: _email, ...rest } = person.userInfo
   return address === null ? rest : { ...rest, email: address }

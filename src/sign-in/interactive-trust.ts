@@ -1,10 +1,10 @@
-/** The relationship that an AI client's sign-in makes for its owner (WIRE-TRUST-11). */
+/** The relationship that a sign-in for an AI client creates for its owner (WIRE-TRUST-11). */
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Transaction } from '../store/store.ts'
 import { addressInPeerId, insertOauthTrust } from '../trust/oauth-trust.ts'
 import { findTrust } from '../trust/trust-store.ts'
 
-/** Finds or makes it, in the actor's turn; one that exists keeps its rights. Its secret is told to nobody. */
+/** Creates the relationship unless it exists, in the actor's turn. An existing one keeps its rights; no peer gets the secret. */
 export async function ensureInteractiveTrust(
   tx: Transaction,
   keyRing: KeyRing,

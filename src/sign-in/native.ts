@@ -1,4 +1,4 @@
-/** What applications redeem for tokens: a code, a ticket, or an assertion that they got from the provider (WIRE-SIGNIN-04). */
+/** Sign-in of native applications, which redeem a code, a ticket or a provider's assertion for tokens (WIRE-SIGNIN-04). */
 import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Beginning, IssuedTokens } from '../token/chain.ts'
@@ -17,10 +17,10 @@ export interface NativeDeps {
 }
 
 export interface PresentedCode {
-  /** Name of the provider; the default one's unless given. */
+  /** Name of the provider. Default: the first configured provider. */
   readonly provider: string | undefined
   readonly code: string
-  /** As it was sent when the code was asked for; the provider's own unless given. */
+  /** The `redirect_uri` of the authorization request. Default: the provider's `redirectUri`. */
   readonly redirectUri: string | undefined
   readonly codeVerifier: string | undefined
   readonly device: string
@@ -33,7 +33,7 @@ export interface PresentedAssertion {
   readonly device: string
 }
 
-/** All of them throw ServiceError `bad_request` for what cannot be redeemed, and SignInRefusal. */
+/** Redeems proofs of native applications. Every method throws ServiceError `bad_request` or SignInRefusal. */
 export class Native {
   readonly #deps: NativeDeps
 
@@ -63,16 +63,16 @@ export class Native {
     return this.#enter({ ...redeemed, device, beganWith: 'mobile' satisfies Beginning })
   }
 
-  /** An assertion is good once: it is marked before anybody is signed in by it. */
+  /** Redeems an assertion, which is valid once: it is marked as used before the sign-in. */
   async redeemAssertion({ provider: name, assertion, nonce, device }: PresentedAssertion): Promise<IssuedTokens> {
     const { store, oneTime, providers } = this.#deps
     const provider = requireProvider(providers, name)
     if (!provider.takesAssertions) {
-      throw new ServiceError('bad_request', `invalid_request: the provider ${provider.name} takes no assertions`)
+      throw new ServiceError('bad_request', `invalid_request: the provider ${provider.name} accepts no assertions`)
     }
     const { person, fingerprint, until } = await askProvider(provider.verifyAssertion(assertion, nonce))
     const isFirst = await store.write((tx) => oneTime.markSeen(tx, { purpose: 'assertion', fingerprint, until }))
-    if (!isFirst) throw new ServiceError('bad_request', 'invalid_grant: the assertion was used before')
+    if (!isFirst) throw new ServiceError('bad_request', 'invalid_grant: the assertion was already used')
     return this.#enter({ person, provider: provider.kind, device, beganWith: 'native', assertion })
   }
 
@@ -89,15 +89,13 @@ export function requireProvider(providers: Providers, name: string | undefined):
   if (provider === null) {
     throw new ServiceError(
       'bad_request',
-      name === undefined
-        ? 'Cannot sign in: no provider is configured'
-        : 'invalid_request: the provider is not known here',
+      name === undefined ? 'Cannot sign in: no provider is configured' : 'invalid_request: the provider is unknown',
     )
   }
   return provider
 }
 
-/** Whoever else gets the address of an application on the same device could redeem the code as well (RFC 8252 section 6). */
+/** A custom scheme needs PKCE: another application on the device can register it and receive the code (RFC 8252 section 6). */
 function needsVerifier({ name }: Provider, redirectUri: string | undefined): boolean {
   return /-(mobile|native)$/.test(name) || (redirectUri !== undefined && !/^https?:/i.test(redirectUri))
 }

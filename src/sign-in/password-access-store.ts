@@ -1,4 +1,4 @@
-/** The SQL of password access: actors that a program created under a creator that a person proved later. */
+/** SQL of password access: actors that a program created under a creator that a person proved later. */
 import type { Queries, Transaction } from '../store/store.ts'
 
 export type PasswordDecision = 'pending' | 'kept' | 'revoked'
@@ -6,7 +6,7 @@ export type PasswordDecision = 'pending' | 'kept' | 'revoked'
 export interface PasswordAccessRecord {
   /** The actor that the program created. */
   readonly actorId: string
-  /** As the program named it. */
+  /** The creator that the program named. */
   readonly creator: string
   readonly decision: PasswordDecision
   /** When the person proved to be the creator (Unix milliseconds). */
@@ -15,11 +15,11 @@ export interface PasswordAccessRecord {
 
 const columns = 'p.actor_id AS "actorId", p.creator, p.decision, p.proven_at AS "provenAt"'
 
-/** The person who proved a creator decides about every actor that was created under it, whichever actor is theirs now. */
+/** Rows that an owner decides about: every actor created under the creator that this owner proved. */
 const ofOwner = `password_access p JOIN account own ON own.identifier = p.creator AND own.verified = 1
   WHERE own.actor_id = $1`
 
-/** Pending decisions first, then the newest. */
+/** Lists pending decisions first, then the newest. */
 export async function findPasswordAccess(q: Queries, ownerId: string, limit: number): Promise<PasswordAccessRecord[]> {
   return q.all(
     `SELECT ${columns} FROM ${ofOwner}
@@ -42,7 +42,7 @@ export async function findOnePasswordAccess(
   return row ?? null
 }
 
-/** The creator that Basic credentials may still name; null after a revocation. */
+/** Finds the creator that Basic credentials may still name. Null after a revocation. */
 export async function findPasswordName(q: Queries, actorId: string): Promise<string | null> {
   const row = await q.get<{ creator: string }>(
     `SELECT creator FROM password_access WHERE actor_id = $1 AND decision <> 'revoked'`,
@@ -51,7 +51,7 @@ export async function findPasswordName(q: Queries, actorId: string): Promise<str
   return row?.creator ?? null
 }
 
-/** Actors that people signed in to are left out: their owners come back by their provider. */
+/** Records every actor of a proven creator as pending, except actors with an account: their owners sign in by a provider. */
 export async function insertSupersededAccess(
   tx: Transaction,
   { creator, keep, now }: { readonly creator: string; readonly keep: string; readonly now: number },
@@ -89,7 +89,7 @@ export async function setPasswordDecision(
   await tx.run('UPDATE password_access SET decision = $2, decided_at = $3 WHERE actor_id = $1', actorId, decision, now)
 }
 
-/** @param beganWith Only sessions that began this way; every session when null. */
+/** @param beganWith Ends only sessions that began this way; null ends every session. */
 export async function endSessionsOf(tx: Transaction, actorId: string, beganWith: string | null): Promise<void> {
   await tx.run(
     `DELETE FROM token_chain WHERE actor_id = $1 AND kind = 'session'

@@ -1,6 +1,6 @@
 /**
- * What becomes of a program's password after a person proved to be the creator that the program had named. The person
- * never shares an actor with the program unasked, and the password works until the person decides (docs/decisions/024).
+ * Password access: a program created an actor under a creator that a person proved later. The person never shares an
+ * actor with the program without consent, and the password works until the person decides (docs/decisions/024).
  */
 import { setPassphrase } from '../actor/actor-store.ts'
 import type { Caller } from '../caller.ts'
@@ -22,7 +22,7 @@ import {
 
 export type { PasswordAccessRecord, PasswordDecision } from './password-access-store.ts'
 
-/** A stranger can create any number of actors under one creator; the owner decides about these first. */
+/** Maximum list length, because a stranger can create any number of actors under one creator. */
 export const mostProgramsListed = 100
 
 export interface PasswordAccessDecision {
@@ -44,28 +44,28 @@ export class PasswordAccess {
     this.#now = now
   }
 
-  /** At most 100 actors, pending decisions first. */
+  /** Lists at most 100 actors, pending decisions first. */
   list(ownerId: string): Promise<PasswordAccessRecord[]> {
     return this.#store.read((q) => findPasswordAccess(q, ownerId, mostProgramsListed))
   }
 
-  /** The former creator of an actor, which Basic credentials may name beside the present one. */
+  /** Returns the former creator of an actor, which Basic credentials may name besides the current creator. */
   async nameOf(actor: { readonly id: string; readonly creator: string }): Promise<string | null> {
     if (!actor.creator.startsWith(unprovenPrefix)) return null
     return this.#store.read((q) => findPasswordName(q, actor.id))
   }
 
   /**
-   * Revoking replaces the passphrase of the actor with one that no program has, and ends the sessions that began with
-   * the old one. Revoking twice changes nothing more.
+   * Keeps or revokes a password. Revoking replaces the actor's passphrase with a random one and ends the sessions that
+   * began with the old one. Revoking twice has no further effect.
    *
-   * @throws ServiceError `not_found` when the actor is none that this owner decides about, `forbidden` without a session
-   *   of the owner, `conflict` when a revoked password is to be kept.
+   * @throws ServiceError `not_found` when this owner cannot decide about the actor, `forbidden` without a session of the
+   *   owner, `conflict` for keeping a revoked password.
    */
   async decide({ ownerId, actorId, decision, by }: PasswordAccessDecision): Promise<void> {
     const known = await this.#store.read((q) => findOnePasswordAccess(q, ownerId, actorId))
     if (known === null) throw unknownAccess()
-    // In an actor that the owner joined, the program itself has the passphrase of the owner.
+    // A session is required: in an actor that the owner joined, the program knows the same passphrase.
     if (by.kind !== 'creator' || by.session === undefined) {
       throw new ServiceError('forbidden', 'Cannot decide this with a passphrase: sign in as the owner first', {
         reason: 'a session is needed',
@@ -76,10 +76,10 @@ export class PasswordAccess {
       if (found === null) throw unknownAccess()
       if (found.decision === decision) return
       if (found.decision === 'revoked')
-        throw new ServiceError('conflict', 'Cannot keep this access: the password was revoked for good')
+        throw new ServiceError('conflict', 'Cannot keep this access: the password was permanently revoked')
       if (decision === 'revoked') {
         await setPassphrase(tx, actorId, seal(this.#keyRing, randomPassphrase(), bindingOf(actorPassphrase, actorId)))
-        // In the owner's own actor, the other sessions are those of the owner.
+        // In a joined actor, sessions that began otherwise belong to the owner.
         await endSessionsOf(tx, actorId, actorId === ownerId ? 'passphrase' : null)
       }
       await setPasswordDecision(tx, { actorId, decision, now: this.#now() })
@@ -88,5 +88,5 @@ export class PasswordAccess {
 }
 
 function unknownAccess(): ServiceError {
-  return new ServiceError('not_found', 'There is no account that a program created under your name at this id')
+  return new ServiceError('not_found', 'Cannot decide about this account: no program created it under your name')
 }

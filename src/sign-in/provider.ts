@@ -1,7 +1,7 @@
-/** A provider of identities, as sign-in sees it: one file for each kind in `providers`. */
+/** Interface of identity providers. The folder `providers` has one file for each kind. */
 import type { Address } from '../actor/address.ts'
 
-/** What a provider says about a person: its own members, and these when they could be derived (WIRE-SIGNIN-02). */
+/** Userinfo of a person: the provider's own members, and these members if they can be derived (WIRE-SIGNIN-02). */
 export interface UserInfo {
   readonly [member: string]: unknown
   readonly sub?: string
@@ -11,25 +11,25 @@ export interface UserInfo {
   readonly family_name?: string
 }
 
-/** Kept sealed, never shown to a browser. */
+/** Tokens of the provider. They are stored sealed and never sent to a browser. */
 export interface ProviderTokens {
   readonly access_token: string
   readonly refresh_token?: string | undefined
   readonly id_token?: string | undefined
-  /** Seconds from now, as the provider said. */
+  /** Seconds from now, as the provider reported. */
   readonly expires_in?: number | undefined
 }
 
-/** A person, proven by the provider. */
+/** A person whom the provider authenticated. */
 export interface Person {
   readonly userInfo: UserInfo
-  /** Null after an assertion (jwt-bearer), which comes without any. */
+  /** Null after an assertion (jwt-bearer), which has no tokens. */
   readonly tokens: ProviderTokens | null
-  /** The provider's name for the person, stable for ever: `google:<sub>`, `github:<id>`. */
+  /** Permanent id of the person at the provider: `google:<sub>`, `github:<id>`. */
   readonly stableId: string
   /**
-   * The address that the provider vouches for, normalised: the primary one, else the first verified one; null when it
-   * vouches for none. `failed`: the look-up itself did not work, so nobody knows.
+   * The normalized email address that the provider confirms: the primary address, else the first verified one. Null when
+   * the provider confirms none. `failed` when the lookup itself failed.
    */
   readonly address: Address | null | 'failed'
 }
@@ -37,68 +37,68 @@ export interface Person {
 export interface ProviderAuthorization {
   readonly state: string
   readonly nonce: string
-  /** S256; null where the provider takes none. */
+  /** S256 challenge. Null when the provider does not support PKCE. */
   readonly codeChallenge: string | null
   readonly loginHint?: string
 }
 
 export interface CodeExchange {
   readonly code: string
-  /** As it was sent when the code was asked for; the provider's own unless given (native clients). */
+  /** The `redirect_uri` of the authorization request (native clients). Default: the provider's `redirectUri`. */
   readonly redirectUri?: string | undefined
   readonly codeVerifier: string | null
-  /** Null when the code was asked for elsewhere (native clients). */
+  /** Null when a native client requested the code itself. */
   readonly nonce: string | null
-  /** `iss` of the authorization response (RFC 9207), when it came with one. */
+  /** `iss` of the authorization response (RFC 9207), if present. */
   readonly issuer?: string | undefined
-  /** The form field `user` of the first sign-in, where the provider sends the name only there. */
+  /** The form field `user` of the first sign-in. Apple sends the person's name only there. */
   readonly user?: string | undefined
 }
 
 export interface Provider {
-  /** As configured: `google`, `google-mobile`, `acme`. */
+  /** Configured name: `google`, `google-mobile`, `acme`. */
   readonly name: string
-  /** The name before the suffix: what state, events and stored fields call it. */
+  /** The name without its suffix, used in states, events and stored fields. */
   readonly kind: string
   readonly displayName: string
   readonly responseMode: 'query' | 'form_post'
   readonly platform: 'web' | 'any'
-  /** Where the provider sends the browser back to, as registered with it. */
+  /** Callback URL, as registered with the provider. */
   readonly redirectUri: string
-  /** Where a mobile application gets its ticket; null for a provider without one. */
+  /** URL of the mobile application that receives the ticket. Null for a provider without a deep link. */
   readonly deepLink: string | null
-  /** This and the next two: empty until they are found, where the provider publishes them (`Providers.ready`). */
+  /** Like the next two endpoints, empty until discovery finds it (`Providers.ready`). */
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string
   readonly userinfoEndpoint: string
-  /** True when `verifyAssertion` can be asked (configured audiences). */
+  /** True when audiences are configured, so that `verifyAssertion` works. */
   readonly takesAssertions: boolean
-  /** @throws ProviderError `unreachable` when its endpoints have to be discovered and cannot. */
+  /** @throws ProviderError `unreachable` when the discovery of its endpoints fails. */
   authorizationUrl(request: ProviderAuthorization): Promise<string>
   /** @throws ProviderError */
   exchange(exchange: CodeExchange): Promise<Person>
   /**
-   * An id_token that a native application got from the provider (RFC 7523).
+   * Verifies an id_token that a native application got from the provider (RFC 7523).
    *
-   * @param nonce As the application made it. Compared verbatim, or also as hexadecimal SHA-256 where the provider hashes it.
-   * @returns besides the person what makes a second showing of the same assertion recognisable, and until when it has to
-   *   be (Unix seconds).
+   * @param nonce The application's nonce. The claim must equal it, or its hexadecimal SHA-256 if the provider hashes it.
+   * @returns the person, a fingerprint that detects a reuse of the assertion, and the time until which the fingerprint
+   *   must be stored (Unix seconds).
    * @throws ProviderError `assertion`
    */
   verifyAssertion(assertion: string, nonce: string): Promise<{ person: Person; fingerprint: string; until: number }>
 }
 
 export type ProviderFailure =
-  /** The code was not taken. */
+  /** The provider rejected the code. */
   | 'exchange'
-  /** Tokens came, but not who it is. */
+  /** The provider sent tokens, but no valid identity. */
   | 'identity'
-  /** The assertion is not one, not the provider's, or not for us. */
+  /** The assertion is malformed, or has another issuer or audience. */
   | 'assertion'
-  /** No answer in time, or none that can be read. */
+  /** The provider sent no valid response in time. */
   | 'unreachable'
 
-/** The message is for the log; it holds no credential. */
+/** Failure of a call to a provider. The message is for the log and contains no credential. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
   readonly failure: ProviderFailure
@@ -112,12 +112,12 @@ export class ProviderError extends Error {
   }
 }
 
-/** What sign-in asks of the configured providers. */
+/** The configured providers. */
 export interface Providers {
-  /** In the order of configuration; the first is the default. */
+  /** All providers in the order of configuration. The first is the default. */
   readonly all: readonly Provider[]
-  /** By its exact name, or a `-mobile`/`-native` variant that resolves to its base provider (CHOICE-64); null for any other text. */
+  /** Finds a provider by its exact name, or by a `-mobile`/`-native` variant of its name (CHOICE-64). Null for others. */
   find(name: string): Provider | null
-  /** Resolves when the endpoints of every provider are known, or cannot be found now. */
+  /** Resolves when the discovery of every provider has succeeded or failed. */
   ready(): Promise<void>
 }

@@ -1,13 +1,13 @@
-/** Why nobody was signed in, and what each kind of caller is told. */
+/** Reasons for refused sign-ins, and the response to each kind of caller. */
 import { type ErrorCode, ServiceError } from '../errors.ts'
 import { ProviderError, type ProviderFailure } from './provider.ts'
 
-interface Told {
-  /** On the web: an error of the catalogue. */
+interface RefusalResponse {
+  /** Error code for the web, from the catalog. */
   readonly code: ErrorCode
   /** `error` in the redirect of a single-page application. */
   readonly spa: string
-  /** Status of the token endpoint. */
+  /** Response status of the token endpoint. */
   readonly grant: 400 | 401 | 403
   readonly text: string
 }
@@ -29,13 +29,13 @@ const refusals = {
     code: 'provider_failed',
     spa: 'identifier_failed',
     grant: 401,
-    text: 'Cannot sign you in: the provider did not tell your e-mail address',
+    text: 'Cannot sign you in: the provider did not return your e-mail address',
   },
   no_address: {
     code: 'provider_failed',
     spa: 'identifier_failed',
     grant: 401,
-    text: 'Cannot sign you in: the provider vouches for no e-mail address of yours',
+    text: 'Cannot sign you in: the provider has not verified your e-mail address',
   },
   assertion_invalid: {
     code: 'bad_request',
@@ -47,7 +47,7 @@ const refusals = {
     code: 'forbidden',
     spa: 'auth_rejected',
     grant: 403,
-    text: 'Cannot sign you in: the provider confirmed another account than the one that this sign-in was for. Sign in again with the right account.',
+    text: 'Cannot sign you in: the provider confirmed a different account than the expected one. Sign in again with the right account.',
   },
   rejected: {
     code: 'forbidden',
@@ -55,7 +55,7 @@ const refusals = {
     grant: 403,
     text: 'Cannot sign you in: the application does not accept this sign-in',
   },
-} as const satisfies Record<string, Told>
+} as const satisfies Record<string, RefusalResponse>
 
 export type Why = keyof typeof refusals
 
@@ -68,8 +68,8 @@ export class SignInRefusal extends ServiceError {
     this.why = why
   }
 
-  /** What each kind of caller is told. */
-  get told(): Told {
+  /** The response for each kind of caller. */
+  get response(): RefusalResponse {
     return refusals[this.why]
   }
 }
@@ -81,7 +81,7 @@ const ofProvider: Readonly<Record<ProviderFailure, Why>> = {
   unreachable: 'exchange_failed',
 }
 
-/** @throws SignInRefusal in place of an error of the provider; any other error as it is. */
+/** Awaits a call to a provider. @throws SignInRefusal for a ProviderError; rethrows any other error. */
 export async function askProvider<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked
@@ -91,10 +91,10 @@ export async function askProvider<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-/** A sign-in that waited for the person, in one browser, and does not (any more). */
+/** Error for a paused sign-in that has ended or belongs to another browser. */
 export function signInOver(): ServiceError {
   return new ServiceError(
     'bad_request',
-    'Cannot go on with this sign-in: it took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
+    'Cannot continue this sign-in: it took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
   )
 }

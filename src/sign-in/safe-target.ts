@@ -1,14 +1,14 @@
-/** Where a browser may be sent after a sign-in (WIRE-SIGNIN-03): to this service, and to places that its operator named. */
+/** Checks redirect targets after a sign-in (WIRE-SIGNIN-03): only this service and configured origins are allowed. */
 import type { Provider } from './provider.ts'
 
-/** A scheme that acts in the page that opens it is nobody's application. */
+/** Schemes that act within the page that opens them. They cannot be an application's deep link. */
 const acting = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:', 'filesystem:', 'view-source:'])
 
 export class SafeTargets {
   readonly #base: URL
   readonly #places: ReadonlySet<string>
 
-  /** @param origins Of single-page applications elsewhere: `https://app.example.com`. */
+  /** @param origins Origins of single-page applications on other hosts, such as `https://app.example.com`. */
   constructor(baseUrl: string, origins: readonly string[], providers: readonly Provider[]) {
     this.#base = new URL(`${baseUrl}/`)
     const named = [...origins, ...providers.flatMap(({ redirectUri, deepLink }) => [redirectUri, deepLink ?? ''])]
@@ -21,21 +21,23 @@ export class SafeTargets {
   }
 
   /**
-   * @returns the whole address, as a browser understands it: what was judged is what is sent. Null for any other place,
-   *   and for every text that one reader takes for an address here and another for one elsewhere.
+   * Resolves and checks a redirect target.
+   *
+   * @returns the absolute URL as a browser parses it, so that the checked URL is the one that is sent. Null for other
+   *   origins, and for every string that parsers may resolve to different hosts.
    */
   parse(text: string): string | null {
     if (!isPlain(text)) return null
     const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase()
     if (scheme === undefined && text.startsWith('//')) return null
-    // A browser completes `https:evil` from the page that it is on.
+    // A browser resolves `https:evil` relative to the current page.
     if ((scheme === 'http' || scheme === 'https') && !/^https?:\/\/[^/]/i.test(text)) return null
     const url = URL.parse(text, this.#base.href)
     if (url === null || url.username !== '' || url.password !== '' || acting.has(url.protocol)) return null
     return this.#places.has(placeOf(url)) ? url.href : null
   }
 
-  /** As `parse`, on this host alone; begins with one slash. */
+  /** Like `parse`, but accepts only paths on this host. Returns a path that begins with one slash. */
   parsePath(text: string): string | null {
     const url = text.startsWith('/') ? this.parse(text) : null
     return url === null ? null : url.slice(this.#base.origin.length)
@@ -45,13 +47,13 @@ export class SafeTargets {
     return this.#base.href
   }
 
-  /** True for a page of this service itself, which has its cookies. */
+  /** Returns whether the target is on this service, whose pages have its cookies. */
   isOwn(target: string): boolean {
     return new URL(target).origin === this.#base.origin
   }
 }
 
-/** Scheme and authority. Schemes of applications have no origin to compare. */
+/** Returns scheme and authority. `URL.origin` is "null" for the custom schemes of applications. */
 function placeOf(url: URL): string {
   return `${url.protocol}//${url.host}`
 }
@@ -59,8 +61,8 @@ function placeOf(url: URL): string {
 const mostDecodings = 4
 
 /**
- * Neither as it stands nor decoded, once or several times, does it hold what readers disagree about: blanks and control
- * characters (which browsers drop), backslashes (which they take for slashes), a second slash at the front.
+ * Returns whether all URL parsers read the string alike, raw and after repeated percent-decoding. Rejects whitespace and
+ * control characters (browsers drop them), backslashes (browsers read slashes) and a second leading slash.
  */
 function isPlain(text: string): boolean {
   if (text === '' || text.length > 2048 || !/^[!-~]+$/.test(text)) return false
@@ -80,7 +82,7 @@ function isPlain(text: string): boolean {
   return false
 }
 
-/** An address with an authority holds two slashes, after its scheme. */
+/** Returns whether the string has a scheme and an authority, and so two slashes. */
 function isAbsolute(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
 }

@@ -1,4 +1,4 @@
-/** Sign-in through external providers: joins its parts, and begins what a callback ends. */
+/** Sign-in through external providers: wires its components, and begins the sign-ins that the callback finishes. */
 import type { Guesses } from '../rate-limit/failed-attempts.ts'
 import type { Actors } from '../actor/actors.ts'
 import { parseAddress } from '../actor/address.ts'
@@ -27,23 +27,23 @@ export interface SignInDeps extends EntryDeps {
   readonly guesses: Guesses
   readonly trustTypes: TrustTypes
   readonly baseUrl: string
-  /** Path at which owners who let an AI client in come back from the provider. */
+  /** Path to which the provider returns owners who authorize an AI client. */
   readonly clientPath: string
-  /** Of single-page applications elsewhere. */
+  /** Origins of single-page applications on other hosts. */
   readonly redirectOrigins: readonly string[]
   readonly isDevelopment: boolean
 }
 
 export interface OnWeb {
-  /** The default provider's unless given. */
+  /** Name of the provider. Default: the first configured provider. */
   readonly provider: string | undefined
-  /** Where to go afterwards: a path of this host. */
+  /** Path on this host to which the browser goes afterwards. */
   readonly redirect: string | undefined
-  /** The actor whose page was asked for. */
+  /** The actor whose page was requested. */
   readonly actorId: string | undefined
-  /** The address that was typed. */
+  /** The typed email address. */
   readonly hint: string | undefined
-  /** The browser's mark. */
+  /** The browser cookie. */
   readonly browser: string
 }
 
@@ -53,9 +53,9 @@ export interface ForApplication {
   readonly returnPath: string
   readonly delivery: TokenDeliveryMode
   readonly trustType: string | undefined
-  /** The application's own; the service keeps the verifier unless given. */
+  /** The application's own challenge. Default: the service generates and keeps the verifier. */
   readonly codeChallenge: string | undefined
-  /** The mark of the browser that will come back, where it is known to be this one. */
+  /** The cookie of the browser that will return, if the same browser must return. Otherwise null. */
   readonly browser: string | null
 }
 
@@ -105,7 +105,9 @@ export class SignIn {
   }
 
   /**
-   * @returns where the browser goes.
+   * Begins a sign-in in a browser.
+   *
+   * @returns the provider's URL, to which the browser goes.
    * @throws ServiceError `bad_request` for an unknown provider or an unsafe redirect, SignInRefusal.
    */
   async beginOnWeb({ provider: name, redirect, actorId, hint, browser }: OnWeb): Promise<string> {
@@ -129,12 +131,12 @@ export class SignIn {
     return authorizationUrl(provider, state, address)
   }
 
-  /** @param path As `SafeTargets` gives it. */
+  /** @param path Result of `SafeTargets.parsePath`. */
   endsAtClient(path: string): boolean {
     return path.split('?', 1)[0] === this.#clientPath
   }
 
-  /** @throws ServiceError `bad_request` for what may not be asked for, SignInRefusal. */
+  /** @throws ServiceError `bad_request` for a parameter that is not allowed, SignInRefusal. */
   async beginForApplication(asked: ForApplication): Promise<BegunForApplication> {
     const provider = requireProvider(this.providers, asked.provider)
     const { delivery, returnPath, trustType, browser, codeChallenge } = asked
@@ -142,14 +144,14 @@ export class SignIn {
     if (asked.target !== undefined && target === null) {
       throw new ServiceError(
         'bad_request',
-        'Cannot begin the sign-in: redirect_uri is neither here nor at a place that is configured',
+        'Cannot begin the sign-in: redirect_uri is neither on this service nor on a configured origin',
       )
     }
     if (this.targets.parsePath(returnPath.replaceAll('{actor_id}', 'actor')) === null) {
       throw new ServiceError('bad_request', 'Cannot begin the sign-in: return_path is not a path of this service')
     }
     if (trustType !== undefined && !this.#mayBeAskedFor(trustType)) {
-      throw new ServiceError('bad_request', 'Cannot begin the sign-in: trust_type is none that may be asked for')
+      throw new ServiceError('bad_request', 'Cannot begin the sign-in: trust_type is unknown or needs owner approval')
     }
     const state = await this.#states.begin({
       flow: { kind: 'spa', target, returnPath, delivery, trustType: trustType ?? null },
@@ -165,7 +167,7 @@ export class SignIn {
     }
   }
 
-  /** A kind of relationship that waits for the owner is not to be had by asking. */
+  /** Returns whether an application may request this trust type. Types that need owner approval are excluded. */
   #mayBeAskedFor(trustType: string): boolean {
     const found = this.#trustTypes.find(trustType)
     if (found === null || found === undefined || this.#trustTypes.needsConfirmation(trustType)) return false

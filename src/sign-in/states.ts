@@ -1,28 +1,28 @@
-/** The `state` of sign-ins at providers: server-held, bound to provider and browser, good once and for ten minutes. */
+/** The `state` of sign-ins: stored here, bound to provider and browser, valid once within ten minutes. */
 import { createHash } from 'node:crypto'
 import { randomToken } from '../secret/random.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Flow } from './flow.ts'
 
-/** What the callback has to know. */
+/** Data that the callback needs about the sign-in. */
 export interface Begun {
   readonly flow: Flow
-  /** As it was asked for: `google-mobile`. */
+  /** Name of the requested provider, including its suffix, such as `google-mobile`. */
   readonly provider: string
   readonly nonce: string
-  /** Null where the application keeps the verifier, and shows it when it redeems the code. */
+  /** Null when the application keeps the verifier and presents it with the code. */
   readonly codeVerifier: string | null
-  /** False for what a program began: the browser that comes back is then another one, and gets no cookie. */
+  /** False when a program began the sign-in. Then any browser may return, and it gets no cookie. */
   readonly isBound: boolean
 }
 
 export interface NewState {
   readonly flow: Flow
   readonly provider: string
-  /** The mark of the browser that begins and will come back; null where no browser does. */
+  /** The cookie of the browser that begins and must return. Null when a program begins. */
   readonly browser: string | null
-  /** The application's own, S256; made here unless given. */
+  /** The application's own S256 challenge. Default: the service generates a verifier. */
   readonly codeChallenge?: string | undefined
 }
 
@@ -54,13 +54,13 @@ export class States {
     return { state, nonce, codeChallenge: codeChallenge ?? challengeOf(codeVerifier ?? '') }
   }
 
-  /** Null for one that is unknown, used, expired or another browser's; that one is not spent by it. */
+  /** Consumes a state. Null when it is unknown, used, expired or another browser's; another browser's is not consumed. */
   async consume(state: string, browser: string | null): Promise<Begun | null> {
     const presented = { purpose: 'state', value: state, browser } as const
     return this.#store.write(async (tx) => (await this.#oneTime.consume<Begun>(tx, presented))?.data ?? null)
   }
 
-  /** As `consume`, and it stays good. */
+  /** Like `consume`, but the state remains valid. */
   async peek(state: string, browser: string | null): Promise<Begun | null> {
     const presented = { purpose: 'state', value: state, browser } as const
     return this.#store.read(async (q) => (await this.#oneTime.peek<Begun>(q, presented))?.data ?? null)

@@ -1,4 +1,4 @@
-/** Tickets: a code waits here until the application redeems it, so that neither code nor token is in an address. */
+/** Tickets: the service keeps a code until the application redeems it, so that no URL contains a code or token. */
 import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
@@ -30,10 +30,10 @@ export class Tickets {
   }
 
   /**
-   * The ticket is spent first: the code behind it is good once, too.
+   * Redeems a ticket. It is consumed before the code, which is also valid only once.
    *
-   * @param codeVerifier Of the application, where it keeps its own.
-   * @throws ServiceError `bad_request` for a ticket that is not good (any more), SignInRefusal.
+   * @param codeVerifier The application's own verifier, if it keeps one.
+   * @throws ServiceError `bad_request` for an invalid ticket; SignInRefusal.
    */
   async redeem(
     ticket: string,

@@ -1,4 +1,4 @@
-/** Links that verify an address: sent to it by the application, good once, for a day. */
+/** Links that verify an email address. The application sends them; each is valid once, for one day. */
 import type { Actor } from '../actor/actor.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
@@ -18,25 +18,25 @@ export interface VerificationDeps {
   readonly now: () => number
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
   readonly baseUrl: string
-  /** Shows the link in the log where the application sends none. */
+  /** In development, the link is logged when the application has no handler that sends it. */
   readonly isDevelopment: boolean
 }
 
 interface Link {
   readonly address: string
-  /** Unix milliseconds. The record is kept longer, so that a late visitor is told so. */
+  /** Unix milliseconds. The record is kept longer, so that a late visitor learns that the link expired. */
   readonly validUntil: number
-  /** Hash of the mark of the browser where the address was typed; null where no browser was. */
+  /** Hash of the cookie of the browser in which the address was typed. Null when a program sent the address. */
   readonly browser: string | null
 }
 
-/** Who follows the link. */
+/** The visitor who follows the link. */
 export interface Follower {
   readonly token: string
-  /** The actor that the path names, where it names one. */
+  /** The actor in the path, if the path names an actor. */
   readonly actorId?: string | undefined
   readonly browser: string | null
-  /** The actor whose session the visitor has. */
+  /** The actor of the visitor's session. */
   readonly signedInTo: string | null
 }
 
@@ -68,30 +68,27 @@ export class Verification {
     })
   }
 
-  /** The application sends the link; in development, where it does not, whoever reads the log goes on from there. */
+  /** Fires the event with which the application sends the link. In development without a handler, logs the link. */
   async announce(actor: Pick<Actor, 'id' | 'creator'>, address: string, token: string): Promise<void> {
     const { registry, log, handleOf, baseUrl, isDevelopment } = this.#deps
     const url = `${baseUrl}/oauth/email?verify=${token}`
     if (registry.eventHandlers('email_verification_required').length === 0) {
-      if (isDevelopment) log.info({ actorId: actor.id, url }, 'Open this address to verify the e-mail address')
+      if (isDevelopment) log.info({ actorId: actor.id, url }, 'Open this URL to verify the e-mail address')
       else
-        log.warn(
-          { actorId: actor.id },
-          'Nobody sends the verification link: email_verification_required has no handler',
-        )
+        log.warn({ actorId: actor.id }, 'Cannot send the verification link: email_verification_required has no handler')
       return
     }
     const event = { actor: handleOf(actor), email: address, verification_url: url, token }
     await fire(registry, log, 'email_verification_required', event)
   }
 
-  /** Another link for an address that waits. @throws ServiceError `bad_request` when none does. */
+  /** Sends another link for an unverified address. @throws ServiceError `bad_request` when no address is unverified. */
   async resend(actor: Pick<Actor, 'id' | 'creator'>, browser: string | null): Promise<void> {
     const { address, token } = await this.#deps.store.writeActor(actor.id, async (tx) => {
       const account = await findAccount(tx, actor.id)
       const waiting = account?.fields['email_verified'] === 'false' ? account.fields['email'] : undefined
       if (waiting === undefined) {
-        throw new ServiceError('bad_request', 'Cannot send a verification link: no address waits for one')
+        throw new ServiceError('bad_request', 'Cannot send a verification link: no address waits for verification')
       }
       return { address: waiting, token: await this.issue(tx, actor.id, waiting, browser) }
     })
@@ -99,9 +96,9 @@ export class Verification {
   }
 
   /**
-   * What following the link would verify; changes nothing.
+   * Returns the address that the link would verify, without a change.
    *
-   * @throws ServiceError `forbidden` for a link that is unknown, used or another actor's, `gone` for one of long ago.
+   * @throws ServiceError `forbidden` for a link that is unknown, used or another actor's; `gone` for an expired link.
    */
   async look({ token, actorId }: Pick<Follower, 'token' | 'actorId'>): Promise<Verified> {
     const { account, link } = await this.#deps.store.read(async (q) => this.#find(q, { token, actorId }))
@@ -109,10 +106,10 @@ export class Verification {
   }
 
   /**
-   * Verifies the address. Only where the follower is known to be the one who typed it, it proves the identity as well: a
-   * stranger may have typed it, and the owner of the address follow the link in good faith.
+   * Verifies the address. The link also proves the identity, but only in the browser or session that typed the address:
+   * a stranger may have typed it, and the owner of the address may follow the link in good faith.
    *
-   * @throws ServiceError as `look` does.
+   * @throws ServiceError like `look`.
    */
   async follow(follower: Follower): Promise<Verified> {
     const { store, oneTime, registry, log, handleOf, now } = this.#deps
@@ -141,10 +138,10 @@ export class Verification {
     if (found?.actorId === undefined || found.actorId === null) throw unknownLink()
     if (actorId !== undefined && found.actorId !== actorId) throw unknownLink()
     if (found.data.validUntil < this.#deps.now()) {
-      throw new ServiceError('gone', 'Cannot verify the address: the link was good for a day, and that is over')
+      throw new ServiceError('gone', 'Cannot verify the address: the link has expired; links are valid for one day')
     }
     const account = await findAccount(q, found.actorId)
-    // Somebody proved to own the address meanwhile, and this actor made room.
+    // Another person proved the address meanwhile, and this actor lost it.
     if (account === null || account.identifier !== found.data.address) throw unknownLink()
     return { account, link: found.data }
   }
@@ -156,5 +153,5 @@ function isSameAs({ browser, signedInTo }: Follower, account: Account, link: Lin
 }
 
 function unknownLink(): ServiceError {
-  return new ServiceError('forbidden', 'Cannot verify the address: the link is not known, or was used before')
+  return new ServiceError('forbidden', 'Cannot verify the address: the link is unknown or was already used')
 }

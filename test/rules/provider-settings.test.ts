@@ -131,17 +131,17 @@ describe('providers declared in code', () => {
     [
       'a name with other signs',
       [openid({ ...both, name: '../github', issuer: 'https://a.example' })],
-      /^Option signIn: a provider is called by a name such as google or acme-mobile; \.\.\/github is none\.$/,
+      /^Option signIn: providers must have names such as google or acme-mobile; \.\.\/github is not a valid name\.$/,
     ],
     [
       'capital letters in a name',
       [openid({ ...both, name: 'GOOGLE', issuer: 'https://a.example' })],
-      /; GOOGLE is none\.$/,
+      /; GOOGLE is not a valid name\.$/,
     ],
     [
       'a name with two suffixes',
       [google({ ...both, name: 'google-mobile-native' })],
-      /^Option signIn: .*; google-mobile-native is none\.$/,
+      /^Option signIn: .*; google-mobile-native is not a valid name\.$/,
     ],
     [
       'no client id',
@@ -200,7 +200,7 @@ describe('providers declared in code', () => {
           audiences: ['app'],
         }),
       ],
-      /^Option signIn, acme: audiences need an issuer, whose id_tokens they are\.$/,
+      /^Option signIn, acme: audiences need an issuer, which signs the id_tokens\.$/,
     ],
     [
       'a signature by a shared secret',
@@ -327,7 +327,7 @@ describe('providers in the environment', () => {
     [
       'a variable of a provider that is not named',
       { TROUPE_PROVIDERS: 'google', TROUPE_PROVIDER_ACME_ISSUER: 'https://a.example' },
-      /^TROUPE_PROVIDER_ACME_ISSUER belongs to no provider: TROUPE_PROVIDERS does not name acme\.$/,
+      /^TROUPE_PROVIDER_ACME_ISSUER belongs to an unknown provider: TROUPE_PROVIDERS does not name acme\.$/,
     ],
     [
       'a name that is none',
@@ -337,7 +337,7 @@ describe('providers in the environment', () => {
     [
       'a name with two suffixes',
       { TROUPE_PROVIDERS: 'google-mobile-native' },
-      /^TROUPE_PROVIDERS must be names with one suffix at most; google-mobile-native has two\.$/,
+      /^TROUPE_PROVIDERS must contain names with at most one suffix; google-mobile-native has two\.$/,
     ],
     ['a name twice', { TROUPE_PROVIDERS: 'google,google' }, /^TROUPE_PROVIDERS names google twice\.$/],
     [

@@ -236,7 +236,7 @@ describe('the page after a redirect', () => {
     const begin = (await browser.get(`/${owner}/www/approvals/1`)).headers.get('location') ?? ''
     const answer = await signIn(browser, await provider(), 'bob', begin)
     assert.equal(answer.status, 403)
-    assert.match(await answer.text(), /the provider confirmed another account than the one that this sign-in was for/)
+    assert.match(await answer.text(), /the provider confirmed a different account than the expected one/)
     assert.equal(browser.cookies.has('oauth_token'), false)
   })
 

@@ -60,7 +60,7 @@ describe('the log of an operator', () => {
         provider: 'acme',
         failure: 'exchange',
         status: 400,
-        reason: 'acme did not take the code: invalid_client',
+        reason: 'acme rejected the code: invalid_client',
       },
     ])
   })
@@ -75,7 +75,7 @@ describe('the log of an operator', () => {
         provider: 'acme',
         failure: 'unreachable',
         status: 503,
-        reason: `POST ${issuer}/token was answered 503`,
+        reason: `POST ${issuer}/token returned 503`,
       },
     ])
   })
@@ -108,7 +108,7 @@ describe('the log of an operator', () => {
           provider: 'github',
           failure: 'identity',
           status: 403,
-          reason: `GET ${url}/user/emails was answered 403`,
+          reason: `GET ${url}/user/emails returned 403`,
         },
       ])
       assert.ok(!service.log.join('\n').includes('gho_test'))

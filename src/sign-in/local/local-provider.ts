@@ -1,4 +1,4 @@
-/** The provider of development: signs in whoever one says one is. Its server starts when it is first needed. */
+/** The development provider, which accepts any typed email address. Its server starts on first use. */
 import type { ProviderAuthorization, CodeExchange, Person, Provider } from '../provider.ts'
 import { ProviderError, type Providers } from '../provider.ts'
 import { staticSecret } from '../providers/client-secret.ts'
@@ -55,7 +55,7 @@ export class LocalProvider implements Provider {
   }
 
   verifyAssertion(): Promise<never> {
-    return Promise.reject(new ProviderError('assertion', 'The local provider takes no assertions'))
+    return Promise.reject(new ProviderError('assertion', 'The local provider accepts no assertions'))
   }
 
   async close(): Promise<void> {
@@ -64,18 +64,18 @@ export class LocalProvider implements Provider {
   }
 
   async #started(): Promise<OAuthProvider> {
-    if (this.#isClosed) throw new ProviderError('unreachable', 'The local provider has ended with the service')
+    if (this.#isClosed) throw new ProviderError('unreachable', 'Cannot use the local provider: the service is stopping')
     this.#running ??= this.#start().catch((error: unknown) => {
-      // The next one tries again.
+      // The next sign-in starts the server again.
       this.#running = undefined
-      throw new ProviderError('unreachable', 'The local provider does not start', { cause: error })
+      throw new ProviderError('unreachable', 'Cannot start the local provider', { cause: error })
     })
     this.#provider = (await this.#running).provider
     return this.#provider
   }
 
   async #start(): Promise<{ readonly server: LocalServer; readonly provider: OAuthProvider }> {
-    // Loaded here and nowhere else: neither production nor a service with real providers ever has it in memory.
+    // Imported on demand: production, and services with real providers, never load oidc-provider.
     const { startLocalServer } = await import('./local-server.ts')
     const server = await startLocalServer({ ...this.#options, redirectUri: this.redirectUri })
     return { server, provider: new OAuthProvider(planOf(server), this.#deps) }
@@ -93,7 +93,7 @@ function planOf({ issuer, clientId, clientSecret }: LocalServer): ProviderPlan {
     redirectUri: null,
     deepLink: null,
     audiences: [],
-    // Asked every time, because whoever develops wants to be somebody else.
+    // The login page always appears, because developers switch between users.
     authorizationParameters: { prompt: 'login' },
     takesChallenge: true,
     takesLoginHint: true,
@@ -126,7 +126,7 @@ export class LocalProviders implements Providers {
   }
 }
 
-/** Whether the package that it is made of is there: an installation may do without it. */
+/** Returns whether the optional package oidc-provider is installed. */
 export function hasLocalProvider(): boolean {
   try {
     import.meta.resolve('oidc-provider/lib/provider.js')

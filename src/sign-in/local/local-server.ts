@@ -1,8 +1,8 @@
-/** The server of the local provider: a real OpenID provider on a loopback port, which nothing outlives. */
+/** Server of the local provider: a real OpenID provider on a loopback port. It keeps all its data in memory. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-// By path: the package's index writes to standard error about every runtime that is newer than itself.
+// Imported by path: the index of the package warns on stderr about every runtime that is newer than the package.
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js'
 import { type OidcContext, Provider } from 'oidc-provider/lib/provider.js'
 import { parseAddress } from '../../actor/address.ts'
@@ -11,25 +11,25 @@ import { randomToken } from '../../secret/random.ts'
 import { personName, testPerson } from './test-person.ts'
 
 export interface LocalServerOptions {
-  /** The service's callback: the only address to which it sends a browser. */
+  /** The service's callback, the only URL to which the provider redirects. */
   readonly redirectUri: string
   readonly pages: LocalPages
   readonly log: Log
 }
 
-/** What its pages look like; the rooms above know. */
+/** Pages of the local provider. The caller renders them. */
 export interface LocalPages {
-  /** The choice of who signs in. */
+  /** The page on which a developer chooses a person. */
   choice(values: LocalChoice): Promise<string>
-  /** There is nothing to choose (any more). */
+  /** The page for a sign-in that is unknown or has ended. */
   ended(): Promise<string>
-  /** By file name, below `/assets/`. */
+  /** Files served below `/assets/`, by file name. */
   readonly assets: ReadonlyMap<string, { readonly type: string; readonly text: string }>
 }
 
 export interface LocalChoice {
   readonly person: { readonly name: string; readonly email: string }
-  /** What was typed and refused, or what the service expects. */
+  /** The rejected input, or the address that the service expects. */
   readonly email: string
   readonly isRefused: boolean
 }
@@ -42,8 +42,7 @@ export interface LocalServer {
 }
 
 /**
- * On 127.0.0.1 and not on `localhost`, where a browser would show it the cookies of the service, which has the same name
- * there.
+ * Host of the local provider: 127.0.0.1, because browsers would send it the cookies of a service on `localhost`.
  */
 const host = '127.0.0.1'
 
@@ -55,7 +54,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     server.once('error', reject)
     server.listen(0, host, resolve)
   })
-  // It lives as long as the service, and keeps no program alive by itself.
+  // The server must not keep the process alive.
   server.unref()
   const { port } = server.address() as AddressInfo
   const issuer = `http://${host}:${port}`
@@ -64,7 +63,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   provider.on('server_error', (_context, error) => options.log.error({ error }, 'The local provider failed'))
   const answer = provider.callback()
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // A name that somebody else lets point here is not ours.
+    // Rejects other host names, which prevents DNS rebinding.
     if (request.headers.host !== `${host}:${port}`) {
       response.writeHead(421).end()
       return
@@ -113,7 +112,7 @@ function configurationOf(
       accountId: sub,
       claims: () => ({ sub, email: sub, email_verified: true, name: personName(sub) }),
     }),
-    // Who signs in here has agreed.
+    // Skips the consent page: signing in here implies consent.
     loadExistingGrant: async ({ oidc }: OidcContext) => {
       const grant = new oidc.provider.Grant({ accountId: oidc.session.accountId, clientId: oidc.client.clientId })
       grant.addOIDCScope('openid email profile')
@@ -157,7 +156,7 @@ async function choose(
   return provider.interactionFinished(request, response, { login: { accountId: address, remember: false } })
 }
 
-/** Where the form leads is not limited: it ends where the service sends the browser, an application of the developer's. */
+/** Response headers. The CSP has no `form-action`, because the form redirects to any application of the developer. */
 const headers = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',

@@ -1,4 +1,4 @@
-/** What is used of oidc-provider, which ships no types. By path, because its index complains about runtimes on standard error. */
+/** Types for the used part of oidc-provider, which ships none. Imported by path: its index writes warnings to stderr. */
 declare module 'oidc-provider/lib/provider.js' {
   import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 
@@ -43,6 +43,6 @@ declare module 'oidc-provider/lib/provider.js' {
 }
 
 declare module 'oidc-provider/lib/adapters/memory_adapter.js' {
-  /** A store of its own, which nothing but the process remembers. */
+  /** Creates a separate in-memory store. */
   export function createMemoryAdapter(): unknown
 }

@@ -1,4 +1,4 @@
-/** Apple: answers by a form, wants a secret that is signed anew, and tells everything in the id_token. */
+/** Apple: responds by form_post, requires a freshly signed client secret, and sends all facts in the id_token. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { SignJWT } from 'jose'
@@ -65,7 +65,7 @@ function keyOf(settings: Settings): KeyObject {
       return settings.refuse('privateKeyPath', `cannot be read: ${path}`)
     }
   }
-  // An environment has no lines.
+  // In a variable, the key has `\n` in place of line breaks.
   pem ??= settings.required('privateKey')
   let key: KeyObject
   try {
@@ -79,10 +79,10 @@ function keyOf(settings: Settings): KeyObject {
 
 const bucketMs = 300_000
 
-/** Apple takes up to six months. A short life is enough for a secret that is made when it is needed. */
+/** Lifetime of the client secret. Apple accepts up to six months; a secret that is signed on demand needs less. */
 const lifetimeSeconds = 3600
 
-/** One for every five minutes: signing costs more than asking for it again. */
+/** Signs one client secret per five minutes, and reuses it to save signatures. */
 function signedSecret(client: {
   readonly key: KeyObject
   readonly keyId: string

@@ -1,8 +1,8 @@
-/** Something that is fetched, kept for a while, and not asked for again and again while it cannot be had. */
+/** Cache for one fetched value. It also caches a failure, so that an unreachable server is not asked too often. */
 export interface RememberedOptions<T> {
   readonly fetch: () => Promise<T>
   readonly keepMs: number
-  /** After a failure nothing is asked for so long. */
+  /** Time without a fetch after a failure, in milliseconds. */
   readonly failureMs: number
   readonly now: () => number
 }
@@ -17,14 +17,14 @@ export class Remembered<T> {
     this.#options = options
   }
 
-  /** What is kept, else what a fetch gives; several who wait share one. Fails as the fetch did, for as long as it counts. */
+  /** Returns the cached value or fetches it. Concurrent callers share one fetch. A failed fetch rejects for `failureMs`. */
   get(): Promise<T> {
     const { keepMs, now } = this.#options
     if (this.#kept !== undefined && isWithin(this.#kept.at, keepMs, now())) return Promise.resolve(this.#kept.value)
     return this.#fetch()
   }
 
-  /** Asks anew, unless that happened within `leastMs` or failed lately: then null. */
+  /** Fetches again. Null when the value is younger than `leastMs`, or when a fetch fails or failed within `failureMs`. */
   async renewed(leastMs: number): Promise<T | null> {
     if (
       this.#running === undefined &&
@@ -58,7 +58,7 @@ export class Remembered<T> {
   }
 }
 
-/** A clock that was set back makes nothing last longer. */
+/** Returns whether less than `ms` passed. False when the clock was set back, so that no value is cached longer. */
 function isWithin(since: number, ms: number, now: number): boolean {
   return now >= since && now - since < ms
 }

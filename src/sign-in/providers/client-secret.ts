@@ -1,4 +1,4 @@
-/** How a client of ours proves to a provider that it is the one. */
+/** Client secrets, by which this service authenticates at a provider. */
 import type { ClientSecret } from './provider-config.ts'
 import type { Settings } from './settings.ts'
 
@@ -6,7 +6,7 @@ export function staticSecret(secret: string): ClientSecret {
   return () => Promise.resolve(secret)
 }
 
-/** A client without a secret is one of native applications: what they bring is proven by itself. */
+/** Requires a secret, unless audiences are configured: native applications present signed assertions. */
 export function secretOrAudiences(settings: Settings): ClientSecret | null {
   const secret = settings.audiences.length > 0 ? settings.text('clientSecret') : settings.required('clientSecret')
   return secret === undefined ? null : staticSecret(secret)

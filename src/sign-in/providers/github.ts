@@ -1,4 +1,4 @@
-/** GitHub: OAuth without OpenID, so no id_token and no refresh token; addresses are told apart from the person. */
+/** GitHub: OAuth without OpenID, id_token or refresh token. A separate request fetches the email addresses. */
 import type { Address } from '../../actor/address.ts'
 import { ProviderError } from '../provider.ts'
 import { staticSecret } from './client-secret.ts'
@@ -35,7 +35,7 @@ export function githubPlan(settings: Settings): ProviderPlan {
   }
 }
 
-/** The number, and not the login, which may pass to somebody else and may be all digits. */
+/** Identifies the person by the numeric id. A login may pass to another person, and may consist of digits. */
 async function identify(evidence: Evidence): Promise<ProviderIdentity> {
   const facts = personFactsOf(await evidence.ask(evidence.userinfoEndpoint))
   const { id } = facts
@@ -49,13 +49,13 @@ async function identify(evidence: Evidence): Promise<ProviderIdentity> {
   }
 }
 
-/** The address in the profile says nothing about who reads it: only the list tells what was verified. */
+/** Returns the verified address. The address in the profile may be unverified; only the list of addresses has the status. */
 async function verifiedAddress({ ask, userinfoEndpoint }: Evidence): Promise<Address | null | 'failed'> {
   let list: unknown
   try {
     list = await ask(`${userinfoEndpoint}/emails?per_page=100`)
   } catch (error) {
-    // Without the scope, for example, nobody knows.
+    // For example, the token may lack the scope `user:email`.
     if (error instanceof ProviderError) return 'failed'
     throw error
   }

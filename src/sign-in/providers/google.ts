@@ -1,4 +1,4 @@
-/** Google: OpenID, with native applications that bring id_tokens of their own. */
+/** Google: OpenID Connect, including native applications that present their own id_tokens. */
 import { secretOrAudiences } from './client-secret.ts'
 import { identifyByOpenId } from './openid-identity.ts'
 import { commonPlan, type ProviderPlan } from './provider-config.ts'
@@ -17,7 +17,7 @@ export function googlePlan(settings: Settings): ProviderPlan {
   return {
     ...commonPlan(settings, { displayName: 'Google', scope: 'openid email profile' }),
     clientSecret: secretOrAudiences(settings),
-    // Without both of them Google gives no refresh token.
+    // Google sends a refresh token only with both parameters.
     authorizationParameters: { access_type: 'offline', prompt: 'consent', ...settings.authorizationParameters },
     metadata: {
       endpoints: {

@@ -1,16 +1,16 @@
-/** What an id_token says, once it is proven (OpenID Connect Core section 3.1.3.7, RFC 8725). */
+/** Verification of id_tokens (OpenID Connect Core section 3.1.3.7, RFC 8725). */
 import { createHash } from 'node:crypto'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { sameSecret } from '../../secret/hash.ts'
 import type { KeySets } from './key-sets.ts'
 
 export interface IdTokenRules {
-  /** Every spelling that the provider uses. */
+  /** Every spelling of its issuer that the provider uses. */
   readonly issuers: readonly string[]
   readonly keySet: string
-  /** As configured; what the token itself names counts for nothing. */
+  /** The configured algorithm. A token with another `alg` is refused. */
   readonly algorithm: string
-  /** A native application of this provider may send the SHA-256 of the nonce that it gave us. */
+  /** True when the claim `nonce` may also be the SHA-256 of the application's nonce. */
   readonly hashesNonce: boolean
 }
 
@@ -23,25 +23,27 @@ export interface IdTokenClaims {
   readonly exp: number
 }
 
-/** Says in one sentence what is wrong, without a value of the token. */
+/** An id_token is invalid. The message contains no value of the token. */
 export class InvalidIdToken extends Error {
   override readonly name = 'InvalidIdToken'
 }
 
-/** Seconds by which the provider's clock may differ from ours. */
+/** Allowed difference between the clocks of provider and service, in seconds. */
 const skewSeconds = 60
 
-/** A year: no honest token lives so long, and its mark would have to be kept as long. */
+/** Maximum lifetime: one year. The service must store the fingerprint of an assertion until it expires. */
 const longestSeconds = 31_536_000
 
 /** OpenID Connect Core section 2: at most 255 characters. */
 const longestSubject = 255
 
 /**
- * @param audiences The clients for whom it may have been made. It names exactly one: whom else it is for, we do not know.
- * @param nonce Null when none was asked for by us.
+ * Verifies an id_token and returns its claims.
+ *
+ * @param audiences Accepted client ids. A token with several audiences is refused, because the others are unknown here.
+ * @param nonce Null when the service sent no nonce.
  * @param now Unix milliseconds.
- * @throws InvalidIdToken; ProviderError `unreachable` when the keys cannot be had.
+ * @throws InvalidIdToken; ProviderError `unreachable` when the keys cannot be fetched.
  */
 export async function verifyIdToken(
   token: string,
@@ -53,14 +55,14 @@ export async function verifyIdToken(
   const payload = await verifiedPayload(token, rules, expected.audiences, keySets, now)
   const { iss, sub, iat, exp, aud, nonce } = payload
   const nowSeconds = now / 1000
-  if (Array.isArray(aud) && aud.length !== 1) throw new InvalidIdToken('it is for several audiences')
+  if (Array.isArray(aud) && aud.length !== 1) throw new InvalidIdToken('it has several audiences')
   if (iss === undefined || typeof sub !== 'string' || sub === '' || sub.length > longestSubject) {
-    throw new InvalidIdToken('it names no subject')
+    throw new InvalidIdToken('its issuer or subject is missing or invalid')
   }
   if (iat === undefined || iat > nowSeconds + skewSeconds) throw new InvalidIdToken('it was issued in the future')
-  if (exp === undefined || exp > nowSeconds + longestSeconds) throw new InvalidIdToken('it lives too long')
+  if (exp === undefined || exp > nowSeconds + longestSeconds) throw new InvalidIdToken('its lifetime is too long')
   if (expected.nonce !== null && !isNonce(nonce, expected.nonce, rules.hashesNonce)) {
-    throw new InvalidIdToken('its nonce is another one')
+    throw new InvalidIdToken('its nonce does not match')
   }
   return { ...payload, iss, sub, iat, exp }
 }
@@ -84,8 +86,8 @@ async function verifiedPayload(
     return payload
   } catch (error) {
     if (error instanceof errors.JOSEError) throw new InvalidIdToken(error.message)
-    // jose says so when a key does not fit the algorithm.
-    if (error instanceof TypeError) throw new InvalidIdToken('it cannot be read')
+    // jose throws a TypeError when a key does not fit the algorithm.
+    if (error instanceof TypeError) throw new InvalidIdToken('its key does not fit the algorithm')
     throw error
   }
 }
@@ -98,13 +100,13 @@ function isNonce(presented: unknown, expected: string, mayBeHashed: boolean): bo
   )
 }
 
-/** The same for every showing of one assertion, however it was encoded: by `jti`, else by issuer, subject and time. */
+/** Identifies an assertion in any encoding: by issuer and `jti`, else by issuer, subject and `iat`. */
 export function fingerprintOf({ iss, sub, iat, jti }: IdTokenClaims): string {
   const identity = typeof jti === 'string' && jti !== '' ? ['jti', iss, jti] : ['sub', iss, sub, iat]
   return createHash('sha256').update(JSON.stringify(identity)).digest('base64url')
 }
 
-/** In Unix seconds: until then a showing has to be remembered. Longer than the assertion is accepted. */
+/** Returns the time until which a fingerprint must be stored, in Unix seconds. It exceeds the assertion's validity. */
 export function rememberedUntil({ exp }: IdTokenClaims): number {
   return Math.ceil(exp) + 2 * skewSeconds
 }

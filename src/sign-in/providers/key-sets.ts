@@ -1,4 +1,4 @@
-/** The public keys of providers (RFC 7517), kept as long as they may be trusted to be current. */
+/** Cache of the providers' public keys (RFC 7517). */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTHeaderParameters } from 'jose'
 import { ProviderError } from '../provider.ts'
 import type { Outbound } from './outbound.ts'
@@ -6,7 +6,7 @@ import { Remembered } from './cached.ts'
 
 const keepMs = 3_600_000
 const failureMs = 60_000
-/** Between two fetches that unknown keys cause: whoever sends made-up key ids makes us ask no more often than that. */
+/** Minimum interval between fetches for unknown keys. It limits the fetches that a client causes with invented key ids. */
 const leastMs = 5000
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
@@ -23,13 +23,13 @@ export class KeySets {
   }
 
   /**
-   * The key that a token names. Keys that cannot be asked for any more are good until their hour is over, then nothing
-   * is verified.
+   * Finds the key that a token names. While the provider is unreachable, cached keys stay valid for one hour after their
+   * fetch; then verification fails.
    *
    * @throws ProviderError `unreachable`; JWKSNoMatchingKey when the provider has no such key.
    */
   async find(url: string, header: JWTHeaderParameters): Promise<PublicKey> {
-    if (typeof header.kid !== 'string') throw new errors.JWKSNoMatchingKey('A key has to be named')
+    if (typeof header.kid !== 'string') throw new errors.JWKSNoMatchingKey('The token has no kid')
     const remembered = this.#of(url)
     const set = await remembered.get()
     try {
@@ -55,7 +55,7 @@ export class KeySets {
     try {
       return createLocalJWKSet(set)
     } catch (error) {
-      throw new ProviderError('unreachable', 'The key set is none', { cause: error })
+      throw new ProviderError('unreachable', 'The response is not a JSON Web Key Set', { cause: error })
     }
   }
 }

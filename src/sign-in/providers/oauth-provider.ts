@@ -1,4 +1,4 @@
-/** A provider by its plan: asks for a code, redeems it, and says who it was. */
+/** A provider by its plan: requests a code, redeems it, and identifies the person. */
 import { present } from '../../json/present.ts'
 import * as client from 'openid-client'
 import type { Log } from '../../observe/log.ts'
@@ -31,14 +31,14 @@ export interface OAuthProviderDeps {
   readonly keySets: KeySets
   /** Unix milliseconds. */
   readonly now: () => number
-  /** Of the service, without a slash at the end. */
+  /** URL of the service, without a trailing slash. */
   readonly baseUrl: string
 }
 
 const metadataKeepMs = 86_400_000
 const metadataFailureMs = 10_000
 
-/** A subject goes into the name by which the person is known for ever. */
+/** Maximum length of a subject, which becomes part of the person's permanent id. */
 const longestSubject = 255
 
 export class OAuthProvider implements Provider {
@@ -55,7 +55,7 @@ export class OAuthProvider implements Provider {
   readonly #discovered: Remembered<Metadata>
   #endpoints: Endpoints
 
-  /** @param name Another one than the plan's for a variant of its provider. */
+  /** @param name Differs from the plan's name in a platform variant. */
   constructor(plan: ProviderPlan, deps: OAuthProviderDeps, name = plan.name) {
     this.#plan = plan
     this.#deps = deps
@@ -81,7 +81,7 @@ export class OAuthProvider implements Provider {
     })
   }
 
-  /** The same provider under the name of a platform. */
+  /** Returns the same provider under the name of a platform variant. */
   variant(name: string): OAuthProvider {
     return new OAuthProvider(this.#plan, this.#deps, name)
   }
@@ -98,7 +98,7 @@ export class OAuthProvider implements Provider {
     return this.#endpoints.userinfo
   }
 
-  /** Finds out what the provider publishes about itself. */
+  /** Discovers the provider's metadata. */
   ready(): Promise<void> {
     return this.#reported(async () => void (await this.#metadata()))
   }
@@ -124,7 +124,7 @@ export class OAuthProvider implements Provider {
     }
   }
 
-  /** The operator has to see a provider that refuses or fails. Clients can send any assertion, so it stays out of the log. */
+  /** Warns the operator of a failing provider. Assertions are logged at debug, because clients can send any number of them. */
   #report({ failure, status, message }: ProviderError): void {
     const level = failure === 'assertion' ? 'debug' : 'warn'
     const event = { provider: this.name, failure, status, reason: message }
@@ -148,7 +148,7 @@ export class OAuthProvider implements Provider {
         : {}),
       ...(request.loginHint !== undefined && plan.takesLoginHint ? { login_hint: request.loginHint } : {}),
     }
-    // What protects the sign-in comes last, so that no setting takes its place.
+    // The parameters that protect the sign-in come last, so that no setting overrides them.
     for (const [name, value] of Object.entries({ ...plan.authorizationParameters, ...parameters })) {
       url.searchParams.set(name, value)
     }
@@ -179,14 +179,16 @@ export class OAuthProvider implements Provider {
     assertion: string,
     nonce: string,
   ): Promise<{ person: Person; fingerprint: string; until: number }> {
-    if (!this.takesAssertions) throw new ProviderError('assertion', `${this.name} has no audiences configured`)
+    if (!this.takesAssertions)
+      throw new ProviderError('assertion', `Cannot verify an assertion: ${this.name} has no audiences`)
     const metadata = await this.#metadata()
     const claims = await this.#verify(metadata, assertion, this.#plan.audiences, nonce, 'assertion')
     const identity = await this.#plan.identify({
       tokens: null,
       claims,
       userinfoEndpoint: '',
-      ask: () => Promise.reject(new ProviderError('identity', 'An assertion comes without an access token')),
+      ask: () =>
+        Promise.reject(new ProviderError('identity', 'Cannot fetch userinfo: an assertion has no access token')),
     })
     return {
       person: this.#personOf(identity, null, undefined),
@@ -201,13 +203,13 @@ export class OAuthProvider implements Provider {
     user: string | undefined,
   ): Person {
     if (subject === null || subject.length > longestSubject || /\p{Cc}/u.test(subject)) {
-      throw new ProviderError('identity', `${this.name} did not say who it was`)
+      throw new ProviderError('identity', `Cannot identify the person: ${this.name} sent no valid subject`)
     }
     const userInfo = { ...normalisedUserInfo(this.kind, facts, user), sub: subject }
     return { userInfo, tokens, stableId: `${this.kind}:${subject}`, address }
   }
 
-  /** One call, because a code is good for one. */
+  /** Redeems the code in exactly one call, because a code is valid once. */
   async #redeem(
     metadata: Metadata,
     { code, redirectUri, codeVerifier }: CodeExchange,
@@ -221,7 +223,7 @@ export class OAuthProvider implements Provider {
       undefined,
       authenticationFor(secret, metadata.clientAuthentication),
     )
-    client.allowInsecureRequests(configuration) // judged by `Outbound`
+    client.allowInsecureRequests(configuration) // `Outbound` enforces https
     let idToken: string | undefined
     let status: number | undefined
     configuration[client.customFetch] = async (...request) => {
@@ -243,13 +245,13 @@ export class OAuthProvider implements Provider {
       if (error instanceof Error && error.cause instanceof ProviderError) throw error.cause
       throw new ProviderError(
         'exchange',
-        `${this.name} did not take the code: ${reasonOf(error)}`,
+        `${this.name} rejected the code: ${reasonOf(error)}`,
         status === undefined ? {} : { status },
       )
     }
   }
 
-  /** Null where none is asked for. */
+  /** Verifies the id_token. Null when the scope requests none. */
   async #claimsOf(metadata: Metadata, token: string | undefined, nonce: string | null): Promise<IdTokenClaims | null> {
     const { scope, clientId } = this.#plan
     if (metadata.keySet === null || !asksForIdToken(scope)) return null
@@ -272,7 +274,7 @@ export class OAuthProvider implements Provider {
       return await verifyIdToken(token, rules, { audiences, nonce }, keySets, now())
     } catch (error) {
       if (!(error instanceof InvalidIdToken)) throw error
-      throw new ProviderError(failure, `An id_token of ${this.name} is refused: ${error.message}`)
+      throw new ProviderError(failure, `Cannot accept the id_token of ${this.name}: ${error.message}`)
     }
   }
 
@@ -288,7 +290,7 @@ export class OAuthProvider implements Provider {
     try {
       const configuration = await client.discovery(new URL(issuer), this.#plan.clientId, undefined, client.None(), {
         [client.customFetch]: this.#deps.outbound.fetchFor('discovery'),
-        execute: [client.allowInsecureRequests], // judged by `Outbound`
+        execute: [client.allowInsecureRequests], // `Outbound` enforces https
       })
       const server = configuration.serverMetadata()
       const found = {
@@ -298,7 +300,7 @@ export class OAuthProvider implements Provider {
       }
       const keySet = given.keySet ?? server.jwks_uri
       if (found.authorization === undefined || found.token === undefined || keySet === undefined) {
-        throw new ProviderError('unreachable', `${issuer} does not say where to sign in, or by which keys`)
+        throw new ProviderError('unreachable', `Cannot use ${issuer}: its metadata lacks an endpoint or jwks_uri`)
       }
       this.#endpoints = { ...found, authorization: found.authorization, token: found.token }
       return {
@@ -311,19 +313,19 @@ export class OAuthProvider implements Provider {
     } catch (error) {
       if (error instanceof ProviderError) throw error
       if (error instanceof Error && error.cause instanceof ProviderError) throw error.cause
-      throw new ProviderError('unreachable', `Nothing is published at ${issuer}: ${reasonOf(error)}`)
+      throw new ProviderError('unreachable', `Cannot discover ${issuer}: ${reasonOf(error)}`)
     }
   }
 }
 
 /**
- * A response of another provider than the one that was asked is not handed to it (RFC 9207 section 2.4). Native
- * applications got theirs themselves.
+ * Refuses a response from another issuer, which prevents mix-up attacks (RFC 9207 section 2.4). Native applications
+ * received the response themselves, so theirs may lack `iss`.
  */
 function refuseOtherIssuer({ issuers, announcesIssuer }: Metadata, { issuer, nonce }: CodeExchange): void {
   const isOther =
     issuer === undefined ? announcesIssuer && nonce !== null : issuers.length > 0 && !issuers.includes(issuer)
-  if (isOther) throw new ProviderError('exchange', 'The response is not of the issuer that was asked')
+  if (isOther) throw new ProviderError('exchange', 'Cannot accept the response: it is from another issuer')
 }
 
 function authenticationFor(secret: string | undefined, methods: readonly string[] | null): client.ClientAuth {
@@ -333,7 +335,7 @@ function authenticationFor(secret: string | undefined, methods: readonly string[
   return onlyBasic ? client.ClientSecretBasic(secret) : client.ClientSecretPost(secret)
 }
 
-/** An id_token is judged by one function wherever it comes from (`id-token.ts`), so the library does not see it. */
+/** Removes the id_token from the response, so that only `id-token.ts` verifies id_tokens and not the library. */
 async function withoutIdToken(response: Response): Promise<{ response: Response; idToken: string | undefined }> {
   const text = await response.text()
   const { status } = response
@@ -342,7 +344,7 @@ async function withoutIdToken(response: Response): Promise<{ response: Response;
   try {
     parsed = JSON.parse(text)
   } catch {
-    if (status === 200) throw new ProviderError('unreachable', 'The token endpoint answered with what is not JSON')
+    if (status === 200) throw new ProviderError('unreachable', 'The token endpoint returned invalid JSON')
   }
   if (typeof parsed !== 'object' || parsed === null || !('id_token' in parsed)) {
     return { response: new Response(text, { status, headers }), idToken: undefined }
@@ -359,8 +361,8 @@ function tokensOf(answer: client.TokenEndpointResponse, idToken: string | undefi
   return present({ access_token, refresh_token, expires_in, id_token: idToken })
 }
 
-/** The code of the error, and what the provider calls it; never what was sent or came back. */
+/** Returns the error code of the provider or runtime. Never returns request or response data. */
 function reasonOf(error: unknown): string {
   if (error instanceof client.ResponseBodyError) return /^[\w.-]{1,64}$/.test(error.error) ? error.error : 'an error'
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'it cannot be read'
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'invalid response'
 }

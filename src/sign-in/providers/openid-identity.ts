@@ -1,23 +1,23 @@
-/** Who somebody is, by id_token and userinfo (OpenID Connect Core section 5.3). */
+/** Identifies a person by id_token and userinfo (OpenID Connect Core section 5.3). */
 import { ProviderError } from '../provider.ts'
 import { type Facts, aboutThePerson, personFactsOf, merged, textOf, vouchedAddress } from './person.ts'
 import type { Evidence, ProviderIdentity } from './provider-config.ts'
 
 /**
- * The id_token proves the person; userinfo adds to it. When userinfo fails, the proven claims are used, but then nobody
- * knows about an address that they do not vouch for.
+ * Identifies the person by the id_token, and adds userinfo. When userinfo fails, only the verified claims are used; an
+ * address that they do not confirm is then unknown (`failed`).
  */
 export async function identifyByOpenId(evidence: Evidence): Promise<ProviderIdentity> {
   const claims = evidence.claims === null ? null : aboutThePerson(evidence.claims)
   const said = await userinfoOf(evidence)
   if (said === 'failed') {
-    // Without claims there is nobody, and it has been thrown.
+    // `userinfoOf` throws when there are no claims, so the default is never used.
     const facts = claims ?? {}
     return { facts, subject: textOf(facts['sub']) ?? null, address: vouchedAddress(facts) ?? 'failed' }
   }
   const subject = textOf(claims?.['sub']) ?? subjectOf(said)
   if (claims !== null && subjectOf(said) !== undefined && subjectOf(said) !== subject) {
-    throw new ProviderError('identity', 'Userinfo is about somebody else than the id_token')
+    throw new ProviderError('identity', 'Cannot accept userinfo: its subject differs from the id_token')
   }
   return {
     facts: merged(claims ?? {}, said),
@@ -37,7 +37,7 @@ async function userinfoOf(evidence: Evidence): Promise<Facts | 'failed'> {
   }
 }
 
-/** Google's older userinfo says `id`. */
+/** Returns `sub`, or `id` from Google's older userinfo endpoint. */
 function subjectOf(facts: Facts): string | undefined {
   return textOf(facts['sub']) ?? textOf(facts['id'])
 }

@@ -1,11 +1,11 @@
-/** Any other provider: of OpenID, found at its issuer; or of plain OAuth, by its addresses. */
+/** Any other provider: OpenID Connect by its issuer, or plain OAuth by its endpoints. */
 import { secretOrAudiences } from './client-secret.ts'
 import { identifyByOpenId } from './openid-identity.ts'
 import { commonPlan, type ProviderPlan } from './provider-config.ts'
 import type { OpenIdSettings, ProviderDeclaration, Settings } from './settings.ts'
 
 /**
- * Sign-in with any provider of OpenID Connect. Its addresses and keys are found at the issuer.
+ * Sign-in with any provider of OpenID Connect. Discovery at the issuer finds its endpoints and keys.
  *
  * @example openid({ name: 'acme', issuer: 'https://id.acme.example', clientId: 'notes', clientSecret: '…' })
  */
@@ -13,7 +13,7 @@ export function openid(settings: OpenIdSettings): ProviderDeclaration {
   return { type: 'openid', name: settings.name, settings }
 }
 
-/** Signatures by a public key. With a shared secret every client could sign for the others. */
+/** Allowed algorithms use public keys. With a shared secret, every client could sign for the others. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
 export function openidPlan(settings: Settings): ProviderPlan {
@@ -45,8 +45,8 @@ function metadataOf(settings: Settings): ProviderPlan['metadata'] {
     }
   }
   if (authorization === undefined && token === undefined && userinfo === undefined) settings.required('issuer')
-  if (keySet !== undefined) settings.refuse('jwksUri', 'needs an issuer: nobody would know whose keys they are')
-  if (settings.audiences.length > 0) settings.refuse('audiences', 'need an issuer, whose id_tokens they are')
+  if (keySet !== undefined) settings.refuse('jwksUri', 'needs an issuer, which owns the keys')
+  if (settings.audiences.length > 0) settings.refuse('audiences', 'need an issuer, which signs the id_tokens')
   return {
     endpoints: {
       authorization: settings.required('authUri'),

@@ -1,10 +1,10 @@
-/** Calls to providers: bounded in time and size, without redirects, and only over TLS where the operator asks for it. */
+/** HTTP calls to providers: limited in time and size, without redirects, and over TLS unless the operator allows http. */
 import type { CustomFetch } from 'openid-client'
 import type { Agent } from 'undici'
 import { HttpCall } from '../../peer/http-call.ts'
 import { ProviderError } from '../provider.ts'
 
-/** In seconds: until there is a connection, and from then to the last byte. */
+/** Timeouts in seconds: for the connection, and from then to the last byte. */
 const limits = {
   token: { connectSeconds: 5, answerSeconds: 15 },
   userinfo: { connectSeconds: 5, answerSeconds: 10 },
@@ -14,12 +14,12 @@ const limits = {
 
 export type CallPurpose = keyof typeof limits
 
-/** 256 KiB. The largest of these answers, a key set with its certificates, has some tens of them. */
+/** 256 KiB. The largest expected response, a key set with certificates, has some tens of KiB. */
 const maxAnswerBytes = 262_144
 
 export interface OutboundOptions {
   readonly allowHttp: boolean
-  /** Told to every provider as `Troupe/<release>`; GitHub refuses who does not say. */
+  /** Version in `User-Agent: Troupe/<release>`. GitHub refuses requests without this header. */
   readonly release: string
 }
 
@@ -31,7 +31,7 @@ export interface ProviderAnswer {
 
 export class Outbound {
   readonly #options: OutboundOptions
-  /** Loaded with the first call. */
+  /** Created by the first call, which loads undici. */
   #agent: Promise<Agent> | undefined
   #isClosed = false
 
@@ -39,7 +39,7 @@ export class Outbound {
     this.#options = options
   }
 
-  /** @throws ProviderError `unreachable`, also for a redirect and for what says that it is the server's fault. */
+  /** Calls a provider. @throws ProviderError `unreachable`, also for a redirect or a 5xx status. */
   async call(
     purpose: CallPurpose,
     request: {
@@ -51,7 +51,7 @@ export class Outbound {
   ): Promise<ProviderAnswer> {
     const url = URL.parse(request.url)
     if (url === null || (url.protocol !== 'https:' && !(url.protocol === 'http:' && this.#options.allowHttp))) {
-      throw new ProviderError('unreachable', `Cannot call ${shown(request.url)}: it is not an https address`)
+      throw new ProviderError('unreachable', `Cannot call ${shown(request.url)}: it is not an https URL`)
     }
     const where = `${request.method} ${url.origin}${url.pathname}`
     this.#agent ??= createAgent()
@@ -76,21 +76,21 @@ export class Outbound {
         exchange,
       )
     } catch {
-      // Its message may quote a header, and so a credential.
+      // The original error may quote a header with a credential, so it is dropped.
       throw new ProviderError('unreachable', `Cannot call ${where}: the request cannot be sent`)
     }
     const outcome = await exchange.outcome
     if (outcome.kind !== 'answered') throw new ProviderError('unreachable', `${where}: ${outcome.reason}`)
     if (outcome.status >= 500 || (outcome.status >= 300 && outcome.status < 400)) {
-      throw new ProviderError('unreachable', `${where} was answered ${outcome.status}`, { status: outcome.status })
+      throw new ProviderError('unreachable', `${where} returned ${outcome.status}`, { status: outcome.status })
     }
     return outcome
   }
 
   /**
-   * The JSON of a successful answer.
+   * Returns the JSON of a response with status 200.
    *
-   * @throws ProviderError `unreachable`, or `identity` when the provider refuses.
+   * @throws ProviderError `unreachable`, or `identity` for any other status.
    */
   async json(purpose: CallPurpose, url: string, accessToken?: string): Promise<unknown> {
     const answer = await this.call(purpose, {
@@ -100,16 +100,16 @@ export class Outbound {
     })
     if (answer.status !== 200) {
       const { status } = answer
-      throw new ProviderError('identity', `GET ${shown(url)} was answered ${status}`, { status })
+      throw new ProviderError('identity', `GET ${shown(url)} returned ${status}`, { status })
     }
     try {
       return JSON.parse(answer.body) as unknown
     } catch {
-      throw new ProviderError('unreachable', `GET ${shown(url)} was answered with what is not JSON`)
+      throw new ProviderError('unreachable', `GET ${shown(url)} returned invalid JSON`)
     }
   }
 
-  /** The same way out in the form that openid-client takes. */
+  /** Returns `call` as a fetch function for openid-client. */
   fetchFor(purpose: CallPurpose): CustomFetch {
     return async (url, { method, headers, body }) => {
       const answer = await this.call(purpose, {
@@ -131,8 +131,8 @@ export class Outbound {
 
 async function createAgent(): Promise<Agent> {
   const { Agent } = await import('undici')
-  // The time of an exchange is limited as a whole. Idle connections are short-lived: what is sent while the other side
-  // closes one is lost, and a code can be sent only once.
+  // `HttpCall` limits the total time. Idle connections are short-lived: a request is lost if the provider closes its
+  // connection at that moment, and a code can be sent only once.
   return new Agent({
     connections: 64,
     keepAliveTimeout: 1500,
@@ -144,11 +144,11 @@ async function createAgent(): Promise<Agent> {
 
 function textOf(body: NonNullable<Parameters<CustomFetch>[1]['body']>): string {
   if (typeof body === 'string' || body instanceof URLSearchParams) return body.toString()
-  throw new TypeError('Only forms are sent to providers')
+  throw new TypeError('Cannot send the body: providers accept forms only')
 }
 
-/** Without query, which may hold what is nobody's business. */
+/** Returns a URL for logs, without its query, which may contain secrets. */
 function shown(address: string): string {
   const url = URL.parse(address)
-  return url === null ? 'an address that cannot be read' : `${url.origin}${url.pathname}`
+  return url === null ? 'an invalid URL' : `${url.origin}${url.pathname}`
 }

@@ -1,9 +1,9 @@
-/** What a provider says about a person, and which of their addresses it vouches for. */
+/** Facts that a provider sends about a person, and the email address that it confirms. */
 import { type Address, parseAddress } from '../../actor/address.ts'
 
 export type Facts = Readonly<Record<string, unknown>>
 
-/** About the token and not about the person (OpenID Connect Core sections 2 and 3.3.2.11). */
+/** Claims about the token, not about the person (OpenID Connect Core sections 2 and 3.3.2.11). */
 const aboutTheToken = new Set([
   'iss',
   'aud',
@@ -27,7 +27,7 @@ export function aboutThePerson(claims: Facts): Facts {
   return Object.fromEntries(Object.entries(claims).filter(([name]) => !aboutTheToken.has(name)))
 }
 
-/** Facts of two sources. An address and what is said about it are never from different ones. */
+/** Merges facts of two sources. An address and its verification status always come from the same source. */
 export function merged(base: Facts, better: Facts): Facts {
   const { email, email_verified, verified_email, is_private_email, ...rest } = base
   const address =
@@ -36,8 +36,8 @@ export function merged(base: Facts, better: Facts): Facts {
 }
 
 /**
- * The address, when the provider says that it is the person's. Some say so in text. A relay address of Apple is Apple's
- * own, unless it denies that.
+ * Returns the address if the provider confirms it. Some providers send the string "true". Apple's private relay addresses
+ * count as confirmed, unless Apple explicitly sends `email_verified: false`.
  */
 export function vouchedAddress(facts: Facts): Address | null {
   const says = facts['email_verified'] ?? facts['verified_email']
@@ -45,7 +45,7 @@ export function vouchedAddress(facts: Facts): Address | null {
   return isVouched ? addressOf(facts['email']) : null
 }
 
-/** In its one spelling; null for what is no address at all. */
+/** Normalizes an address. Null for an invalid one. */
 export function addressOf(value: unknown): Address | null {
   return typeof value === 'string' ? parseAddress(value) : null
 }
@@ -62,7 +62,7 @@ function present(members: Facts): Facts {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** @returns An empty one for what is no object. */
+/** Returns a copy of an object, or an empty object for any other value. */
 export function personFactsOf(value: unknown): Facts {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }

@@ -1,4 +1,4 @@
-/** What is known about a provider before it is asked anything, and in what one kind differs from another. */
+/** Configuration of a provider: its metadata, and the differences between the kinds. */
 import type { ProviderTokens } from '../provider.ts'
 import type { Address } from '../../actor/address.ts'
 import type { Facts } from './person.ts'
@@ -7,34 +7,34 @@ import type { Settings } from './settings.ts'
 export interface Endpoints {
   readonly authorization: string
   readonly token: string
-  /** Empty where there is none. */
+  /** Empty for a provider without userinfo. */
   readonly userinfo: string
 }
 
-/** Endpoints from the settings. The others are found at the issuer. */
+/** Endpoints from the settings. Discovery at the issuer finds the missing ones. */
 type GivenMetadata = { readonly [K in keyof Endpoints | 'keySet']: string | undefined }
 
 export interface Metadata {
   readonly endpoints: Endpoints
-  /** Every spelling of the provider's own name; none when it has not told one. */
+  /** Every spelling of the provider's issuer. Empty for plain OAuth. */
   readonly issuers: readonly string[]
-  /** The response names its issuer (RFC 9207). */
+  /** True when the authorization response contains `iss` (RFC 9207). */
   readonly announcesIssuer: boolean
-  /** Null where no id_token is looked at. */
+  /** URL of the key set. Null for a provider without id_tokens. */
   readonly keySet: string | null
-  /** Null when it does not tell. */
+  /** Supported client authentication methods. Null when the provider does not publish them. */
   readonly clientAuthentication: readonly string[] | null
 }
 
-/** What is at hand once the code was taken, or an assertion proven. */
+/** Data from which a person is identified, after the code was redeemed or the assertion verified. */
 export interface Evidence {
   /** Null after an assertion. */
   readonly tokens: ProviderTokens | null
-  /** Of the proven id_token. */
+  /** Claims of the verified id_token. Null without an id_token. */
   readonly claims: Facts | null
   readonly userinfoEndpoint: string
   /**
-   * Asks the provider with the access token.
+   * Fetches JSON from the provider with the access token.
    *
    * @throws ProviderError `unreachable`, `identity`
    */
@@ -43,12 +43,12 @@ export interface Evidence {
 
 export interface ProviderIdentity {
   readonly facts: Facts
-  /** What never changes; null when the provider did not say. */
+  /** The person's permanent id at the provider. Null when the provider sent none. */
   readonly subject: string | null
   readonly address: Address | null | 'failed'
 }
 
-/** Makes the client's secret for one call. */
+/** Returns the client secret for one call. */
 export type ClientSecret = (now: number) => Promise<string>
 
 export interface ProviderPlan {
@@ -56,26 +56,26 @@ export interface ProviderPlan {
   readonly displayName: string
   readonly responseMode: 'query' | 'form_post'
   readonly clientId: string
-  /** Null for a client that has none: a native application, which proves itself by the verifier alone. */
+  /** Null for a public client, which authenticates by the code verifier alone. */
   readonly clientSecret: ClientSecret | null
   readonly scope: string
-  /** Null for the address that the service has for it. */
+  /** Null for the service's own callback. */
   readonly redirectUri: string | null
   readonly deepLink: string | null
   readonly audiences: readonly string[]
   readonly authorizationParameters: Readonly<Record<string, string>>
   readonly takesChallenge: boolean
   readonly takesLoginHint: boolean
-  /** Of id_tokens. */
+  /** Signature algorithm of id_tokens. */
   readonly algorithm: string
   readonly hashesNonce: boolean
-  /** Known from the start, or found at an issuer; then the endpoints that are given take the place of those found. */
+  /** Fixed metadata, or an issuer for discovery. The given endpoints override the discovered ones. */
   readonly metadata: Metadata | { readonly issuer: string; readonly given: GivenMetadata }
   /** @throws ProviderError */
   readonly identify: (evidence: Evidence) => Promise<ProviderIdentity>
 }
 
-/** What most kinds have in common. */
+/** Settings and defaults that most kinds share. */
 export function commonPlan(
   settings: Settings,
   kind: { readonly displayName: string; readonly scope: string },
@@ -99,7 +99,7 @@ export function commonPlan(
 
 const platformSuffix = /-(?:mobile|native)$/
 
-/** The name before the suffix of a platform. */
+/** Returns the name without its platform suffix. */
 export function providerKindOf(name: string): string {
   return name.replace(platformSuffix, '')
 }
@@ -108,7 +108,7 @@ export function isForPlatform(name: string): boolean {
   return platformSuffix.test(name)
 }
 
-/** Whether it asks for an id_token. */
+/** Returns whether the scope requests an id_token. */
 export function asksForIdToken(scope: string): boolean {
   return scope.split(' ').includes('openid')
 }

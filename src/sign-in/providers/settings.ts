@@ -1,77 +1,77 @@
-/** What an application, or its operator, says about a provider. */
+/** Provider settings, from the application or its operator. */
 
 /**
- * What every kind of provider takes. A setting that is left out here may come from the environment, as
- * `TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET`; there it wins. Addresses that are left out are those of the kind.
+ * Settings that every kind of provider accepts. Environment variables such as `TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET` take
+ * precedence. URLs default to those of the kind.
  */
 export interface ProviderSettings {
   /**
-   * How the service calls it: in addresses, in stored fields and in stable ids. The kind's name unless given. An own
-   * client for one platform is called `google-mobile` or `google-native`: what it says about people counts as Google's.
+   * Name of the provider in URLs, stored fields and stable ids. Default: the name of the kind. A separate client for one
+   * platform is named `google-mobile` or `google-native` and identifies the same people as `google`.
    */
   readonly name?: string
-  /** As the provider gave it when the application was registered there. */
+  /** Client id that the provider assigned to the application. */
   readonly clientId?: string
   readonly clientSecret?: string
-  /** Separated by blanks. */
+  /** Scopes, separated by spaces. */
   readonly scope?: string
-  /** Where the provider sends the browser back to, as registered there; the service's own callback unless given. */
+  /** Callback URL, as registered with the provider. Default: the service's callback. */
   readonly redirectUri?: string
   readonly authUri?: string
   readonly tokenUri?: string
   readonly userinfoUri?: string
-  /** Where its public keys are. */
+  /** URL of the provider's public keys. */
   readonly jwksUri?: string
-  /** Clients whose id_tokens count as a sign-in (native applications). None are taken unless given. */
+  /** Client ids of native applications whose id_tokens may sign in. Default: none. */
   readonly audiences?: readonly string[]
-  /** Where a mobile application gets its ticket, such as `myapp://signed-in`. */
+  /** URL of the mobile application that receives the ticket, such as `myapp://signed-in`. */
   readonly deepLink?: string
-  /** On buttons. */
+  /** Name on sign-in buttons. */
   readonly displayName?: string
-  /** Further members of the address to which the browser goes, such as `{ prompt: 'select_account' }`. Only in code. */
+  /** Further parameters of the authorization request, such as `{ prompt: 'select_account' }`. Only in code. */
   readonly authorizationParameters?: Readonly<Record<string, string>>
 }
 
 export interface AppleSettings extends ProviderSettings {
-  /** Ten characters, from the membership page. */
+  /** Team ID: ten characters, from Apple's membership page. */
   readonly teamId?: string
-  /** Ten characters, of the key below. */
+  /** Key ID of the private key: ten characters. */
   readonly keyId?: string
-  /** The key that was downloaded, in PEM: the client's secret is signed with it. */
+  /** Downloaded private key in PEM, which signs the client secret. */
   readonly privateKey?: string
-  /** A file that holds it. */
+  /** Path of a file that contains the private key. */
   readonly privateKeyPath?: string
 }
 
 export interface OpenIdSettings extends ProviderSettings {
   readonly name: string
-  /** Everything else is found there. Without it, `authUri`, `tokenUri` and `userinfoUri` say where to ask (plain OAuth). */
+  /** Issuer URL for discovery. Without an issuer (plain OAuth), set `authUri`, `tokenUri` and `userinfoUri`. */
   readonly issuer?: string
-  /** `query` unless given. */
+  /** How the provider returns the response. Default: `query`. */
   readonly responseMode?: 'query' | 'form_post'
-  /** Of the signature of id_tokens, such as `ES256`; `RS256` unless given. */
+  /** Signature algorithm of id_tokens, such as `ES256`. Default: `RS256`. */
   readonly algorithm?: string
 }
 
-/** Everything that any kind takes, not checked yet. */
+/** All settings of all kinds, before validation. */
 export type AnySettings = Partial<AppleSettings & OpenIdSettings>
 
 export type ProviderType = 'google' | 'github' | 'apple' | 'openid'
 
-/** A provider as declared: made by `google`, `github`, `apple` and `openid`, and handed to `troupe({ signIn: […] })`. */
+/** Declaration of a provider, created by `google`, `github`, `apple` or `openid` for `troupe({ signIn: […] })`. */
 export interface ProviderDeclaration {
   readonly type: ProviderType
   readonly name: string
   readonly settings: AnySettings
 }
 
-/** Checked settings: everything is a text that can be used. */
+/** Validated settings. */
 export interface Settings {
   readonly name: string
   text(setting: TextSetting): string | undefined
-  /** Stops the start when it is missing. */
+  /** @throws ConfigError when the setting is missing. */
   required(setting: TextSetting): string
-  /** Likewise an absolute address, over TLS unless the operator allows otherwise. */
+  /** Returns an absolute URL, which must use https unless the operator allows http. @throws ConfigError */
   address(setting: TextSetting): string | undefined
   readonly audiences: readonly string[]
   readonly authorizationParameters: Readonly<Record<string, string>>

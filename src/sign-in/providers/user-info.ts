@@ -1,14 +1,14 @@
-/** What a provider says about a person, in the members that applications look for (WIRE-SIGNIN-02). */
+/** Normalized userinfo, with the members that applications expect (WIRE-SIGNIN-02). */
 import { present } from '../../json/present.ts'
 import type { UserInfo } from '../provider.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * Every member of `said` stays; names are added under the names that this service uses for all providers.
+ * Adds `display_name`, `given_name` and `family_name` to the provider's members.
  *
- * @param kind The provider's: one calls the person by a user name.
- * @param posted The form field `user` of a first sign-in (JSON). The browser brought it, so it gives a missing name, and
+ * @param kind Kind of the provider. For GitHub, the login is the fallback of the display name.
+ * @param posted The form field `user` of a first sign-in (JSON). The browser sent it, so it may supply a missing name, but
  *   never an address.
  */
 export function normalisedUserInfo(kind: string, said: Members, posted?: string): UserInfo {
@@ -23,7 +23,7 @@ export function normalisedUserInfo(kind: string, said: Members, posted?: string)
   }
 }
 
-/** The first text that says something. */
+/** Returns the first non-empty string. */
 function textOf(...candidates: readonly unknown[]): string | undefined {
   return candidates.find((text): text is string => typeof text === 'string' && text.trim() !== '')?.trim()
 }
@@ -33,7 +33,7 @@ function postedName(posted: string | undefined): Members {
     const { name } = JSON.parse(posted ?? '{}') as { readonly name?: unknown }
     return typeof name === 'object' && name !== null ? (name as Members) : {}
   } catch {
-    // Not JSON, or `null`: the person has no name, and signs in nevertheless.
+    // An invalid field means that the person has no name. The sign-in continues.
     return {}
   }
 }
