@@ -31,7 +31,7 @@ async function assertInOrder(page: WatchedPage): Promise<void> {
   assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1)
 }
 
-/** Without what the browser says of a form that was refused. */
+/** Complaints of the browser, except those about the status of a refused form. */
 function unforeseen({ complaints }: WatchedPage): string[] {
   return complaints.filter((each) => !/^Failed to load resource: .* status of 400/.test(each))
 }
@@ -47,10 +47,10 @@ const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
   Object.entries({ phone, desktop }).map(([device, viewport]) => ({ colorScheme, device, viewport })),
 )
 
-describe('pages that give access', () => {
+describe('pages that grant access', () => {
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-    it(`review a request before it is sent, ${how}`, async () => {
+    it(`let the user review a request before it is sent, ${how}`, async () => {
       const { actor, peer } = await pair()
       const page = await visit(actor, '/trust/new', { javaScriptEnabled })
       assert.deepEqual(await page.locator('.level strong').allTextContents(), [
@@ -77,16 +77,16 @@ describe('pages that give access', () => {
       assert.deepEqual(unforeseen(page), [])
     })
 
-    it(`approve an administrator after the name was typed, ${how}`, async () => {
+    it(`require the typed name before an administrator is approved, ${how}`, async () => {
       const { actor, peer } = await pair()
       await relate(peer, [service, actor], 'admin', false)
       const page = await visit(actor, `/trust/${peer.id}`, { javaScriptEnabled })
       const name = (await page.getByRole('heading', { level: 1 }).textContent()) ?? ''
       const field = page.getByLabel('To confirm')
-      await field.fill('somebody')
+      await field.fill('someone')
       await page.getByRole('button', { name: 'Approve', exact: true }).click()
       await page.getByRole('alert').waitFor()
-      assert.equal(await field.inputValue(), 'somebody')
+      assert.equal(await field.inputValue(), 'someone')
       assert.equal(await field.getAttribute('aria-invalid'), 'true')
       await hasFocus(page, '#confirmation')
       await field.fill(name)
@@ -97,7 +97,7 @@ describe('pages that give access', () => {
   }
 
   for (const { colorScheme, device, viewport } of looks) {
-    it(`have no accessibility violation on a ${device} in ${colorScheme} colors: form, review, confirmation (R-WEB-01)`, async () => {
+    it(`have no accessibility violation in form, review and confirmation on a ${device} in ${colorScheme} colors (R-WEB-01)`, async () => {
       const { actor, peer } = await pair()
       const page = await visit(actor, '/trust/new', { viewport, colorScheme, bypassCSP: true })
       await assertInOrder(page)

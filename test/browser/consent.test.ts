@@ -22,7 +22,7 @@ async function open(): Promise<WatchedPage> {
   return page
 }
 
-/** A program that waits on this machine for what it is sent back with, and goes on to a page of its own at another port. */
+/** A program on this machine that receives the redirect, and then a page of its own at another port. */
 interface Program {
   readonly redirectUri: string
   readonly last: string
@@ -64,7 +64,7 @@ async function codeAt(page: WatchedPage): Promise<URL> {
   return new URL(page.url())
 }
 
-describe('letting a client in, in a real browser', () => {
+describe('authorizing a client in a real browser', () => {
   const options = { redirect_uris: ['http://127.0.0.1/back'], token_endpoint_auth_method: 'none' }
   const asked = { redirect_uri: '' }
   before(() => {
@@ -72,7 +72,7 @@ describe('letting a client in, in a real browser', () => {
   })
 
   for (const kind of ['the local sign-in of development', 'a provider'] as const) {
-    it(`R-AS-02 OAZ-11 goes from the page through ${kind} to the program, and next time without it`, async () => {
+    it(`leads from the page through ${kind} to the program, and next time directly (R-AS-02, OAZ-11)`, async () => {
       const service = await start(kind === 'a provider' ? signInAt(provider) : { localSignIn: true })
       const client = await registerClient(service, options)
       const pkce = newPkce()
@@ -88,7 +88,7 @@ describe('letting a client in, in a real browser', () => {
       const code = back.searchParams.get('code') ?? ''
       const form = { ...redemption(client, code, pkce), redirect_uri: program.redirectUri }
       assert.equal((await requestTokens(service, form)).status, 200)
-      // Signed in now.
+      // The browser has a session from here on.
       await page.goto(service.url + authorizePath(client, pkce, asked))
       assert.match(await page.locator('main').innerText(), /ada@example\.com/)
       await page.getByRole('button', { name: 'Let it in', exact: true }).click()
@@ -103,7 +103,7 @@ describe('letting a client in, in a real browser', () => {
     })
   }
 
-  it('is in order for everybody, light and dark, on every screen', async () => {
+  it('has no accessibility violation, light and dark, on every screen', async () => {
     const service = await start(signInAt(provider))
     const client = await registerClient(service, options)
     for (const [viewport, colorScheme] of [
@@ -117,7 +117,7 @@ describe('letting a client in, in a real browser', () => {
     }
   })
 
-  it('R-OC-20 tells the program that the provider vouches for no address, and asks for none', async () => {
+  it('reports to the program that the provider vouches for no address, and asks for none (R-OC-20)', async () => {
     const service = await start(signInAt(provider))
     const client = await registerClient(service, options)
     const page = await open()
@@ -127,7 +127,7 @@ describe('letting a client in, in a real browser', () => {
     assert.equal((await codeAt(page)).searchParams.get('error'), 'access_denied')
   })
 
-  it('IDP-08 goes on to the program from the page that asks whose an actor is', async () => {
+  it('continues to the program from the page that links an existing actor (IDP-08)', async () => {
     const service = await start(signInAt(provider))
     const mine = await service.createActor('claimed@example.com')
     const client = await registerClient(service, options)
@@ -140,7 +140,7 @@ describe('letting a client in, in a real browser', () => {
     assert.ok((await codeAt(page)).searchParams.has('code'))
   })
 
-  it('sends its form to providers and to the program, and to nobody else', async () => {
+  it('sends its form only to providers and the program', async () => {
     const service = await start(signInAt(provider))
     const client = await registerClient(service, options)
     const page = await open()
@@ -152,12 +152,12 @@ describe('letting a client in, in a real browser', () => {
   })
 })
 
-describe('an address that is typed on the front page', () => {
-  it('R-ACT-01 is shown to the provider, which the browser goes on to', async () => {
+describe('an address that a user types on the front page', () => {
+  it('is passed to the provider, where the browser continues (R-ACT-01)', async () => {
     const service = await start(signInAt(provider))
     const page = await open()
     await page.goto(service.url)
-    // As a template of the application has it; the built-in page shows links where people sign in.
+    // A custom template may contain this form. The built-in page shows links to the providers instead.
     await page.evaluate(
       `document.body.innerHTML = '<form method="post" action="/"><input name="creator" value="ada@example.com"><button>Go</button></form>'`,
     )

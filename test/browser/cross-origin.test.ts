@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { openPage, type WatchedPage } from '../support/browser.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 
-/** A site of somebody else, with an empty page. Other ports of one host are other origins of the same site. */
+/** Starts a foreign site with an empty page. Other ports of one host are other origins of the same site. */
 async function site(host: string): Promise<{ server: Server; origin: string }> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html><title>Elsewhere</title><body></body>')
@@ -15,7 +15,7 @@ async function site(host: string): Promise<{ server: Server; origin: string }> {
   return { server, origin: `http://${host}:${(server.address() as AddressInfo).port}` }
 }
 
-describe('a browser that is signed in', () => {
+describe('a browser with a session', () => {
   const start = sqliteService()
   let service: TestService
   let actor: TestActor
@@ -45,7 +45,7 @@ describe('a browser that is signed in', () => {
     assert.equal(await isSignedIn(), true)
   })
 
-  /** As a script of the page that is open. Status 0 where the browser does not let it read the answer. */
+  /** Sends a request as a script of the open page. Status 0 means that the browser hides the response. */
   async function send(
     path: string,
     body?: object,
@@ -75,7 +75,7 @@ describe('a browser that is signed in', () => {
   const cookies = async (): Promise<string[]> =>
     (await page.context().cookies(service.url)).map(({ name }) => name).sort()
 
-  it('WEB-08 keeps the tokens where no script of any page sees them', async () => {
+  it('stores the tokens where no script of any page can read them (WEB-08)', async () => {
     assert.deepEqual(await cookies(), ['access_token', 'oauth_token', 'refresh_token'])
     assert.equal(await page.evaluate('document.cookie'), '')
     for (const { httpOnly, secure, sameSite, path } of await page.context().cookies(service.url)) {
@@ -86,7 +86,7 @@ describe('a browser that is signed in', () => {
     }
   })
 
-  it('WEB-07 CHOICE-37: lets the named site use its session and refresh it', async () => {
+  it('lets the configured site use and refresh the session (WEB-07, CHOICE-37)', async () => {
     await page.goto(named.origin)
     assert.equal(await isSignedIn(), true)
     const refreshed = await send('/oauth/spa/token', { grant_type: 'refresh_token', token_delivery: 'cookie' })
@@ -94,7 +94,7 @@ describe('a browser that is signed in', () => {
     assert.equal(await isSignedIn(), true)
   })
 
-  it('WEB-07 WEB-04 lets another origin read nothing, and do nothing that it could not read either', async () => {
+  it('lets another origin read nothing, and change nothing with a hidden response (WEB-07, WEB-04)', async () => {
     await page.goto(stranger.origin)
     for (const path of ['/oauth/session', `/${actor.id}/properties`]) assert.equal((await send(path)).status, 0)
     for (const path of ['/oauth/spa/token', '/oauth/logout', '/oauth/spa/logout', '/oauth/revoke']) {
@@ -107,7 +107,7 @@ describe('a browser that is signed in', () => {
     assert.deepEqual(await cookies(), ['access_token', 'oauth_token', 'refresh_token'])
   })
 
-  it('R-OC-10 CHOICE-62: is asked before a link of another site signs out, and one button does it', async () => {
+  it('asks before a link of another site signs out, with one button (R-OC-10, CHOICE-62)', async () => {
     await page.goto(elsewhere.origin)
     await page.setContent(`<a href="${service.url}/oauth/logout">A kitten</a>`)
     await page.getByText('A kitten').click()
@@ -119,13 +119,13 @@ describe('a browser that is signed in', () => {
     assert.equal(await isSignedIn(), false)
   })
 
-  it('R-OC-10 signs out by a form of the service', async () => {
+  it('signs out with a form of the service (R-OC-10)', async () => {
     await page.goto(`${service.url}/${actor.id}/www`)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.waitForURL(`${service.url}/`)
     await page.getByText('You have been signed out.').waitFor()
     assert.deepEqual(await cookies(), [])
-    // No provider is configured: the browser asks for the passphrase.
+    // No provider is configured, so the browser would ask for the passphrase.
     assert.equal((await page.goto(`${service.url}/${actor.id}/www`))?.status(), 401)
   })
 })

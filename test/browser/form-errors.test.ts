@@ -36,7 +36,7 @@ async function furnished(): Promise<TestActor> {
   return actor
 }
 
-/** Sends the form and waits for the answer to it. */
+/** Sends the form and returns the status of the response. */
 async function send(page: Page, button: string, form = 'main'): Promise<number> {
   const answer = page.waitForResponse((each) => each.request().method() === 'POST')
   await page.locator(form).getByRole('button', { name: button, exact: true }).click()
@@ -45,20 +45,20 @@ async function send(page: Page, button: string, form = 'main'): Promise<number> 
   return status
 }
 
-/** Shows the page without its script, which would show parts of it again while the form is filled in. */
+/** Loads the page without its script, whose live updates would disturb the filled form. */
 async function freeze(page: Page): Promise<void> {
   await page.route('**/assets/troupe.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }))
   await page.reload()
 }
 
-/** The browser does not stop the form before the service sees it. */
+/** Disables the validation of the browser, so that the service receives the form. */
 const unchecked = 'for (const one of document.querySelectorAll("form")) one.noValidate = true'
 
 interface Wrong {
   readonly what: string
   readonly path: string
   readonly fold?: string
-  /** Id of the field that is wrong, what is typed into it, and what else. */
+  /** Id of the invalid field, its typed value, and the values of other fields. */
   readonly field: string
   readonly typed: string
   readonly also?: Readonly<Record<string, string>>
@@ -81,7 +81,7 @@ const wrongs: readonly Wrong[] = [
     message: /a name is missing/,
   },
   {
-    what: 'a new value with a name that is not allowed',
+    what: 'a new value with an invalid name',
     path: '/properties',
     fold: 'A value',
     field: 'new-name',
@@ -92,7 +92,7 @@ const wrongs: readonly Wrong[] = [
     message: /it contains a slash/,
   },
   {
-    what: 'a new value that is no JSON',
+    what: 'a new value that is not JSON',
     path: '/properties',
     fold: 'A value',
     field: 'new-value',
@@ -115,7 +115,7 @@ const wrongs: readonly Wrong[] = [
     message: /there is a list of this name/,
   },
   {
-    what: 'a value that is no JSON',
+    what: 'a value that is not JSON',
     path: '/properties/age',
     fold: 'Change it',
     field: 'value',
@@ -140,13 +140,13 @@ const wrongs: readonly Wrong[] = [
     path: '',
     fold: 'Delete your actor…',
     field: 'confirmation',
-    typed: 'somebody',
+    typed: 'someone',
     button: 'Delete your actor for good',
     status: 400,
     message: /what was typed is not/,
   },
   {
-    what: 'a request to an address that is none',
+    what: 'a request to an invalid address',
     path: '/trust/new',
     field: 'peer_url',
     typed: 'http://',
@@ -157,7 +157,7 @@ const wrongs: readonly Wrong[] = [
   },
 ]
 
-/** What belongs to a refused field, with or without scripts. */
+/** Asserts the markup of an invalid field, with or without scripts. */
 async function assertMarked(page: Page, field: string, message: RegExp): Promise<void> {
   const input = page.locator(`#${field}`)
   assert.equal(await input.getAttribute('aria-invalid'), 'true')
@@ -171,10 +171,10 @@ async function assertMarked(page: Page, field: string, message: RegExp): Promise
   assert.equal(await page.locator(`[id="${field}"]`).count(), 1)
 }
 
-describe('a form that was refused', () => {
+describe('a form with errors', () => {
   for (const { what, path, fold, field, typed, also = {}, json, button, status, message } of wrongs) {
     for (const [device, viewport] of Object.entries({ phone, desktop })) {
-      it(`marks the field, keeps what was typed and takes the focus there, on a ${device}: ${what}`, async () => {
+      it(`marks the field, keeps the typed values and focuses the field for ${what} on a ${device}`, async () => {
         const page = await visit(await furnished(), path, { viewport, bypassCSP: true })
         await freeze(page)
         if (fold !== undefined) await page.getByText(fold, { exact: true }).click()
@@ -197,14 +197,14 @@ describe('a form that was refused', () => {
     }
   }
 
-  it('marks the field without JavaScript too', async () => {
+  it('marks the field also without JavaScript', async () => {
     const page = await visit(await furnished(), '/trust/new', { javaScriptEnabled: false })
     await page.locator('#peer_url').fill('http://')
     await page.getByRole('button', { name: 'Review request' }).click()
     await assertMarked(page, 'peer_url', /not the address of an actor/)
   })
 
-  it('marks a field of the rights of a peer, in its unfolded part', async () => {
+  it('marks an invalid field of the rights of a peer, and unfolds its section', async () => {
     const actor = await furnished()
     const peer = await service.createActor(`grace${Math.random()}@example.com`)
     await relate(peer, [service, actor])
@@ -217,7 +217,7 @@ describe('a form that was refused', () => {
     assert.deepEqual(await accessibilityViolations(page), [])
   })
 
-  it('marks the field of the front page', async () => {
+  it('marks an invalid field of the front page', async () => {
     const page = await openPage({ bypassCSP: true })
     await page.goto(`${service.url}/`)
     await page.evaluate(unchecked)
@@ -227,10 +227,10 @@ describe('a form that was refused', () => {
   })
 })
 
-describe('a form made from an older version', () => {
+describe('a form for an older version', () => {
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-    it(`shows what is stored beside what was typed, and saves the one that the owner chooses, ${how}`, async () => {
+    it(`shows the stored value beside the typed one, and saves the one that the owner chooses, ${how}`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties/color', { javaScriptEnabled })
       await page.getByText('Change it').click()
@@ -253,7 +253,7 @@ describe('a form made from an older version', () => {
       assert.equal(await conflict.count(), 0)
     })
 
-    it(`adds what was typed for an item that was removed as a new item, ${how}`, async () => {
+    it(`can add the value typed for a deleted item as a new item, ${how}`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties/notes', { javaScriptEnabled })
       await page.locator('#item-1').getByText('Change').click()

@@ -48,7 +48,7 @@ async function factsOf(page: WatchedPage): Promise<Record<string, string>> {
 describe('the front page', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [device, viewport] of Object.entries({ phone, desktop })) {
-      it(`R-ACT-01 is in order for everybody on a ${device} in ${colorScheme} colours, with its answers and refusals`, async () => {
+      it(`has no accessibility violation on a ${device} in ${colorScheme} colors, with its results and errors (R-ACT-01)`, async () => {
         const page = await visit({ viewport, colorScheme, bypassCSP: true })
         assert.deepEqual(await accessibilityViolations(page), [])
         assert.equal(await isTooWide(page), false)
@@ -63,7 +63,7 @@ describe('the front page', () => {
     }
   }
 
-  it('is light or dark as the visitor’s system is', async () => {
+  it('follows the color scheme of the visitor’s system', async () => {
     const backgrounds: unknown[] = []
     for (const colorScheme of ['light', 'dark'] as const) {
       const page = await visit({ colorScheme })
@@ -72,13 +72,13 @@ describe('the front page', () => {
     assert.deepEqual(backgrounds, ['rgb(246, 245, 242)', 'rgb(23, 22, 20)'])
   })
 
-  it('names the application and what it is for', async () => {
+  it('shows the name and the description of the application', async () => {
     const page = await visit()
     assert.equal(await page.title(), 'Create your actor · Notes')
     assert.equal(await page.locator('.lead').textContent(), 'A notebook that belongs to you.')
   })
 
-  it('R-ACT-02 makes an actor with the keyboard alone, with the focus always in sight', async () => {
+  it('creates an actor with the keyboard alone, with a visible focus at every step (R-ACT-02)', async () => {
     const page = await visit()
     const places: unknown[] = []
     for (let step = 0; step < 4; step += 1) {
@@ -98,13 +98,13 @@ describe('the front page', () => {
     assert.equal((await factsOf(page))['Creator'], 'keys@example.com')
   })
 
-  it('R-ACT-02 makes an actor with JavaScript switched off', async () => {
+  it('creates an actor without JavaScript (R-ACT-02)', async () => {
     const page = await visit({ javaScriptEnabled: false })
     await create(page, 'no-script@example.com')
     assert.equal((await factsOf(page))['Creator'], 'no-script@example.com')
   })
 
-  it('R-ACT-02 shows an address, a creator and a passphrase that open the actor', async () => {
+  it('shows an address, a creator and a passphrase that authenticate at the actor (R-ACT-02)', async () => {
     const page = await visit()
     await create(page, 'Ada@Example.com')
     const { Address = '', Creator = '', Passphrase = '', ...others } = await factsOf(page)
@@ -118,7 +118,7 @@ describe('the front page', () => {
     assert.equal(((await answer.json()) as { creator: string }).creator, 'ada@example.com')
   })
 
-  it('R-ACT-02 shows a command that a shell runs as it stands, whatever the address holds', async () => {
+  it('shows a command that a shell runs unchanged, whatever characters the address contains (R-ACT-02)', async () => {
     const page = await visit()
     await create(page, "o'brien+$HOME`id`@example.com")
     const command = (await page.locator('pre').textContent()) ?? ''
@@ -126,7 +126,7 @@ describe('the front page', () => {
     assert.match(stdout, /^HTTP\/1\.1 200 OK/)
   })
 
-  it('R-ACT-03 says that a creator has an actor already, keeps what was typed and puts the cursor there', async () => {
+  it('reports that the creator already has an actor, keeps the typed value and focuses the field (R-ACT-03)', async () => {
     const first = await visit()
     await create(first, 'twice@example.com')
     const page = await visit()
@@ -138,7 +138,7 @@ describe('the front page', () => {
     await hasFocus(page, '#creator')
   })
 
-  it('shows what was typed as text and never as a part of the page', async () => {
+  it('shows typed values as text, never as markup', async () => {
     const page = await visit()
     const typed = '"><script>window.intruder = 1</script><b>@example.com'
     await page.evaluate('document.querySelector("#creator").removeAttribute("maxlength")')
@@ -150,7 +150,7 @@ describe('the front page', () => {
     assert.equal(await page.evaluate('typeof window.intruder'), 'undefined')
   })
 
-  it('gives the browser nothing to complain about, from the first visit to the actor', async () => {
+  it('causes no complaint of the browser, from the first visit to the actor', async () => {
     const page = await visit()
     await create(page, 'quiet@example.com')
     await page.getByRole('link', { name: 'Notes' }).click()
@@ -158,7 +158,7 @@ describe('the front page', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('lets no script run but its own files, and no form go elsewhere', async () => {
+  it('runs only its own script files, and sends forms only to the service', async () => {
     const page = await visit()
     await page.evaluate(`{
       const script = document.createElement('script')
@@ -182,7 +182,7 @@ describe('the front page', () => {
     }
   })
 
-  it('R-ACT-10 finds its files and its form under a path prefix', async () => {
+  it('finds its files and its form under a path prefix (R-ACT-10)', async () => {
     const other = await createTestDatabase('sqlite')
     const port = Number(new URL(service.url).port) + 1
     const mounted = await startService(other.url, {

@@ -1,4 +1,7 @@
-/** What others wrote, on the pages on which an owner decides by it: nothing of it is hidden, and it turns nothing around. */
+/**
+ * Strings of other parties on the pages where an owner decides. Hidden characters must be visible, and must not change
+ * the direction of text.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { desktop, openPage, type WatchedPage } from '../support/browser.ts'
@@ -11,7 +14,7 @@ import { writtenLedger } from '../support/written-ledger.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 
 const start = sqliteService()
-/** Overrides, isolates, marks of direction, spaces and letters without a width. */
+/** Overrides, isolates and marks of direction, and characters without a width. */
 const hidden = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u
 
 let service: TestService
@@ -61,7 +64,7 @@ before(async () => {
   session = await signIn(service, actor)
 })
 
-/** The text of the page as a person reads it. */
+/** The text of the page as a user reads it. */
 async function read(path: string): Promise<string> {
   const page: WatchedPage = await openPage({ viewport: desktop })
   await page.context().addCookies([{ name: 'oauth_token', value: session, url: service.url }])
@@ -72,7 +75,7 @@ async function read(path: string): Promise<string> {
   return page.locator('main').innerText()
 }
 
-describe('what others wrote', () => {
+describe('a string of another party', () => {
   const shown: readonly (readonly [what: string, path: () => string, texts: readonly string[]])[] = [
     [
       'the page of an approval',
@@ -93,12 +96,12 @@ describe('what others wrote', () => {
     ['the overview', () => '', ['Cla[U+202E]edu[U+200B]']],
   ]
   for (const [what, path, texts] of shown)
-    it(`shows its hidden characters on ${what}`, async () => {
+    it(`appears with its hidden characters on ${what}`, async () => {
       const text = await read(`/${actor.id}/www${path()}`)
       for (const expected of texts) assert.ok(text.includes(expected), `${expected} in ${text}`)
     })
 
-  it('shows the hidden characters of a program’s name where the owner lets the program in', async () => {
+  it('appears with its hidden characters as the name of a client on the consent page', async () => {
     const client = await registerClient(service, { client_name: 'Cla\u202eud\ufe0fe\u034f' })
     const text = await read(authorizePath(client, newPkce()))
     assert.match(text, /Cla ud\[U\+FE0F\]e\[U\+034F\]/)

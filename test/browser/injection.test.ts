@@ -17,7 +17,7 @@ const start = sqliteService()
 let service: TestService
 let actor: TestActor
 
-/** As a name of a property: a slash cannot stand in one. */
+/** The payloads as names of properties, where a slash is not allowed. */
 const names = payloads.map((payload, index) => `${index}${payload.replaceAll('/', '∕')}`)
 
 before(async () => {
@@ -50,11 +50,11 @@ before(async () => {
 
 interface Scanner {
   readonly page: WatchedPage
-  /** What ran that should not have. */
+  /** The payloads that ran although the page should show them as text. */
   readonly intrusions: string[]
 }
 
-/** A browser without the second net: whatever stands on a page as script, runs. */
+/** Opens a browser without the Content-Security-Policy as second defense, so that any injected script runs. */
 async function scanner(of: TestService, owner: TestActor): Promise<Scanner> {
   const page = await openPage({ viewport: desktop, bypassCSP: true })
   const intrusions: string[] = []
@@ -67,7 +67,7 @@ async function scanner(of: TestService, owner: TestActor): Promise<Scanner> {
   return { page, intrusions }
 }
 
-/** What stands on the page that no page of the service has: elements, handlers, addresses that run. */
+/** Elements, handlers and script URLs that no page of the service contains. */
 const strange = `[...document.querySelectorAll('*')].flatMap((one) => {
   const name = one.tagName.toLowerCase()
   const known = /^(html|head|meta|title|link|body|header|a|img|div|span|form|input|button|nav|ul|ol|li|main|p|h1|h2|section|dl|dt|dd|code|pre|strong|small|b|details|summary|label|textarea|fieldset|legend|h3|q|time|select|optgroup|option|table|thead|tbody|tr|th|td)$/
@@ -83,7 +83,7 @@ const strange = `[...document.querySelectorAll('*')].flatMap((one) => {
 
 async function assertHarmless({ page, intrusions }: Scanner, what: string): Promise<void> {
   await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
-  // Real time: no duration, but a task behind the next frame, when the browser has reported what it refused to run.
+  // Real time: waits for a task after the next frame, when the browser has reported the scripts that it blocked.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
   assert.deepEqual(await page.evaluate(strange), [], what)
   assert.deepEqual(intrusions, [], what)
@@ -94,8 +94,8 @@ async function assertHarmless({ page, intrusions }: Scanner, what: string): Prom
   )
 }
 
-describe('a page that is fed with a hundred texts that look like markup', () => {
-  it('WEB-01 the scanner itself sees what runs', async () => {
+describe('a page with a hundred payloads that look like markup', () => {
+  it('is checked by a scanner that detects scripts (WEB-01)', async () => {
     const { page, intrusions } = await scanner(service, actor)
     await page.setContent(`<body>${payloads[1]}${payloads[2]}<p onclick="x">`)
     await page.waitForFunction('document.readyState === "complete"')
@@ -110,7 +110,7 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
     ])
   })
 
-  it('WEB-01 names, values, nested keys, list items, descriptions, the creator and the name of the service are text', async () => {
+  it('shows names, values, keys, list items, descriptions, the creator and the name of the service as text (WEB-01)', async () => {
     const eye = await scanner(service, actor)
     for (const path of [
       '',
@@ -135,7 +135,7 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
     assert.equal(await eye.page.locator('.who').textContent(), payloads[1])
   })
 
-  it('WEB-01 the page of each is about it, and its link leads there', async () => {
+  it('of each property shows that property, and is reached by its link (WEB-01)', async () => {
     const eye = await scanner(service, actor)
     for (const [index, name] of names.entries()) {
       if (index % 3 !== 0) continue
@@ -148,7 +148,7 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
     }
   })
 
-  it('WEB-01 what was typed, the error that quotes it, and what an address holds are text', async () => {
+  it('shows typed values, quoted errors and URL parts as text (WEB-01)', async () => {
     const eye = await scanner(service, actor)
     for (const [index, payload] of payloads.entries()) {
       if (index % 10 !== Math.floor(index / 10)) continue
@@ -174,7 +174,7 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
     }
   })
 
-  it('WEB-01 trust text, names of peers and clients, arguments of calls, patterns and activity are text', async () => {
+  it('shows trust texts, names of peers and clients, arguments of calls, patterns and activity as text (WEB-01)', async () => {
     const { parts, store } = await service.app.running()
     const owner = await service.createActor('relations@example.com')
     for (const [index, payload] of payloads.entries()) {
@@ -241,7 +241,7 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
     }
   })
 
-  it('WEB-01 templates of the application’s own show them as text too', async () => {
+  it('shows them as text also in application-defined templates (WEB-01)', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-pages-'))
     const text =
       '<body><p title="{{ value }}" lang=\'{{ value }}\'>{{ value }}</p><textarea>{{ value }}</textarea>{{ property }}'

@@ -21,7 +21,7 @@ async function choose(viewport = desktop, colorScheme: 'light' | 'dark' = 'light
 const actorOf = (page: WatchedPage): string => new URL(page.url()).pathname.split('/')[1] ?? ''
 
 describe('the local sign-in of development', () => {
-  it('says that it is for development only, and reads well on every screen', async () => {
+  it('states that it is for development only, and has no accessibility violation on any screen', async () => {
     for (const [viewport, colorScheme] of [
       [desktop, 'light'],
       [phone, 'dark'],
@@ -35,7 +35,7 @@ describe('the local sign-in of development', () => {
     }
   })
 
-  it('R-OC-01 signs the test person in with one click', async () => {
+  it('signs in the test user with one click (R-OC-01)', async () => {
     const page = await choose()
     await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
     await page.waitForURL(/\/www$/)
@@ -43,14 +43,14 @@ describe('the local sign-in of development', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('R-OC-01 signs in whoever one says one is, whose address then counts as verified, and asks again every time', async () => {
+  it('signs in any typed address as verified, and asks again every time (R-OC-01)', async () => {
     const page = await choose()
     await page.getByLabel('E-mail address').fill(' Bob@Example.com ')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.waitForURL(/\/www$/)
     const bob = actorOf(page)
     assert.equal((await service.app.actors.findByCreator('bob@example.com'))?.id, bob)
-    // The front page leads to the pages of who is signed in; the login page asks again.
+    // The front page redirects a signed-in user to the pages of the actor, but the login page asks again.
     await page.goto(service.url)
     await page.waitForURL(`${service.url}/${bob}/www`)
     await page.goto(`${service.url}/login`)
@@ -60,17 +60,17 @@ describe('the local sign-in of development', () => {
     assert.notEqual(actorOf(page), bob)
   })
 
-  it('IDP-10 asks again for what is no address', async () => {
+  it('asks again for an invalid address (IDP-10)', async () => {
     const page = await choose()
-    await page.getByLabel('E-mail address').fill('nobody at all')
+    await page.getByLabel('E-mail address').fill('not an address')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('alert').waitFor()
     assert.equal(await page.getByRole('alert').innerText(), 'This is no e-mail address.')
-    assert.equal(await page.getByLabel('E-mail address').inputValue(), 'nobody at all')
+    assert.equal(await page.getByLabel('E-mail address').inputValue(), 'not an address')
     assert.deepEqual(await accessibilityViolations(page), [])
   })
 
-  it('IDP-06 lets one change one’s mind', async () => {
+  it('lets the user cancel (IDP-06)', async () => {
     const page = await choose()
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.waitForURL(new RegExp(`^${service.url}/`))

@@ -18,7 +18,7 @@ function visit(actor: TestActor, path: string): Promise<WatchedPage> {
 const focused = (page: WatchedPage): Promise<unknown> => page.evaluate('document.activeElement.textContent')
 
 describe('a page with more rows than a screen holds', () => {
-  it('R-WEB-01 leads past the properties to the form for another one, and counts what comes meanwhile', async () => {
+  it('links past the properties to the form for a new one, and counts properties that are added meanwhile (R-WEB-01)', async () => {
     const actor = await service.createActor('ada@example.com')
     const names = Array.from({ length: 11 }, (_, index) => [`p${index}`, index])
     await actor.request('POST', '/properties', Object.fromEntries(names))
@@ -33,7 +33,7 @@ describe('a page with more rows than a screen holds', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('R-WEB-01 leads past the items to the form for another one, and counts what comes meanwhile', async () => {
+  it('links past the items to the form for a new one, and counts items that are added meanwhile (R-WEB-01)', async () => {
     const actor = await service.createActor('grace@example.com')
     await actor.request('POST', '/properties', { notes: { _type: 'list' } })
     await actor.request('POST', '/properties', {
@@ -49,7 +49,7 @@ describe('a page with more rows than a screen holds', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('R-WEB-01 has no such way where the form is in sight', async () => {
+  it('is needed for that link, which is missing when the form is visible (R-WEB-01)', async () => {
     const actor = await service.createActor('alan@example.com')
     await actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
     for (const path of ['/properties', '/properties/notes', '/properties/color']) {

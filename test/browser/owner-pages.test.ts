@@ -51,7 +51,7 @@ const value = (page: Page) => page.getByRole('textbox', { name: 'Value' })
 describe('the pages of an actor', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [device, viewport] of Object.entries({ phone, desktop })) {
-      it(`R-WEB-01 are in order for everybody on a ${device} in ${colorScheme} colours, with every form open`, async () => {
+      it(`have no accessibility violation on a ${device} in ${colorScheme} colors, with every form unfolded (R-WEB-01)`, async () => {
         const actor = await furnished()
         const page = await visit(actor, '', { viewport, colorScheme, bypassCSP: true })
         for (const path of [
@@ -84,7 +84,7 @@ describe('the pages of an actor', () => {
     }
   }
 
-  it('R-WEB-01 have landmarks, one main heading each, and a way around the navigation', async () => {
+  it('have landmarks, one main heading each, and a link that skips the navigation (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor)
     for (const [path, title] of [
@@ -111,7 +111,7 @@ describe('the pages of an actor', () => {
     assert.equal(await page.locator('[aria-current=page]').textContent(), 'Properties')
   })
 
-  it('R-WEB-01 change a value in place, say that it was done, and say so once', async () => {
+  it('change a value in place, and confirm it once (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties')
     await page.getByRole('link', { name: 'color' }).click()
@@ -128,7 +128,7 @@ describe('the pages of an actor', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('R-WEB-01 keep what was typed when it cannot be taken, and put the reader into the field, with the reason', async () => {
+  it('keep an invalid typed value, and focus the field with the reason (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/age')
     await page.getByText('Change it').click()
@@ -146,7 +146,7 @@ describe('the pages of an actor', () => {
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-    it(`R-WEB-01 create, fill and delete a list ${how}`, async () => {
+    it(`create, fill and delete a list ${how} (R-WEB-01)`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties', { javaScriptEnabled })
       await page.getByText('A list', { exact: true }).click()
@@ -179,7 +179,7 @@ describe('the pages of an actor', () => {
     })
   }
 
-  it('R-WEB-01 are all within reach of the keyboard, with the focus always in sight', async () => {
+  it('are fully usable by keyboard, with a visible focus at every step (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/color')
     const places: string[] = []
@@ -206,7 +206,7 @@ describe('the pages of an actor', () => {
       'Change it',
       'Delete…',
     ])
-    // Back to the form.
+    // Returns to the form.
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
@@ -218,7 +218,7 @@ describe('the pages of an actor', () => {
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
   })
 
-  it('R-WEB-01 go through a long list part by part', async () => {
+  it('split a long list into pages (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/notes')
     const pager = page.getByRole('navigation', { name: 'Parts of the list' })
@@ -235,7 +235,7 @@ describe('the pages of an actor', () => {
     assert.equal(await page.locator('.item').count(), 50)
   })
 
-  it('R-WEB-01 show a nested value as a tree that follows its shape', async () => {
+  it('show a nested value as a tree (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/settings')
     assert.equal(
@@ -255,7 +255,7 @@ describe('the pages of an actor', () => {
     assert.equal(await page.locator('.value .tree ul').count(), 3)
   })
 
-  it('R-WEB-01 offer no form for what the application does not let be changed', async () => {
+  it('offer no form for a property that the application protects (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/fixed')
     assert.equal(await page.getByText('Change it').count(), 0)
@@ -264,19 +264,19 @@ describe('the pages of an actor', () => {
     assert.equal(await page.getByText('Text, cannot be changed').count(), 1)
   })
 
-  it('R-WEB-01 say what is not there, with a way on', async () => {
+  it('report a missing page with a link to continue (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/nothing')
     assert.equal(await heading(page), 'Nothing here')
     await page.getByRole('link', { name: 'Back to your actor' }).click()
     assert.equal(new URL(page.url()).pathname, `/${actor.id}/www`)
-    await page.goto(`${service.url}/nobody/nowhere`)
-    // The front page leads whoever is signed in to their own pages.
+    await page.goto(`${service.url}/unknown/nowhere`)
+    // The front page redirects a signed-in user to the pages of the actor.
     await page.getByRole('link', { name: 'To the front page' }).click()
     await page.waitForURL(`${service.url}/${actor.id}/www`)
   })
 
-  it('R-WEB-01 WEB-02 load nothing from anywhere else and give the browser nothing to complain about', async () => {
+  it('load nothing from other hosts, and cause no complaint of the browser (R-WEB-01, WEB-02)', async () => {
     const actor = await furnished()
     const page = await visit(actor)
     const asked: string[] = []
@@ -290,24 +290,24 @@ describe('the pages of an actor', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('WEB-04 a page of another site that posts a form to them changes nothing', async () => {
+  it('change nothing when a page of another site posts a form to them (WEB-04)', async () => {
     const actor = await furnished()
     const page = await visit(actor)
-    // Another site, though of the same machine: the browser sends the cookie of this one along.
+    // Another origin on the same machine, so the browser sends the session cookie with the form.
     const target = `${service.url}/${actor.id}/www/properties/color`
     const foreign = `<form method="post" action="${target}"><input name="value" value="stolen"><button>Win</button></form>`
     await page.route('http://localhost:1/**', (route) => route.fulfill({ contentType: 'text/html', body: foreign }))
     await page.goto('http://localhost:1/trap')
     const answer = page.waitForResponse((response) => response.request().method() === 'POST')
     await page.locator('button').click()
-    // Without the cookie it is a stranger’s form, with it a forged one.
+    // Without the cookie the form is unauthenticated; with the cookie it is a CSRF attempt.
     assert.ok([401, 403].includes((await answer).status()))
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'blue')
   })
 })
 
 describe('a session in a browser', () => {
-  it('R-WEB-01 R-WEB-04 R-OC-10 begins at the page for signing in, opens the pages, and ends with one click', async () => {
+  it('begins at the sign-in page, shows the pages, and ends with one click (R-WEB-01, R-WEB-04, R-OC-10)', async () => {
     const other = await createTestDatabase('sqlite')
     const local = await startService(other.url, { listen: true, host: 'localhost', name: 'Notes', localSignIn: true })
     try {
@@ -331,7 +331,7 @@ describe('a session in a browser', () => {
       await page.goBack()
       await page.goto(`${address}/properties`)
       assert.equal(new URL(page.url()).pathname, '/login')
-      // The session is over at the service too, not in this browser alone.
+      // The session ended at the service, not only in this browser.
       const answer = await fetch(address, { headers: { cookie: `oauth_token=${session?.value}` }, redirect: 'manual' })
       assert.equal(answer.status, 401)
     } finally {

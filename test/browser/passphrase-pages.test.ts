@@ -16,7 +16,7 @@ before(async () => {
   actor = await service.createActor('ada@example.com')
   assert.equal((await actor.request('PUT', '/properties/color', 'green')).status, 204)
   const target = `${service.url}/${actor.id}`
-  // At another site than the service, which is at localhost.
+  // A different site than the service, which runs at localhost.
   evil = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end(`<title>evil</title>
 <form id="page" method="post" action="${target}/www/properties/color"><input name="value" value="red"></form>
@@ -39,12 +39,12 @@ function open(viewport: { width: number; height: number }): Promise<WatchedPage>
 
 const color = async (): Promise<string> => (await actor.request('GET', '/properties/color')).text()
 
-describe('pages of a service without a sign-in provider, in a real browser', () => {
+describe('the pages of a service without a sign-in provider, in a real browser', () => {
   for (const [name, viewport] of [
     ['desktop', desktop],
     ['phone', phone],
   ] as const) {
-    it(`open by the passphrase, and their forms work, on a ${name}`, async () => {
+    it(`open with the passphrase, and accept forms, on a ${name}`, async () => {
       const page = await open(viewport)
       await page.goto(`${service.url}/${actor.id}`)
       await page.getByRole('link', { name: 'Sign in with your passphrase' }).click()
@@ -63,7 +63,7 @@ describe('pages of a service without a sign-in provider, in a real browser', () 
     })
   }
 
-  it('do nothing that another site asks for with the remembered passphrase (WEB-04 WEB-05)', async () => {
+  it('reject requests of another site with the remembered passphrase (WEB-04, WEB-05)', async () => {
     const before = await color()
     const page = await open(desktop)
     await page.goto(`${service.url}/${actor.id}/www`)

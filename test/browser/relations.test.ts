@@ -10,7 +10,7 @@ import { writtenLedger } from '../support/written-ledger.ts'
 
 const begin = sqliteService()
 let service: TestService
-/** Of the peers: another process, as far as the network shows. */
+/** The service of the peers, which appears as another host on the network. */
 let elsewhere: TestService
 
 before(async () => {
@@ -40,7 +40,7 @@ async function open(page: Page, actor: TestActor, path: string): Promise<void> {
   await page.goto(`${service.url}/${actor.id}/www${path}`)
 }
 
-/** Waits until the page listens: its stream is open, and it looked at itself once more after that. */
+/** Waits until the page has opened its stream and has refreshed itself once afterwards. */
 async function listening(page: Page, begin: () => Promise<unknown>): Promise<void> {
   const stream = page.waitForResponse((answer) => answer.url().endsWith('/www/live'))
   const look = page.waitForResponse((answer) => answer.request().resourceType() === 'fetch')
@@ -59,7 +59,7 @@ interface Furnished {
   readonly paths: readonly string[]
 }
 
-/** One word that no line can hold. */
+/** A word without spaces that is longer than any line. */
 const long = `a${'_very'.repeat(40)}_long_name`
 
 async function furnished(): Promise<Furnished> {
@@ -110,10 +110,10 @@ async function furnished(): Promise<Furnished> {
   }
 }
 
-describe('the pages of relations', () => {
+describe('the pages of relationships', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [device, viewport] of Object.entries({ phone, desktop })) {
-      it(`R-WEB-01 are in order for everybody on a ${device} in ${colorScheme} colours, with every form open`, async () => {
+      it(`have no accessibility violation on a ${device} in ${colorScheme} colors, with every form unfolded (R-WEB-01)`, async () => {
         const { actor, friend, paths } = await furnished()
         const page = await visit(actor, '', { viewport, colorScheme, bypassCSP: true })
         for (const path of paths) {
@@ -138,7 +138,7 @@ describe('the pages of relations', () => {
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-    it(`R-WEB-01 approve somebody, narrow its rights after a look at what that means, and end it, ${how}`, async () => {
+    it(`approve a peer, restrict its rights after a preview, and end the relationship, ${how} (R-WEB-01)`, async () => {
       const { actor, asking } = await furnished()
       const page = await visit(actor, '', { javaScriptEnabled })
       await page.getByRole('link', { name: /asks for a relationship$/ }).click()
@@ -161,7 +161,7 @@ describe('the pages of relations', () => {
       await page.getByLabel('Of this name').fill('get_weather')
       await page.getByRole('button', { name: 'Ask', exact: true }).click()
       assert.match((await page.locator('.answer').textContent()) ?? '', /^No: .* may not call “get_weather”/)
-      // The page may look at itself once more while it is left, and finds that it is gone.
+      // The page may refresh itself while the user leaves, and would then receive a 404.
       assert.deepEqual(page.complaints, [])
       await page.getByText('End the relationship…').click()
       await page.getByRole('button', { name: /^End the relationship with/ }).click()
@@ -170,7 +170,7 @@ describe('the pages of relations', () => {
     })
   }
 
-  it('R-WEB-01 draw the relationships, and tell the same in a list with the state in words', async () => {
+  it('draw the relationships, and list the same states in words (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor, '/trust')
     assert.equal(await page.locator('.picture a').count(), 3)
@@ -185,11 +185,11 @@ describe('the pages of relations', () => {
       'Mutual',
       'Waits for you',
     ])
-    // The picture is no stop for the keyboard.
+    // The keyboard skips the picture.
     assert.equal(await page.locator('.picture a:not([tabindex="-1"])').count(), 0)
   })
 
-  it('R-WEB-01 allow a call of an AI client from the overview, once', async () => {
+  it('approve a call of an AI client from the overview, once (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await page.getByRole('link', { name: 'A test client wants to: Send a letter' }).click()
@@ -204,8 +204,8 @@ describe('the pages of relations', () => {
   })
 })
 
-describe('a page that is open while something changes', () => {
-  it('R-WEB-01 shows a value that another one changes, and says so, without a reload', async () => {
+describe('a page that is open during a change', () => {
+  it('shows and announces a value that another client changes, without a reload (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await listening(page, () => open(page, actor, '/properties/color'))
@@ -216,7 +216,7 @@ describe('a page that is open while something changes', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('R-WEB-01 R-SUB-09 shows the arrival of a callback of a peer at another service', async () => {
+  it('shows the arrival of a callback from a peer at another service (R-WEB-01, R-SUB-09)', async () => {
     const { actor, friend } = await furnished()
     await relate(actor, [elsewhere, friend])
     const subscribed = await actor.request('POST', '/subscriptions', {
@@ -235,7 +235,7 @@ describe('a page that is open while something changes', () => {
     assert.match((await said(page)) ?? '', /Subscriptions changed/)
   })
 
-  it('R-WEB-01 shows on the overview who begins to wait for the owner', async () => {
+  it('shows new waiting requests on the overview (R-WEB-01)', async () => {
     const actor = await service.createActor(`ada${Math.random()}@example.com`)
     const page = await visit(actor)
     await listening(page, () => open(page, actor, ''))
@@ -250,7 +250,7 @@ describe('a page that is open while something changes', () => {
     await page.getByRole('link', { name: 'A test client wants to: Send a letter' }).waitFor()
   })
 
-  it('R-WEB-01 leaves what is being typed, and keeps the focus and what is unfolded where nothing is typed', async () => {
+  it('does not disturb typing, and keeps the focus and unfolded sections when it refreshes (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await listening(page, () => open(page, actor, '/properties/color'))
@@ -275,7 +275,7 @@ describe('a page that is open while something changes', () => {
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'half a sentence')
   })
 
-  it('R-WEB-01 leaves the answer to a form as it is, with what was typed', async () => {
+  it('does not refresh the response to a form, with its typed values (R-WEB-01)', async () => {
     const { actor, friend } = await furnished()
     const page = await visit(actor, '/properties/color')
     await page.getByText('Change it').click()
@@ -294,7 +294,7 @@ describe('a page that is open while something changes', () => {
     assert.equal(await page.locator('[data-live]').count(), 0)
   })
 
-  it('R-WEB-01 R-TOK-01 says that its session ended, and shows nothing more', async () => {
+  it('reports that the session ended, and shows no further changes (R-WEB-01, R-TOK-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await listening(page, () => open(page, actor, '/properties/color'))
@@ -305,7 +305,7 @@ describe('a page that is open while something changes', () => {
     assert.equal(await page.locator('.value').innerText(), 'green')
   })
 
-  it('stops listening when a form of the page is sent (R-WEB-01)', async () => {
+  it('closes its stream when one of its forms is sent (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await listening(page, () => open(page, actor, '/properties/color'))
@@ -323,7 +323,7 @@ describe('a page that is open while something changes', () => {
     assert.equal(await page.getByRole('status').textContent(), 'Saved.')
   })
 
-  it('R-WEB-01 says so when what it shows is deleted', async () => {
+  it('reports that its subject was deleted (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await listening(page, () => open(page, actor, '/properties/color'))
@@ -331,7 +331,7 @@ describe('a page that is open while something changes', () => {
     await page.locator('.stale', { hasText: 'not there any more' }).waitFor()
   })
 
-  it('R-WEB-01 that is refused its stream shows what changed at each look, and asks less and less often', async () => {
+  it('shows changes at each poll when its stream is rejected, and backs off (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await page.clock.install()
@@ -342,7 +342,9 @@ describe('a page that is open while something changes', () => {
       if (isFull) await route.fulfill({ status: 429, headers: { 'retry-after': '5' }, body: '{}' })
       else await route.continue()
     })
-    /** How often it asks meanwhile. What it asked for in one step is answered before the next. */
+    /**
+     * How many times the page requests its stream during `seconds`. Each step waits for the responses of the step before.
+     */
     const pass = async (seconds: number, step: number): Promise<number> => {
       const before = asked
       for (let passed = 0; passed < seconds; passed += step) {
@@ -360,9 +362,9 @@ describe('a page that is open while something changes', () => {
     const each = [await pass(8, 1), await pass(15, 1), await pass(30, 1), await pass(60, 1), await pass(120, 1)]
     assert.deepEqual(each, [1, 1, 1, 1, 1])
     assert.equal(await page.locator('.value').innerText(), 'violet')
-    // After 5, 10, 20, 40, 80 and 160 seconds it waits five minutes each time.
+    // After 5, 10, 20, 40, 80 and 160 seconds, the page retries every five minutes.
     assert.deepEqual([await pass(240, 5), await pass(300, 5), await pass(300, 5)], [1, 1, 1])
-    // Somebody comes back to the page: it asks at once, and goes on at its pace when that is in vain.
+    // The user returns to the page, which retries immediately and keeps its interval when that fails.
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     assert.equal(await pass(280, 5), 1)
     isFull = false
@@ -372,7 +374,7 @@ describe('a page that is open while something changes', () => {
     await page.locator('.value', { hasText: 'orange' }).waitFor()
   })
 
-  it('R-WEB-01 listens no longer than somebody looks at it', async () => {
+  it('closes its stream while it is hidden (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await listening(page, () => open(page, actor, '/properties/color'))

@@ -18,7 +18,7 @@ before(async () => {
       silent: { name: 'Without Address' },
     },
   })
-  // Another site than the provider's, which is at 127.0.0.1.
+  // A different site than the provider, which runs at 127.0.0.1.
   service = await start({
     listen: true,
     host: 'localhost',
@@ -35,7 +35,7 @@ async function open(): Promise<WatchedPage> {
   return page
 }
 
-/** Presses the button of the provider and then, at the provider, that of the person. */
+/** Clicks the button of the provider, and then the button of the person at the provider. */
 async function signIn(page: WatchedPage, button: string, person: string): Promise<void> {
   await page.goto(`${service.url}/login`)
   await page.getByRole('link', { name: `Continue with ${button}`, exact: true }).click()
@@ -51,9 +51,9 @@ async function assertReadable(page: WatchedPage): Promise<void> {
 describe('a sign-in in a real browser', () => {
   for (const [button, what] of [
     ['Acme', 'in the query'],
-    ['Form', 'by a form that another site posts, with which no Lax cookie comes'],
+    ['Form', 'by a cross-site form, which carries no Lax cookie'],
   ] as const) {
-    it(`R-OC-01 R-OC-02 IDP-03 ends at the actor’s page where the provider answers ${what}`, async () => {
+    it(`ends at the page of the actor when the provider responds ${what} (R-OC-01, R-OC-02, IDP-03)`, async () => {
       const page = await open()
       await signIn(page, button, 'ada')
       await page.waitForURL(/\/www$/)
@@ -65,7 +65,7 @@ describe('a sign-in in a real browser', () => {
     })
   }
 
-  it('IDP-03 does not end in a browser that did not begin it', async () => {
+  it('does not end in a browser that did not begin it (IDP-03)', async () => {
     const begun = await service.request('/oauth/login/acme')
     const { url } = await provider.signIn(begun.headers.get('location') ?? '', 'ada')
     const victim = await open()
@@ -80,7 +80,7 @@ describe('a sign-in in a real browser', () => {
     )
   })
 
-  it('R-OC-09 R-OC-13 asks for an address, says what is wrong with it, and goes on; the link verifies by a button', async () => {
+  it('asks for an address, reports an invalid one, and continues; a link verifies it by a button (R-OC-09, R-OC-13)', async () => {
     const page = await open()
     await signIn(page, 'Acme', 'silent')
     await page.waitForURL(/\/oauth\/email\?/)
@@ -92,7 +92,7 @@ describe('a sign-in in a real browser', () => {
     assert.equal(await page.getByLabel('E-mail address').inputValue(), 'somebody@nowhere')
     assert.equal(await page.title(), 'Not done: Your e-mail address · Notes')
     assert.deepEqual(await accessibilityViolations(page), [])
-    // The status of the refused form.
+    // The browser complains about the status of the invalid form.
     assert.equal(page.complaints.splice(0).length, 1)
     await page.getByLabel('E-mail address').fill('Silent@Example.com')
     await page.getByRole('button', { name: 'Continue' }).click()
@@ -101,7 +101,7 @@ describe('a sign-in in a real browser', () => {
     assert.equal((await actor?.signIn.get())?.emailVerified, false)
 
     await page.goto(links.at(-1) ?? '')
-    // Leaving a page ends what it listened to.
+    // The browser reports that leaving a page closed its stream.
     page.complaints.length = 0
     await assertReadable(page)
     assert.equal((await actor?.signIn.get())?.emailVerified, false)
@@ -113,7 +113,7 @@ describe('a sign-in in a real browser', () => {
     await page.waitForURL(/\/www$/)
   })
 
-  it('IDP-08 asks whose actor it is, and opens it by its passphrase', async () => {
+  it('asks for the passphrase of an existing actor, and opens it (IDP-08)', async () => {
     const mine = await service.createActor('claimed@example.com')
     const page = await open()
     await signIn(page, 'Form', 'claimed')

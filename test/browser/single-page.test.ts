@@ -21,7 +21,7 @@ async function open(path: string): Promise<WatchedPage> {
   return page
 }
 
-/** Signed in as the person with this address, at the application. */
+/** Signs in with this address, and returns the page of the application. */
 async function signedIn(email: string): Promise<WatchedPage> {
   const page = await open('/login')
   await page.getByRole('button', { name: 'Continue with local sign-in' }).click()
@@ -38,8 +38,8 @@ const add = async (page: WatchedPage, text: string): Promise<void> => {
 }
 const tasks = (page: WatchedPage): Promise<string[]> => page.locator('#tasks span').allTextContents()
 
-describe('the example of a single-page application', () => {
-  it('R-WEB-04 R-OC-16 signs a person in at the provider, comes back to /<actor>/app and works with the actor', async () => {
+describe('the example single-page application', () => {
+  it('signs in at the provider, returns to /<actor>/app and uses the actor (R-WEB-04, R-OC-16)', async () => {
     const page = await signedIn('ada@example.com')
     assert.match(new URL(page.url()).pathname, /^\/[0-9a-f]{32}\/app$/)
     assert.equal(new URL(page.url()).search, '')
@@ -50,14 +50,14 @@ describe('the example of a single-page application', () => {
     await page.getByRole('button', { name: 'Done: Write the first program' }).click()
     await page.getByText('Well done.').waitFor()
     assert.deepEqual(await tasks(page), ['<b>Tea</b>'])
-    // Before the sign-in there was no session to restore.
+    // There was no session to restore before the sign-in.
     assert.deepEqual(
       page.complaints.filter((text) => !/\/oauth\/spa\/token|status of 40[01]/.test(text)),
       [],
     )
   })
 
-  it('R-WEB-04 keeps no token where a script of tomorrow finds it, and restores the session by the cookie alone', async () => {
+  it('stores no token within reach of later scripts, and restores the session by the cookie alone (R-WEB-04)', async () => {
     const page = await signedIn('grace@example.com')
     await add(page, 'Find the moth')
     assert.deepEqual(await page.evaluate('[document.cookie, {...localStorage}, {...sessionStorage}]'), ['', {}, {}])
@@ -73,7 +73,7 @@ describe('the example of a single-page application', () => {
     assert.match(page.url(), /\/app$/)
   })
 
-  it('R-WEB-04 signs out, and nothing is left that opens the actor', async () => {
+  it('signs out, and keeps no credential for the actor (R-WEB-04)', async () => {
     const page = await signedIn('alan@example.com')
     await add(page, 'Break the code')
     const address = page.url()
@@ -85,20 +85,20 @@ describe('the example of a single-page application', () => {
     assert.equal(new URL(page.url()).pathname, '/login')
   })
 
-  it('R-WEB-04 says that the sign-in was cancelled', async () => {
+  it('reports a cancelled sign-in (R-WEB-04)', async () => {
     const page = await open('/login')
     await page.getByRole('button', { name: 'Continue with local sign-in' }).click()
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.waitForURL(/\/login/)
     await page.locator('#message:not(:empty)').waitFor()
     assert.notEqual(await page.getByRole('status').textContent(), '')
-    // The page fetches the providers after it has shown the message.
+    // The page fetches the providers after it showed the message.
     const signIn = page.getByRole('button', { name: 'Continue with local sign-in' })
     await signIn.waitFor()
     assert.equal(await signIn.count(), 1)
   })
 
-  it('R-WEB-04 is in order for everybody, and served under the content policy of the service', async () => {
+  it('has no accessibility violation, and runs under the Content-Security-Policy of the service (R-WEB-04)', async () => {
     const page = await openPage({ bypassCSP: true })
     const answer = await page.goto(`${url}/login`)
     assert.match(answer?.headers()['content-security-policy'] ?? '', /script-src 'self'/)

@@ -17,7 +17,7 @@ afterEach(() => {
   for (const program of programs.splice(0)) program.close()
 })
 
-/** Where people sign in locally. */
+/** A service where users sign in locally. */
 const start = (name: string, options: StartOptions = {}): Promise<TestService> =>
   begin({ listen: true, name, localSignIn: true, ...options })
 
@@ -25,7 +25,7 @@ interface Way extends BrowserContextOptions {
   readonly hands?: Hands
 }
 
-/** Somebody in front of a browser of their own. */
+/** A user with a separate browser. */
 class Person {
   readonly page: WatchedPage
   readonly hands: Hands
@@ -58,7 +58,7 @@ class Person {
     await this.at('Your actor')
   }
 
-  /** The page with this heading is open, and in order for everybody. */
+  /** Waits for the page with this heading, and checks its layout and accessibility. */
   async at(title: string): Promise<void> {
     await this.page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
     assert.equal(await isTooWide(this.page), false, title)
@@ -69,14 +69,14 @@ class Person {
     return this.hands.press(this.page.getByRole(role, { name, exact: true }))
   }
 
-  /** Part of the navigation. */
+  /** Opens a section by the navigation. */
   async goTo(section: string): Promise<void> {
     const navigation = this.page.getByRole('navigation', { name: 'Your actor' })
     await this.hands.press(navigation.getByRole('link', { name: section }))
     await this.at(section)
   }
 
-  /** What is folded away. */
+  /** Unfolds a collapsed section. */
   unfold(text: string): Promise<void> {
     return this.hands.press(this.page.locator('summary', { hasText: text }).first())
   }
@@ -89,7 +89,7 @@ class Person {
     await this.page.getByRole('status').filter({ hasText: notice }).waitFor()
   }
 
-  /** A change that happened elsewhere appears by itself where scripts run, and after a reload where none do. */
+  /** Waits for a change that happened elsewhere: live with scripts, otherwise by reloading. */
   async sees(what: string | Locator): Promise<void> {
     const seen = typeof what === 'string' ? this.page.locator('main').getByText(what).first() : what
     if (this.#live) return seen.waitFor()
@@ -108,18 +108,18 @@ const ways: Readonly<Record<string, Way>> = {
   'with a pointer': { bypassCSP: true },
   'with the keyboard alone': { hands: keyboard },
   'without JavaScript': { javaScriptEnabled: false },
-  'on a phone in dark colours': { bypassCSP: true, viewport: phone, colorScheme: 'dark' },
+  'on a phone in dark colors': { bypassCSP: true, viewport: phone, colorScheme: 'dark' },
 }
 
 describe('a walk through the pages of two services', () => {
   for (const [how, way] of Object.entries(ways)) {
-    it(`R-WEB-01 R-OC-01 R-TOK-01 from the front page to signing out, ${how}`, async () => {
+    it(`leads from the front page to the sign-out, ${how} (R-WEB-01, R-OC-01, R-TOK-01)`, async () => {
       const notes = await start('Notes')
       const library = await start('Library')
       const ada = await Person.at(notes, way)
       await ada.signIn(null)
 
-      // A property and a list with items, changed in place.
+      // A value and a list with items, changed in place.
       await ada.goTo('Properties')
       await ada.unfold('A value')
       await ada.type('Name', 'color')
@@ -151,7 +151,7 @@ describe('a walk through the pages of two services', () => {
       await ada.reads('Saved.')
       assert.match(await ada.text(), /A walk[^]*A good dream/)
 
-      // Somebody at another service, with a page open.
+      // A user of another service has a page open.
       const grace = await Person.at(library, { javaScriptEnabled: way.javaScriptEnabled ?? true })
       await grace.signIn('grace@example.org')
       const address = await grace.page.locator('code').first().innerText()
@@ -163,7 +163,7 @@ describe('a walk through the pages of two services', () => {
       await grace.reads('Created.')
       await grace.goTo('Relationships')
 
-      // A relationship, asked for here and approved there.
+      // Ada requests a relationship, and Grace approves it.
       await ada.goTo('Relationships')
       await ada.press('link', 'Ask for a relationship')
       await ada.at('Ask for a relationship')
@@ -180,7 +180,7 @@ describe('a walk through the pages of two services', () => {
       await grace.reads('Approved.')
       await ada.sees('Mutual')
 
-      // What changes there is seen here, while the page is open.
+      // Ada sees Grace's changes while the page is open.
       const graceAsPeer = ada.page.locator('.row-head').getByRole('link', { name: 'Grace Hopper' })
       await ada.sees(graceAsPeer)
       await ada.hands.press(graceAsPeer)
@@ -198,15 +198,15 @@ describe('a walk through the pages of two services', () => {
       await ada.sees('Emma, by Jane Austen')
       if (way.javaScriptEnabled !== false) assert.equal(await ada.page.evaluate(isReloaded), false)
 
-      // Each number has a line at the one who sends.
+      // The publisher's page shows a line for each sequence number.
       await grace.goTo('Subscriptions')
       await grace.hands.press(grace.page.locator('.row-head').getByRole('link').first())
-      // Looking again too soon would be leaving before one has come.
+      // Reloading before the new page has loaded would leave it.
       if (way.javaScriptEnabled === false) await grace.page.waitForURL(/\/www\/subscriptions\/./)
       await grace.sees('Arrived')
       assert.deepEqual(await grace.page.locator('tbody tr').first().locator('th, td').nth(0).innerText(), '1')
 
-      // Rights of one peer, and what they mean for it.
+      // Restricts the rights of one peer, and previews the result.
       await ada.goTo('Relationships')
       const peer = ada.page.locator('.row-head').getByRole('link', { name: 'Grace Hopper' })
       await ada.sees(peer)
@@ -232,7 +232,7 @@ describe('a walk through the pages of two services', () => {
       assert.match(await ada.text(), /green/)
       assert.doesNotMatch(await ada.text(), /diary|A walk/)
 
-      // The end of it.
+      // Ends the relationship.
       await ada.page.goBack()
       await ada.unfold('End the relationship')
       await ada.press('button', 'End the relationship with Grace Hopper')
@@ -240,7 +240,7 @@ describe('a walk through the pages of two services', () => {
       assert.match(await ada.text(), /You know nobody yet/)
       await ada.goTo('Activity')
 
-      // Signed in elsewhere, ended from here.
+      // Ends another session of the same user.
       const elsewhere = await Person.at(notes, {})
       await elsewhere.signIn(null)
       await ada.goTo('Connected apps')
@@ -250,7 +250,7 @@ describe('a walk through the pages of two services', () => {
       await elsewhere.page.reload()
       await elsewhere.at('Sign in')
 
-      // Signed out: nothing private, whichever way one goes.
+      // After the sign-out, no private data is shown, not even by the back button.
       await ada.goTo('Properties')
       const url = ada.page.url()
       await ada.press('button', 'Sign out')
@@ -261,7 +261,7 @@ describe('a walk through the pages of two services', () => {
       await ada.page.goto(url)
       await ada.at('Sign in')
       if (way.javaScriptEnabled !== false) await grace.sees('What this page shows is not there any more.')
-      // A page that looks at what has just ended is told that it is gone.
+      // A page that refreshes just after its subject was deleted receives a 404.
       const isOfEnd = (complaint: string): boolean => complaint.includes('404')
       assert.deepEqual(
         [ada, grace].flatMap(({ page }) => page.complaints.filter((each) => !isOfEnd(each))),
@@ -271,14 +271,14 @@ describe('a walk through the pages of two services', () => {
   }
 })
 
-/** Once everything that is to be sent to peers was sent. */
+/** Waits until every pending callback was sent. */
 async function settled(service: TestService): Promise<void> {
   const { store } = await service.app.running()
   const waiting = () => store.read((q) => q.all("SELECT 1 FROM delivery WHERE outcome = 'waiting'"))
   await until(async () => (await waiting()).length === 0)
 }
 
-/** Where a program on the person's own machine waits for the answer. */
+/** The redirect URI of a program on the user's own machine. */
 async function waitingProgram(): Promise<string> {
   const page = '<!doctype html><html lang="en"><title>Back</title><main><h1>Back at the program</h1></main>'
   const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(page))
@@ -289,7 +289,7 @@ async function waitingProgram(): Promise<string> {
 
 describe('an AI client', () => {
   for (const [how, way] of Object.entries(ways)) {
-    it(`R-OC-01 R-WEB-02 is let in, waits for the owner’s yes, and is sent away with one click, ${how}`, async () => {
+    it(`is authorized, waits for approval, and is disconnected with one click, ${how} (R-OC-01, R-WEB-02)`, async () => {
       const notes = await start('Notes', {
         activityPerActor: 1000,
         declare: (app) =>
@@ -364,10 +364,10 @@ describe('an AI client', () => {
       await ada.reads('Allowed, once.')
       assert.match((await call()).said, /"added":"Buy a violin"/)
       assert.equal(await (await notes.app.actors.get(id))?.get('note'), 'Buy a violin')
-      // A yes is for one call.
+      // An approval is valid for one call.
       assert.match((await call()).said, /\/www\/approvals\//)
 
-      // It is noted behind the requests.
+      // Activity is written after the responses.
       do await ada.goTo('Activity')
       while (!(await ada.text()).includes('Claude called the tool “create_note”'))
       await ada.goTo('Connected apps')
