@@ -1,20 +1,25 @@
-/** `npm run crash`: kills the service or its database under load, round after round, and checks what is left. */
+/** `npm run crash`: kills the service or its database under load, round after round, and checks the remaining data. */
 import { commandOptions, refuseOptions } from '../tools/command-options.ts'
 import { runCrashRounds } from './support/crash.ts'
 
 const command = {
   command: 'npm run crash',
-  about: 'Kills the service or its database under load, round after round, and checks what is left.',
+  about: 'Kills the service or its database under load, round after round, and checks the remaining data.',
   options: {
-    store: { kind: 'choice', choices: ['sqlite', 'postgres'], default: 'sqlite', about: 'Where the data is kept.' },
+    store: { kind: 'choice', choices: ['sqlite', 'postgres'], default: 'sqlite', about: 'The database.' },
     kill: {
       kind: 'choice',
       choices: ['service', 'server', 'backend'],
       default: 'service',
-      about: 'What is killed: the service, the database server, or one of its connections.',
+      about: 'The process to kill: the service, the database server, or one of its connections.',
     },
-    rounds: { kind: 'integer', least: 1, default: 100, about: 'How many rounds.' },
-    seed: { kind: 'integer', least: 0, default: 1, about: 'Where the random choices begin; brings a failure back.' },
+    rounds: { kind: 'integer', least: 1, default: 100, about: 'Number of rounds.' },
+    seed: {
+      kind: 'integer',
+      least: 0,
+      default: 1,
+      about: 'Seed of the random choices; the same seed reproduces a failure.',
+    },
   },
 } as const
 const { store, kill: victim, rounds, seed } = commandOptions(command).values
@@ -35,10 +40,8 @@ try {
     print: (line) => console.log(line),
   })
   const seconds = ((performance.now() - started) / 1000).toFixed(0)
-  console.log(
-    `${rounds} rounds from seed ${seed} in ${seconds} s: ${acknowledged} requests acknowledged, all of them kept;`,
-  )
-  console.log(`${unknown} without an answer, each wholly made or not at all.`)
+  console.log(`${rounds} rounds from seed ${seed} in ${seconds} s: ${acknowledged} requests acknowledged, all kept;`)
+  console.log(`${unknown} without a response, each applied fully or not at all.`)
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1

@@ -1,4 +1,4 @@
-/** `npm run models`: random requests against a model, in any number, on either store or both. */
+/** `npm run models`: compares random requests with a model, in any number of runs, on one store or both. */
 import { commandOptions } from '../tools/command-options.ts'
 import { runPropertyModel } from './support/property-runs.ts'
 import { startService } from './support/service.ts'
@@ -10,16 +10,16 @@ const {
   seed,
 } = commandOptions({
   command: 'npm run models',
-  about: 'Holds random requests against a model of what they do.',
+  about: 'Compares the results of random requests with a model.',
   options: {
     store: {
       kind: 'choice',
       choices: ['sqlite', 'postgres', 'both'],
       default: 'both',
-      about: 'Where the data is kept.',
+      about: 'The database.',
     },
-    runs: { kind: 'integer', least: 1, default: 1000, about: 'How many runs on each store.' },
-    seed: { kind: 'integer', least: 0, about: 'Where the random choices begin; random unless given.' },
+    runs: { kind: 'integer', least: 1, default: 1000, about: 'Number of runs on each store.' },
+    seed: { kind: 'integer', least: 0, about: 'Seed of the random choices. Default: random.' },
   },
 }).values
 const stores = (['sqlite', 'postgres'] as const).filter((name) => chosen === 'both' || chosen === name)

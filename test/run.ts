@@ -1,4 +1,4 @@
-/** `npm test`: every test file, or with arguments those whose path contains one of them. */
+/** `npm test`: runs every test file, or with arguments the files whose path contains one of them. */
 import { glob } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { commandOptions } from '../tools/command-options.ts'
@@ -9,13 +9,13 @@ const folder = import.meta.dirname
 const root = dirname(folder)
 const { values, operands: positionals } = commandOptions({
   command: 'npm test',
-  about: 'Runs every test file, or those whose path contains one of the words: npm test -- lists rules/secret',
+  about: 'Runs every test file, or the files whose path contains one of the words: npm test -- lists rules/secret',
   options: {
     limit: {
       kind: 'integer',
       least: 1,
       default: 600,
-      about: 'Seconds that one file may run while none of its tests begins or ends.',
+      about: 'Seconds without a test that begins or ends, after which a file is stopped.',
     },
   },
   operands: '[part of a path …]',
@@ -28,13 +28,13 @@ files.sort()
 const chosen =
   positionals.length === 0 ? files : files.filter((file) => positionals.some((part) => nameOf(file).includes(part)))
 
-// Each file, and each service that a test starts, is a process that would strip and compile all of src again.
+// Every file and every service runs in its own process, which would otherwise strip and compile all of src again.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile')
 
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort())
 
-// One server for all files; rules need none. Each test has a database of its own on it.
+// All files share one server, where each test has its own database. The rules need no database.
 const needsPostgres = chosen.some((file) => !nameOf(file).startsWith('test/rules/'))
 const postgres = needsPostgres && (process.env['TROUPE_TEST_POSTGRES'] ?? '') === '' ? await startPostgres() : null
 if (postgres !== null) process.env['TROUPE_TEST_POSTGRES'] = postgres.url

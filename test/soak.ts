@@ -1,16 +1,19 @@
-/** `npm run soak`: two services under load, a fault in every period, and whether what they keep stays the same. */
+/**
+ * `npm run soak`: runs two services under load with a fault in every period, and checks that their resources stay
+ * constant.
+ */
 import { commandOptions } from '../tools/command-options.ts'
 import { type Period, runSoak } from './support/soak.ts'
 
 const { minutes, store, seed, operations } = commandOptions({
   command: 'npm run soak',
   about:
-    'Runs two services under load with a fault in every period, and checks that memory, handles and rows stay the same.',
+    'Runs two services under load with a fault in every period, and checks that memory, handles and rows stay constant.',
   options: {
-    minutes: { kind: 'number', default: 10, about: 'How long, in minutes; ten periods at least.' },
-    store: { kind: 'choice', choices: ['sqlite', 'postgres'], default: 'sqlite', about: 'Where the data is kept.' },
-    seed: { kind: 'integer', least: 0, default: 1, about: 'Where the random choices begin.' },
-    operations: { kind: 'integer', least: 3, default: 500, about: 'Requests of each period.' },
+    minutes: { kind: 'number', default: 10, about: 'Duration in minutes, but at least ten periods.' },
+    store: { kind: 'choice', choices: ['sqlite', 'postgres'], default: 'sqlite', about: 'The database.' },
+    seed: { kind: 'integer', least: 0, default: 1, about: 'Seed of the random choices.' },
+    operations: { kind: 'integer', least: 3, default: 500, about: 'Number of requests in each period.' },
   },
 }).values
 

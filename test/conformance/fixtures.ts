@@ -1,4 +1,4 @@
-/** What the official conformance suite expects to find: its tools, prompts and resources, declared as any application would. */
+/** The tools, prompts and resources that the official conformance suite expects, declared as in any application. */
 import type { App } from '../../src/troupe.ts'
 import type { FormQuestion, McpCall } from '../../src/app/mcp-declarations.ts'
 import { McpFailure } from '../../src/mcp/protocol/failure.ts'
@@ -6,12 +6,12 @@ import { McpFailure } from '../../src/mcp/protocol/failure.ts'
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 const text = (value: string): object => ({ type: 'text', text: value })
-// Real time: the conformance suite watches calls that take a while.
+// Real time: the conformance suite observes calls that take a while.
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Only AI clients call these. */
+/** Tools for AI clients only. */
 function handsOf(mcp: McpCall | undefined): McpCall {
-  if (mcp === undefined) throw new Error('This is for AI clients')
+  if (mcp === undefined) throw new Error('Cannot call this tool: it is for AI clients')
   return mcp
 }
 
@@ -96,7 +96,7 @@ function declareTools(app: App): void {
     content: [text('This tool intentionally returns an error for testing')],
     isError: true,
   }))
-  app.action('test_tool_with_progress', { description: 'Tells how far it is', mcp: true }, async ({ mcp }) => {
+  app.action('test_tool_with_progress', { description: 'Reports progress', mcp: true }, async ({ mcp }) => {
     const hands = handsOf(mcp)
     for (const done of [0, 50, 100]) {
       hands.progress(done, 100, `Completed step ${done} of 100`)
@@ -104,7 +104,7 @@ function declareTools(app: App): void {
     }
     return 'done'
   })
-  app.action('test_tool_with_logging', { description: 'Says what it does', mcp: true }, async ({ mcp }) => {
+  app.action('test_tool_with_logging', { description: 'Logs what it does', mcp: true }, async ({ mcp }) => {
     const hands = handsOf(mcp)
     for (const said of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
       hands.log('info', said)
@@ -112,7 +112,7 @@ function declareTools(app: App): void {
     }
     return 'done'
   })
-  app.action('test_logging_tool', { description: 'Says what it does', mcp: true }, async ({ mcp }) => {
+  app.action('test_logging_tool', { description: 'Logs what it does', mcp: true }, async ({ mcp }) => {
     handsOf(mcp).log('info', 'working')
     return 'done'
   })
@@ -162,7 +162,7 @@ function declareQuestions(app: App): void {
     { description: 'Asks for a name', mcp: true },
     async ({ mcp }) => {
       const answer = await handsOf(mcp).elicit('user_name', named)
-      return answer.action === 'accept' ? `Hello, ${String(answer.content['name'])}!` : 'Nobody'
+      return answer.action === 'accept' ? `Hello, ${String(answer.content['name'])}!` : 'No name'
     },
   )
   app.action('test_input_required_result_sampling', { description: 'Asks the model', mcp: true }, async ({ mcp }) => {
@@ -209,7 +209,7 @@ function declareQuestions(app: App): void {
   })
   app.action(
     'test_input_required_result_capabilities',
-    { description: 'Asks what the client can be asked', mcp: true },
+    { description: 'Asks only what the client supports', mcp: true },
     async ({ mcp }) => ({ answers: await handsOf(mcp).ask({ capital_question: { sample: capital } }) }),
   )
   app.action('test_missing_capability', { description: 'Needs sampling', mcp: true }, async ({ mcp }) => ({
@@ -296,7 +296,7 @@ function declareTasks(app: App): void {
   app.action(
     'slow_compute',
     {
-      description: 'Takes its time',
+      description: 'Takes a while',
       inputSchema: { type: 'object', properties: { seconds: { type: 'number' }, label: { type: 'string' } } },
       mcp: true,
     },
@@ -343,20 +343,20 @@ function declareTasks(app: App): void {
     })
     return { content: [text(JSON.stringify(answers))] }
   })
-  app.action('test_tool_with_task', { description: 'Asks, and then takes its time', mcp: true }, async ({ mcp }) => {
+  app.action('test_tool_with_task', { description: 'Asks, and then takes a while', mcp: true }, async ({ mcp }) => {
     const hands = handsOf(mcp)
     const answer = await hands.elicit('user_name', form('Your name?', { name: { type: 'string' } }))
     hands.background()
     await pause(300)
-    return { content: [text(`Done, ${answer.action === 'accept' ? String(answer.content['name']) : 'nobody'}`)] }
+    return { content: [text(`Done, ${answer.action === 'accept' ? String(answer.content['name']) : 'no name'}`)] }
   })
-  app.action('test_trigger_tool_change', { description: 'Says that tools changed', mcp: true }, async ({ actor }) => {
+  app.action('test_trigger_tool_change', { description: 'Announces changed tools', mcp: true }, async ({ actor }) => {
     await actor.announce('tools')
     return 'done'
   })
   app.action(
     'test_trigger_prompt_change',
-    { description: 'Says that prompts changed', mcp: true },
+    { description: 'Announces that prompts changed', mcp: true },
     async ({ actor }) => {
       await actor.announce('prompts')
       return 'done'
@@ -425,7 +425,7 @@ function declarePrompts(app: App): void {
 function declareResources(app: App): void {
   app.method(
     'static_text',
-    { description: 'A text', mcp: { resource: { uri: 'test://static-text', mimeType: 'text/plain' } } },
+    { description: 'A text document', mcp: { resource: { uri: 'test://static-text', mimeType: 'text/plain' } } },
     async () => 'This is the content of the static text resource.',
   )
   app.method(
@@ -435,13 +435,13 @@ function declareResources(app: App): void {
   )
   app.method(
     'watched',
-    { description: 'One that changes', mcp: { resource: { uri: 'test://watched-resource', mimeType: 'text/plain' } } },
+    { description: 'A live resource', mcp: { resource: { uri: 'test://watched-resource', mimeType: 'text/plain' } } },
     async () => 'Watched resource content',
   )
   app.method(
     'template',
     {
-      description: 'One of many',
+      description: 'A resource of a template',
       mcp: { resource: { uri: 'test://template/{id}/data', mimeType: 'application/json' } },
     },
     async ({ input }) => {

@@ -1,4 +1,4 @@
-/** `npm run conformance`: runs the suite for both eras and writes docs/conformance.md. */
+/** `npm run conformance`: runs the conformance suite for both revisions and writes docs/conformance.md. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandOptions } from '../../tools/command-options.ts'
@@ -7,7 +7,7 @@ import { failuresIn, report, revisions, runSuite, type ScenarioResult, type Suit
 
 commandOptions({
   command: 'npm run conformance',
-  about: 'Runs the conformance suite of MCP for both eras, and writes docs/conformance.md.',
+  about: 'Runs the conformance suite of MCP for both revisions, and writes docs/conformance.md.',
   options: {},
 })
 

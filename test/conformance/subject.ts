@@ -1,4 +1,6 @@
-/** The service that the conformance suite looks at, behind a door that brings the token: the suite can bring none. */
+/**
+ * The service under the conformance suite, behind a proxy that adds the access token, because the suite cannot send one.
+ */
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { letIn } from '../support/mcp-client.ts'
@@ -6,7 +8,7 @@ import { startService, type TestService } from '../support/service.ts'
 import { declareFixtures } from './fixtures.ts'
 
 export interface Subject {
-  /** For the suite. */
+  /** Address for the suite. */
   readonly url: string
   readonly service: TestService
   close(): Promise<void>
@@ -16,7 +18,7 @@ export async function startSubject(databaseUrl: string): Promise<Subject> {
   const door = createServer()
   await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
   const url = `http://localhost:${(door.address() as AddressInfo).port}`
-  // The suite asks with the door's origin.
+  // The suite sends the origin of the proxy.
   const service = await startService(databaseUrl, {
     declare: declareFixtures,
     listen: true,

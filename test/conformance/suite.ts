@@ -1,4 +1,4 @@
-/** Runs the official conformance suite against an address, and reads what it found. */
+/** Runs the official conformance suite against a service, and reads its results. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ export interface ScenarioResult {
 const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/package.json'))
 const program = join(suite, '..', 'dist', 'index.js')
 
-/** Every scenario that the revision requires, and those that it does not score. */
+/** Runs every scenario that the revision requires, and the scenarios that it does not score. */
 export async function runSuite(databaseUrl: string, revision: SuiteRevision): Promise<ScenarioResult[]> {
   const subject = await startSubject(databaseUrl)
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
@@ -36,7 +36,7 @@ export async function runSuite(databaseUrl: string, revision: SuiteRevision): Pr
   }
 }
 
-/** Its exit code is told by the results as well. */
+/** Ignores the exit code, because the results contain the same information. */
 function run(args: readonly string[]): Promise<void> {
   return new Promise((resolve) => {
     execFile(process.execPath, [program, ...args], { timeout: 240_000, maxBuffer: 64 * 1024 * 1024 }, () => resolve())
@@ -53,7 +53,7 @@ async function resultsIn(folder: string): Promise<ScenarioResult[]> {
   )
 }
 
-/** What went wrong, one line each. */
+/** The failures and warnings, one line each. */
 export function failuresIn(results: readonly ScenarioResult[]): string[] {
   return results.flatMap(({ scenario, checks }) =>
     checks
@@ -62,7 +62,7 @@ export function failuresIn(results: readonly ScenarioResult[]): string[] {
   )
 }
 
-/** `docs/conformance.md`. */
+/** The text of `docs/conformance.md`. */
 export function report(all: ReadonlyMap<SuiteRevision, readonly ScenarioResult[]>, version: string): string {
   const tables = [...all].map(([revision, results]) => {
     const passed = results.flatMap(({ checks }) => checks).filter(({ status }) => status === 'SUCCESS').length
@@ -83,9 +83,9 @@ ${rows.join('\n')}
   })
   return `# Conformance
 
-What the official conformance suite of the Model Context Protocol (\`@modelcontextprotocol/conformance\` ${version}) finds, with no failure expected: \`--requirements\` of both eras, the scenarios that are not scored included. Each run of the tests does this and compares it with this page; \`npm run conformance\` writes it.
+Results of the official conformance suite of the Model Context Protocol (\`@modelcontextprotocol/conformance\` ${version}), with no expected failure: \`--requirements\` of both revisions, including the scenarios that are not scored. Every test run repeats the suite and compares its results with this page, which \`npm run conformance\` writes.
 
-The suite can bring no token, so it speaks through a door that adds one. The service behind it is one that an application with the suite's tools, prompts and resources makes ([test/conformance](../test/conformance)); nothing is switched off for it.
+The suite cannot send an access token, so it connects through a proxy that adds one. The service behind the proxy is an ordinary application with the tools, prompts and resources that the suite expects (\`test/conformance\` in the repository). No protection is disabled for the suite.
 
 ${tables.join('\n')}`
 }

@@ -1,6 +1,6 @@
 /**
- * What a run may not take from the outside: chance and threads. Imported before everything else, because modules keep
- * what they imported.
+ * Replaces randomness and threads with deterministic versions for the time of a run.
+ * Must be imported before everything else, because modules keep the functions that they imported.
  */
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
@@ -21,7 +21,7 @@ crypto.randomUUID = (options) => {
 type Done = (error: Error | null, result: Buffer<ArrayBuffer>) => void
 type Work = (input: zlib.InputType, ...rest: readonly unknown[]) => void
 
-/** On this thread: which of two threads is done first would be chance. */
+/** Runs compression on this thread, because the order in which threads finish is random. */
 function here(work: (input: zlib.InputType, options?: zlib.ZlibOptions) => Buffer<ArrayBuffer>): Work {
   return (input, ...rest) => {
     const done = rest.at(-1) as Done
@@ -40,7 +40,7 @@ zlib.gzip = here(zlib.gzipSync) as typeof zlib.gzip
 zlib.gunzip = here(zlib.gunzipSync) as typeof zlib.gunzip
 syncBuiltinESMExports()
 
-/** Ids, secrets and nonces come again with the same seed: they decide orders. With null they are chance again. */
+/** Makes ids, secrets and nonces repeatable for a seed, because they decide orders. Null restores real randomness. */
 export function seedCrypto(seed: number | null): void {
   random = seed === null ? null : seeded(seed ^ 0x5eed)
 }

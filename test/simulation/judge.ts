@@ -1,9 +1,9 @@
-/** What must hold of a world that came to rest. */
+/** The invariants that must hold when a simulated world has come to rest. */
 import { violationsIn } from '../support/invariants.ts'
 import type { SubscriptionView, Workload } from './workload.ts'
 import type { SimActor, World } from './world.ts'
 
-/** I8 and what else the tables alone must show. */
+/** Checks I8 and the other invariants that are visible in the tables alone. */
 export async function judgeTables(world: World): Promise<void> {
   for (const host of world.hosts) {
     const found = [...(await violationsIn(`sqlite:${host.path}`)), ...host.ledger.leftovers()]
@@ -11,7 +11,7 @@ export async function judgeTables(world: World): Promise<void> {
   }
 }
 
-/** Two actors in a relationship have one secret, whatever was lost when it was renewed. */
+/** Checks that two related actors share one secret, whatever was lost during rotations. */
 export async function judgeSecrets(world: World, workload: Workload): Promise<void> {
   for (const actor of world.actors) {
     if (actor.isGone) continue
@@ -27,9 +27,10 @@ export async function judgeSecrets(world: World, workload: Workload): Promise<vo
 }
 
 /**
- * I4: what everybody who listens has is what it may see.
+ * Checks I4: the copy of each subscriber equals what the subscriber may see.
  *
- * @param mayBeBehind a number that was given up is noticed with the next one: until then nothing is said of that peer.
+ * @param mayBeBehind Skips peers with missing diffs, because a subscriber notices a diff that the publisher gave up only
+ * with the next one.
  */
 export async function judgeReplicas(
   world: World,
@@ -53,7 +54,7 @@ export async function judgeReplicas(
   }
 }
 
-/** What services show while nothing happens any more: each is asked once. */
+/** The state of the services at rest. Each request is sent once and cached. */
 class Views {
   readonly #world: World
   readonly #workload: Workload
@@ -82,7 +83,7 @@ class Views {
   }
 }
 
-/** The peers of whose changes not everything arrived. */
+/** The peers whose diffs have not all arrived. */
 async function peersBehind(
   workload: Workload,
   views: Views,
@@ -93,10 +94,10 @@ async function peersBehind(
   for (const { peerid, subscriptionid, sequence, callback } of subscriptions) {
     const publisher = workload.actorOf(peerid)
     if (!callback || publisher === undefined) continue
-    const told = (await views.subscriptionsOf(publisher)).find(
+    const published = (await views.subscriptionsOf(publisher)).find(
       (other) => other.subscriptionid === subscriptionid && other.peerid === actor.id && !other.callback,
     )
-    if (told !== undefined && told.sequence !== sequence) behind.add(peerid)
+    if (published !== undefined && published.sequence !== sequence) behind.add(peerid)
   }
   return behind
 }
@@ -111,30 +112,30 @@ interface Listening {
 async function judgeReplica(world: World, views: Views, listening: Listening): Promise<void> {
   const { actor, publisher, secret, subscription } = listening
   const name = `${actor.id}, listening to ${publisher.id} as ${subscription.subscriptionid} (${scopeText(subscription)})`
-  const told = (await views.subscriptionsOf(publisher)).find(
+  const published = (await views.subscriptionsOf(publisher)).find(
     ({ subscriptionid, callback }) => subscriptionid === subscription.subscriptionid && !callback,
   )
-  if (told === undefined) {
-    // One of several stays until its owner ends it (a synchronisation in which only some are unknown removes nothing);
-    // where the peer knows none, all end by themselves: they, or the relationship.
+  if (published === undefined) {
+    // If the peer still knows other subscriptions, an unknown one remains until its owner ends it: a sync that finds only
+    // some unknown deletes nothing. If the peer knows none, all subscriptions or the relationship end automatically.
     if (!(await listensStill(views, listening))) world.violation(`I4: ${name}, is not known to the publisher`)
     return
   }
-  if (told.sequence !== subscription.sequence) {
-    world.violation(`I4: ${name}, stands at ${subscription.sequence} of ${told.sequence}`)
+  if (published.sequence !== subscription.sequence) {
+    world.violation(`I4: ${name}, is at ${subscription.sequence} of ${published.sequence}`)
   }
   const source = inScope(await views.shownTo(publisher, secret), subscription)
   const replica = inScope(await views.copyAt(actor, publisher.id), subscription)
   for (const key of new Set([...source.keys(), ...replica.keys()])) {
     const [has, sees] = [replica.get(key), source.get(key)]
-    // What left the publisher before the peer's right was withdrawn, and arrived after that, cannot be called back: the
-    // peer drops its copy when it hears of the withdrawal, which may have been before. What it may see now is not in it.
+    // A callback that left before the right was revoked may arrive after the subscriber deleted its copy. The exception
+    // covers only properties that the subscriber may not see now.
     if (sees === undefined && world.watch.isLate(publisher.id, actor.id, key)) continue
     if (has !== sees) world.violation(`I4: ${name}, has ${key} = ${has ?? 'nothing'} and may see ${sees ?? 'nothing'}`)
   }
 }
 
-/** Whether the publisher knows another subscription of the actor. */
+/** Whether the publisher knows any subscription of the actor. */
 async function listensStill(views: Views, { actor, publisher }: Listening): Promise<boolean> {
   const theirs = await views.subscriptionsOf(publisher)
   return theirs.some(({ peerid, callback }) => peerid === actor.id && !callback)
@@ -144,7 +145,7 @@ function scopeText({ target, subtarget, resource, granularity }: SubscriptionVie
   return `${[target, subtarget, resource].filter((step) => step !== '').join('/')}, ${granularity}`
 }
 
-/** Name to JSON text with sorted keys; an object that is empty says the same as none below a name. */
+/** Maps each name to canonical JSON with sorted keys. */
 function inScope(all: ReadonlyMap<string, unknown>, { subtarget, resource }: SubscriptionView): Map<string, string> {
   const texts = new Map<string, string>()
   for (const [name, value] of all) {
@@ -174,7 +175,7 @@ interface ListView {
   readonly items: readonly unknown[]
 }
 
-/** What the publisher shows to the peer, asked as the peer would ask. A list is `{ list: items }`. */
+/** The properties that the publisher shows to the peer, fetched as the peer. A list is `{ list: items }`. */
 async function visibleTo(world: World, publisher: SimActor, secret: string): Promise<Map<string, unknown>> {
   const reply = await world.asPeer(publisher, secret, 'GET', '/properties?format=full')
   const shown = new Map<string, unknown>()
@@ -190,7 +191,7 @@ function isList(value: unknown): value is ListView {
   return typeof value === 'object' && value !== null && '_list' in value && value._list === true
 }
 
-/** What the listening actor has, from the bucket where test clients look. */
+/** The copy of the subscriber, read from its attribute bucket through `/devtest`. */
 async function copyAt(world: World, actor: SimActor, peerId: string): Promise<Map<string, unknown>> {
   const reply = await world.asOwner(actor, 'GET', `/devtest/attributes/${encodeURIComponent(`remote:${peerId}`)}`)
   const copy = new Map<string, unknown>()
@@ -209,7 +210,7 @@ async function copyAt(world: World, actor: SimActor, peerId: string): Promise<Ma
   return copy
 }
 
-/** Anything but an object is kept as `{"value": …}`. */
+/** Removes the wrapper `{"value": …}`, which every value except an object has. */
 function uncovered(data: unknown): unknown {
   const keys = Object.keys(data as object)
   return keys.length === 1 && keys[0] === 'value' ? (data as { value: unknown }).value : data

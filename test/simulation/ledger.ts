@@ -1,6 +1,6 @@
 /**
- * The numbers of every subscription as they come into being, commit by commit, read from the tables alone (I3): 1, 2, 3 …
- * in the order of the commits, each with its change, which stays what it was; none for what is suspended.
+ * Checks I3 after every commit, from the tables alone: each subscription counts 1, 2, 3 … in the order of the commits.
+ * Each sequence number keeps its diff unchanged, and a suspended target receives none.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
@@ -17,11 +17,11 @@ export class Ledger {
   readonly #suspensions: StatementSync
   readonly #acknowledged: StatementSync
   readonly #due: readonly (readonly [table: string, StatementSync])[]
-  /** `<actor> <property>` of what was suspended at the last commit; without a property all of them. */
+  /** `<actor> <property>` of the targets that were suspended at the last commit; `<actor>` alone for all properties. */
   #suspended = new Set<string>()
   readonly #queues = new Map<string, Queue>()
   readonly #violation: (text: string) => void
-  /** How many numbers there were. */
+  /** Count of assigned sequence numbers. */
   count = 0
 
   readonly #maxDiffs: number
@@ -55,7 +55,7 @@ export class Ledger {
     )
   }
 
-  /** After a commit. */
+  /** Checks the tables after a commit. */
   observe(): void {
     const queues = this.#subscriptions.all() as unknown as {
       actor_id: string
@@ -74,12 +74,12 @@ export class Ledger {
       if (sequence < known.sequence) this.#violation(`I3: ${name} went back from ${known.sequence} to ${sequence}`)
       if (committed > sequence) this.#violation(`I3: ${name} has committed ${committed} of ${sequence}`)
       const added = (this.#numbers.all(...key, known.sequence) as { sequence: number }[]).map((row) => row.sequence)
-      // What is beyond the limit gave its place to one resync.
+      // Diffs beyond the limit were replaced by one resync.
       const first = Math.max(known.sequence + 1, (added[0] ?? 1) <= sequence - this.#maxDiffs + 1 ? (added[0] ?? 1) : 1)
       const expected = Array.from({ length: Math.max(0, sequence - first + 1) }, (_, index) => first + index)
       if (added.join() !== expected.join()) {
         this.#violation(
-          `I3: ${name} stands at ${sequence} after ${known.sequence}, and its new numbers are [${added.join()}]`,
+          `I3: ${name} is at ${sequence} after ${known.sequence}, and its new numbers are [${added.join()}]`,
         )
       }
       this.count += added.length
@@ -104,7 +104,7 @@ export class Ledger {
     }
   }
 
-  /** What was suspended before the commit and is still. */
+  /** The targets that were suspended before the commit and still are. */
   #suspendedNow(): ReadonlySet<string> {
     const before = this.#suspended
     const rows = this.#suspensions.all() as { actor_id: string; subtarget: string }[]
@@ -112,7 +112,7 @@ export class Ledger {
     return before.intersection(this.#suspended)
   }
 
-  /** A sentence for what is still due; null when nothing is. */
+  /** Describes an outstanding task, or null when nothing is due. */
   due(): string | null {
     for (const [table, statement] of this.#due) {
       const row = statement.get() as { peer: string; at: number } | undefined
@@ -121,33 +121,33 @@ export class Ledger {
     return null
   }
 
-  /** What stayed although what it belonged to ended: rows that no reference in the tables removes. */
+  /** Rows whose owner ended, and that no foreign key deletes. */
   leftovers(): readonly string[] {
-    const told = (sql: string): string[] =>
+    const found = (sql: string): string[] =>
       (this.#database.prepare(sql).all() as { actor: string; what: string }[]).map(
         ({ actor, what }) => `I8: ${actor} has ${what}`,
       )
     return [
-      ...told(`SELECT DISTINCT actor_id AS actor, bucket || ' without a subscription' AS what FROM attribute a
+      ...found(`SELECT DISTINCT actor_id AS actor, bucket || ' without a subscription' AS what FROM attribute a
         WHERE bucket LIKE 'remote:%' AND NOT EXISTS (SELECT 1 FROM subscriber_subscription s
           WHERE s.actor_id = a.actor_id AND 'remote:' || s.peer_id = a.bucket)`),
-      ...told(`SELECT actor_id AS actor, bucket || ' of ' || name || ' without a relationship' AS what FROM attribute a
+      ...found(`SELECT actor_id AS actor, bucket || ' of ' || name || ' without a relationship' AS what FROM attribute a
         WHERE bucket LIKE '\\_peer\\_%' ESCAPE '\\' AND NOT EXISTS (SELECT 1 FROM trust t
           WHERE t.actor_id = a.actor_id AND t.actor_id || ':' || t.peer_id = a.name)`),
-      ...told(`SELECT actor_id AS actor, 'two secrets with ' || peer_id AS what FROM trust
+      ...found(`SELECT actor_id AS actor, 'two secrets with ' || peer_id AS what FROM trust
         WHERE next_secret_hash IS NOT NULL`),
-      ...told(`SELECT id AS actor, subscription_count || ' subscriptions, counted wrong' AS what FROM actor
+      ...found(`SELECT id AS actor, subscription_count || ' subscriptions, counted wrong' AS what FROM actor
         WHERE subscription_count <> (SELECT COUNT(*) FROM publisher_subscription s WHERE s.actor_id = actor.id)`),
     ]
   }
 
-  /** Whether a number that its listener acknowledged is durable there: applied, kept, or made up for by the whole. */
+  /** Whether the subscriber durably stored a diff that it acknowledged: applied, queued, or covered by a resync. */
   holds(actorId: string, peerId: string, subscriptionId: string, sequence: number): boolean {
     const row = this.#acknowledged.get(sequence, actorId, peerId, subscriptionId) as { isHeld: number } | undefined
     return row === undefined || row.isHeld === 1
   }
 
-  /** By its hash; null without a relationship. */
+  /** The hash of the secret, or null without a relationship. */
   secretOf(actorId: string, peerId: string): string | null {
     const row = this.#database
       .prepare('SELECT secret_hash AS hash FROM trust WHERE actor_id = ? AND peer_id = ?')
@@ -155,7 +155,7 @@ export class Ledger {
     return row?.hash ?? null
   }
 
-  /** Whether the owner's rules keep a property from the peer now. */
+  /** Whether the owner's rules currently exclude a property for the peer. */
   excludes(actorId: string, peerId: string, name: string): boolean {
     const row = this.#database
       .prepare('SELECT rules FROM permission_override WHERE actor_id = ? AND peer_id = ?')

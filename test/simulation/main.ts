@@ -1,4 +1,4 @@
-/** `npm run simulate`: one seed with its whole story, or many seeds, shared out to as many processes as there are cores. */
+/** `npm run simulate`: runs one seed with its full trace, or many seeds, distributed over one process per core. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
@@ -7,12 +7,12 @@ import { Simulator } from './simulation.ts'
 
 const command = {
   command: 'npm run simulate',
-  about: 'Runs services, networks and faults by a seed: one seed line by line, or many seeds in several processes.',
+  about: 'Runs services, networks and faults by a seed: one seed line by line, or many seeds in parallel processes.',
   options: {
-    seed: { kind: 'integer', least: 0, about: 'One run, reported line by line.' },
-    seeds: { kind: 'integer', least: 1, about: 'How many runs.' },
-    from: { kind: 'integer', least: 0, default: 1, about: 'The first seed of many runs.' },
-    processes: { kind: 'integer', least: 1, about: 'Processes side by side; as many as there are cores unless given.' },
+    seed: { kind: 'integer', least: 0, about: 'Runs one seed and prints its trace.' },
+    seeds: { kind: 'integer', least: 1, about: 'Number of runs.' },
+    from: { kind: 'integer', least: 0, default: 1, about: 'The first seed, with --seeds.' },
+    processes: { kind: 'integer', least: 1, about: 'Number of parallel processes. Default: the number of cores.' },
   },
 } as const
 const { seed: one, seeds: many = 0, from, processes: most } = commandOptions(command).values
@@ -40,16 +40,16 @@ async function run(seeds: readonly number[]): Promise<void> {
     console.error(`seed ${seed}: ${violations.slice(0, 3).join('\n  ')}`)
   }
   simulator.close()
-  const told = [...totals].map(([name, count]) => `${count} ${name}`).join(', ')
+  const summary = [...totals].map(([name, count]) => `${count} ${name}`).join(', ')
   const first = seeds.length > 1 ? ` from ${from}` : ''
-  console.log(`${seeds.length} runs${first} in ${((performance.now() - started) / 1000).toFixed(1)} s: ${told}`)
+  console.log(`${seeds.length} runs${first} in ${((performance.now() - started) / 1000).toFixed(1)} s: ${summary}`)
   if (bad.length > 0) {
-    console.error(`${bad.length} of them break what must hold: ${bad.slice(0, 50).join(', ')}`)
+    console.error(`${bad.length} of them violate an invariant: ${bad.slice(0, 50).join(', ')}`)
     process.exitCode = 1
   }
 }
 
-/** Each process tells its own part. */
+/** Each process prints its own results. */
 async function shareOut(count: number): Promise<void> {
   const share = Math.ceil(many / count)
   const codes = await Promise.all(

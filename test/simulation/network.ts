@@ -1,4 +1,4 @@
-/** The network between the services: late, cut, repeated and out of order, as the seed has it. */
+/** The network between the services, which delays, cuts, repeats and reorders requests as the seed decides. */
 import { liesBelow } from '../../src/peer/url-rules.ts'
 import type { PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import type { Random } from '../support/random.ts'
@@ -8,26 +8,26 @@ import type { VirtualTime } from './virtual-time.ts'
 export interface NetworkParts {
   readonly time: VirtualTime
   readonly random: Random
-  /** A process that serves this origin now; undefined when none does. */
+  /** A process that currently serves this origin; undefined when none does. */
   readonly serverOf: (origin: string) => Program | undefined
   readonly trace: (line: string) => void
   readonly sent: (from: Program, request: PeerRequest) => void
-  /** It is there, however long ago it was sent. */
+  /** Called when the request arrives, however long ago it was sent. */
   readonly arrives: (request: PeerRequest) => void
-  /** The caller knows what came of it. */
+  /** Called when the caller has the outcome. */
   readonly ended: (from: Program, request: PeerRequest) => void
   readonly answered: (from: Program, request: PeerRequest, reply: Reply) => void
 }
 
-/** How likely each kind of trouble is, for each call. */
+/** Probability of each fault per call. */
 export interface Weather {
   readonly unreached: number
-  /** The request is lost on the way. */
+  /** The request is lost. */
   readonly lostRequest: number
-  /** It has its effect, and its answer is lost. */
+  /** The request takes effect, but its response is lost. */
   readonly lostAnswer: number
   readonly repeated: number
-  /** Something between the two answers 502 or 503. */
+  /** A proxy answers 502, 503 or 504. */
   readonly refusedByProxy: number
   readonly slow: number
 }
@@ -46,7 +46,7 @@ const readTimeoutMs = 20_000
 export class Network {
   readonly #parts: NetworkParts
   weather: Weather = calm
-  /** Pairs of origins that do not reach each other now. */
+  /** Pairs of origins that are currently disconnected. */
   readonly cut = new Set<string>()
 
   constructor(parts: NetworkParts) {
@@ -93,7 +93,7 @@ export class Network {
       time.after(wayMs, async () => {
         void this.#serve(url, request).then((reply) => {
           if (fate === 'lostAnswer') return give(5, { kind: 'unknown', reason: 'The connection broke' })
-          if (reply === 'nobody') return give(5, { kind: 'unreached', reason: 'Connection refused' })
+          if (reply === 'down') return give(5, { kind: 'unreached', reason: 'Connection refused' })
           if (reply === null) return give(5, { kind: 'unknown', reason: 'The connection broke' })
           this.#parts.answered(from, request, reply)
           return give(1 + random.below(40), { kind: 'answered', ...reply })
@@ -118,9 +118,9 @@ export class Network {
     return 'fair'
   }
 
-  async #serve(url: URL, request: PeerRequest): Promise<Reply | null | 'nobody'> {
+  async #serve(url: URL, request: PeerRequest): Promise<Reply | null | 'down'> {
     const server = this.#parts.serverOf(url.origin)
-    if (server === undefined) return 'nobody'
+    if (server === undefined) return 'down'
     this.#parts.arrives(request)
     const { bearer, basic, body, headers } = request
     const authorization =

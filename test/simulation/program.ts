@@ -1,4 +1,4 @@
-/** One process of a service: it can die between any two of its steps, and nothing of it goes on after that. */
+/** One process of a service, which can die between any two of its steps and then stops completely. */
 import type { HttpResponse } from '../../src/http/edge/response.ts'
 import type { HttpRequest } from '../../src/http/edge/request.ts'
 import { createLog } from '../../src/observe/log.ts'
@@ -19,11 +19,11 @@ export interface ProgramParts {
   readonly random: Random
   readonly declare: (app: App) => void
   readonly call: (from: Program, request: PeerRequest) => Promise<PeerOutcome>
-  /** Told after each commit that changed anything, before anybody else learns of it. */
+  /** Called after each commit that changed anything, before any other code sees the change. */
   readonly committed: (from: Program) => void
   readonly trace: (line: string) => void
   readonly died: (program: Program) => void
-  /** What must not happen. */
+  /** Reports a broken invariant. */
   readonly violation: (text: string) => void
 }
 
@@ -41,10 +41,10 @@ export class Program {
   #store: Store | undefined
   #service: Service | undefined
   #alive = true
-  /** The seams are only watched once the service is there. */
+  /** Steps are counted only after the start of the service. */
   #started = false
   #stepsLeft = Infinity
-  /** Those who wait for an answer of this process. */
+  /** Resolvers of the requests that this process has not answered. */
   readonly #waiting = new Set<() => void>()
 
   private constructor(parts: ProgramParts) {
@@ -111,7 +111,7 @@ export class Program {
     this.#started = true
   }
 
-  /** Answers a request; null when the process died before the answer was out. */
+  /** Answers a request. Null when the process died before the response was sent. */
   async ask(
     method: string,
     path: string,
@@ -127,7 +127,7 @@ export class Program {
     return answer === null ? null : plain(answer)
   }
 
-  /** Runs something inside; null when the process died before it ended. */
+  /** Runs code inside the process. Null when the process died before the code ended. */
   attempt<T>(work: (service: Service) => Promise<T>): Promise<T | null> {
     if (!this.#alive) return Promise.resolve(null)
     return new Promise((resolve, reject) => {
@@ -142,12 +142,12 @@ export class Program {
     })
   }
 
-  /** Dies that many steps from now. */
+  /** Makes the process die after that number of steps. */
   dieIn(steps: number): void {
     this.#stepsLeft = steps
   }
 
-  /** One of the places where a process may die. False when it is dead. */
+  /** A place where the process may die. Returns false when it is dead. */
   step(): boolean {
     this.#parts.time.stir()
     if (!this.#started || !this.#alive) return this.#alive
@@ -164,21 +164,21 @@ export class Program {
     this.#parts.died(this)
   }
 
-  /** Gives back what the operating system would. */
+  /** Closes the store, as the operating system would. */
   async bury(): Promise<void> {
     this.#alive = false
     this.#waiting.clear()
     await this.#store?.close()
   }
 
-  /** What a dead process waits for never comes. */
+  /** Runs a step of the process. A dead process never continues. */
   async #living<T>(work: () => Promise<T>): Promise<T> {
     if (!this.step()) return never()
     const value = await work()
     return this.step() ? value : never()
   }
 
-  /** When the process gets its next turn at the database. */
+  /** Waits for the next turn of the process at the database. */
   turn<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#started) return work()
     const { time, random } = this.#parts
@@ -187,7 +187,7 @@ export class Program {
         new Promise<T>((resolve, reject) => {
           time.after(random.below(6), async () => {
             if (!this.#alive) return
-            // Everything else waits meanwhile: a database has one writer.
+            // Everything else waits meanwhile, because the database has one writer.
             await work().then(resolve, (error: unknown) => {
               if (this.#alive) reject(error)
             })
@@ -204,7 +204,7 @@ export class Program {
     })
   }
 
-  /** Between two statements of a transaction. */
+  /** A place between two statements of a transaction where the process may die. */
   inside(): void {
     if (!this.step()) throw new Error('The process died in a transaction')
   }
@@ -227,7 +227,7 @@ function plain({ status, headers, body }: HttpResponse): Reply {
   }
 }
 
-/** A request as the edge would hand it over. */
+/** A request in the form that the HTTP server passes on. */
 class InProcess implements HttpRequest {
   readonly method: string
   readonly path: string
@@ -260,7 +260,7 @@ class InProcess implements HttpRequest {
   }
 }
 
-/** A store that dies with its process: what was not committed is undone, and nothing is answered any more. */
+/** A store that dies with its process: uncommitted changes are rolled back, and no call returns. */
 class MortalStore implements Store {
   readonly #inner: Store
   readonly #program: Program
@@ -306,7 +306,7 @@ class MortalStore implements Store {
     )
   }
 
-  /** Before the commit. */
+  /** A place directly before the commit where the process may die. */
   #lastStep<T>(value: T): T {
     this.#program.inside()
     return value

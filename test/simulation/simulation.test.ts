@@ -5,14 +5,14 @@ import { Simulator } from './simulation.ts'
 const simulator = new Simulator()
 after(() => simulator.close())
 
-describe('services in virtual time, over a network that loses, repeats and delays, in processes that die anywhere', () => {
-  /** Few enough for one test to tell where it is, many enough to be quick. */
+describe('services in virtual time, with a faulty network and dying processes', () => {
+  /** Small enough that a failing test locates the seed, large enough for speed. */
   const perTest = 20
   const totals = { callbacks: 0, numbers: 0, starts: 0 }
 
   for (let from = 1; from <= 200; from += perTest) {
     const last = from + perTest - 1
-    it(`SUB-01 SUB-02 SUB-11 SUB-15 I3 I4 I7 I8 hold of seeds ${from} to ${last}`, async () => {
+    it(`satisfy the invariants for seeds ${from} to ${last} (SUB-01, SUB-02, SUB-11, SUB-15, I3, I4, I7, I8)`, async () => {
       for (let seed = from; seed <= last; seed++) {
         const { violations, statistics } = await simulator.run(seed)
         assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed}`)
@@ -23,13 +23,13 @@ describe('services in virtual time, over a network that loses, repeats and delay
     })
   }
 
-  it('are at work in these runs, and die in them', () => {
+  it('send diffs and callbacks, and restart, in these runs', () => {
     assert.ok(totals.numbers > 2000, `${totals.numbers} numbers`)
     assert.ok(totals.callbacks > 1000, `${totals.callbacks} callbacks`)
     assert.ok(totals.starts > 600, `${totals.starts} starts`)
   })
 
-  it('do the same again with the same seed, to the last line', async () => {
+  it('behave identically with the same seed, to the last line of the trace', async () => {
     const [first, second, other] = [await simulator.run(7), await simulator.run(7), await simulator.run(8)]
     assert.equal(second.hash, first.hash)
     assert.notEqual(other.hash, first.hash)

@@ -1,6 +1,6 @@
 /**
- * One run: services in virtual time over a bad network, processes that die anywhere, and everybody at work; then calm,
- * until nothing is due any more, and the judgement. The seed decides everything, so a run comes again exactly.
+ * One run: a storm of requests over a faulty network with dying processes, then calm until nothing is due, then the
+ * checks. The seed decides everything, so a run can be repeated exactly.
  */
 import { seedCrypto } from './deterministic.ts'
 import { createHash } from 'node:crypto'
@@ -17,9 +17,9 @@ import { type Host, type SimActor, World } from './world.ts'
 
 export interface Outcome {
   readonly seed: number
-  /** Empty when all is well. */
+  /** Violated invariants; empty when the run passed. */
   readonly violations: readonly string[]
-  /** Of everything that happened, in its order. */
+  /** Hash of the trace, which contains all events in order. */
   readonly hash: string
   readonly statistics: Statistics
 }
@@ -27,15 +27,15 @@ export interface Outcome {
 export interface Statistics {
   readonly steps: number
   readonly callbacks: number
-  /** Of all subscriptions together. */
+  /** Total of all subscriptions. */
   readonly numbers: number
-  /** Processes. */
+  /** Number of started processes. */
   readonly starts: number
 }
 
-/** Runs that share a folder and a migrated database to begin with. */
+/** Runs that share a folder and a migrated template database. */
 export class Simulator {
-  /** In memory where the system offers it: nothing here has to survive. */
+  /** In memory where the system supports it, because nothing must survive. */
   readonly #folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'troupe-simulation-'))
   #runs = 0
 
@@ -58,7 +58,7 @@ export class Simulator {
     }
   }
 
-  /** Set up once: a copy costs less than the migrations. */
+  /** Migrates one template database, because a copy is cheaper than the migrations. */
   async #template(): Promise<string> {
     const path = join(this.#folder, 'template.db')
     if (!existsSync(path)) await (await startService(`sqlite:${path}`, { logLevel: 'silent' })).close()
@@ -70,7 +70,7 @@ export class Simulator {
   }
 }
 
-/** How long all may take to come to rest once the network is calm: longer than every wait in the service together. */
+/** The longest time to come to rest in a calm network, longer than all waits of the service together. Milliseconds. */
 const restMs = 2 * 3_600_000
 
 class Run {
@@ -78,7 +78,7 @@ class Run {
   readonly #random: Random
   readonly #workload: Workload
   readonly #seconds: number
-  /** What happens in this run, each as often as it stands here. */
+  /** The kinds of work in this run, repeated by their weight. */
   readonly #mix: readonly [string, ...string[]]
   #working = 0
 
@@ -124,7 +124,7 @@ class Run {
       await this.#rest()
       await world.during(judgeSecrets(world, this.#workload))
       await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: true }))
-      // A loss is noticed with the next change at the latest.
+      // A subscriber notices a lost diff with the next change at the latest.
       await world.during(this.#forEach((actor) => this.#workload.touchEverything(actor)))
       await this.#rest()
       await world.during(this.#forEach((actor) => this.#workload.syncPolled(actor)))
@@ -148,7 +148,7 @@ class Run {
     }
   }
 
-  /** A world where something is going on already: actors, some in relationships, some listening. */
+  /** Creates actors with some relationships and subscriptions. */
   async #begin(): Promise<void> {
     const { hosts } = this.#world
     const count = 2 + this.#random.below(3)
@@ -190,7 +190,7 @@ class Run {
     if (random.below(2) > 0) again(2000, 15_000, () => this.#cut())
   }
 
-  /** Some steps from now, so that it happens anywhere. */
+  /** Kills a process after a random number of steps, so that it dies at any place. */
   #kill(): void {
     const host = this.#world.hosts[this.#random.below(this.#world.hosts.length)]
     const program = host?.programs[this.#random.below(host.programs.length)]
@@ -223,7 +223,7 @@ class Run {
     }
   }
 
-  /** Nobody is at work any more, nothing stays suspended, and nobody waits for an approval. */
+  /** Ends the work, resumes every suspended target and approves every request. */
   async #finish(): Promise<void> {
     const { time } = this.#world
     await time.pause(1000)
@@ -237,7 +237,7 @@ class Run {
     for (const actor of this.#world.actors) if (!actor.isGone) await work(actor)
   }
 
-  /** Until nothing is due any more. */
+  /** Waits until nothing is due. */
   async #rest(): Promise<void> {
     const { hosts, time, violation } = this.#world
     const limit = time.now() + restMs
@@ -246,7 +246,7 @@ class Run {
       const due = hosts.map(({ ledger }) => ledger.due()).find((found) => found !== null)
       if (due === undefined) return
       if (time.now() >= limit) {
-        violation(`It does not come to rest: ${due}`)
+        violation(`The world does not come to rest: ${due}`)
         return
       }
     }
@@ -268,7 +268,7 @@ function settingsOf(random: Random): Partial<TroupeOptions> {
   }
 }
 
-/** Each run has its own kinds of work, so that rare kinds meet each other undisturbed in some of them. */
+/** Each run has its own mix of work, so that rare kinds sometimes meet without the common ones. */
 function mixOf(random: Random, all: readonly string[]): [string, ...string[]] {
   const often: [string, ...string[]] = ['put', 'put', 'putBelow', 'list', 'list', 'subscribe', 'peerReads', 'knock']
   const rare = new Set(['removeAll', 'deleteActor', 'end', 'suspend'])

@@ -1,4 +1,4 @@
-/** Virtual time: what is due happens one after another, and between two of them everything settles. */
+/** Virtual time: due events run one after another, and all consequences of an event settle before the next one. */
 import type { Cancel } from '../../src/timers.ts'
 
 /** Unix milliseconds at which every simulation begins. */
@@ -6,7 +6,7 @@ export const beginning = Date.UTC(2031, 0, 1)
 
 interface Due {
   readonly at: number
-  /** What was asked for first is first at the same moment. */
+  /** Insertion order, for events that are due at the same moment. */
   readonly order: number
   readonly run: () => Promise<void> | void
   cancelled: boolean
@@ -20,7 +20,7 @@ export class VirtualTime {
 
   readonly now = (): number => this.#now
 
-  /** Since the beginning, for people. */
+  /** Seconds since the beginning, for the trace. */
   get clock(): string {
     return `${((this.#now - beginning) / 1000).toFixed(3)} s`
   }
@@ -49,12 +49,12 @@ export class VirtualTime {
     })
   }
 
-  /** Something went on outside of the queue: what follows from it has to be waited for. */
+  /** Records activity outside of the queue, whose consequences must settle first. */
   stir(): void {
     this.#activity++
   }
 
-  /** Lets everything happen that is due up to the moment. */
+  /** Runs all events that are due up to the moment. */
   async runUntil(moment: number): Promise<void> {
     await this.#settle()
     for (;;) {
@@ -70,7 +70,8 @@ export class VirtualTime {
   }
 
   /**
-   * Nothing here waits for the outside: whatever runs goes on within a turn of the event loop, or waits for the queue.
+   * Waits until no activity remains. Nothing here waits for real input or output, so all code either continues within one
+   * turn of the event loop or waits for the queue.
    */
   async #settle(): Promise<void> {
     for (let quiet = 0; quiet < 2; ) {

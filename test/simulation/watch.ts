@@ -1,21 +1,24 @@
-/** Looks at what goes over the network: what must not be sent any more, and in which order what may be is sent. */
+/** Watches the requests on the network: data that must no longer be sent, and the order of callbacks. */
 import type { PeerRequest } from '../../src/peer/peer-client.ts'
 
-/** What was decided before a withdrawal was acknowledged may still leave the process for so long (milliseconds). */
+/**
+ * How long a callback that was decided before the acknowledgment of a revocation may still leave the process.
+ * Milliseconds.
+ */
 const underWayMs = 1000
 
-/** Whether a listener has a number that it acknowledged. */
+/** Whether a subscriber stored a diff that it acknowledged. */
 type Holds = (listenerId: string, publisherId: string, subscriptionId: string, sequence: number) => boolean
 
-interface Told {
+interface CallbackBody {
   readonly type?: string
   readonly sequence: number
   readonly data?: object
   readonly subtarget?: string
 }
 
-/** The properties that a callback tells of. */
-function namesIn({ data, subtarget = '' }: Told): readonly string[] {
+/** The properties in a callback. */
+function namesIn({ data, subtarget = '' }: CallbackBody): readonly string[] {
   if (data === undefined) return []
   return subtarget === '' ? Object.keys(data) : JSON.stringify(data) === '{}' ? [] : [subtarget]
 }
@@ -34,24 +37,27 @@ export class Watch {
   readonly #violation: (text: string) => void
   readonly #excludes: (actorId: string, peerId: string, name: string) => boolean
   readonly #holds: Holds
-  /** `<actor> <secret>` of relationships that ended for that actor. */
+  /** `<actor> <secret>` of the relationships that ended at that actor. */
   readonly #ended = new Map<string, Ended>()
-  /** By `<actor> <peer>`: properties that the peer may not read since then. */
+  /** By `<actor> <peer>`: the properties that the peer may no longer read, and since when. */
   readonly withdrawn = new Map<string, Withdrawal>()
-  /** By process and subscription: the last number sent. */
+  /** By process and subscription: the last sequence number sent. */
   readonly #sent = new Map<string, number>()
-  /** By subscription: the process that waits for an answer to a number of it. */
+  /** By subscription: the process that waits for the response to a callback. */
   readonly #telling = new Map<string, string>()
-  /** By `<actor> <peer>`: properties told of while the peer might read them, and arrived after that was over. */
+  /**
+   * By `<actor> <peer>`: properties in callbacks that were sent while the peer might read them, and arrived after the
+   * revocation.
+   */
   readonly #late = new Map<string, Set<string>>()
-  /** By listener and subscription: the numbers that its application heard of since the last whole. */
+  /** By subscriber and subscription: the sequence numbers that its application received since the last snapshot. */
   readonly #heard = new Map<string, Set<number>>()
   callbacks = 0
 
   constructor(parts: {
     readonly now: () => number
     readonly violation: (text: string) => void
-    /** Whether it is so still: a relationship that ended took its rules with it. */
+    /** Whether the rules still exclude the property. An ended relationship takes its rules with it. */
     readonly excludes: (actorId: string, peerId: string, name: string) => boolean
     readonly holds: Holds
   }) {
@@ -61,17 +67,17 @@ export class Watch {
     this.#holds = parts.holds
   }
 
-  /** One of the names that was withdrawn from the peer, and is still. */
+  /** One of the names that was and still is withdrawn from the peer. */
   leaked(actorId: string, peerId: string, withdrawal: Withdrawal, names: readonly string[]): string | undefined {
     return names.find((name) => withdrawal.names.has(name) && this.#excludes(actorId, peerId, name))
   }
 
-  /** The end of a relationship was acknowledged by the actor. */
+  /** Records that the actor acknowledged the end of a relationship. */
   end(actorId: string, secret: string): void {
     if (!this.isEnded(actorId, secret)) this.#ended.set(`${actorId} ${secret}`, { at: this.#now() })
   }
 
-  /** A request that was on its way made the relationship anew. */
+  /** Records that a delayed request created the relationship again. */
   begin(actorId: string, secret: string): void {
     this.#ended.delete(`${actorId} ${secret}`)
   }
@@ -95,48 +101,48 @@ export class Watch {
     const secret = bearer?.secret ?? ''
     const ended = this.#ended.get(`${actorId} ${secret}`)
     if (ended !== undefined && this.#now() - ended.at > underWayMs) {
-      this.#violation(`I7: ${process} tells ${url} of a change although the relationship ended at ${ended.at}`)
+      this.#violation(`I7: ${process} sends a callback to ${url} although the relationship ended at ${ended.at}`)
     }
     const other = this.#telling.get(subscription)
     if (other !== undefined && other !== process) {
-      this.#violation(`I3: ${process} tells a number of ${subscription} while ${other} tells one`)
+      this.#violation(`I3: ${process} sends a callback of ${subscription} while ${other} sends one`)
     }
     this.#telling.set(subscription, process)
     if (typeof body !== 'string') return
-    const told = JSON.parse(body) as Told
+    const callback = JSON.parse(body) as CallbackBody
     const lane = `${process} ${subscription}`
     const last = this.#sent.get(lane) ?? 0
-    if (told.sequence < last) {
-      this.#violation(`I3: ${process} sends number ${told.sequence} of ${subscription} after number ${last}`)
+    if (callback.sequence < last) {
+      this.#violation(`I3: ${process} sends number ${callback.sequence} of ${subscription} after number ${last}`)
     }
-    this.#sent.set(lane, told.sequence)
+    this.#sent.set(lane, callback.sequence)
     const peerId = new URL(url).pathname.split('/')[1] ?? ''
     const withdrawal = this.withdrawn.get(`${actorId} ${peerId}`)
     if (withdrawal === undefined || this.#now() - withdrawal.at <= underWayMs) return
-    const leaked = this.leaked(actorId, peerId, withdrawal, namesIn(told))
-    if (leaked !== undefined) this.#violation(`I7: ${process} tells ${url} of "${leaked}", which was withdrawn`)
+    const leaked = this.leaked(actorId, peerId, withdrawal, namesIn(callback))
+    if (leaked !== undefined) this.#violation(`I7: ${process} sends "${leaked}" to ${url}, which was withdrawn`)
   }
 
-  /** Looked for in the publisher's tables at that moment. */
+  /** Checks the publisher's tables when a callback arrives. */
   arrives({ method, url, body }: PeerRequest): void {
     const [, peerId = '', actorId = ''] =
       /^\/([^/]+)\/callbacks\/subscriptions\/([^/]+)\/[^/]+$/.exec(new URL(url).pathname) ?? []
     if (method !== 'POST' || peerId === '' || typeof body !== 'string') return
-    for (const name of namesIn(JSON.parse(body) as Told)) {
+    for (const name of namesIn(JSON.parse(body) as CallbackBody)) {
       if (!this.#excludes(actorId, peerId, name)) continue
       const pair = `${actorId} ${peerId}`
       this.#late.set(pair, (this.#late.get(pair) ?? new Set()).add(name))
     }
   }
 
-  /** Whether the peer may have learned of the property too late to be told to forget it. */
+  /** Whether the peer may have received the property after it was notified of the revocation. */
   isLate(actorId: string, peerId: string, name: string): boolean {
     return this.#late.get(`${actorId} ${peerId}`)?.has(name) === true
   }
 
-  /** An application is told of what was applied. */
-  heard(listenerId: string, told: object): void {
-    const { subscription, sequence, type } = told as {
+  /** Records a diff that the application of a subscriber received. */
+  heard(listenerId: string, callback: object): void {
+    const { subscription, sequence, type } = callback as {
       subscription: { subscriptionid: string }
       sequence: number
       type: string
@@ -149,13 +155,13 @@ export class Watch {
     heard.add(sequence)
   }
 
-  /** The process knows what came of a request. */
+  /** Records that the process has the outcome of a request. */
   done(process: string, { method, url }: PeerRequest): void {
     const [, subscription = ''] = /\/callbacks\/subscriptions\/[^/]+\/([^/]+)$/.exec(new URL(url).pathname) ?? []
     if (method === 'POST' && this.#telling.get(subscription) === process) this.#telling.delete(subscription)
   }
 
-  /** What a process waited for when it died, others may take up. */
+  /** Releases the subscriptions of a dead process for other processes. */
   died(process: string): void {
     for (const [subscription, teller] of this.#telling) {
       if (teller === process) this.#telling.delete(subscription)
@@ -166,7 +172,7 @@ export class Watch {
     const [, listener = '', publisher = '', subscription = ''] =
       /^\/([^/]+)\/callbacks\/subscriptions\/([^/]+)\/([^/]+)$/.exec(new URL(url).pathname) ?? []
     if (method === 'POST' && status === 204 && subscription !== '' && typeof body === 'string') {
-      const { sequence, type } = JSON.parse(body) as Told
+      const { sequence, type } = JSON.parse(body) as CallbackBody
       if (type === undefined && !this.#holds(listener, publisher, subscription, sequence)) {
         this.#violation(`I1: ${listener} acknowledged number ${sequence} of ${subscription} and does not have it`)
       }

@@ -1,4 +1,4 @@
-/** What owners, peers and applications do meanwhile: a seeded mix, each run another one. */
+/** The actions of owners, peers and applications during a run: a mix that the seed decides. */
 import type { ActorHandle, ListHandle } from '../../src/app/actor-handle.ts'
 import { ServiceError } from '../../src/errors.ts'
 import type { Service } from '../../src/service.ts'
@@ -35,9 +35,9 @@ export class Workload {
   readonly #world: World
   readonly #random: Random
   #tokens = 0
-  /** Pairs whose rights are being changed: what holds then cannot be told. */
+  /** Pairs whose permissions are being changed, so that the current state is unknown. */
   readonly #changing = new Set<string>()
-  /** Requests of which nobody knows what came of them. */
+  /** Trust requests without a known outcome. */
   readonly #unanswered = new Map<
     string,
     { actor: SimActor; other: SimActor; relationship: string; isRenewal: boolean }
@@ -100,7 +100,7 @@ export class Workload {
     await this.steps[name]?.(actor)
   }
 
-  // What is written
+  // Writes
 
   #token(): string {
     return `t${this.#tokens++}`
@@ -158,7 +158,8 @@ export class Workload {
         end = 'done'
       } catch (error) {
         end = error instanceof Error ? error.message : 'failed'
-        // An index beyond the end, a value where a list was meant: refusals. Anything else is none.
+        // ServiceErrors such as an index beyond the end or a value in place of a list are expected. Any other error is a
+        // violation.
         if (!(error instanceof ServiceError) || error.code === 'server_error') {
           this.#world.violation(`The application caught ${error instanceof Error ? error.stack : String(error)}`)
         }
@@ -191,7 +192,7 @@ export class Workload {
   async #ask(actor: SimActor): Promise<void> {
     const other = this.#other(actor)
     if (other === undefined) return
-    // The same name most of the time, so that two ask each other for the same thing, or for it again.
+    // Usually the same trust type, so that requests cross or repeat.
     const relationship = this.#random.below(4) === 0 ? this.#random.pick(relationships) : 'friend'
     await this.#request(actor, other, relationship)
   }
@@ -224,7 +225,7 @@ export class Workload {
     const trust = await this.#someTrust(actor)
     if (trust === undefined) return
     const denied = [this.#random.pick(names), this.#random.pick(names)]
-    // A name and what is below it are two things to a pattern.
+    // A pattern covers either a name or the values below it.
     const excluded = denied.flatMap((name) => [name, `${name}/*`])
     const rule = { patterns: ['*'], operations: ['read'], excluded_patterns: excluded, merge: false }
     const isDone = await this.#changeRights(actor, trust, 'PUT', { properties: rule })
@@ -244,7 +245,7 @@ export class Workload {
     }
   }
 
-  /** False when it cannot be told what holds now. */
+  /** Changes the permissions. Returns false when the resulting state is unknown. */
   async #changeRights(actor: SimActor, trust: TrustView, method: string, body?: object): Promise<boolean> {
     const pair = `${actor.id} ${trust.peerid}`
     if (this.#changing.has(pair)) return false
@@ -270,7 +271,7 @@ export class Workload {
     }
   }
 
-  /** Somebody tries the secrets of relationships that ended. */
+  /** Tries the secrets of relationships that ended. */
   async #knock(): Promise<void> {
     const { ended } = this.#world.watch
     const tried = ended[this.#random.below(ended.length)]
@@ -282,7 +283,7 @@ export class Workload {
     if (actor === undefined) return
     const reply = await this.#world.asPeer(actor, secret, 'GET', '/properties')
     if (reply === null || reply.status >= 400) return
-    // A request that was on its way when the relationship ended may have made it anew, to be approved anew.
+    // A delayed request may have created the relationship again, which then needs a new approval.
     const trusts = await this.trustsOf(actor)
     if (trusts.some((trust) => trust.secret === secret && trust.approved)) this.#world.watch.begin(actorId, secret)
     else this.#world.violation(`I7: ${actorId} accepts a secret of a relationship that ended`)
@@ -297,7 +298,7 @@ export class Workload {
     for (const { secret } of trusts) this.#world.watch.end(actor.id, secret)
   }
 
-  // At the end
+  // End of the run
 
   async resumeAll(actor: SimActor): Promise<void> {
     await this.#inside(actor, 'resume all', async (handle) => {
@@ -308,13 +309,14 @@ export class Workload {
   }
 
   /**
-   * Who got no answer to a first request asks again: the peer may have taken it, with its secret, and neither side can
-   * know. It asks for what the peer has it as, because another name would be another wish, which an owner has to approve
-   * anew. What came of renewals is found out without anybody.
+   * Repeats trust requests without an outcome, because the peer may have accepted the request and its secret.
+   *
+   * Uses the trust type at the peer, because another type would need a new approval by an owner. Rotations recover
+   * automatically.
    */
   async askAgain(): Promise<void> {
     for (let rounds = 0; rounds < 3 && this.#unanswered.size > 0; rounds++) {
-      // As long as an answer may still come, another request is refused.
+      // Another request is rejected while a response to the first one may still arrive.
       await this.#world.time.pause(101_000)
       const asked = Array.from(this.#unanswered.values())
       for (const { actor, other, relationship, isRenewal } of asked) {
@@ -325,7 +327,7 @@ export class Workload {
     }
   }
 
-  /** Nobody is told anything by a peer that it did not approve. */
+  /** Approves every relationship, because an unapproved peer receives no callbacks. */
   async approveAll(actor: SimActor): Promise<void> {
     for (const trust of await this.trustsOf(actor)) {
       if (trust.approved) continue
@@ -333,7 +335,7 @@ export class Workload {
     }
   }
 
-  /** What is told to nobody has to be asked for. */
+  /** Syncs every polled subscription, which receives no callbacks. */
   async syncPolled(actor: SimActor): Promise<void> {
     const subscriptions = (await this.subscriptionsOf(actor)).filter(({ callback }) => callback)
     for (const peerId of new Set(subscriptions.map(({ peerid }) => peerid))) {
@@ -342,7 +344,7 @@ export class Workload {
     }
   }
 
-  /** One more change of everything that anybody may listen to; of lists each kind, which no whole covers up any more. */
+  /** Changes every property that may have a subscriber, with each kind of list operation. No resync hides these diffs. */
   async touchEverything(actor: SimActor): Promise<void> {
     await this.#inside(actor, 'touch everything', async (handle) => {
       for (const name of lists) {
@@ -354,7 +356,7 @@ export class Workload {
           await list.delete(0)
           await list.append(this.#token())
         } catch {
-          // A value of that name.
+          // A value has that name.
         }
       }
       for (const name of values) await handle.set(name, { theme: this.#token(), last: this.#token() })
@@ -379,7 +381,7 @@ export class Workload {
     await this.#world.asOwner(actor, 'POST', '/subscriptions', { peerid: trust.peerid, ...this.#wanted() })
   }
 
-  /** A peer that subscribes and then forgets about it: it answers 404 to whatever it is told. */
+  /** Subscribes as a peer that forgets the subscription and answers 404 to its callbacks. */
   async #subscribeUnheard(actor: SimActor): Promise<void> {
     const trust = await this.#someTrust(actor)
     if (trust === undefined || (await this.subscriptionsOf(actor)).length > 6) return
@@ -407,7 +409,7 @@ export class Workload {
     return this.#random.below(2) === 0 ? ['properties'] : ['properties', this.#random.pick(names)]
   }
 
-  /** What a listening actor's program may do with the relationship's secret besides what the service does for it. */
+  /** Uses the secret of the relationship as the program of a subscriber may, beside the service itself. */
   async #withPublisher(
     actor: SimActor,
     work: (publisher: SimActor, secret: string, found: SubscriptionView) => Promise<unknown>,
@@ -420,7 +422,7 @@ export class Workload {
     }
   }
 
-  /** Never more than was applied: acknowledging what one does not have is giving it up. */
+  /** Acknowledges only applied diffs, because an acknowledged diff is no longer delivered. */
   #acknowledge(actor: SimActor): Promise<void> {
     return this.#withPublisher(actor, async (publisher, secret, found) => {
       if (found.sequence === 0) return

@@ -1,4 +1,4 @@
-/** The world of one run: services with their processes, actors with their owners, and what must hold of them. */
+/** The world of one run: services with their processes, actors with their owners, and the violated invariants. */
 import type { PeerRequest } from '../../src/peer/peer-client.ts'
 import type { Service } from '../../src/service.ts'
 import type { App, TroupeOptions } from '../../src/troupe.ts'
@@ -14,7 +14,7 @@ export interface Host {
   readonly origin: string
   readonly path: string
   readonly ledger: Ledger
-  /** How many processes serve it; some of them may be down. */
+  /** Number of processes that serve the host; some may be down. */
   readonly size: number
   readonly programs: Program[]
   starts: number
@@ -31,7 +31,7 @@ export interface SimActor {
 export interface WorldParts {
   readonly seed: number
   readonly folder: string
-  /** Makes a migrated, empty database at this path. */
+  /** Creates an empty, migrated database at this path. */
   readonly createDatabase: (path: string) => void
   readonly hosts: readonly number[]
   readonly settings: Partial<TroupeOptions>
@@ -136,11 +136,11 @@ export class World {
     const url = `${host.origin}/${id}`
     const actor = { id, host, url, authorization: basic(creator, passphrase), isGone: false }
     this.actors.push(actor)
-    this.trace(`${url} is there`)
+    this.trace(`${url} exists`)
     return actor
   }
 
-  /** As somebody who asks a service; null when it gave no answer. */
+  /** Sends a request to a service. Null when the service sent no response. */
   async ask(host: Host, method: string, path: string, options: AskOptions = {}): Promise<Reply | null> {
     await this.time.pause(this.#random.below(20))
     const reply = (await this.#programOf(host)?.ask(method, path, options)) ?? null
@@ -154,7 +154,7 @@ export class World {
     return reply
   }
 
-  /** As the owner, below the actor. */
+  /** Sends a request of the owner below the actor. */
   asOwner(actor: SimActor, method: string, path: string, body?: unknown): Promise<Reply | null> {
     return this.ask(actor.host, method, `/${actor.id}${path}`, {
       authorization: actor.authorization,
@@ -162,7 +162,7 @@ export class World {
     })
   }
 
-  /** With a peer's secret, below the actor. */
+  /** Sends a request with the peer's secret below the actor. */
   asPeer(actor: SimActor, secret: string, method: string, path: string, body?: unknown): Promise<Reply | null> {
     return this.ask(actor.host, method, `/${actor.id}${path}`, {
       authorization: `Bearer ${secret}`,
@@ -170,7 +170,9 @@ export class World {
     })
   }
 
-  /** Inside a process of the actor's service, as the application would. Null when there was no answer. */
+  /**
+   * Runs code inside a process of the actor's service, as the application would. Null when the process did not answer.
+   */
   async inside<T>(actor: SimActor, work: (service: Service) => Promise<T>): Promise<T | null> {
     await this.time.pause(this.#random.below(20))
     return (await this.#programOf(actor.host)?.attempt(work)) ?? null
@@ -185,7 +187,7 @@ export class World {
     work.then(end, end)
     const limit = this.time.now() + limitMs
     while (!running.isDone && this.time.now() < limit) await this.time.runUntil(this.time.now() + 50)
-    if (!running.isDone) throw new Error('Virtual time is over, and something still waits')
+    if (!running.isDone) throw new Error('Virtual time is over, but the work has not ended')
     return work
   }
 

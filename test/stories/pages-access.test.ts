@@ -26,12 +26,12 @@ function login(actorId: string, path: string): string {
 type Sent = [status: number, location: string | null, cookies: string[]]
 
 /** The response to a browser that must sign in to see `path`. */
-function signInResponse(configured: Configured, actorId: string, path: string, cookies: string[] = []): Sent {
-  return configured === 'none' ? [401, null, []] : [302, signInUrl(configured, actorId, path), cookies]
+function asked(configured: Configured, actorId: string, path: string, cookies: string[] = []): Sent {
+  return configured === 'none' ? [401, null, []] : [302, choosing(configured, actorId, path), cookies]
 }
 
 /** The redirect of a browser that must sign in to see `path`. */
-function signInUrl(configured: Configured, actorId: string, path: string): string {
+function choosing(configured: Configured, actorId: string, path: string): string {
   if (configured !== 'one') return login(actorId, path)
   const asked = encodeURIComponent(`${basePath}/${actorId}${path}`)
   return `${baseUrl}/oauth/login/google?actor=${actorId}&redirect=${asked}`
@@ -89,7 +89,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
       })
 
       it(`at ${path} redirect a browser without credentials to sign-in, and answer a program with 401 (R-WEB-01)`, async () => {
-        assert.deepEqual(await ask(path, asBrowser), signInResponse(configured, actor.id, path))
+        assert.deepEqual(await ask(path, asBrowser), asked(configured, actor.id, path))
         for (const headers of [{}, { accept: 'application/json' }, { accept: '*/*' }]) {
           const answer = await service.request(`/${actor.id}${path}`, { headers })
           assert.equal(answer.status, 401)
@@ -128,7 +128,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
         for (const authorization of ['Bearer unknown', 'Basic', 'Basic !!!!', 'Digest x', 'Bearer two words', '']) {
           const headers = { authorization, cookie: `oauth_token=${token}` }
           const answer = await ask(path, { ...asBrowser, ...headers })
-          assert.deepEqual(answer, signInResponse(configured, actor.id, path), authorization)
+          assert.deepEqual(answer, asked(configured, actor.id, path), authorization)
           const expected = authorization === 'Bearer unknown' ? 403 : 401
           assert.deepEqual(await ask(path, headers), [expected, null, []], authorization)
         }
@@ -145,14 +145,14 @@ for (const configured of ['none', 'one', 'several'] as const) {
         assert.deepEqual(await ask(path, { ...asBrowser, cookie }), other)
         assert.deepEqual(
           await ask(path, { ...asBrowser, authorization: `Bearer ${stranger}` }),
-          signInResponse(configured, actor.id, path),
+          asked(configured, actor.id, path),
         )
         assert.deepEqual(await ask(path, { cookie: `oauth_token=${stranger}` }), [403, null, []])
       })
 
       it(`at ${path} delete an expired cookie on the way to sign-in (R-WEB-01)`, async () => {
         const answer = await ask(path, { ...asBrowser, cookie: 'oauth_token=gone' })
-        assert.deepEqual(answer, signInResponse(configured, actor.id, path, expired))
+        assert.deepEqual(answer, asked(configured, actor.id, path, expired))
       })
 
       it(`at ${path} reject peers, clients and trustees, whatever their rights (R-WEB-01)`, async () => {
@@ -163,7 +163,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
         ]) {
           assert.deepEqual(await ask(path, { authorization: `Bearer ${other}` }), [403, null, []])
           const answer = await ask(path, { ...asBrowser, authorization: `Bearer ${other}` })
-          assert.deepEqual(answer, signInResponse(configured, actor.id, path))
+          assert.deepEqual(answer, asked(configured, actor.id, path))
         }
       })
 
@@ -225,7 +225,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
 
     it('share the rule of other paths: a browser without a session is redirected to sign-in, a program receives 401 (R-WEB-01)', async () => {
       for (const path of ['/properties', '/trust', '/methods', '/subscriptions']) {
-        assert.deepEqual(await ask(path, asBrowser), signInResponse(configured, actor.id, path))
+        assert.deepEqual(await ask(path, asBrowser), asked(configured, actor.id, path))
         assert.equal((await ask(path, {}))[0], 401)
         assert.equal((await ask(path, { ...asBrowser, authorization: basic(actor.creator, 'wrong') }))[0], 403)
       }
