@@ -101,7 +101,9 @@ forEachService((start) => {
             after.map((number, index) => number - (before[index] ?? 0)),
             [9, 8],
           )
-          const logged = pair.services.flatMap(({ log }) => log).filter((line) => line.includes('goes round'))
+          const logged = pair.services
+            .flatMap(({ log }) => log)
+            .filter((line) => line.includes('Cannot call handlers: the change loops'))
           assert.equal(new Set(logged).size, 1)
         }
         const [handle, peer] = await Promise.all([

@@ -339,7 +339,10 @@ forEachService((start) => {
       const { actor } = await service.app.actors.create({ creator: email, verified: true })
       assert.equal((await service.app.actors.get(squatted.id))?.creator, `unproven:${email}:${squatted.id}`)
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), actor.id)
-      await assert.rejects(service.app.actors.create({ creator: email, verified: true }), /proved to own another/)
+      await assert.rejects(
+        service.app.actors.create({ creator: email, verified: true }),
+        /verified as the owner of another/,
+      )
     })
   })
 

@@ -290,7 +290,7 @@ forEachService((start) => {
         [{ property_name: 'color', property_value: 'red', create_only: '1' }, 409, /there is one of this name/],
         [{ property_name: 'a/b', property_value: 'x' }, 400, /it contains a slash/],
         [{ property_name: 'list:x', property_value: 'x' }, 400, /reserved/],
-        [{ property_name: '_x', property_type: 'list' }, 400, /does not begin with/],
+        [{ property_name: '_x', property_type: 'list' }, 400, /must not begin with/],
         [{ property_name: 'x', property_value: '{1', value_type: 'json' }, 400, /not valid JSON/],
         [{ property_name: 'x', property_value: 'null', value_type: 'json' }, 400, /null is not a property value/],
         [{ property_name: 'fixed', property_value: 'x' }, 403, /the application rejected/],
