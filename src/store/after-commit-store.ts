@@ -1,9 +1,9 @@
-/** What follows from a change once it is durable, told inside the change itself. */
+/** Runs callbacks after a transaction is durable. The transaction itself registers them. */
 import type { AfterCommit, Follow, LockedActor, Store, Transaction, WriteOptions } from './store.ts'
 
 /**
- * A store whose transactions can be followed. What was asked for in an attempt that ran again, or failed, is forgotten
- * with it. The write resolves when everything that follows has.
+ * A store whose transactions accept after-commit callbacks. A failed or repeated attempt discards its callbacks. The write
+ * resolves after all callbacks have.
  */
 export class AfterCommitStore implements Store {
   readonly #inner: Store
@@ -23,7 +23,8 @@ export class AfterCommitStore implements Store {
 
   readonly afterCommit: AfterCommit = (tx, follow) => {
     const follows = this.#follows.get(tx)
-    if (follows === undefined) throw new Error('Only a change of this store that is still running can be followed')
+    if (follows === undefined)
+      throw new Error('Cannot register an after-commit callback: the transaction is over or belongs to another store')
     follows.push(follow)
   }
 

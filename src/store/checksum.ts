@@ -1,7 +1,6 @@
 /**
- * What tells that a stored value is the one that was written. A disk, or the memory on the way to it, may flip a bit;
- * inside a text that leaves a text, which no database notices. The key is part of it, so that a value is not served under
- * another name, or as another actor's.
+ * Checksums of stored values. A disk or memory may flip a bit, and no database notices that inside a string. The checksum
+ * covers the key too, so that a value cannot appear under another name or as another actor's value.
  */
 import { crc32 } from 'node:zlib'
 import { ServiceError } from '../errors.ts'
@@ -23,11 +22,11 @@ export function isIntact(actorId: string, name: string, { value, checksum }: Che
 export function requireIntact(actorId: string, name: string, stored: Checked): void {
   if (isIntact(actorId, name, stored)) return
   throw new ServiceError('value_corrupted', `The stored value of ${JSON.stringify(name)} is damaged`, {
-    reason: `The checksum of ${JSON.stringify(name)} of actor ${actorId} is not that of its value: restore it from a backup, or write it anew`,
+    reason: `The checksum of ${JSON.stringify(name)} of actor ${actorId} does not match its value: restore it from a backup, or write it again`,
   })
 }
 
-/** Of an item, which has no name of its own. */
+/** Returns the name under which the checksum of a list item is computed, because items have no names. */
 export function itemName(list: string, item: number): string {
   return `${list}#${item}`
 }

@@ -1,4 +1,4 @@
-/** The statement that begins the turn of an actor. */
+/** The statement that locks an actor's row. */
 import { ServiceError } from '../errors.ts'
 import type { LockedActor } from './store.ts'
 

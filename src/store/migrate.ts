@@ -1,4 +1,4 @@
-/** Brings a database to the schema of this release: numbered scripts, each in a transaction of its own, each once. */
+/** Migrates a database to the schema of this release: numbered scripts, each run once in its own transaction. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { compile, type Dialect } from './portable.ts'
@@ -11,15 +11,15 @@ export interface Migration {
   readonly sql: string
 }
 
-/** What a migration needs of a database. */
+/** The operations of a database that migrations use. */
 export interface MigrationTarget {
   readonly dialect: Dialect
-  /** One transaction that no other process migrates beside; undone when `step` throws or the process is killed. */
+  /** Runs `step` in a transaction while no other process migrates. Rolls back when `step` throws or the process is killed. */
   exclusively<T>(step: (statements: MigrationStatements) => Promise<T>): Promise<T>
 }
 
 export interface MigrationStatements {
-  /** Runs a text of several statements, already in the words of the database. */
+  /** Runs a string of several statements, already translated for the database. */
   script(text: string): Promise<void>
   all<R extends object>(sql: string, ...params: Param[]): Promise<R[]>
   run(sql: string, ...params: Param[]): Promise<number>
@@ -38,7 +38,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (
   applied_at BIGINT NOT NULL
 ) STRICT, WITHOUT ROWID`
 
-/** The scripts of this release, `NNNN-name.sql` beside this module, in order. */
+/** Reads the scripts of this release, `migrations/NNNN-name.sql`, in order. */
 export function readMigrations(folder = new URL('./migrations/', import.meta.url)): Migration[] {
   return readdirSync(folder)
     .sort()
@@ -51,10 +51,10 @@ export function readMigrations(folder = new URL('./migrations/', import.meta.url
 }
 
 /**
- * Applies what is missing. Each step looks again at what is applied while it holds the lock, so processes that start
- * together, and a start after one that was killed, come to the same end.
+ * Applies the missing scripts. Each step checks the applied scripts again under the lock. So processes that start together,
+ * and a start after a killed one, reach the same schema.
  *
- * @throws StoreStartError when a newer or an unreleased version made the database, or other scripts migrated it.
+ * @throws StoreStartError when a newer or an unreleased version created the database, or other scripts migrated it.
  */
 export async function migrate(migrations: readonly Migration[], target: MigrationTarget): Promise<void> {
   let remaining = true
@@ -75,7 +75,7 @@ export async function migrate(migrations: readonly Migration[], target: Migratio
   }
 }
 
-/** @throws NotMadeYetError where `migrate` would have something to do; StoreStartError as `migrate` does. */
+/** Checks that no script is missing. @throws NotMadeYetError when one is, and StoreStartError like `migrate`. */
 export async function requireMigrated(migrations: readonly Migration[], target: MigrationTarget): Promise<void> {
   await target.exclusively(async (statements) => {
     const applied = await appliedIn(statements, target)
@@ -83,8 +83,8 @@ export async function requireMigrated(migrations: readonly Migration[], target: 
     const [has, needs] = [applied.at(-1)?.number, migrations.at(-1)?.number]
     throw new NotMadeYetError(
       has === undefined
-        ? 'The database holds nothing of this service yet; a start makes it.'
-        : `The database has schema ${has} and this release needs schema ${needs}; a start brings it there.`,
+        ? 'The database contains no tables of this service yet; a start creates them.'
+        : `The database has schema ${has} and this release needs schema ${needs}; a start migrates it.`,
     )
   })
 }
@@ -94,23 +94,25 @@ async function appliedIn(statements: MigrationStatements, target: MigrationTarge
   return statements.all<AppliedRow>('SELECT number, name, checksum FROM schema_migrations ORDER BY number')
 }
 
-/** The script to apply next, null when nothing is missing. */
+/** Returns the next script to apply, or null when none is missing. */
 function judge(migrations: readonly Migration[], applied: readonly AppliedRow[]): Migration | null {
   const initial = migrations.find(({ number }) => number === 1)
   const made = applied.find(({ number }) => number === 1)
   if (made !== undefined && initial !== undefined && made.checksum !== checksumOf(initial))
-    throw new StoreStartError('The database was made by an unreleased version of Troupe; start with a new database.')
+    throw new StoreStartError(
+      'Cannot use the database: an unreleased version of Troupe created it; start with a new database.',
+    )
   const newest = applied.at(-1)
   const known = migrations.at(-1)?.number ?? 0
   if (newest !== undefined && newest.number > known)
     throw new StoreStartError(
-      `The database has schema ${newest.number} ("${newest.name}") and this release knows schemas up to ${known}; start the release that wrote it, or a newer one.`,
+      `Cannot use the database: it has schema ${newest.number} ("${newest.name}") and this release knows schemas up to ${known}; start the release that wrote it, or a newer one.`,
     )
   for (const row of applied) {
     const migration = migrations.find((candidate) => candidate.number === row.number)
     if (migration === undefined || checksumOf(migration) !== row.checksum)
       throw new StoreStartError(
-        `The database was migrated by another script ${row.number} ("${row.name}") than this release has; it was not touched.`,
+        `Cannot use the database: its migration ${row.number} ("${row.name}") differs from the one in this release; nothing was changed.`,
       )
   }
   const done = new Set(applied.map((row) => row.number))

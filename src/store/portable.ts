@@ -7,7 +7,7 @@ export interface Compiled {
   readonly parameters: number
 }
 
-/** Parts of a statement in the order in which they are recognized. Quoted strings and comments are left alone. */
+/** The notation, in the order of recognition. Quoted strings and comments come first and stay unchanged. */
 const NOTATION = new RegExp(
   [
     String.raw`'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*`,

@@ -1,4 +1,4 @@
-/** Why the store cannot be opened, as one sentence for the operator. */
+/** The store cannot be opened. The message is one sentence for the operator. */
 export class StoreStartError extends Error {
   override readonly name = 'StoreStartError'
 
@@ -7,5 +7,5 @@ export class StoreStartError extends Error {
   }
 }
 
-/** The store is not there yet, or not as this release needs it; a start would mend that. */
+/** The database does not exist yet or needs a migration. A start creates or migrates it. */
 export class NotMadeYetError extends StoreStartError {}

@@ -1,9 +1,9 @@
 /**
  * The store port: what the domain needs from a database. SQL is written once for both drivers.
  *
- * Parameters are `$1 … $n`. The drivers translate the differences between the databases when they first prepare a
- * statement (`store/portable.ts`):
- * - `rows($3, item BIGINT, value TEXT)` is a table made of parameter 3, the JSON text of an array of arrays.
+ * Parameters are `$1 … $n`. The drivers translate the following notation when they first prepare a statement
+ * (`store/portable.ts`):
+ * - `rows($3, item BIGINT, value TEXT)` is a table built from parameter 3, the JSON of an array of arrays.
  * - `FOR UPDATE` and `FOR KEY SHARE`, with `OF alias` and `SKIP LOCKED`, lock rows on PostgreSQL. SQLite has one writer,
  *   so the clause is dropped there.
  * - `TRANSACTION_LOCK($1)` in a SELECT list waits for other transactions with the same value (PostgreSQL).
@@ -14,15 +14,15 @@
  *
  * Rules for statements:
  * - `INSERT … SELECT … FROM rows(…) AS r` needs a `WHERE true` before `ON CONFLICT`: SQLite reads the ON as one of a join.
- * - Columns are named, never `*`: a release that is still running may meet the columns of the next. What is read takes
- *   the name of its field, `peer_id AS "peerId"`, so that a row is the record.
- * - A duplicate key or a missing parent is a ServiceError `conflict`. Like every failed statement it fails the whole
- *   transaction, so what may happen belongs into `ON CONFLICT`.
- * - Rows come back with integers and truth values as numbers.
+ * - Statements name their columns, never `*`: an older release that still runs may see the columns of the next one. Columns
+ *   are renamed to the field, as in `peer_id AS "peerId"`, so that a row is the record.
+ * - A duplicate key or a missing parent is a ServiceError `conflict`. Like every failed statement, it fails the whole
+ *   transaction, so handle expected duplicates with `ON CONFLICT`.
+ * - Rows contain integers and booleans as numbers.
  */
 export type Param = string | number | null
 
-/** A record as its row comes back. */
+/** The row of a record: booleans are numbers. */
 export type Row<T> = { readonly [K in keyof T]: T[K] extends boolean ? number : T[K] }
 
 export interface Queries {
@@ -31,9 +31,9 @@ export interface Queries {
 }
 
 export interface Transaction extends Queries {
-  /** Who makes the change, for the rows that it writes: text of `origin.ts`, empty for imports and repairs. */
+  /** Origin of the change, stored in the rows that it writes (`origin.ts`); empty for imports and repairs. */
   readonly origin: string
-  /** Runs a change and returns the number of rows it touched. */
+  /** Runs a write and returns the number of affected rows. */
   run(sql: string, ...params: Param[]): Promise<number>
 }
 
@@ -45,48 +45,47 @@ export interface LockedActor {
   readonly subscriptionCount: number
   /** 1 if one of these subscriptions covers a key of a property, else 0. */
   readonly hasKeySubscriptions: number
-  /** A page or client watches the actor until then (Unix milliseconds). */
+  /** Until this time, a page or client watches the actor (Unix milliseconds). */
   readonly watchedUntil: number
 }
 
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres'
   /**
-   * The time (Unix milliseconds) by which everything is judged that is due, held, expired or within its grace: one clock
-   * for all processes on this store. PostgreSQL: the server's, told without asking each time and wrong by less than a
-   * round trip; SQLite: this machine's. Inside a transaction it is read after the turn was taken, where that matters.
+   * Returns the time for all due dates, leases and expiries, in Unix milliseconds: one clock for all processes on the store.
+   * PostgreSQL: the server's clock, estimated with an error below one round trip. SQLite: this machine's clock.
+   * Where the order matters, transactions read it after they have taken the lock.
    */
   readonly now: () => number
-  /** Each statement sees what was committed before it. */
+  /** Runs reads; each statement sees everything committed before it. */
   read<T>(work: (q: Queries) => Promise<T>): Promise<T>
-  /** All statements see one moment. */
+  /** Runs reads that all see the same snapshot. */
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T>
   /**
-   * Atomic, and durable before it resolves. On PostgreSQL other writes go on beside it (READ COMMITTED): what was read
-   * without a lock may have changed by the time it is written, which a constraint, a condition in the statement or
-   * `writeActor` has to exclude. Runs again on a serialization conflict, so `work` touches nothing but `tx`
-   * and waits for nothing else.
+   * Runs an atomic write, durable before it resolves. PostgreSQL runs other writes concurrently (READ COMMITTED): a row read
+   * without a lock may change before the write. Exclude that by a constraint, a condition in the statement or `writeActor`.
+   * A serialization conflict runs `work` again, so it must use only `tx` and wait for nothing else.
    *
-   * @throws ServiceError `store_unavailable` when the database cannot take the change now; nothing was changed, except
-   *   when the connection broke during the commit, where the outcome is unknown and the message says so.
+   * @throws ServiceError `store_unavailable` when the database cannot write now. Nothing was changed, unless the connection
+   *   broke during the commit: then the outcome is unknown, and the message says so.
    */
   write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T>
   /**
-   * As `write`, with the actor's row locked first: the changes of one actor happen one after another.
+   * Like `write`, but locks the actor's row first, so that writes to one actor run one after another.
    *
-   * @param origin `Transaction.origin`; empty unless given.
-   * @throws ServiceError `actor_not_found` when there is no such actor (any more).
+   * @param origin `Transaction.origin`. Default: empty.
+   * @throws ServiceError `actor_not_found` when the actor does not exist or was deleted.
    */
   writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>, origin?: string): Promise<T>
-  /** Resolves when a statement can be answered now; throws `store_unavailable` otherwise. */
+  /** Checks that the database answers. @throws ServiceError `store_unavailable` */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
 export interface WriteOptions {
   /**
-   * Names what many callers may fight for at once, such as one creator: within this process they wait for each other
-   * without holding a connection. It spares retries; it decides nothing.
+   * Name of a contended object, such as a creator. Writes with the same name wait for each other within this process without
+   * holding a connection. This avoids retries but guarantees nothing.
    */
   readonly turn?: string | undefined
   readonly durability?: Durability | undefined
@@ -98,13 +97,13 @@ export interface WriteOptions {
  */
 export type Durability = 'full' | 'relaxed'
 
-/** What follows from a change. It may not fail: the change is made, whatever comes after it. */
+/** An after-commit callback. It must not fail, because the change is already committed. */
 export type Follow = () => Promise<void> | void
-/** Runs `follow` once the transaction is durable, and before the call that made it resolves. */
+/** Registers `follow` to run after the transaction is durable and before the write resolves. */
 export type AfterCommit = (tx: Transaction, follow: Follow) => void
 
-/** Told of every statement of the domain, once per execution (not of BEGIN, SAVEPOINT and the like). */
+/** Receives each executed statement, except BEGIN, SAVEPOINT and the like. */
 export type QueryObserver = (sql: string) => void
 
-/** What the operator is told. `cause` is for the log alone. */
+/** Reports a problem to the operator. `cause` appears only in the log. */
 export type StoreLog = (level: 'warn' | 'error', message: string, cause?: unknown) => void

@@ -750,7 +750,7 @@ forEachStore((dialect, open, database) => {
       await assert.rejects(openStore({ url, migrations: known }), {
         name: 'StoreStartError',
         message:
-          'The database has schema 9999 ("future") and this release knows schemas up to 1; start the release that wrote it, or a newer one.',
+          'Cannot use the database: it has schema 9999 ("future") and this release knows schemas up to 1; start the release that wrote it, or a newer one.',
       })
     })
 
@@ -767,18 +767,21 @@ forEachStore((dialect, open, database) => {
       }
       const path = url.slice('sqlite:'.length)
       if (dialect === 'sqlite') {
-        assert.equal(await sentenceFor(known), `There is no database file ${path} yet; a start makes it.`)
+        assert.equal(await sentenceFor(known), `The database file ${path} does not exist yet; a start creates it.`)
         assert.equal(existsSync(path), false)
         writeFileSync(path, '')
       }
-      assert.equal(await sentenceFor(known), 'The database holds nothing of this service yet; a start makes it.')
+      assert.equal(
+        await sentenceFor(known),
+        'The database contains no tables of this service yet; a start creates them.',
+      )
 
       const first: Migration = { number: 1, name: 'first', sql: 'CREATE TABLE one (n BIGINT);' }
       const second: Migration = { number: 2, name: 'second', sql: 'CREATE TABLE two (n BIGINT);' }
       await (await openStore({ url, migrations: [first] })).close()
       assert.equal(
         await sentenceFor([first, second]),
-        'The database has schema 1 and this release needs schema 2; a start brings it there.',
+        'The database has schema 1 and this release needs schema 2; a start migrates it.',
       )
       const store = await openStore({ url, migrations: [first], mustExist: true })
       t.after(() => store.close())
@@ -793,7 +796,8 @@ forEachStore((dialect, open, database) => {
       await store.close()
       await assert.rejects(openStore({ url, migrations: [...known, next('SELECT 2')] }), {
         name: 'StoreStartError',
-        message: 'The database was migrated by another script 2 ("next") than this release has; it was not touched.',
+        message:
+          'Cannot use the database: its migration 2 ("next") differs from the one in this release; nothing was changed.',
       })
     })
 
@@ -808,7 +812,7 @@ forEachStore((dialect, open, database) => {
       for (const mustExist of [false, true]) {
         await assert.rejects(openStore({ url, mustExist }), {
           name: 'StoreStartError',
-          message: 'The database was made by an unreleased version of Troupe; start with a new database.',
+          message: 'Cannot use the database: an unreleased version of Troupe created it; start with a new database.',
         })
       }
       const store = await openStore({ url, migrations: older })

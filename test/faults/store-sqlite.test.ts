@@ -132,7 +132,7 @@ describe('DUR-06: a full disk', () => {
     const large = 'x'.repeat(100_000)
     await assert.rejects(
       store.write((tx) => addActor(tx, 'b', large)),
-      unavailable(/no space left/),
+      unavailable(/The disk is full/),
     )
     assert.deepEqual(await store.read(actorIds), ['a'])
     assert.deepEqual(await store.snapshot(actorIds), ['a'])
@@ -384,7 +384,7 @@ describe('DUR-10: the write-ahead log', () => {
       await fill(store, 0)
     })
     assert.deepEqual(logged, [
-      `warn: The log of the database file ${path} has grown beyond 6000000 bytes: a reader stays in it`,
+      `warn: The log of the database file ${path} has grown beyond 6000000 bytes: a reader keeps it in use`,
     ])
   })
 })

@@ -116,7 +116,7 @@ describe('one text of SQL for two databases', () => {
 
 describe('DUR-09: an SQLite with the write-ahead-log defect is refused', () => {
   for (const version of ['3.6.23', '3.7.0', '3.44.6', '3.50.7', '3.51.0', '3.51.2', '2.8.17', '', 'unknown'])
-    it(`refuses "${version}"`, () => assert.match(refuseSqliteVersion(version) ?? '', /3\.51\.3 or newer is needed/))
+    it(`refuses "${version}"`, () => assert.match(refuseSqliteVersion(version) ?? '', /3\.51\.3 or newer is required/))
   for (const version of ['3.51.3', '3.52.0', '3.53.4', '3.100.0', '4.0.0'])
     it(`accepts "${version}"`, () => assert.equal(refuseSqliteVersion(version), null))
 })

@@ -321,7 +321,7 @@ Stopped.
     const ending = await place.run(['dev', 'app.ts'], { env: free })
     assert.match(
       ending.stderr,
-      /^The database has schema 9999 \("later"\) and this release knows schemas up to \d+; start the release that wrote it, or a newer one\.\n$/,
+      /^Cannot use the database: it has schema 9999 \("later"\) and this release knows schemas up to \d+; start the release that wrote it, or a newer one\.\n$/,
     )
     assert.deepEqual([ending.code, ending.stdout], [1, ''])
     assert.deepEqual(readFileSync(place.path('data/troupe.db')), before)
@@ -543,11 +543,11 @@ describe('troupe keys', () => {
     const env = { TROUPE_SECRET_KEYS: key, DATABASE_URL: 'sqlite:elsewhere/troupe.db' }
     assertRefused(
       await place.run(['keys', 'rotate'], { env }),
-      `There is no database file ${place.path('elsewhere/troupe.db')} yet; a start makes it.`,
+      `The database file ${place.path('elsewhere/troupe.db')} does not exist yet; a start creates it.`,
     )
     assertRefused(
       await place.run(['keys', 'rotate']),
-      `There is no database file ${place.path('data/troupe.db')} yet; a start makes it.`,
+      `The database file ${place.path('data/troupe.db')} does not exist yet; a start creates it.`,
     )
     for (const folder of ['elsewhere', 'data']) assert.equal(existsSync(place.path(folder)), false)
   })
@@ -658,7 +658,7 @@ describe('troupe redrive', () => {
   it('refuses to run without a database in one sentence, and creates none (OPS-09)', async () => {
     assertRefused(
       await place.run(['redrive']),
-      `There is no database file ${place.path('data/troupe.db')} yet; a start makes it.`,
+      `The database file ${place.path('data/troupe.db')} does not exist yet; a start creates it.`,
     )
     assert.equal(existsSync(place.path('data')), false)
   })
@@ -698,13 +698,16 @@ describe('troupe doctor', () => {
   it('creates no database, and reports that a start would', async () => {
     const { code, stdout, stderr } = await place.run(['doctor'], { env: settings })
     assert.deepEqual([code, stderr], [0, ''])
-    assert.match(stdout, /^database {2}There is no database file \S+troupe\.db yet; a start makes it\.\nEverything/m)
+    assert.match(
+      stdout,
+      /^database {2}The database file \S+troupe\.db does not exist yet; a start creates it\.\nEverything/m,
+    )
     assert.equal(existsSync(place.path('data')), false)
     const below = await place.run(['doctor'], { env: { ...settings, DATABASE_URL: 'sqlite:app.ts/troupe.db' } })
     assert.equal(below.code, 1)
     assert.equal(
       below.stderr,
-      `Cannot make the database file ${place.path('app.ts/troupe.db')}: a part of the path is not a folder.\n`,
+      `Cannot create the database file ${place.path('app.ts/troupe.db')}: a part of the path is not a folder.\n`,
     )
   })
 

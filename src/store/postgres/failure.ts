@@ -1,11 +1,11 @@
-/** What an error on the way to PostgreSQL means (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/** Classifies and translates errors of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
 
-/** Codes with which a server ends the session; the word FATAL beside them comes in the language of the server. */
+/** Codes that end the session. The driver's severity is not enough, because the server translates the word FATAL. */
 const ENDS_SESSION = /^(08...|57P0.|25P0[34]|XX...)$/
 
-/** The server refused the statement and the session goes on; anything that is not of this kind ended the session. */
+/** Whether the server rejected the statement and the session continues. Any other error ended the session. */
 function isRefusal(error: unknown): error is pg.DatabaseError {
   return (
     error instanceof pg.DatabaseError &&
@@ -15,12 +15,12 @@ function isRefusal(error: unknown): error is pg.DatabaseError {
   )
 }
 
-/** Another transaction was in the way; nothing was changed, and a repetition may succeed. */
+/** Whether the transaction conflicted with another one, changed nothing, and may succeed on a retry. */
 export function isConflictOfTurns(error: unknown): boolean {
   return isRefusal(error) && (error.code === '40001' || error.code === '40P01')
 }
 
-/** A statement prepared before the schema changed; a new connection prepares it anew. */
+/** Whether a statement was prepared before the schema changed. A new connection prepares it again. */
 export function isStalePlan(error: unknown): boolean {
   return isRefusal(error) && error.code === '0A000' && error.message.startsWith('cached plan')
 }
@@ -37,7 +37,7 @@ export function outcomeUnknown(cause: unknown): ServiceError {
   )
 }
 
-/** The service's error for one of the driver; anything that is a mistake of ours stays what it is. */
+/** Converts an error of the driver to a ServiceError. Returns errors that are bugs of this service unchanged. */
 export function translate(error: unknown): unknown {
   if (error instanceof ServiceError) return error
   if (error instanceof pg.DatabaseError) return translateCode(error)
@@ -47,11 +47,14 @@ export function translate(error: unknown): unknown {
 function translateCode(error: pg.DatabaseError): unknown {
   const code = error.code ?? ''
   if (constraints.includes(code))
-    return new ServiceError('conflict', undefined, { reason: 'A constraint of the database refused it', cause: error })
-  // A lone surrogate in a JSON text; of any other type it is a mistake of ours.
+    return new ServiceError('conflict', undefined, {
+      reason: 'A database constraint rejected the change',
+      cause: error,
+    })
+  // Type json: the JSON contains a lone surrogate. For any other type, the error is a bug of this service.
   const isSurrogate = code === '22P02' && error.message.endsWith('type json')
   if (isSurrogate || unstorable.includes(code))
-    return new ServiceError('invalid_value', undefined, { reason: 'The database cannot hold the value', cause: error })
+    return new ServiceError('invalid_value', undefined, { reason: 'The database cannot store the value', cause: error })
   const reason = reasons.get(code) ?? reasons.get(code.slice(0, 2))
   if (reason !== undefined) return unavailable(reason, error)
   return isRefusal(error) ? error : unavailable('The database ended the session', error)
@@ -64,26 +67,26 @@ const constraints: readonly string[] = [
 ]
 
 const unstorable: readonly string[] = [
-  '22021', // character_not_in_repertoire: NUL in a text
-  '22P05', // untranslatable_character: \u0000 in a JSON text
+  '22021', // character_not_in_repertoire: NUL in a string
+  '22P05', // untranslatable_character: \u0000 in JSON
   '54000', // program_limit_exceeded: too large for an index
 ]
 
-/** By code, or by the class of codes: its first two characters. */
+/** Reasons by code, or by class of codes (its first two characters). */
 const reasons: ReadonlyMap<string, string> = new Map([
-  ['40001', 'Other transactions were in the way each time'],
-  ['40P01', 'Other transactions were in the way each time'],
-  ['57014', 'The statement took longer than it may'], // query_canceled
-  ['55P03', 'The lock could not be had in time'], // lock_not_available
-  ['25006', 'The database takes no changes'], // read_only_sql_transaction: a standby
-  ['08', 'The database cannot answer'], // connection
-  ['53', 'The database cannot answer'], // resources: disk, memory, connections
-  ['57', 'The database cannot answer'], // operator: shutdown, restart
-  ['58', 'The database cannot answer'], // input and output
-  ['XX', 'The database cannot answer'], // damage
+  ['40001', 'Every attempt conflicted with other transactions'],
+  ['40P01', 'Every attempt conflicted with other transactions'],
+  ['57014', 'The statement timed out'], // query_canceled
+  ['55P03', 'Timed out while waiting for a lock'], // lock_not_available
+  ['25006', 'The database is read-only'], // read_only_sql_transaction: a standby
+  ['08', 'The database is unavailable'], // connection
+  ['53', 'The database is unavailable'], // resources: disk, memory, connections
+  ['57', 'The database is unavailable'], // operator: shutdown, restart
+  ['58', 'The database is unavailable'], // input and output
+  ['XX', 'The database is unavailable'], // damage
 ])
 
-/** The driver has no type for these: system errors carry `syscall`, its own ones only a text. */
+/** Whether an error concerns the connection. System errors have `syscall`; the driver's own errors have only a message. */
 function isOfConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('syscall' in error || error instanceof AggregateError) return true
@@ -97,7 +100,7 @@ export function isLost(error: unknown): boolean {
   return error instanceof pg.DatabaseError ? !isRefusal(error) : isOfConnection(error)
 }
 
-/** It did not answer in time: a repetition would wait as long again. */
+/** Whether the server did not answer in time. A retry would wait for the timeout again. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof Error && /^(Query read timeout|timeout e)/.test(error.message)
 }

@@ -1,10 +1,10 @@
-/** Migrations on PostgreSQL: one transaction each, under a lock that all processes of the service know. */
+/** Migrations on PostgreSQL: one transaction each, under an advisory lock shared by all processes of the service. */
 import pg from 'pg'
 import type { MigrationTarget } from '../migrate.ts'
 import { compile } from '../portable.ts'
 import { StoreStartError } from '../start-error.ts'
 
-/** "troupe" in ASCII, a number that no other program is likely to lock. */
+/** Key of the advisory lock: "troupe" in ASCII, which other programs are unlikely to use. */
 const LOCK = '128017593888869'
 
 export function migrationTarget(client: pg.Client): MigrationTarget {
@@ -13,7 +13,7 @@ export function migrationTarget(client: pg.Client): MigrationTarget {
     async exclusively(step) {
       await client.query('BEGIN')
       try {
-        // The lock goes with the transaction, so a process that is killed leaves none behind.
+        // The lock ends with the transaction, so a killed process does not keep it.
         await client.query("SET LOCAL lock_timeout = '60s'")
         await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`)
         const result = await step({
@@ -32,7 +32,7 @@ export function migrationTarget(client: pg.Client): MigrationTarget {
         const said = error instanceof Error ? error.message : String(error)
         throw new StoreStartError(
           error instanceof pg.DatabaseError && error.code === '55P03'
-            ? 'Cannot migrate the database: another process has been holding it for a minute.'
+            ? 'Cannot migrate the database: another process has held the migration lock for a minute.'
             : `Cannot migrate the database: ${said}.`,
           error,
         )

@@ -1,4 +1,4 @@
-/** The store port on PostgreSQL, or on an engine that speaks its protocol. */
+/** The store port on PostgreSQL, or on a database that speaks its protocol. */
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
@@ -27,40 +27,40 @@ import { types } from './types.ts'
 export interface PostgresStoreOptions {
   readonly url: string
   readonly migrations: readonly Migration[]
-  /** Makes and migrates nothing (default false). */
+  /** Fails instead of creating or migrating the database. Default: false. */
   readonly mustExist?: boolean
-  /** Connections for changes and snapshots. */
+  /** Number of connections for writes and snapshots. */
   readonly workers: number
-  /** Connections for reads, each with many statements on the way. */
+  /** Number of pipelined connections for reads. */
   readonly readers: number
-  /** How long a call waits for a free or new connection (milliseconds). */
+  /** Timeout for a free or new connection, in milliseconds. */
   readonly connectTimeoutMs: number
-  /** How long a change waits for its actor's turn, and then at most for a row that another process has locked (milliseconds). */
+  /** Timeout for the actor's turn in this process, and again for a row that another process has locked, in milliseconds. */
   readonly lockTimeoutMs: number
-  /** How long one statement may take (milliseconds). */
+  /** Timeout of a statement, in milliseconds. */
   readonly statementTimeoutMs: number
-  /** Unix milliseconds, in place of the server's clock. */
+  /** Replaces the server's clock (Unix milliseconds). */
   readonly now: (() => number) | undefined
   readonly onQuery: QueryObserver | undefined
   readonly log: StoreLog
 }
 
-/** How often a transaction runs again because another one was in the way. */
+/** Maximum number of retries after conflicts with other transactions. */
 const MAX_REPETITIONS = 5
-/** How many calls may wait per connection; one more is refused at once. */
+/** Maximum number of waiting calls per connection; a further call fails immediately. */
 const WAITING_PER_WORKER = 100
-/** The server has this long to say itself that a statement took too long, before the connection is given up. */
+/** Extra time for the server to report a statement timeout itself, before the client drops the connection. */
 const GRACE_MS = 1_000
 
 /**
- * Statements find their rows by key, and many at once by `rows(…)`, whose length the planner does not know: it takes a
- * hundred for granted, and would rather read a whole table of ten thousand once than look for a hundred rows in it.
+ * Planner settings that enforce index use. The planner assumes a hundred rows for every `rows(…)`, and would rather scan a
+ * table of ten thousand rows than look up a hundred.
  */
 const PLANNER = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off'
 
 const BEGIN_WRITE: Readonly<Record<Durability, string>> = {
   full: 'BEGIN',
-  // One message to the server. A power loss undoes the last of these transactions, each as a whole.
+  // One message to the server. A power loss may undo the latest of these transactions, each completely.
   relaxed: 'BEGIN; SET LOCAL synchronous_commit TO off',
 }
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -117,7 +117,7 @@ class PostgresStore implements Store {
     this.#clock = new ServerClock({ ask: () => this.#reader.time() })
     this.now = options.now ?? this.#clock.now
     this.#pool = new pg.Pool({ ...config, max: options.workers, idleTimeoutMillis: 60_000 })
-    // A connection that breaks says so by an event, and an event that nobody hears ends the process.
+    // A broken connection emits `error`. Without a listener, that event would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#pool.on('error', (error) => options.log('warn', 'An idle connection to the database broke', error))
   }
@@ -197,7 +197,7 @@ class PostgresStore implements Store {
         client.release()
         return result
       } catch (error) {
-        // `work` may have made an error of its own out of the failure of a statement.
+        // `work` may have replaced the error of a failed statement by its own error.
         const raised = transaction.failure ?? error
         const lost = isLost(raised)
         await giveBack(client, transaction, lost || isStalePlan(raised))
@@ -233,7 +233,7 @@ class PostgresStore implements Store {
   }
 }
 
-/** Leaves the connection as it was found, or closes it when that is not possible. */
+/** Returns the connection to the pool after a rollback, or closes it. */
 async function giveBack(client: pg.PoolClient, transaction: PostgresTransaction, broken: boolean): Promise<void> {
   if (broken) {
     client.release(true)

@@ -1,14 +1,14 @@
-/** Reads outside a transaction: many statements on the way at once over a few pipelined connections. */
+/** Reads outside a transaction: many concurrent statements over a few pipelined connections. */
 import type pg from 'pg'
 import type { Param, Queries } from '../store.ts'
 import { isLost, isStalePlan, isTimeout, translate, unavailable } from './failure.ts'
 import { control, type StatementResult, send } from './send.ts'
 import type { StatementCache } from './statement-cache.ts'
 
-/** That of this moment, not of the transaction's beginning. */
+/** The current time; `now()` would return the time at which the transaction began. */
 const TIME = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS time'
 
-/** One connection that is made when it is needed, and again after it broke. */
+/** A connection that is opened on demand, and again after it broke. */
 class Channel {
   readonly #connect: () => Promise<pg.Client>
   #client: pg.Client | undefined
@@ -22,7 +22,7 @@ class Channel {
     return this.#client
   }
 
-  /** Those who come while it is being made wait for the same connection. */
+  /** Returns the connection. Concurrent callers wait for the same one. */
   ready(): Promise<pg.Client> {
     if (this.#client !== undefined) return Promise.resolve(this.#client)
     this.#connecting ??= this.#connect()
@@ -36,7 +36,7 @@ class Channel {
     return this.#connecting
   }
 
-  /** Uses it no more; what is on the way is still answered. */
+  /** Stops using a connection; its pending statements still complete. */
   drop(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined
   }
@@ -74,7 +74,7 @@ export class Reader implements Queries {
     const channel = this.#turn()
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(unavailable('The database does not answer in time')), this.#pingTimeoutMs)
+      timer = setTimeout(() => reject(unavailable('The database did not answer in time')), this.#pingTimeoutMs)
     })
     const answer = channel.ready().then((client) => control(client, 'SELECT 1'))
     try {
@@ -87,7 +87,7 @@ export class Reader implements Queries {
     }
   }
 
-  /** The server's clock (Unix milliseconds). */
+  /** Returns the time of the server's clock (Unix milliseconds). */
   async time(): Promise<number> {
     const client = await this.#turn().ready()
     const { rows } = await control(client, TIME)
@@ -103,7 +103,7 @@ export class Reader implements Queries {
     return new Promise<T>((resolve, reject) => {
       const statement = this.#cache.find(sql, params)
       const channel = this.#turn()
-      /** A statement that only reads may be sent a second time when its connection broke. */
+      /** Sends the statement. A read can safely be sent again after its connection broke. */
       const attempt = (client: pg.Client, mayRepeat: boolean): void => {
         send(client, statement, params, (error, result) => {
           if (!error) {

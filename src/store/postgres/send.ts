@@ -1,4 +1,4 @@
-/** Sends one statement on a pipelined client; what is sent in one turn of the loop leaves in one packet. */
+/** Sends statements on a pipelined client. All statements of one event loop turn leave in one packet. */
 import type pg from 'pg'
 import type { Param } from '../store.ts'
 import type { Statement } from './statement-cache.ts'
@@ -15,14 +15,14 @@ export function send(client: pg.Client, statement: Statement, params: Param[], a
       return
     }
     const { rows, rowCount } = result
-    // With `query_timeout`, young collections of V8 promote the rows of finished queries to the old generation: 70 MB
-    // for a list of a million items. So the driver's result gives its rows up.
+    // With `query_timeout`, V8 promotes the rows of finished queries to the old generation: 70 MB for a list of a million
+    // items. Removing the rows from the driver's result avoids this.
     result.rows = []
     answer(null, { rows, rowCount })
   })
 }
 
-/** BEGIN, COMMIT and the like. */
+/** Sends BEGIN, COMMIT and the like. */
 export function sendControl(
   client: pg.Client,
   sql: string,

@@ -1,19 +1,19 @@
-/** The clock of the database server, which every process of the service shares, told without asking it each time. */
+/** Estimates the clock of the database server, which all processes of the service share, without a request each time. */
 
 export interface ServerClockDeps {
-  /** The server's clock now (Unix milliseconds). */
+  /** Fetches the server's clock (Unix milliseconds). */
   readonly ask: () => Promise<number>
-  /** Milliseconds that only ever rise, whatever is done to the clock of this machine. */
+  /** A monotonic clock in milliseconds, independent of changes to this machine's clock. */
   readonly monotonic?: () => number
 }
 
-/** How long an answer of the server is relied on (milliseconds); machines drift by less than one in that time. */
+/** Maximum age of an estimate, in milliseconds. Machines drift by less than one millisecond in that time. */
 const reliedOnMs = 5_000
 
 export class ServerClock {
   readonly #ask: () => Promise<number>
   readonly #monotonic: () => number
-  /** The server's clock less the monotonic one. */
+  /** Difference between the server's clock and the monotonic clock. */
   #offset = Number.NaN
   #answeredAt = Number.NEGATIVE_INFINITY
   #asking: Promise<void> | undefined
@@ -23,14 +23,14 @@ export class ServerClock {
     this.#monotonic = monotonic
   }
 
-  /** Unix milliseconds, wrong by less than a round trip to the server. Asks anew, behind the answer, once in a while. */
+  /** Returns Unix milliseconds with an error below one round trip. Refreshes an old estimate in the background. */
   readonly now = (): number => {
     const moment = this.#monotonic()
     if (moment - this.#answeredAt > reliedOnMs) this.set().catch(() => {})
     return Math.floor(moment + this.#offset)
   }
 
-  /** Asks the server; before the first time there is no time to tell. While it does not answer, time goes on as before. */
+  /** Fetches the server's time. Call it once before `now`. While the server does not answer, the old estimate continues. */
   set(): Promise<void> {
     this.#asking ??= this.#set().finally(() => (this.#asking = undefined))
     return this.#asking
@@ -40,10 +40,10 @@ export class ServerClock {
     const asked = this.#monotonic()
     const time = await this.#ask()
     this.#answeredAt = this.#monotonic()
-    // The server read its clock at some moment between the two, and told whole milliseconds.
+    // The server read its clock between the request and the response, and rounded down to milliseconds.
     const least = time - this.#answeredAt
     const most = time + 1 - asked
-    // An offset that the answer allows is kept, so that time is steady and no slow answer makes it worse.
+    // Keeps an offset that is still consistent, so that time is steady and a slow response cannot worsen the estimate.
     if (!(this.#offset >= least && this.#offset <= most)) this.#offset = (least + most) / 2
   }
 }

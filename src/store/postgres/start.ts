@@ -1,4 +1,4 @@
-/** The first connection: whether there is a database to work with, said in one sentence if not. */
+/** Opens the first connection and checks that the database is usable. */
 import pg from 'pg'
 import { StoreStartError } from '../start-error.ts'
 import type { StoreLog } from '../store.ts'
@@ -10,7 +10,7 @@ interface Settings {
   readonly fsync: string
 }
 
-/** @throws StoreStartError without the password in its text. */
+/** @throws StoreStartError whose message does not contain the password. */
 export async function requireReachable(url: string, timeoutMs: number, log: StoreLog): Promise<pg.Client> {
   const client = newClient(url, timeoutMs)
   client.on('error', (error) => log('warn', 'The connection to the database broke', error))
@@ -21,13 +21,12 @@ export async function requireReachable(url: string, timeoutMs: number, log: Stor
   })
   if (server_encoding !== 'UTF8') {
     await client.end()
-    throw new StoreStartError(`Cannot use ${name}: its encoding is ${server_encoding}, and only UTF8 holds every text.`)
+    throw new StoreStartError(
+      `Cannot use ${name}: its encoding is ${server_encoding}, but only UTF8 can store every string.`,
+    )
   }
   if (synchronous_commit === 'off' || fsync === 'off')
-    log(
-      'warn',
-      `The server of ${name} answers before a change is on its disk: a crash may take the last changes with it`,
-    )
+    log('warn', `The server of ${name} acknowledges a change before it is on disk: a crash may lose the last changes`)
   return client
 }
 
@@ -45,16 +44,16 @@ function newClient(url: string, timeoutMs: number): pg.Client {
   try {
     return new pg.Client({ connectionString: url, types, keepAlive: true, connectionTimeoutMillis: timeoutMs })
   } catch {
-    // What the driver says here quotes the whole address.
+    // The driver's message would quote the URL with its password.
     throw new StoreStartError(
-      'The address of the PostgreSQL database cannot be read; it looks like postgres://user:password@host:5432/database.',
+      'Cannot parse the URL of the PostgreSQL database: expected postgres://user:password@host:5432/database.',
     )
   }
 }
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the connection failed'
-  // Every address of a name that has several was tried.
+  // Node.js tried several addresses of one host name; the first error is representative.
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0].message
   return error.message === '' ? 'the connection failed' : error.message
 }

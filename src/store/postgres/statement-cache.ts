@@ -1,15 +1,15 @@
-/** Texts translated once and named, so that each connection parses and plans them once. */
+/** Translates each statement once and names it, so that each connection parses and plans it once. */
 import { compile } from '../portable.ts'
 import type { Param, QueryObserver } from '../store.ts'
 
-/** A server keeps a named statement as long as its connection lives, so their number is bounded. Later texts have none. */
+/** Maximum number of named statements, because the server keeps each one until its connection closes. */
 const MAX_NAMED = 1_000
 
 export interface Statement {
   readonly name?: string
   readonly text: string
   readonly parameters: number
-  /** It changes nothing, even outside a transaction. */
+  /** Whether the statement is a plain SELECT, which changes nothing even outside a transaction. */
   readonly reads: boolean
 }
 
@@ -21,7 +21,7 @@ export class StatementCache {
     this.#observe = observe
   }
 
-  /** @throws Error when the number of parameters is wrong, which is a mistake of ours. */
+  /** @throws Error when the number of parameters is wrong, which is a bug. */
   find(sql: string, params: readonly Param[]): Statement {
     const named = this.#named.get(sql) ?? this.#add(sql)
     if (params.length !== named.parameters)

@@ -19,7 +19,7 @@ export class PostgresTransaction implements Transaction {
   readonly #cache: StatementCache
   readonly #begun: Promise<void>
   #hasBegun = false
-  /** Some statement waits for BEGIN, and all later ones wait behind it. */
+  /** True when a statement waits for BEGIN, so that all later statements wait too. */
   #holding = false
   #over = false
   #failed = false
@@ -54,14 +54,14 @@ export class PostgresTransaction implements Transaction {
     return requireActor(await this.get<LockedActor>(LOCK_ACTOR, actorId))
   }
 
-  /** What failed first, as the driver raised it. */
+  /** The driver's error of the first failed statement. */
   get failure(): unknown {
     return this.#failure
   }
 
   /**
-   * Answers once the database holds the change. After a failed statement PostgreSQL would answer COMMIT with a quiet
-   * ROLLBACK, so the failure comes out here when `work` has swallowed it.
+   * Commits, and resolves once the change is durable. Throws the error of a failed statement even if `work` caught it, because
+   * PostgreSQL would silently answer COMMIT with ROLLBACK.
    */
   async commit(): Promise<void> {
     this.#over = true
@@ -78,7 +78,7 @@ export class PostgresTransaction implements Transaction {
 
   #ask<T>(sql: string, params: Param[], pick: (result: StatementResult) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#over) throw new Error('The transaction is over: a statement came too late')
+      if (this.#over) throw new Error('Cannot run a statement: the transaction is over')
       if (this.#failed) throw translate(this.#failure)
       const statement = this.#cache.find(sql, params)
       const ask = (): void => {
@@ -92,7 +92,7 @@ export class PostgresTransaction implements Transaction {
           else resolve(pick(result))
         })
       }
-      // A change must not reach the database before it is certain that the transaction has begun.
+      // A write must wait until BEGIN has succeeded: otherwise it could run outside the transaction.
       if (this.#hasBegun || (statement.reads && !this.#holding)) {
         ask()
         return

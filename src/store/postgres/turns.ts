@@ -1,10 +1,10 @@
 /**
- * The turns of actors within this process. Changes of one actor wait for each other at its row in any case; waiting here
- * they hold no connection, so one busy actor does not take the pool away from all others.
+ * Queues the writes of each actor within this process. They would wait for the actor's row lock anyway, but a waiting write
+ * here holds no connection, so one busy actor cannot exhaust the pool.
  */
 import { unavailable } from './failure.ts'
 
-/** Two: while the first commits, the second already stands at the row. */
+/** Writes per actor that may run at once: while the first one commits, the second one already waits for the row lock. */
 const AT_ONCE = 2
 
 interface Queue {
@@ -48,13 +48,13 @@ export class Turns {
       }
       const timer = setTimeout(() => {
         queue.waiting.delete(called)
-        reject(unavailable('Too many changes wait for one actor'))
+        reject(unavailable('Timed out because too many writes wait for one actor'))
       }, this.#timeoutMs)
       queue.waiting.add(called)
     })
   }
 
-  /** The place of the one that is done goes to the one that waits longest. */
+  /** Starts the write that has waited longest, or releases the place. */
   #next(actorId: string, queue: Queue): void {
     for (const called of queue.waiting) {
       queue.waiting.delete(called)

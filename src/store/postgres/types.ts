@@ -1,4 +1,4 @@
-/** Values as they come from SQLite too: numbers for integers and truth, texts for everything else. */
+/** Type parsers that match SQLite: numbers for integers and booleans, strings for everything else. */
 import pg from 'pg'
 
 const INT8 = 20

@@ -1,9 +1,9 @@
-/** One connection to the file: statements prepared once, run synchronously, errors as SQLite raises them. */
+/** A connection to the file. It prepares each statement once, runs it synchronously and throws SQLite's own errors. */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { compile } from '../portable.ts'
 import type { Param, QueryObserver } from '../store.ts'
 
-/** More texts than the service has; beyond it the oldest are prepared again when they are next needed. */
+/** Maximum number of prepared statements. It exceeds the number in the service; beyond it, the oldest is evicted. */
 const MAX_STATEMENTS = 1_000
 
 interface Prepared {
@@ -42,7 +42,7 @@ export class Connection {
     return Number(statement.run(...bound(params)).changes)
   }
 
-  /** BEGIN, SAVEPOINT and the like: prepared as well, told to nobody. */
+  /** Runs BEGIN, SAVEPOINT and the like, without notifying the observer. */
   control(sql: string): void {
     this.#prepare(sql).statement.run()
   }
@@ -60,7 +60,7 @@ export class Connection {
 
   #ready(sql: string, params: Param[]): Prepared {
     const prepared = this.#prepared.get(sql) ?? this.#prepare(sql)
-    // SQLite would take a missing parameter as NULL.
+    // SQLite would treat a missing parameter as NULL.
     if (params.length !== prepared.parameters)
       throw new Error(`The statement takes ${prepared.parameters} parameters, not ${params.length}: ${sql}`)
     this.#observe?.(sql)
@@ -86,8 +86,8 @@ export class Connection {
 }
 
 /**
- * A number is bound as REAL unless it comes as a bigint: `$1 / 2` and `$1 || ''` would differ from PostgreSQL. The
- * array is the rest parameter of one call, so it may be changed in place.
+ * Converts integers to bigint. `node:sqlite` binds a number as REAL, so `$1 / 2` and `$1 || ''` would differ from PostgreSQL.
+ * The array is the rest parameter of one call, so it may be changed in place.
  */
 function bound(params: Param[]): SQLInputValue[] {
   const values: SQLInputValue[] = params

@@ -1,4 +1,4 @@
-/** The file: created for its owner alone, connected to, and watched for being removed, replaced or failing. */
+/** The database file: creates it with owner-only access, opens connections, and detects removal, replacement and failure. */
 import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
@@ -13,15 +13,15 @@ export interface DatabaseFileOptions {
   readonly synchronous: 'FULL' | 'NORMAL'
   readonly onQuery: QueryObserver | undefined
   readonly log: StoreLog
-  /** The size of the log beyond which the operator is told (bytes, default 256 MiB). */
+  /** Size of the write-ahead log beyond which the operator is warned, in bytes. Default: 256 MiB. */
   readonly logAlarmBytes?: number
-  /** Opens the file at a `file:` address. Tests break things here. */
+  /** Opens the file at a `file:` URL. Tests inject failures here. */
   readonly open?: (location: URL, options: DatabaseSyncOptions) => DatabaseSync
 }
 
-/** Pages that a connection keeps at most, so that the actors in use are read from memory however large the file is. */
+/** Page cache of a connection, so that actors in use are read from memory however large the file is. */
 const CACHE_KIB = 16 * 1024
-/** Bounds what the log keeps on disk after a burst (bytes). */
+/** Maximum size to which the write-ahead log is truncated after a burst, in bytes. */
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 const LOG_ALARM_BYTES = 256 * 1024 * 1024
 
@@ -40,21 +40,21 @@ export class DatabaseFile {
     this.#options = options
   }
 
-  /** @throws NotMadeYetError when there is no file but one could be made; StoreStartError when it could not. */
+  /** @throws NotMadeYetError when the file does not exist but can be created; StoreStartError when it cannot. */
   requireMade(): void {
     let folder = dirname(this.path)
     try {
       if (statOf(this.path) !== undefined) return
       while (statOf(folder) === undefined) folder = dirname(folder)
-      // With the dot a file in the place of a folder is an error.
+      // The dot makes a file in place of a folder an error.
       accessSync(`${folder}/.`, constants.W_OK)
     } catch (error) {
-      throw new StoreStartError(`Cannot make the database file ${this.path}: ${reasonOf(error)}.`, error)
+      throw new StoreStartError(`Cannot create the database file ${this.path}: ${reasonOf(error)}.`, error)
     }
-    throw new NotMadeYetError(`There is no database file ${this.path} yet; a start makes it.`)
+    throw new NotMadeYetError(`The database file ${this.path} does not exist yet; a start creates it.`)
   }
 
-  /** Creates folder and file where they are missing. @throws StoreStartError when that is not possible. */
+  /** Creates the folder and the file if missing. @throws StoreStartError when that fails. */
   prepare(): void {
     const folder = dirname(this.path)
     try {
@@ -64,14 +64,14 @@ export class DatabaseFile {
       throw new StoreStartError(`Cannot create the folder ${folder} for the database: ${reasonOf(error)}.`, error)
     }
     try {
-      // SQLite gives its log the mode of this file. The values of every actor are in here: its owner alone may read it.
+      // The file contains the values of all actors, so only its owner may read it. SQLite gives its log the same mode.
       closeSync(openSync(this.path, 'a', 0o600))
       accessSync(this.path, constants.R_OK | constants.W_OK)
     } catch (error) {
       throw new StoreStartError(`Cannot open the database file ${this.path}: ${reasonOf(error)}.`, error)
     }
     try {
-      // The log and its index are created beside the file.
+      // SQLite creates the log and its index in this folder.
       accessSync(folder, constants.W_OK)
     } catch (error) {
       throw new StoreStartError(`Cannot write in the folder ${folder} of the database: ${reasonOf(error)}.`, error)
@@ -79,37 +79,37 @@ export class DatabaseFile {
     this.#identity = identityOf(statOf(this.path))
   }
 
-  /** A connection that writes. */
+  /** Opens a connection for writes. */
   connectWriter(): Connection {
     return this.#connect((database) => {
       const mode = database.prepare('PRAGMA journal_mode = WAL').get()
       if (mode?.['journal_mode'] !== 'wal')
         throw new StoreStartError(`Cannot use the database file ${this.path}: its file system has no write-ahead log.`)
       database.exec(`PRAGMA synchronous = ${this.#options.synchronous}`)
-      // Only macOS knows the difference: there a plain sync stops at the cache of the disk.
+      // Needed on macOS only: a plain fsync there does not flush the cache of the disk.
       if (this.#options.synchronous === 'FULL') database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT}`)
     })
   }
 
-  /** A connection that only reads. */
+  /** Opens a connection for reads only. */
   connectReader(): Connection {
     return this.#connect((database) => {
       database.exec('PRAGMA query_only = ON')
-      // From its first read on a connection keeps the log where it is; without one, closing the others would remove it.
+      // After its first read, this connection keeps the log open. Otherwise, closing the other connections would delete the log.
       database.exec('SELECT 1 FROM sqlite_schema LIMIT 1')
     })
   }
 
   #connect(configure: (database: DatabaseSync) => void): Connection {
-    // `mode=rw`: a file that is gone is an error, never a new and empty database.
+    // `mode=rw`: a missing file is an error instead of a new, empty database.
     const location = pathToFileURL(this.path)
     location.search = '?mode=rw'
     const options: DatabaseSyncOptions = { enableForeignKeyConstraints: true, timeout: 0 }
     const database = this.#options.open?.(location, options) ?? new DatabaseSync(location, options)
     try {
       configure(database)
-      // As PostgreSQL compares.
+      // PostgreSQL compares LIKE patterns case-sensitively too.
       database.exec(`PRAGMA case_sensitive_like = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`)
     } catch (error) {
       database.close()
@@ -118,19 +118,20 @@ export class DatabaseFile {
     this.#connections++
     return new Connection(database, this.#options.onQuery, () => {
       this.#connections--
-      // Nobody holds the log any more: the next connection may begin another.
+      // No connection holds the log, so the next connection may create a new one.
       if (this.#connections === 0) this.#logIdentity = undefined
     })
   }
 
   /**
-   * What is written to a file without a name is lost when the process ends, so it must not be reported as stored.
+   * Checks that the path still leads to the opened file. Writes to a removed file are lost when the process ends, so they
+   * must not be reported as stored.
    *
-   * @throws ServiceError `store_unavailable` when the path leads to another file or to none.
+   * @throws ServiceError `store_unavailable` when the file was removed or replaced.
    */
   requirePresent(): void {
     const identity = identityOf(statOf(this.path))
-    // The log appears with the first connection, and stays until the last one is closed.
+    // The log exists from the first connection until the last one is closed.
     const log = this.#connections === 0 ? undefined : statOf(`${this.path}-wal`)
     const logIdentity = identityOf(log)
     this.#logIdentity ??= logIdentity
@@ -146,29 +147,29 @@ export class DatabaseFile {
     throw unavailable(reason)
   }
 
-  /** The log starts over when no reader is in it; one that stays keeps it growing. */
+  /** Warns when the log grows too large. SQLite restarts the log only when no reader uses it. */
   #watchLog(bytes: number): void {
     const limit = this.#options.logAlarmBytes ?? LOG_ALARM_BYTES
     if (bytes > limit && !this.#logAlarmed) {
       this.#logAlarmed = true
       this.#options.log(
         'warn',
-        `The log of the database file ${this.path} has grown beyond ${limit} bytes: a reader stays in it`,
+        `The log of the database file ${this.path} has grown beyond ${limit} bytes: a reader keeps it in use`,
       )
     } else if (bytes <= limit) this.#logAlarmed = false
   }
 
-  /** Whether the file was there when it was last looked for. */
+  /** Whether the file was present at the last check. */
   get present(): boolean {
     return this.#present
   }
 
-  /** The reason for which the file was last found unusable, undefined while it is in order. */
+  /** Why the file is currently unusable; undefined while it is usable. */
   get fault(): unknown {
     return this.#fault
   }
 
-  /** Remembers a fault of the disk or the file, and tells the operator once. Says whether it was one. */
+  /** Records a failure of the disk or the file and reports it once. Returns whether the error was such a failure. */
   notice(error: unknown): boolean {
     if (!isFault(error)) return false
     this.report(`The database file ${this.path} cannot be used: ${error instanceof Error ? error.message : ''}`, error)
@@ -180,14 +181,14 @@ export class DatabaseFile {
     this.#fault = cause ?? reason
   }
 
-  /** Called after a change was stored. */
+  /** Clears the failure after a write has succeeded. */
   recovered(): void {
     if (this.#fault === undefined) return
     this.#fault = undefined
     this.#options.log('warn', `The database file ${this.path} can be used again`)
   }
 
-  /** The sentence with which a start ends for what SQLite said. */
+  /** Converts an error of SQLite to the error that ends a start. */
   startError(error: unknown): unknown {
     if (error instanceof StoreStartError) return error
     const code = resultCode(error) & 0xff
@@ -203,7 +204,7 @@ function statOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }
 
-/** Device and inode; undefined when there is no such file. */
+/** Returns device and inode; undefined when the file does not exist. */
 function identityOf(found: Stats | undefined): string | undefined {
   return found === undefined ? undefined : `${found.dev}:${found.ino}`
 }
@@ -217,7 +218,7 @@ function reasonOf(error: unknown): string {
     case 'EROFS':
       return 'the volume is read-only'
     case 'ENOSPC':
-      return 'there is no space left'
+      return 'the disk is full'
     case 'EISDIR':
       return 'it is a folder'
     case 'ENOTDIR':
@@ -228,9 +229,9 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** A new folder survives a power loss only when the folder that names it was synced. */
+/** Syncs a folder: an entry in it survives a power loss only after that. */
 function syncFolder(folder: string): void {
-  // Windows cannot sync a folder, and needs none.
+  // Windows cannot sync a folder and does not need it.
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')
   try {

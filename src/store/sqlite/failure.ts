@@ -1,4 +1,4 @@
-/** What an error of SQLite means to a caller (https://www.sqlite.org/rescode.html). */
+/** Classifies and translates the errors of SQLite (https://www.sqlite.org/rescode.html). */
 import { ServiceError } from '../../errors.ts'
 
 const PERM = 3
@@ -20,19 +20,19 @@ const CONSTRAINT_ROWID = 2579
 const AUTH = 23
 const NOTADB = 26
 
-/** The extended result code, or 0 for an error that SQLite did not raise. */
+/** Returns the extended result code, or 0 for an error that SQLite did not raise. */
 export function resultCode(error: unknown): number {
   if (!(error instanceof Error) || !('errcode' in error)) return 0
   return typeof error.errcode === 'number' ? error.errcode : 0
 }
 
-/** Somebody else holds a lock: the same statement may succeed a moment later. */
+/** Whether another process holds a lock, so that a retry may succeed. */
 export function isBusy(error: unknown): boolean {
   const primary = resultCode(error) & 0xff
   return primary === BUSY || primary === LOCKED || primary === PROTOCOL
 }
 
-/** The file or the disk below it cannot be trusted any more: the connection is opened anew, health is red until then. */
+/** Whether the file or its disk failed. The connection is reopened, and the health check fails until a write succeeds. */
 export function isFault(error: unknown): boolean {
   const primary = resultCode(error) & 0xff
   return (
@@ -45,7 +45,7 @@ export function isFault(error: unknown): boolean {
   )
 }
 
-/** On a connection that only reads: somebody wanted to write, which is a mistake of ours and no fault of the file. */
+/** Whether a read connection rejected a write, which is a bug of this service and not a failure of the file. */
 export function isRefusedWrite(error: unknown): boolean {
   return resultCode(error) === READONLY
 }
@@ -58,7 +58,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [BUSY, 'The database is locked by another process'],
   [LOCKED, 'The database is locked by another process'],
   [PROTOCOL, 'The database is locked by another process'],
-  [FULL, 'There is no space left for the database'],
+  [FULL, 'The disk is full'],
   [READONLY, 'The database cannot be written'],
   [PERM, 'The database cannot be written'],
   [AUTH, 'The database cannot be written'],
@@ -77,15 +77,18 @@ const constraints: readonly number[] = [
   CONSTRAINT_FOREIGNKEY,
 ]
 
-/** The service's error for one of SQLite; anything that is a mistake of ours stays what it is. */
+/** Converts an error of SQLite to a ServiceError. Returns errors that are bugs of this service unchanged. */
 export function translate(error: unknown): unknown {
   const code = resultCode(error)
   const primary = code & 0xff
   const reason = reasons.get(primary)
   if (reason !== undefined) return unavailable(reason, error)
   if (primary === TOOBIG)
-    return new ServiceError('invalid_value', undefined, { reason: 'Larger than SQLite stores', cause: error })
+    return new ServiceError('invalid_value', undefined, { reason: 'The value is too large for SQLite', cause: error })
   if (constraints.includes(code))
-    return new ServiceError('conflict', undefined, { reason: 'A constraint of the database refused it', cause: error })
+    return new ServiceError('conflict', undefined, {
+      reason: 'A database constraint rejected the change',
+      cause: error,
+    })
   return error
 }

@@ -1,6 +1,6 @@
 /**
- * The one writer of this process. Writes that wait at the same moment share one COMMIT, and so one sync of the disk:
- * each runs in a savepoint of its own, and every caller is answered only after that COMMIT.
+ * The single writer of this process. Writes that wait at the same time share one COMMIT, and so one fsync. Each runs in its
+ * own savepoint, and resolves only after that COMMIT.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,11 +13,11 @@ import { isBusy, translate, unavailable } from './failure.ts'
 import { Statements } from './statements.ts'
 
 export interface GroupCommitOptions {
-  /** `FULL` waits for the disk with each COMMIT that anything but notes is in. */
+  /** `FULL` waits for the disk at each COMMIT, except when all its writes have the durability `relaxed`. */
   readonly synchronous: 'FULL' | 'NORMAL'
-  /** How many writes share one COMMIT at most. */
+  /** Maximum number of writes that share one COMMIT. */
   readonly batchSize: number
-  /** How long a write waits for the lock of another process (milliseconds). */
+  /** Timeout for the lock of another process, in milliseconds. */
   readonly busyTimeoutMs: number
   readonly log: StoreLog
 }
@@ -28,19 +28,19 @@ interface Job {
   readonly origin: string
   readonly durability: Durability
   readonly queuedAt: number
-  /** Set once it ran in a transaction that another job took down; it runs a second time and no third. */
+  /** True after another job aborted the shared transaction. The job is repeated only once. */
   repeated: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-/** What a job came to; kept from its caller until the COMMIT, since even a refusal may rest on an earlier job's change. */
+/** The outcome of a job. It is withheld until the COMMIT, because even a rejection may depend on an earlier job's change. */
 interface Outcome {
   readonly job: Job
   readonly failed: boolean
-  /** What the caller is told: the result or the error. */
+  /** The result or the error for the caller. */
   readonly value: unknown
-  /** What SQLite raised, if it did. */
+  /** The original error of SQLite, if any. */
   readonly raised: unknown
 }
 
@@ -48,7 +48,7 @@ export class GroupCommit {
   readonly #file: DatabaseFile
   readonly #options: GroupCommitOptions
   #connection: Connection | undefined
-  /** What the connection is set to; a new one has the setting of the options. */
+  /** Whether the connection is set to `synchronous = FULL`. */
   #waitsForDisk: boolean
   #waiting: Job[] = []
   #active = false
@@ -73,13 +73,13 @@ export class GroupCommit {
     return this.#enqueue((statements) => work(statements, statements.lockActor(actorId)), { origin })
   }
 
-  /** Proves that a change can be stored: the same value is written again. */
+  /** Checks that the database can store a change, by writing an unchanged value. */
   async probe(): Promise<void> {
     await this.#enqueue(async (statements) => statements.touch())
     this.#file.recovered()
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves after all waiting writes. */
   async close(): Promise<void> {
     if (this.#active) await new Promise<void>((resolve) => (this.#idle = resolve))
     this.#connection?.close()
@@ -94,9 +94,9 @@ export class GroupCommit {
     }: Pick<WriteOptions, 'durability'> & { readonly origin?: string | undefined } = {},
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      // What resolves is what `run` returned.
+      // The cast is safe, because `resolve` receives only the result of `run`.
       this.#waiting.push({
-        // The work belongs to its own request, not to the one whose write woke the writer.
+        // Runs the work in the async context of its own request, not of the request that woke the writer.
         run: AsyncLocalStorage.bind(run),
         origin,
         durability,
@@ -113,10 +113,10 @@ export class GroupCommit {
 
   readonly #next = (): void => {
     this.#batch().then(this.#proceed, (error: unknown) => {
-      // Nothing is expected here; should it happen, those who wait must not wait for ever.
-      this.#options.log('error', 'The writer of the database failed', error)
+      // No error is expected here. If one occurs, waiting writes must not hang forever.
+      this.#options.log('error', 'Database writer failed unexpectedly', error)
       this.#discardConnection()
-      this.#rejectWaiting(unavailable('The writer of the database failed', error))
+      this.#rejectWaiting(unavailable('Database writer failed unexpectedly', error))
       this.#proceed()
     })
   }
@@ -138,7 +138,7 @@ export class GroupCommit {
     for (const job of jobs) {
       const outcome = await attempt(connection, job)
       outcomes.push(outcome)
-      // A full disk or a fault may take the whole transaction with it, and with it what the jobs before had done.
+      // A full disk or a failure may roll back the whole transaction, including the changes of earlier jobs.
       if (!connection.inTransaction) {
         this.#file.notice(outcome.raised)
         const innocent = outcomes.slice(0, -1).filter((other) => !other.job.repeated)
@@ -154,7 +154,7 @@ export class GroupCommit {
     try {
       connection.control('COMMIT')
     } catch (error) {
-      // A sync that failed may still have reached the disk, to be found there after a crash.
+      // A commit whose sync failed may still be on the disk and reappear after a crash.
       this.#abandon(outcomes, this.#file.notice(error) ? outcomeUnknown(error) : asUnavailable(error))
       return
     }
@@ -166,7 +166,7 @@ export class GroupCommit {
     }
   }
 
-  /** Takes the write lock. Undefined when nobody waits any more because it could not be had. */
+  /** Takes the write lock. Returns undefined when all waiting writes have failed without it. */
   async #begin(): Promise<Connection | undefined> {
     for (let count = 0; ; count++) {
       try {
@@ -194,7 +194,7 @@ export class GroupCommit {
     return connection
   }
 
-  /** For those who share the next COMMIT: in a transaction it cannot be changed. */
+  /** Sets `synchronous` for the writes of the next COMMIT, because SQLite cannot change it within a transaction. */
   #setSync(connection: Connection): void {
     const { synchronous, batchSize } = this.#options
     const waits =
@@ -206,13 +206,13 @@ export class GroupCommit {
 
   #take(): Job[] {
     const { synchronous, batchSize } = this.#options
-    // What came since then and has to reach the disk waits for the next COMMIT.
+    // A `full` write that arrived after `#setSync` waits for the next COMMIT.
     const mustWait = synchronous === 'FULL' && !this.#waitsForDisk
     const late = mustWait ? this.#waiting.findIndex(({ durability }) => durability === 'full') : -1
     return this.#waiting.splice(0, late < 0 ? batchSize : Math.min(late, batchSize))
   }
 
-  /** Sends away those who have waited long enough for a lock. */
+  /** Rejects the writes whose timeout for the lock has passed. */
   #expire(error: unknown): void {
     const oldest = performance.now() - this.#options.busyTimeoutMs
     const expired = this.#waiting.filter((job) => job.queuedAt <= oldest)
@@ -221,9 +221,9 @@ export class GroupCommit {
     for (const job of expired) job.reject(translate(error))
   }
 
-  /** The transaction did not come about: nobody's change was stored. */
+  /** Rejects all jobs of a transaction that failed. */
   #abandon(outcomes: readonly Outcome[], error: unknown): void {
-    // What the connection holds in memory rests on pages that were not stored.
+    // The page cache of the connection contains pages that were not stored.
     this.#discardConnection()
     for (const { job } of outcomes) job.reject(error)
   }
@@ -240,7 +240,7 @@ export class GroupCommit {
     try {
       connection?.close()
     } catch (error) {
-      this.#options.log('warn', 'A connection to the database could not be closed', error)
+      this.#options.log('warn', 'Cannot close a connection to the database', error)
     }
   }
 }
@@ -262,14 +262,14 @@ async function attempt(connection: Connection, job: Job): Promise<Outcome> {
         connection.control('RELEASE job')
       }
     } catch {
-      // Without a way back for this job alone the others cannot be kept either.
+      // If this job cannot be rolled back alone, the whole transaction must be.
       rollback(connection)
     }
     return { job, failed: true, value: translate(error), raised }
   }
 }
 
-/** What is left of a transaction that cannot be ended is dropped with its connection. */
+/** Rolls the transaction back, or closes the connection when that fails. */
 function rollback(connection: Connection): void {
   try {
     connection.control('ROLLBACK')
@@ -282,7 +282,7 @@ function asUnavailable(error: unknown): unknown {
   const translated = translate(error)
   return translated instanceof ServiceError && translated.code === 'store_unavailable'
     ? translated
-    : unavailable('The change could not be stored', error)
+    : unavailable('Cannot store the change', error)
 }
 
 function outcomeUnknown(cause: unknown): ServiceError {

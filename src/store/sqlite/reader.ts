@@ -32,7 +32,7 @@ export class Reader implements Queries {
     }
   }
 
-  /** Touches the file, so that a disk that fails is noticed. */
+  /** Reads from the file, which detects a failing disk. */
   async check(): Promise<void> {
     const touch = (connection: Connection): void => connection.control('SELECT 1 FROM sqlite_schema LIMIT 1')
     try {
@@ -54,7 +54,7 @@ export class Reader implements Queries {
     return this.#connection
   }
 
-  /** A reader meets a lock only while another process recovers or closes the database. */
+  /** Handles a failed read. A reader meets a lock only while another process recovers or closes the database. */
   async #failed<T>(error: unknown, again: (connection: Connection) => T): Promise<T> {
     let failure = error
     if (isBusy(failure)) {

@@ -1,4 +1,4 @@
-/** Snapshots: a few connections, each held for one snapshot, opened when first needed. */
+/** Runs snapshots on a few connections, one at a time each. Connections are opened on demand. */
 import type { Queries } from '../store.ts'
 import { retryBusy } from './busy.ts'
 import type { Connection } from './connection.ts'
@@ -8,7 +8,7 @@ import { Statements } from './statements.ts'
 
 export interface SnapshotsOptions {
   readonly connections: number
-  /** How long a snapshot waits for a connection or for the lock of another process (milliseconds). */
+  /** Timeout for a free connection or for the lock of another process, in milliseconds. */
   readonly busyTimeoutMs: number
 }
 
@@ -53,14 +53,14 @@ export class Snapshots {
     }
   }
 
-  /** Resolves when no snapshot is taken any more. */
+  /** Waits for running snapshots, then closes the connections. */
   async close(): Promise<void> {
     if (this.#taken > 0) await new Promise<void>((resolve) => (this.#drained = resolve))
     for (const connection of this.#free) connection.close()
     this.#free = []
   }
 
-  /** Waits until fewer snapshots are taken than there may be. */
+  /** Waits until fewer snapshots run than there may be connections. */
   async #turn(): Promise<void> {
     if (this.#taken < this.#options.connections) {
       this.#taken++
@@ -69,7 +69,7 @@ export class Snapshots {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting = this.#waiting.filter((other) => other !== proceed)
-        reject(unavailable('All connections for snapshots are taken'))
+        reject(unavailable('All connections for snapshots are in use'))
       }, this.#options.busyTimeoutMs)
       const proceed = (): void => {
         clearTimeout(timer)
@@ -86,7 +86,7 @@ export class Snapshots {
     const connection = this.#free.pop() ?? (await retryBusy(() => this.#file.connectReader(), busyTimeoutMs))
     try {
       connection.control('BEGIN')
-      // The first read fixes the moment that all others see.
+      // The first read fixes the snapshot that all later reads see.
       await retryBusy(() => connection.control('SELECT 1 FROM sqlite_schema LIMIT 1'), busyTimeoutMs)
       return connection
     } catch (error) {

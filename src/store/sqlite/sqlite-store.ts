@@ -1,4 +1,4 @@
-/** The store port on one SQLite file, by the runtime's own `node:sqlite`. */
+/** The store port on one SQLite file, using `node:sqlite`. */
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import { StoreStartError } from '../start-error.ts'
@@ -14,15 +14,15 @@ import { refuseSqliteVersion } from './version.ts'
 
 export interface SqliteStoreOptions extends DatabaseFileOptions {
   readonly migrations: readonly Migration[]
-  /** Makes and migrates nothing (default false). */
+  /** Fails instead of creating or migrating the database. Default: false. */
   readonly mustExist?: boolean
-  /** Unix milliseconds, in place of this machine's clock. */
+  /** Replaces this machine's clock (Unix milliseconds). */
   readonly now?: (() => number) | undefined
-  /** How long a change waits for the lock of another process (milliseconds). */
+  /** Timeout for the lock of another process, in milliseconds. */
   readonly busyTimeoutMs: number
-  /** How many changes share one COMMIT at most. */
+  /** Maximum number of writes that share one COMMIT. */
   readonly batchSize: number
-  /** How many snapshots there are at the same time. */
+  /** Maximum number of concurrent snapshots. */
   readonly snapshotConnections: number
 }
 

@@ -1,4 +1,4 @@
-/** The statements of one transaction or snapshot; nothing gets through once it is over. */
+/** The statements of one transaction or snapshot. It rejects statements after its end. */
 import type { LockedActor, Param, Transaction } from '../store.ts'
 import { LOCK_ACTOR, requireActor } from '../lock-actor.ts'
 import type { Connection } from './connection.ts'
@@ -47,7 +47,7 @@ export class Statements implements Transaction {
     return requireActor(this.#connection.get<LockedActor>(LOCK_ACTOR, [actorId]))
   }
 
-  /** Writes a page without changing anything. (An UPDATE to the same value would write none.) */
+  /** Writes a page without changing anything. (An UPDATE to the same value would write no page.) */
   touch(): void {
     this.#connection.control('PRAGMA user_version = 0')
   }
@@ -58,7 +58,7 @@ export class Statements implements Transaction {
   }
 
   /**
-   * Ends it. As on PostgreSQL, a failed statement fails the whole, even when `work` went on as if nothing had happened.
+   * Ends the transaction. As on PostgreSQL, a failed statement fails the whole transaction, even when `work` caught the error.
    */
   finish(): void {
     this.close()
@@ -70,11 +70,11 @@ export class Statements implements Transaction {
   }
 
   #requireUsable(): void {
-    if (this.#over) throw new Error('The transaction is over: a statement came too late')
+    if (this.#over) throw new Error('Cannot run a statement: the transaction is over')
     if (this.#failed) throw this.#failure
   }
 
-  /** Keeps the first error as SQLite raised it, for the one who ends the transaction; hands out the service's. */
+  /** Keeps SQLite's first error for the end of the transaction, and returns the translated error. */
   #fail(error: unknown): unknown {
     if (!this.#failed && !this.#over) {
       this.#failed = true
