@@ -1,4 +1,4 @@
-/** Signing in for single-page and mobile applications: what there is, and the way to a provider. */
+/** Sign-in for single-page and mobile applications: their configuration, and the start of a sign-in. */
 import { ServiceError } from '../errors.ts'
 import type { ProviderDeps } from '../http/dispatch/sign-in-address.ts'
 import type { BaseUrl } from '../http/dispatch/urls.ts'
@@ -39,16 +39,19 @@ const configSchema = {
 } as const
 
 const authorizeFields = {
-  provider: optional(stringField('The first one that is configured, unless given')),
+  provider: optional(stringField('Name of the provider. Default: the first configured provider')),
   redirect_uri: optional(
-    stringField('Where the browser comes back to; without it the application reads the callback itself'),
+    stringField('URL to which the browser returns. Without it, the application reads the callback itself'),
   ),
-  return_path: optional(stringField('Where the application continues'), '/app'),
+  return_path: optional(stringField('Path at which the application continues'), '/app'),
   token_delivery: deliveryField,
-  pkce: optional(stringField('Who keeps the verifier, `server` or `client`; anything else: nobody'), 'server'),
-  code_challenge: optional(stringField('RFC 7636; needed where `pkce` is `client`')),
+  pkce: optional(
+    stringField('`client` when the application keeps the code verifier. Otherwise the service keeps it'),
+    'server',
+  ),
+  code_challenge: optional(stringField('S256 challenge (RFC 7636). Required when `pkce` is `client`')),
   code_challenge_method: optional(stringField('`S256`'), 'S256'),
-  trust_type: optional(stringField('Makes a relationship of this kind for an AI client as well')),
+  trust_type: optional(stringField('Also creates a relationship of this trust type for an AI client')),
 }
 
 export interface SpaSignInDeps extends BaseUrl, ProviderDeps {
@@ -64,8 +67,8 @@ function configRoute(deps: SpaSignInDeps, id: string, path: string): Route {
     access: 'service',
     cors: 'spa',
     errors: 'spa',
-    summary: 'The providers, and where what is found',
-    responses: { 200: { text: 'What an application has to know', schema: configSchema } },
+    summary: 'Lists the providers and the endpoints',
+    responses: { 200: { text: 'The configuration for applications', schema: configSchema } },
     handler: () => showConfig(deps),
   })
 }
@@ -82,13 +85,13 @@ export function spaRoutes(deps: SpaSignInDeps): readonly Route[] {
       limit: ['sign_in/source', 'sign_in/total'],
       cors: 'spa',
       errors: 'spa',
-      // Whoever begins gains nothing by it: who may end it, the state decides.
+      // Safe for cross-site posts: beginning a sign-in grants nothing, and the state decides who may finish it.
       takesForeignPosts: true,
       summary: 'Begins a sign-in for a single-page or mobile application',
       request: spaBody(authorizeFields),
       responses: {
         200: {
-          text: 'Where to send the browser',
+          text: 'The URL to which the application sends the browser',
           schema: {
             type: 'object',
             required: ['authorization_url', 'state', 'provider', 'token_delivery'],
@@ -177,8 +180,8 @@ async function authorize(
 }
 
 /**
- * The browser that asks is the one that comes back where a page of this service asks, or one that could bring the mark.
- * The browser of a page elsewhere keeps no cookie from here, and a program's is another one altogether.
+ * Returns the cookie to which the sign-in is bound: for a page of this service, or a request with the cookie. Null for a
+ * page on another site, whose browser stores no cookie from here, and for a program.
  */
 function markOf({ request, visitor }: Pick<VisitorExchange, 'request' | 'visitor'>): BrowserMark | null {
   return visitor.site === 'same' || browserOf(request) !== null ? browserCookie(request) : null
@@ -189,9 +192,9 @@ function challengeOf({
   code_challenge_method: method,
 }: ValuesOf<typeof authorizeFields>): string {
   if (challenge === undefined) throw new ServiceError('bad_request', 'invalid_request: code_challenge is missing')
-  if (method !== 'S256') throw new ServiceError('bad_request', 'invalid_request: code_challenge_method is S256')
+  if (method !== 'S256') throw new ServiceError('bad_request', 'invalid_request: code_challenge_method must be S256')
   // RFC 7636 section 4.2: a SHA-256 in base64url.
   if (!/^[\w-]{43}$/.test(challenge))
-    throw new ServiceError('bad_request', 'invalid_request: code_challenge is no SHA-256 in base64url')
+    throw new ServiceError('bad_request', 'invalid_request: code_challenge must be a SHA-256 in base64url')
   return challenge
 }

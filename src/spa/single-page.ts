@@ -1,4 +1,4 @@
-/** `/<actor>/app`: the single-page application, where the service serves one. It signs in and reads by itself. */
+/** `/<actor>/app`: the single-page application, if one is configured. It signs in and reads data by itself. */
 import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import type { HttpResponse } from '../http/edge/response.ts'
@@ -19,17 +19,17 @@ export function singlePageRoutes(deps: SinglePageDeps): readonly Route[] {
       path: '/:actor/app/*',
       access: 'public',
       page: true,
-      summary: 'The single-page application, at every address of its own',
-      responses: { 200: { text: 'Its page', type: 'text/html' }, ...errorResponses(404) },
+      summary: 'The single-page application, at every path below `/app`',
+      responses: { 200: { text: 'The page of the application', type: 'text/html' }, ...errorResponses(404) },
       handler: (exchange) => indexPage(deps, exchange),
     }),
   ]
 }
 
-/** @throws ServiceError `not_found` where there is no such page. */
+/** Serves the page. @throws ServiceError `not_found` when no single-page application is configured. */
 export async function indexPage(deps: SinglePageDeps, { request }: Exchange): Promise<HttpResponse> {
   const { singlePage } = deps.config
   const answer = singlePage === null ? null : await fileResponse(request, singlePage, ['index.html'])
-  if (answer === null) throw new ServiceError('not_found', 'There is no single-page application here')
+  if (answer === null) throw new ServiceError('not_found', 'This service has no single-page application')
   return answer
 }

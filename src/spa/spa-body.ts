@@ -1,4 +1,4 @@
-/** The body of the endpoints for single-page applications: a JSON object of strings, whatever type it is sent as. */
+/** Request body of the endpoints for single-page applications: a JSON object of strings, or a form. */
 import { quoted, ServiceError } from '../errors.ts'
 import { nullable, objectSchema, readFields, refusedField, type RequestFields, type ValuesOf } from '../json/fields.ts'
 import { isNull, isObject, members, stringValue } from '../json/json.ts'
@@ -6,7 +6,7 @@ import { jsonOf, type RequestBody, type Sent } from '../http/dispatch/request-bo
 import { readJsonOrForm } from '../http/edge/body.ts'
 import { Params } from '../http/edge/params.ts'
 
-/** Null and an empty string read as absent. An empty body has no fields; a form is read too. */
+/** Reads a JSON object or a form. Null and an empty string count as absent; an empty body has no fields. */
 export function spaBody<F extends RequestFields>(fields: F): RequestBody<ValuesOf<F>> {
   return { content: spaContent(fields), read: async (sent) => readSpaFields(fields, await readSpaParams(sent)) }
 }
@@ -36,7 +36,7 @@ export async function readSpaParams({ request, bodyLimits }: Sent): Promise<Para
     if (isNull(value)) continue
     const text = stringValue(value)
     if (text === null) {
-      throw new ServiceError('bad_request', `Cannot read the body: ${quoted(name)} must be a text`)
+      throw new ServiceError('bad_request', `Cannot read the body: ${quoted(name)} must be a string`)
     }
     texts.set(name, text)
   }

@@ -18,7 +18,7 @@ export interface SpaTokenDeps extends SpaGrantDeps {
 export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
   const grants = spaGrants(deps)
   const fields = {
-    grant_type: choiceField('The way to the tokens', [...grants.keys()]),
+    grant_type: choiceField('The kind of grant', [...grants.keys()]),
     token_delivery: deliveryField,
   }
   const ofGrants = [...grants.values()].flatMap((grant) => Object.entries(grant.fields))
@@ -32,7 +32,7 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
       cors: 'spa',
       errors: 'spa',
       limit: ['token/source', 'token/total'],
-      summary: 'Tokens for a single-page or mobile application, by the grant that `grant_type` names',
+      summary: 'Issues tokens to a single-page or mobile application, by the grant in `grant_type`',
       request: {
         content: spaContent({ ...fields, ...optionalOfGrants }),
         read: async (sent) => {
@@ -46,7 +46,7 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
         const { grant, delivery, params } = await exchange.body()
         if (delivery !== 'json') refuseCookiesForOthers(exchange)
         try {
-          if (grant === undefined) throw new ServiceError('bad_request', 'Cannot issue tokens: there is no such grant')
+          if (grant === undefined) throw new ServiceError('bad_request', 'Cannot issue tokens: grant_type is unknown')
           const { tokens, members } = await grant.run(exchange, params)
           return tokenResponse(tokens, delivery, members)
         } finally {
@@ -57,11 +57,11 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
   ]
 }
 
-/** Another site could otherwise sign its visitors in as somebody else: the cookies would be theirs from then on. */
+/** Refuses cookies for other sites, which could otherwise sign their visitors in as another user (login CSRF). */
 function refuseCookiesForOthers({ visitor }: Pick<VisitorExchange, 'visitor'>): void {
   if (visitor.mayChangeCookies) return
   throw new ServiceError(
     'forged_request',
-    'Cannot set cookies: neither a page of this service nor one of a site that is configured asks for them',
+    'Cannot set cookies: the request is neither from a page of this service nor from a configured origin',
   )
 }

@@ -1,18 +1,18 @@
-/** A chain: one sign-in on one device, or one consent to one client, and all tokens that come of it. */
+/** A chain: all tokens of one sign-in on one device, or of one consent to one client. */
 import { randomToken } from '../secret/random.ts'
 import type { ChainKind } from './token-text.ts'
 
-/** How a chain began, as its owner recognises it. */
+/** How a chain began. Owners recognize their sessions by it. */
 export type Beginning = 'web' | 'spa' | 'mobile' | 'native' | 'passphrase' | 'email' | 'import' | 'mcp'
 
-/** Of a client: who it is and how far its tokens reach. */
+/** The client of a chain, and the reach of its tokens. */
 export interface ClientGrant {
   readonly clientId: string
-  /** Its relationship with the actor, with which the chain goes. */
+  /** The client's relationship with the actor. The chain is deleted with the relationship. */
   readonly peerId: string
-  /** RFC 8707; empty for none. */
+  /** Resource of the tokens (RFC 8707). Empty for none. */
   readonly audience: string
-  /** Space-separated; empty for none. */
+  /** Scopes, separated by spaces. Empty for none. */
   readonly scope: string
 }
 
@@ -23,40 +23,40 @@ export interface Chain {
   /** Null for a session. */
   readonly client: ClientGrant | null
   readonly beganWith: string
-  /** In words: "Firefox on Linux". */
+  /** Description such as "Firefox on Linux". */
   readonly device: string
-  /** Unix milliseconds, as the others. */
+  /** Unix milliseconds, like the other times. */
   readonly createdAt: number
-  /** At most a minute behind. */
+  /** Accurate to one minute. */
   readonly lastUsedAt: number
-  /** However often it is refreshed, it ends then. */
+  /** Fixed end, which refreshing does not extend. */
   readonly endsAt: number
 }
 
-/** In milliseconds. */
+/** Lifetimes of tokens, in milliseconds. */
 export const tokenLifetimes: Readonly<Record<ChainKind, { readonly access: number; readonly refresh: number }>> = {
   session: { access: 3_600_000, refresh: 1_209_600_000 },
   client: { access: 3_600_000, refresh: 2_592_000_000 },
 }
 
-/** 128 bits as 22 characters. It names a chain to its owner and opens nothing. */
+/** Returns 128 random bits as 22 characters. The id identifies a chain to its owner and is not a credential. */
 export function newChainId(): string {
   return randomToken(16)
 }
 
-/** What a client of the service holds of a chain. */
+/** New tokens of a chain, with the data of the token response. */
 export interface IssuedTokens {
   readonly accessToken: string
   readonly refreshToken: string
-  /** Of the access token, in seconds from now. */
+  /** Lifetime of the access token, in seconds from now. */
   readonly expiresIn: number
-  /** Of the access token, in Unix seconds. */
+  /** Expiry of the access token, in Unix seconds. */
   readonly expiresAt: number
-  /** In seconds from now. */
+  /** Lifetime of the refresh token, in seconds from now. */
   readonly refreshExpiresIn: number
   readonly actorId: string
   readonly chainId: string
-  /** Who the actor belongs to: an address, or a provider's name for a person. */
+  /** Identity of the actor's owner: an email address, or a provider's id for a person. */
   readonly identifier: string
   /** Null for a session. */
   readonly client: ClientGrant | null

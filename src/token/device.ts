@@ -1,6 +1,6 @@
-/** A device in words, from what a browser or program says about itself: for its owner to recognise, for nothing else. */
+/** Describes a device by its `User-Agent`, only so that its owner recognizes it. */
 
-/** First match counts: many say they are another one besides. */
+/** The first match counts, because many browsers also name other browsers. */
 const programs: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgi?A?(?:iOS)?\//i, 'Edge'],
   [/\b(?:OPR|Opera|OPiOS)\//, 'Opera'],
@@ -26,7 +26,7 @@ const systems: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** "Firefox on Linux"; "an unknown device" for what says nothing. */
+/** Returns a description such as "Firefox on Linux", or "an unknown device". */
 export function deviceOf(userAgent: string | undefined): string {
   const text = (userAgent ?? '').slice(0, 512)
   const program = nameIn(programs, text)

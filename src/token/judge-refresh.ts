@@ -1,30 +1,30 @@
-/** What presenting a refresh token leads to: one pure rule for sessions and for clients. */
+/** Decides whether a refresh token is rotated, refused or revoked: one pure rule for sessions and clients. */
 
-/** A refresh token as it is stored. Every time is in Unix milliseconds. */
+/** State of a stored refresh token. All times are Unix milliseconds. */
 export interface RefreshState {
   readonly expiresAt: number
-  /** When it was presented first; null while it was not. */
+  /** Time of the first use. Null for an unused token. */
   readonly usedAt: number | null
-  /** How often it was answered since, within the grace window. */
+  /** Number of repeated responses within the grace window. */
   readonly graceAnswers: number
-  /** It came from elsewhere without a family: nothing is known of what else its owner holds. */
+  /** True for a token imported from another service. Its other tokens are unknown, so reuse revokes this token only. */
   readonly isLegacy: boolean
-  /** When its chain ends, however often it is refreshed. */
+  /** Fixed end of the chain, which refreshing does not extend. */
   readonly chainEndsAt: number
 }
 
 export interface RefreshPolicy {
-  /** How long after the first use the same token is answered again, because the first answer may have been lost. */
+  /** Time after the first use in which the token works again, because the first response may have been lost. */
   readonly graceMs: number
-  /** How many answers of that kind one token gets. */
+  /** Maximum number of repeated responses for one token. */
   readonly mostGraceAnswers: number
-  /** How long after its first use a token is remembered, so that its theft is noticed. */
+  /** Time after the first use in which a reuse of the token is detected as theft. */
   readonly reuseWindowMs: number
 }
 
 export const refreshPolicy: RefreshPolicy = {
   graceMs: 60_000,
-  // As many windows of one browser may wake at once and find the same token.
+  // All windows of one browser may wake at once and present the same token.
   mostGraceAnswers: 100,
   reuseWindowMs: 172_800_000,
 }
@@ -34,14 +34,15 @@ export type RefreshVerdict =
   | {
       readonly answer: 'refuse'
       readonly because: 'expired' | 'exhausted' | 'reused'
-      /** What is revoked besides: every token of the chain, or the presented one alone. */
+      /** Revokes every token of the chain, or only the presented one. */
       readonly revoke: 'nothing' | 'chain' | 'token'
     }
 
 /**
- * The window borders belong to the window: the 60th second is grace, the second day is reuse (WIRE-TOKEN-01).
+ * Judges a presented refresh token. Windows include their end: second 60 is grace, and the end of day 2 is reuse
+ * (WIRE-TOKEN-01).
  *
- * @param now Unix milliseconds, by the clock that wrote the state.
+ * @param now Unix milliseconds, from the clock that wrote the state.
  */
 export function judgeRefresh(state: RefreshState, now: number, policy: RefreshPolicy): RefreshVerdict {
   if (now > state.chainEndsAt) return expired
@@ -50,7 +51,7 @@ export function judgeRefresh(state: RefreshState, now: number, policy: RefreshPo
   if (age <= policy.graceMs) {
     return state.graceAnswers < policy.mostGraceAnswers
       ? { answer: 'rotate', use: 'grace' }
-      : // Not a theft: whoever asks so often has the answers already.
+      : // Not a theft: a caller with 100 responses already has the tokens.
         { answer: 'refuse', because: 'exhausted', revoke: 'nothing' }
   }
   if (age > policy.reuseWindowMs) return expired

@@ -1,4 +1,4 @@
-/** When a session was last used. */
+/** Records when a session was last used. */
 import { LastUse } from '../auth/last-use.ts'
 import type { Chain } from './chain.ts'
 import { touchChain } from './token-store.ts'
@@ -9,7 +9,7 @@ export class Uses extends LastUse {
       key: chainId,
       lastAt: lastUsedAt,
       write: (tx, now, before) => touchChain(tx, actorId, chainId, now, before),
-      failure: 'Cannot note when a session was last used',
+      failure: 'Cannot store when a session was last used',
     })
   }
 }

@@ -1,4 +1,4 @@
-/** The SQL of one-time records. All times are Unix milliseconds. */
+/** SQL of one-time records. All times are Unix milliseconds. */
 import type { SecretHash } from '../secret/hash.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -15,9 +15,9 @@ export interface NewRecord {
 
 export interface Conditions {
   readonly purpose: string
-  /** Null: any. */
+  /** Null matches any provider. */
   readonly provider: string | null
-  /** Null: nobody knows. */
+  /** Null when the browser is unknown; it matches only unbound records. */
   readonly browser: SecretHash | null
 }
 
@@ -44,7 +44,7 @@ export async function insertRecord(tx: Transaction, record: NewRecord): Promise<
   )
 }
 
-/** One statement, in which exactly one caller gets the row. It remembers the browser that came. */
+/** Consumes a record in one statement, so that exactly one caller gets the row. Binds an unbound record to the browser. */
 export async function consumeRecord(
   tx: Transaction,
   hash: SecretHash,
@@ -65,7 +65,7 @@ export async function consumeRecord(
   return row ?? null
 }
 
-/** One that was used at `since` or later, by the same browser. */
+/** Finds a record that the same browser consumed at `since` or later. */
 export async function repeatRecord(
   q: Queries,
   hash: SecretHash,
@@ -85,7 +85,7 @@ export async function repeatRecord(
   return row ?? null
 }
 
-/** Used or not, within its lifetime. */
+/** Finds a used or unused record within its lifetime. */
 export async function findRecord(
   q: Queries,
   hash: SecretHash,
@@ -105,7 +105,7 @@ export async function findRecord(
   return row ?? null
 }
 
-/** What came of a used record, kept with it until then. */
+/** Replaces the data and the expiry of a used record. */
 export async function amendRecord(tx: Transaction, hash: SecretHash, data: Sealed, expiresAt: number): Promise<void> {
   await tx.run(
     'UPDATE one_time SET data = $2, expires_at = $3 WHERE hash = $1 AND used_at IS NOT NULL',
@@ -115,7 +115,7 @@ export async function amendRecord(tx: Transaction, hash: SecretHash, data: Seale
   )
 }
 
-/** Used from the start. False when it is there already. */
+/** Inserts a record that is already used. Returns false when it exists. */
 export async function insertMark(
   tx: Transaction,
   { hash, purpose, data, expiresAt }: Pick<NewRecord, 'hash' | 'purpose' | 'data' | 'expiresAt'>,
@@ -133,7 +133,7 @@ export async function insertMark(
   return inserted === 1
 }
 
-/** Up to `limit` of those that expired before `now`. @returns how many went. */
+/** Deletes up to `limit` records that expired before `now`. @returns the number of deleted records. */
 export async function purgeOneTime(tx: Transaction, now: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM one_time WHERE hash IN (

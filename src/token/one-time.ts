@@ -1,6 +1,6 @@
 /**
- * Whatever is good once: a random value of which only the hash is kept, bound to a purpose, and where it matters to a
- * provider, an actor and the browser that began. Consumed by one conditional UPDATE.
+ * One-time values: random strings of which only the hash is stored. Each is bound to a purpose, and optionally to a
+ * provider, an actor and a browser. One conditional UPDATE consumes a value.
  */
 import { hashSecret, type SecretHash } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -21,16 +21,16 @@ import {
 export type RecordPurpose =
   /** `state` of a sign-in at a provider, also as the nonce of form_post. */
   | 'state'
-  /** What a provider posted, until the browser that began fetches it. */
+  /** A form that a provider posted, until the browser that began the sign-in fetches it. */
   | 'form_post'
-  /** Deep-linked to a mobile application, which redeems it. */
+  /** Value in a deep link to a mobile application, which redeems it. */
   | 'ticket'
-  /** `?session=` of a single-page application's redirect. */
+  /** `?session=` in the redirect to a single-page application. */
   | 'spa_session'
-  /** Free-text entry of an address. */
+  /** A sign-in that waits for a typed email address. */
   | 'email_session'
   | 'email_verification'
-  /** The anti-forgery proof of a claim page: join an actor that was made without proof. */
+  /** CSRF token of a claim page, on which a person joins an actor that was created without proof. */
   | 'claim'
   /** Authorization code for a client. */
   | 'code'
@@ -38,10 +38,10 @@ export type RecordPurpose =
   | 'consent'
   /** `state` of a connection with a third-party service. */
   | 'service'
-  /** Mark of an assertion that was shown (recorded as used from the start). */
+  /** Record of a presented assertion, inserted as already used. */
   | 'assertion'
 
-/** In seconds. */
+/** Lifetime of each purpose, in seconds. */
 export const lifetimes: Readonly<Record<RecordPurpose, number>> = {
   state: 600,
   form_post: 60,
@@ -58,33 +58,33 @@ export const lifetimes: Readonly<Record<RecordPurpose, number>> = {
 
 export interface NewOneTime {
   readonly purpose: Exclude<RecordPurpose, 'assertion'>
-  /** JSON; kept sealed. */
+  /** JSON, stored sealed. */
   readonly data: object
-  /** The record goes with the actor. */
+  /** The record is deleted with this actor. */
   readonly actorId?: string
-  /** The provider it is about. */
+  /** The provider or third-party service of the flow. */
   readonly provider?: string
-  /** What identifies the browser that began (`browserCookie`): no other one consumes it. Null: whoever has it. */
+  /** Cookie of the only browser that may consume the value (`browserCookie`). Null allows any caller. */
   readonly browser?: string | null
-  /** That of the purpose unless given. */
+  /** Default: the lifetime of the purpose. */
   readonly lifetimeSeconds?: number
 }
 
 export interface PresentedRecord {
   readonly purpose: Exclude<RecordPurpose, 'assertion'>
   readonly value: string
-  /** Asked for: a record of another provider does not count. Any provider's counts when it is absent. */
+  /** Requires a record of this provider. Default: any provider. */
   readonly provider?: string
-  /** Of whoever presents it; null where nothing tells. */
+  /** Cookie of the presenting browser. Null when it is unknown. */
   readonly browser?: string | null
 }
 
 export interface OneTimeRecord<T extends object> {
   readonly data: T
   readonly actorId: string | null
-  /** Empty when it is not about one. */
+  /** Empty for a record without a provider. */
   readonly provider: string
-  /** Unix milliseconds; null for one that is unused. */
+  /** Unix milliseconds. Null for an unused record. */
   readonly usedAt: number | null
 }
 
@@ -97,7 +97,7 @@ export class OneTime {
     this.#now = now
   }
 
-  /** @returns the value, 43 characters of base64url (`ac_` before those of an authorization code). */
+  /** Stores a record. @returns the value: 43 characters of base64url, prefixed with `ac_` for an authorization code. */
   async create(tx: Transaction, record: NewOneTime): Promise<string> {
     const { purpose, data, actorId, provider, browser, lifetimeSeconds } = record
     const value = `${purpose === 'code' ? 'ac_' : ''}${randomToken(32)}`
@@ -115,11 +115,11 @@ export class OneTime {
   }
 
   /**
-   * Exactly one caller ever gets it, and only within its lifetime.
+   * Consumes a record. Exactly one caller gets it, within its lifetime.
    *
-   * @typeParam T What `create` was given for the purpose.
-   * @returns null for a value that is unknown, expired, used, of another purpose, provider or browser; one of another
-   *   provider or browser is not spent by that.
+   * @typeParam T Type of the data that `create` stored for the purpose.
+   * @returns null for a value that is unknown, expired, used, or of another purpose, provider or browser. A value of
+   *   another purpose, provider or browser is not consumed.
    */
   async consume<T extends object>(tx: Transaction, presented: PresentedRecord): Promise<OneTimeRecord<T> | null> {
     const hash = hashSecret(presented.value)
@@ -128,8 +128,8 @@ export class OneTime {
   }
 
   /**
-   * As `consume`, and for so long again for the same browser, which may have asked twice. What tells browsers apart is
-   * fixed by the first one that comes.
+   * Like `consume`, but returns the record again to the same browser for `repeatSeconds`, because pages may repeat a
+   * request. The first request binds an unbound record to its browser.
    */
   async consumeOrRepeat<T extends object>(
     tx: Transaction,
@@ -144,17 +144,17 @@ export class OneTime {
     return row === null ? null : this.#opened<T>(hash, row)
   }
 
-  /** What `consume` would return, without consuming it. */
+  /** Returns the result of `consume` without consuming the record. */
   async peek<T extends object>(q: Queries, presented: PresentedRecord): Promise<OneTimeRecord<T> | null> {
     return this.#find<T>(q, presented, 'unused')
   }
 
-  /** A record that was consumed and is not purged yet: a second use is told from a guess. */
+  /** Returns a consumed record that is not purged yet. It distinguishes a second use from a guess. */
   async spent<T extends object>(q: Queries, presented: PresentedRecord): Promise<OneTimeRecord<T> | null> {
     return this.#find<T>(q, presented, 'used')
   }
 
-  /** Keeps what came of a consumed record with it, for `spent`. */
+  /** Replaces the data of a consumed record with its outcome, for `spent`. */
   async remember(tx: Transaction, value: string, data: object, seconds: number): Promise<void> {
     const hash = hashSecret(value)
     const sealed = seal(this.#keyRing, JSON.stringify(data), bindingOf(oneTimeData, hash))
@@ -172,8 +172,10 @@ export class OneTime {
   }
 
   /**
-   * @param until Unix seconds; after it the same assertion could not be valid any more.
-   * @returns true for the first showing, false for every other one.
+   * Records an assertion as used.
+   *
+   * @param until Unix seconds, after which the assertion is no longer valid.
+   * @returns true for the first use, false for every later one.
    */
   async markSeen(
     tx: Transaction,
@@ -187,7 +189,7 @@ export class OneTime {
   }
 
   #opened<T extends object>(hash: SecretHash, { data, actorId, provider, usedAt }: OneTimeRow): OneTimeRecord<T> {
-    // Sealed by `create` for this very record, so it is what the purpose's data is.
+    // The binding proves that this class sealed the data for this record, so its type is that of the purpose.
     const read = JSON.parse(open(this.#keyRing, data as Sealed, bindingOf(oneTimeData, hash))) as T
     return { data: read, actorId, provider, usedAt }
   }

@@ -1,4 +1,4 @@
-/** Removes what expired: tokens, chains that are left without any, and one-time records. */
+/** Deletes expired tokens, chains without tokens, and expired one-time records. */
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Store } from '../store/store.ts'
@@ -7,7 +7,7 @@ import { purgeTokens } from './token-store.ts'
 
 const everyMs = 3_600_000
 
-/** In one transaction, so that no other change waits for long. */
+/** Rows per transaction. Small transactions keep other writes from waiting. */
 const batch = 500
 
 export class Purge {
@@ -24,10 +24,10 @@ export class Purge {
     this.#now = now
   }
 
-  /** At most once an hour in this process; nobody waits for it, and nothing fails with it. */
+  /** Starts a purge in the background, at most once an hour in this process. A failure is only logged. */
   occasionally(): void {
     const now = this.#now()
-    // A clock that was set back must not put it off for longer.
+    // `Math.abs`: a clock that was set back must not delay the purge.
     if (this.#running !== undefined || Math.abs(now - this.#last) < everyMs) return
     this.#last = now
     this.#running = runInBackground(() =>
@@ -44,13 +44,13 @@ export class Purge {
     }
   }
 
-  /** What was begun is ended after the batch that runs. */
+  /** Stops after the running batch. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#running
   }
 
-  /** Once what was begun is done. */
+  /** Resolves when the running purge has finished. */
   async settled(): Promise<void> {
     await this.#running
   }

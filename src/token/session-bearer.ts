@@ -1,11 +1,11 @@
-/** The bearer kinds of our own tokens: those that open an actor to its owner, and those that open nothing any more. */
+/** Bearer kinds of the service's own tokens: sessions of owners, and tokens that are no longer valid. */
 import { type BearerKind, refused } from '../auth/authenticate.ts'
 import { ServiceError } from '../errors.ts'
 import { recogniseToken } from './token-text.ts'
 import type { Tokens } from './tokens.ts'
 import type { Uses } from './last-used.ts'
 
-/** A session of the owner, in the header or in the cookie. Its form tells it from a peer's secret: one look-up suffices. */
+/** Authenticates a session from the header or cookie. Its form differs from a peer's secret, so one lookup suffices. */
 export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
   return async (token, actor, via) => {
     const form = recogniseToken(token)
@@ -20,8 +20,8 @@ export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
 }
 
 /**
- * After every kind that could know it: a token of ours that opens nothing (any more) is told from a wrong credential,
- * because its owner can get another one (RFC 6750 section 3.1), and is shown to nobody else.
+ * Rejects a token of this service that is expired or revoked. It runs after all other kinds. `invalid_token` tells the
+ * owner to get a new token (RFC 6750 section 3.1), and no other party receives the token.
  */
 export const deadBearer: BearerKind = (token) =>
   recogniseToken(token) === null
@@ -29,7 +29,7 @@ export const deadBearer: BearerKind = (token) =>
     : Promise.reject(
         new ServiceError(
           'unauthorized',
-          'Cannot let you in: the token has expired, was revoked, or is of another kind',
+          'Cannot authenticate: the token has expired, was revoked, or is of another kind',
           {
             headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"', Vary: 'Accept' },
           },

@@ -1,4 +1,4 @@
-/** The sessions of an owner: where somebody is signed in, and the end of it. */
+/** Sessions of owners: begins, lists and ends them. */
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
 import type { Store, Transaction } from '../store/store.ts'
@@ -10,7 +10,7 @@ interface SessionsDeps {
   readonly store: Store
   readonly tokens: Tokens
   readonly live: Pick<Live, 'record'>
-  /** In the actor's turn: what else ends when the owner signs out. What the provider gave is forgotten here. */
+  /** Runs at sign-out, in the actor's turn. It deletes the provider's access token. */
   readonly onSignOut: (tx: Transaction, actorId: string) => Promise<void>
 }
 
@@ -21,7 +21,7 @@ export class Sessions {
     this.#deps = deps
   }
 
-  /** @throws ServiceError `actor_not_found` when the actor went meanwhile. */
+  /** Begins a session. @throws ServiceError `actor_not_found` when the actor was deleted meanwhile. */
   begin(session: NewSession): Promise<IssuedTokens> {
     const { store, tokens, live } = this.#deps
     return store.writeActor(session.actorId, async (tx, actor) => {
@@ -31,12 +31,12 @@ export class Sessions {
     })
   }
 
-  /** Those that can still be used, the last used first. */
+  /** Lists valid sessions, most recently used first. */
   list(actorId: string): Promise<Chain[]> {
     return this.#deps.tokens.sessionsOf(actorId)
   }
 
-  /** At once and in every process. False when there is none (any more). */
+  /** Ends a session, immediately in every process. Returns false when it does not exist. */
   end(actorId: string, chainId: string): Promise<boolean> {
     const { store, tokens, live } = this.#deps
     return store.writeActor(actorId, async (tx, actor) => {
@@ -46,7 +46,7 @@ export class Sessions {
     })
   }
 
-  /** Every session but the one that is kept. @returns how many ended. */
+  /** Ends every session except `kept`. @returns the number of ended sessions. */
   endOthers(actorId: string, kept: string): Promise<number> {
     const { store, tokens, live } = this.#deps
     return store.writeActor(actorId, async (tx, actor) => {
@@ -57,10 +57,10 @@ export class Sessions {
   }
 
   /**
-   * Ends the sessions that these tokens belong to, whichever kind they are and whether or not they expired; other
-   * devices stay signed in, and so does the provider. Tokens of clients are not signed out by showing them here.
+   * Ends the sessions of these tokens, including expired tokens. Sessions on other devices and at the provider continue.
+   * Tokens of clients are ignored.
    *
-   * @param presented The few that one request can carry.
+   * @param presented The tokens of one request.
    */
   async signOut(presented: readonly string[]): Promise<void> {
     const { store, tokens } = this.#deps
@@ -80,7 +80,7 @@ export class Sessions {
         await live.record(tx, actor, 'sessions', [chainId])
       })
     } catch (error) {
-      // It ended with its actor.
+      // The session was deleted with its actor.
       if (!(error instanceof ServiceError && error.code === 'actor_not_found')) throw error
     }
   }

@@ -1,4 +1,4 @@
-/** One-time session ids of single-page applications: what stands between the redirect and the tokens. */
+/** One-time session ids, which single-page applications receive in a redirect and exchange for tokens. */
 import { hashSecret, sameSecret, type SecretHash } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import type { IssuedTokens } from './chain.ts'
@@ -6,20 +6,20 @@ import type { OneTime } from './one-time.ts'
 
 export interface SpaSession {
   readonly tokens: IssuedTokens
-  /** Where the application goes on. */
+  /** URL at which the application continues. */
   readonly redirectUrl: string
-  /** With `hybrid` the refresh token went into a cookie. */
+  /** How the tokens are delivered. With `hybrid`, a cookie already holds the refresh token. */
   readonly delivery: 'json' | 'cookie' | 'hybrid'
-  /** Hash of the mark of the browser that began; null where a program did. */
+  /** Hash of the cookie of the browser that began. Null when a program began. */
   readonly begunIn: SecretHash | null
 }
 
-/** A page of this service that exchanges one, in the browser of this mark. */
+/** A page of this service that exchanges an id, in the browser with this cookie. */
 export interface SpaPage {
   readonly browser: string | null
 }
 
-/** Another window, or a page that renders twice, asks again within this time. */
+/** Time in which an exchange may be repeated, by another window or a page that renders twice. */
 const repeatSeconds = 10
 
 export class SpaSessions {
@@ -32,12 +32,12 @@ export class SpaSessions {
   }
 
   /**
-   * One that was made for a browser is exchanged by that one alone. Any other is for whoever has it, because the
-   * application may live on another site, where no cookie of this one arrives; but a page of this service gets none that
-   * was begun elsewhere: a stranger could sign its visitors in as somebody else by a link.
+   * Exchanges an id for its tokens. Only the bound browser can exchange a bound id. Any caller can exchange an unbound id,
+   * because the application may be on another site, which gets no cookie of this one. A page of this service only accepts
+   * ids that its own browser began: otherwise a link could sign its visitors in as another user.
    *
-   * @param browser What tells the asking browser from others: the same one gets the same answer again for 10 s.
-   * @param page Null for a program, and for a page elsewhere.
+   * @param browser Identifies the requesting browser, which receives the same response again for 10 seconds.
+   * @param page Null for a program, and for a page on another site.
    * @returns null for an id that is unknown, expired, exchanged, or not for this page.
    */
   async exchange(id: string, browser: string, page: SpaPage | null = null): Promise<SpaSession | null> {
@@ -48,7 +48,7 @@ export class SpaSessions {
     return record !== null && isMeantFor(record.data, page) ? record.data : null
   }
 
-  /** What `exchange` would return to whoever comes first, without exchanging it. */
+  /** Returns the result of a first `exchange`, without consuming the id. */
   async find(id: string, browser: string, page: SpaPage | null = null): Promise<SpaSession | null> {
     const presented = { purpose: 'spa_session', value: id, browser } as const
     const record = await this.#store.read((q) => this.#oneTime.peek<SpaSession>(q, presented))

@@ -1,4 +1,4 @@
-/** The SQL of chains and their tokens. All times are Unix milliseconds. */
+/** SQL of chains and their tokens. All times are Unix milliseconds. */
 import type { SecretHash } from '../secret/hash.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Chain, ClientGrant } from './chain.ts'
@@ -19,7 +19,7 @@ function toChain({ clientId, peerId, audience, scope, ...chain }: ChainRow): Cha
   return { ...chain, client: clientId === null || peerId === null ? null : { clientId, peerId, audience, scope } }
 }
 
-/** The actor's row, and the relationship's of a client, have to be there. */
+/** Inserts a chain. Foreign keys require the actor, and the relationship of a client's chain. */
 export async function insertChain(tx: Transaction, chain: Chain): Promise<void> {
   await tx.run(
     `INSERT INTO token_chain (actor_id, chain_id, kind, client_id, peer_id, audience, scope, began_with, device,
@@ -81,13 +81,13 @@ export async function insertLegacyToken(
   )
 }
 
-/** What an access token opens. */
+/** A stored access token with its chain. */
 export interface AccessToken {
   readonly chain: Chain
   readonly expiresAt: number
 }
 
-/** The one statement of the hot path: the chain is gone as soon as it was ended anywhere. */
+/** Finds an access token, in the single statement of the hot path. A chain that any process ended is not found. */
 export async function findAccessToken(q: Queries, hash: SecretHash): Promise<AccessToken | null> {
   const row = await q.get<ChainRow & { readonly expiresAt: number }>(
     `SELECT ${columns}, t.expires_at AS "expiresAt"
@@ -107,8 +107,8 @@ export interface RefreshToken {
 }
 
 /**
- * Of PostgreSQL's two rows the chain's is locked first, as its deletion does: what goes on in one chain goes on one
- * after the other, and nothing is added to one that was ended. The rows are as they are once the lock was had.
+ * Locks the rows of the chain and the token. PostgreSQL locks the chain first, like its deletion: changes of one chain
+ * are serialized, and an ended chain gets no tokens. The result is the state after the lock.
  */
 export async function lockRefreshToken(tx: Transaction, hash: SecretHash): Promise<RefreshToken | null> {
   const row = await tx.get<ChainRow & Row<Omit<RefreshState, 'chainEndsAt'>> & { readonly identifier: string }>(
@@ -128,7 +128,7 @@ export async function lockRefreshToken(tx: Transaction, hash: SecretHash): Promi
   }
 }
 
-/** The consumption: exactly one caller ever sees true. The token is remembered until `until`. */
+/** Consumes a refresh token: exactly one caller receives true. The token is stored until `until` to detect reuse. */
 export async function markUsed(tx: Transaction, hash: SecretHash, now: number, until: number): Promise<boolean> {
   const marked = await tx.run(
     'UPDATE token SET used_at = $2, expires_at = $3 WHERE hash = $1 AND used_at IS NULL AND expires_at >= $2',
@@ -139,7 +139,7 @@ export async function markUsed(tx: Transaction, hash: SecretHash, now: number, u
   return marked === 1
 }
 
-/** One more answer within the grace window; false when another one was counted first. */
+/** Counts a response within the grace window. Returns false when a concurrent response was counted first. */
 export async function countGraceAnswer(tx: Transaction, hash: SecretHash, before: number): Promise<boolean> {
   const counted = await tx.run(
     `UPDATE token SET grace_answers = grace_answers + 1
@@ -154,7 +154,7 @@ export async function deleteToken(tx: Transaction, hash: SecretHash): Promise<vo
   await tx.run('DELETE FROM token WHERE hash = $1', hash)
 }
 
-/** The chain that a token of either kind belongs to, expired or not. */
+/** Finds the chain of an access or refresh token, expired or not. */
 export async function findChainOf(q: Queries, hash: SecretHash): Promise<Chain | null> {
   const row = await q.get<ChainRow>(
     `SELECT ${columns} FROM token t JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
@@ -164,7 +164,7 @@ export async function findChainOf(q: Queries, hash: SecretHash): Promise<Chain |
   return row === undefined ? null : toChain(row)
 }
 
-/** With all its tokens. False when there was none (any more). */
+/** Deletes a chain and all its tokens. Returns false when it does not exist. */
 export async function deleteChain(
   tx: Transaction,
   actorId: string,
@@ -180,7 +180,7 @@ export async function deleteChain(
   return deleted === 1
 }
 
-/** @returns how many there were. */
+/** @returns the number of deleted sessions. */
 export async function deleteSessionsExcept(tx: Transaction, actorId: string, chainId: string): Promise<number> {
   return tx.run(`DELETE FROM token_chain WHERE actor_id = $1 AND kind = 'session' AND chain_id <> $2`, actorId, chainId)
 }
@@ -193,7 +193,7 @@ export async function deleteChainsOfClient(tx: Transaction, clientId: string): P
   return tx.run('DELETE FROM token_chain WHERE client_id = $1', clientId)
 }
 
-/** Those that can still be used, the last used first. */
+/** Lists valid chains, most recently used first. */
 export async function findLivingChains(q: Queries, actorId: string, kind: ChainKind, now: number): Promise<Chain[]> {
   const rows = await q.all<ChainRow>(
     `SELECT ${columns} FROM token_chain c
@@ -208,7 +208,7 @@ export async function findLivingChains(q: Queries, actorId: string, kind: ChainK
   return rows.map(toChain)
 }
 
-/** One statement; changes nothing when another process noted a use after `before`. */
+/** Stores the last use. Changes nothing when another process stored a use after `before`. */
 export async function touchChain(
   tx: Transaction,
   actorId: string,
@@ -226,10 +226,10 @@ export async function touchChain(
 }
 
 /**
- * Deletes up to `limit` tokens that expired before `now`, and the chains that this left without any; what somebody is
- * at work on stays for the next time.
+ * Deletes up to `limit` tokens that expired before `now`, and the chains that have no tokens left. Skips locked rows
+ * until the next purge.
  *
- * @returns how many tokens went.
+ * @returns the number of deleted tokens.
  */
 export async function purgeTokens(tx: Transaction, now: number, limit: number): Promise<number> {
   const gone = await tx.all<{ actor_id: string; chain_id: string }>(

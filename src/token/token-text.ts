@@ -1,7 +1,7 @@
 /**
- * The texts of tokens. Each can be told from a text that somebody else made, so that one look-up finds a token, and a
- * token of ours is never taken for, or sent to, anybody else: those of clients by their prefix, those of sessions by a
- * checksum, because their form (40 hexadecimal characters, 64 of base64url) is the one that peers' secrets have too.
+ * Format of tokens. The service recognizes its own tokens, so that one lookup finds a token, and no token is sent to a
+ * peer as its secret. Tokens of clients have a prefix. Tokens of sessions have a checksum, because peers' secrets have
+ * the same form (40 hexadecimal characters, or 64 of base64url).
  */
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -16,7 +16,7 @@ export function makeToken(chain: ChainKind, kind: TokenKind): string {
   return kind === 'access' ? checked(16).toString('hex') : checked(44).toString('base64url')
 }
 
-/** What a text is by its form; null for what was not made here. Whether the token lives, the store knows. */
+/** Recognizes a token by its form. Null for any other string. The store decides whether the token is valid. */
 export function recogniseToken(text: string): { readonly chain: ChainKind; readonly kind: TokenKind } | null {
   if (text.length === 40) {
     return /^[0-9a-f]{40}$/.test(text) && isChecked(Buffer.from(text, 'hex'))
@@ -32,7 +32,7 @@ export function recogniseToken(text: string): { readonly chain: ChainKind; reado
   return prefix === undefined ? null : { chain: 'client', kind: prefix === 'aw' ? 'access' : 'refresh' }
 }
 
-/** Random bytes, at least 128 bits of them, and their checksum. */
+/** Returns at least 128 random bits, followed by their checksum. */
 function checked(length: number): Buffer {
   const bytes = Buffer.alloc(length + checkBytes)
   randomBytes(length).copy(bytes)

@@ -1,4 +1,4 @@
-/** Issued tokens: chains begin, are refreshed and end here, for sessions of owners and for clients alike. */
+/** Tokens: begins, refreshes and ends chains, for sessions of owners and for clients. */
 import type { Log } from '../observe/log.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
@@ -26,26 +26,26 @@ export interface TokensDeps {
   readonly store: Store
   readonly log: Log
   readonly now: () => number
-  /** After so many days a chain ends, however often it is refreshed. */
+  /** Maximum age of a chain, in days. Refreshing does not extend it. */
   readonly maxSessionDays: number
   readonly policy?: RefreshPolicy
-  /** Told of tokens of sessions, in the transaction that issues them. */
+  /** Runs for each pair of session tokens, in the transaction that issues them. */
   readonly onSession?: (tx: Transaction, grant: Beginning | 'refresh_token') => void
 }
 
 export interface NewSession {
   readonly actorId: string
-  /** Who signed in, for the answer. */
+  /** Identity of the owner, for the response. */
   readonly identifier: string
   readonly beganWith: Beginning
-  /** In words, see `deviceOf`. */
+  /** Description, see `deviceOf`. */
   readonly device: string
 }
 
-/** Who shows a refresh token: it counts for its own kind, and for its own client, alone. */
+/** The presenter of a refresh token. A token is valid only for its own kind and its own client. */
 export type Presenter = { readonly kind: 'session' } | { readonly kind: 'client'; readonly clientId: string }
 
-/** A living access token. */
+/** A valid access token. */
 export interface ValidToken {
   readonly chain: Chain
   /** Unix milliseconds. */
@@ -63,14 +63,14 @@ export class Tokens {
     this.#policy = deps.policy ?? refreshPolicy
   }
 
-  /** A new chain with its first tokens, in the transaction that found out who signed in. */
+  /** Begins a chain and issues its first tokens, in the transaction that identified the person. */
   startSession(tx: Transaction, session: NewSession): Promise<IssuedTokens> {
     return this.#start(tx, session, null)
   }
 
   /**
-   * As `startSession`, for a client that the owner consented to. Inside the actor's turn (`writeActor`): the
-   * relationship may not go meanwhile.
+   * Like `startSession`, for a client with the owner's consent. Call it in the actor's turn (`writeActor`), so that the
+   * relationship is not deleted meanwhile.
    */
   startClient(tx: Transaction, session: NewSession, client: ClientGrant): Promise<IssuedTokens> {
     return this.#start(tx, session, client)
@@ -98,14 +98,14 @@ export class Tokens {
     }
   }
 
-  /** Takes over a refresh token that another service issued without a family. @param expiresAt Unix milliseconds. */
+  /** Imports a refresh token that another service issued without a chain. @param expiresAt Unix milliseconds. */
   async adopt(tx: Transaction, actorId: string, refreshToken: string, expiresAt: number): Promise<void> {
     const chain = this.#newChain({ actorId, beganWith: 'import', device: '' }, null)
     await insertChain(tx, chain)
     await insertLegacyToken(tx, chain, { hash: hashSecret(refreshToken), kind: 'refresh', expiresAt })
   }
 
-  /** Neither token outlives the chain. */
+  /** Issues a pair of tokens. Neither token outlives the chain. */
   async #issue(tx: Transaction, chain: Chain, identifier: string, now: number): Promise<IssuedTokens> {
     const lifetimes = tokenLifetimes[chain.kind]
     const accessToken = makeToken(chain.kind, 'access')
@@ -132,11 +132,11 @@ export class Tokens {
   }
 
   /**
-   * Rotation (WIRE-TOKEN-01): all of it or nothing, and what reuse revokes is revoked before the refusal is known.
+   * Rotates a refresh token atomically (WIRE-TOKEN-01). A reused token is revoked before the refusal is returned.
    *
-   * @returns null when the token opens nothing for this presenter; the reason is in the log. Somebody else's token is
-   *   neither spent nor revoked.
-   * @throws ServiceError `store_unavailable` when it cannot be told; the token is as good as before.
+   * @returns null when the token is not valid for this presenter; the log has the reason. Another presenter's token is
+   *   neither consumed nor revoked.
+   * @throws ServiceError `store_unavailable`; the token then stays valid.
    */
   async refresh(refreshToken: string, presenter: Presenter): Promise<IssuedTokens | null> {
     const outcome = await this.#deps.store.write((tx) => this.#rotate(tx, refreshToken, presenter))
@@ -144,7 +144,7 @@ export class Tokens {
     const { because, chain } = outcome
     const line = { reason: because, actorId: chain?.actorId, chainId: chain?.chainId }
     if (because === 'reused') {
-      this.#deps.log.warn(line, 'A refresh token was used again after its grace window: what came of it was revoked')
+      this.#deps.log.warn(line, 'A refresh token was used again after its grace window: its tokens were revoked')
     } else this.#deps.log.debug(line, 'A refresh token was refused')
     return null
   }
@@ -155,7 +155,7 @@ export class Tokens {
     if (found === null) return refused('unknown', null)
     const { chain, state, identifier } = found
     if (!isFor(chain, presenter)) return refused('foreign', chain)
-    // After the lock was had, which may have taken its time.
+    // The clock is read after the lock, because waiting for the lock may take long.
     const now = this.#deps.now()
     const verdict = judgeRefresh(state, now, this.#policy)
     if (verdict.answer === 'refuse') {
@@ -172,44 +172,44 @@ export class Tokens {
     return { tokens: await this.#issue(tx, chain, identifier, now) }
   }
 
-  /** @returns null for anything that is not a living access token. @throws when its store cannot be read. */
+  /** Finds an access token. @returns null when it is not valid. @throws ServiceError when the store fails. */
   async validate(accessToken: string): Promise<ValidToken | null> {
     if (recogniseToken(accessToken)?.kind !== 'access') return null
     const token = await this.#deps.store.read((q) => findAccessToken(q, hashSecret(accessToken)))
     return token !== null && judgeAccess(token, this.#deps.now()) === 'alive' ? token : null
   }
 
-  /** The chain of a token of either kind, also of an expired one; null for any other text. */
+  /** Finds the chain of an access or refresh token, even an expired one. Null for any other string. */
   async chainOf(q: Queries, token: string): Promise<Chain | null> {
     return findChainOf(q, hashSecret(token))
   }
 
-  /** With all its tokens, at once and in every process. False when there was none (any more). */
+  /** Ends a chain and all its tokens, immediately in every process. Returns false when it does not exist. */
   endChain(tx: Transaction, actorId: string, chainId: string, kind?: ChainKind): Promise<boolean> {
     return deleteChain(tx, actorId, chainId, kind)
   }
 
-  /** Every session but one. @returns how many ended. */
+  /** Ends every session except one. @returns the number of ended sessions. */
   endOthers(tx: Transaction, actorId: string, chainId: string): Promise<number> {
     return deleteSessionsExcept(tx, actorId, chainId)
   }
 
-  /** Sessions and clients; `deleteActor` does it by itself. */
+  /** Ends all sessions and client chains of an actor. `deleteActor` does not need this call. */
   endAllOf(tx: Transaction, actorId: string): Promise<number> {
     return deleteChainsOfActor(tx, actorId)
   }
 
-  /** Of every actor that consented to the client. */
+  /** Ends the client's chains of all actors. */
   endAllOfClient(tx: Transaction, clientId: string): Promise<number> {
     return deleteChainsOfClient(tx, clientId)
   }
 
-  /** Those that can still be used, the last used first. */
+  /** Lists valid sessions, most recently used first. */
   sessionsOf(actorId: string): Promise<Chain[]> {
     return this.#deps.store.read((q) => findLivingChains(q, actorId, 'session', this.#deps.now()))
   }
 
-  /** As `sessionsOf`, of the clients that the owner let in. */
+  /** Lists valid chains of authorized clients, most recently used first. */
   clientsOf(actorId: string): Promise<Chain[]> {
     return this.#deps.store.read((q) => findLivingChains(q, actorId, 'client', this.#deps.now()))
   }

@@ -6,10 +6,10 @@ import { type SpaGrant, spaGrant } from './grant.ts'
 import { asGrant } from './refused.ts'
 
 const fields = {
-  code: stringField('Authorization code of the provider'),
-  provider: optional(stringField('That issued the code')),
-  redirect_uri: optional(stringField('As it was sent to the provider')),
-  code_verifier: optional(stringField('RFC 7636')),
+  code: stringField('Authorization code from the provider'),
+  provider: optional(stringField('Provider that issued the code')),
+  redirect_uri: optional(stringField('The `redirect_uri` of the authorization request')),
+  code_verifier: optional(stringField('Code verifier (RFC 7636)')),
 }
 
 export function codeGrant(signIn: Pick<SignIn, 'native'>): SpaGrant {

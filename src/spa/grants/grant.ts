@@ -1,4 +1,4 @@
-/** A way to tokens at `/oauth/spa/token`: one file for each beside this one, all of them in `grants.ts`. */
+/** Interface of the grants at `/oauth/spa/token`. Each grant has its own file here, and `grants.ts` lists them. */
 import type { RequestFields, ValuesOf } from '../../json/fields.ts'
 import type { IssuedTokens } from '../../token/chain.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -9,17 +9,17 @@ export type SpaGrantRequest = Pick<VisitorExchange, 'request' | 'source' | 'char
 
 export interface SpaGranted {
   readonly tokens: IssuedTokens
-  /** What the answer has besides the tokens, in every delivery. */
+  /** Further members of the response body, in every delivery. */
   readonly members: object
 }
 
 export interface SpaGrant {
   readonly fields: RequestFields
-  /** @throws ServiceError for what is not granted; nothing was issued then. */
+  /** Issues tokens. @throws ServiceError when it refuses, before any token is issued. */
   readonly run: (request: SpaGrantRequest, sent: Params) => Promise<SpaGranted>
 }
 
-/** A grant that gets the values of its own fields. */
+/** Creates a grant whose function receives the values of its fields. */
 export function spaGrant<F extends RequestFields>(
   fields: F,
   run: (request: SpaGrantRequest, values: ValuesOf<F>) => Promise<SpaGranted>,

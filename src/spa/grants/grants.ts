@@ -20,7 +20,7 @@ export function spaGrants(deps: SpaGrantDeps): ReadonlyMap<string, SpaGrant> {
     ['refresh_token', refreshGrant(tokens)],
     ['urn:ietf:params:oauth:grant-type:jwt-bearer', assertionGrant(signIn)],
     ['mobile_ticket', ticketGrant(signIn)],
-    // The name from when Apple alone gave tickets.
+    // The old name, from the time when only Apple sign-ins used tickets.
     ['apple_mobile_ticket', ticketGrant(signIn)],
     ['passphrase', passphraseGrant(deps)],
   ])

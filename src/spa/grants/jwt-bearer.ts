@@ -6,9 +6,9 @@ import { type SpaGrant, spaGrant } from './grant.ts'
 import { asGrant } from './refused.ts'
 
 const fields = {
-  provider: stringField('That issued the id_token'),
+  provider: stringField('Provider that issued the id_token'),
   assertion: stringField('The id_token'),
-  nonce: stringField('In the id_token'),
+  nonce: stringField('Nonce of the id_token'),
 }
 
 export function assertionGrant(signIn: Pick<SignIn, 'native'>): SpaGrant {

@@ -1,4 +1,4 @@
-/** Grant `mobile_ticket`: tokens for the ticket that a deep link brought. */
+/** Grant `mobile_ticket`: tokens for the ticket from a deep link. */
 import type { SignIn } from '../../sign-in/sign-in.ts'
 import { deviceOf } from '../../token/device.ts'
 import { optional, stringField } from '../../json/fields.ts'
@@ -6,8 +6,8 @@ import { type SpaGrant, spaGrant } from './grant.ts'
 import { asGrant } from './refused.ts'
 
 const fields = {
-  ticket: stringField('That the deep link brought'),
-  code_verifier: optional(stringField('RFC 7636')),
+  ticket: stringField('Ticket from the deep link'),
+  code_verifier: optional(stringField('Code verifier (RFC 7636)')),
 }
 
 export function ticketGrant(signIn: Pick<SignIn, 'native'>): SpaGrant {

@@ -1,4 +1,4 @@
-/** Grant `passphrase`: tokens for the creator's passphrase, in development alone, so that tests need no provider. */
+/** Grant `passphrase`: tokens for the creator's passphrase, only in development, so that tests need no provider. */
 import type { Actors } from '../../actor/actors.ts'
 import type { Authentication } from '../../auth/authenticate.ts'
 import type { Config } from '../../config/options.ts'
@@ -15,13 +15,13 @@ export interface PassphraseGrantDeps {
   readonly config: Pick<Config, 'devtest'>
 }
 
-const fields = { actor_id: stringField('The actor'), passphrase: stringField('Of its creator') }
+const fields = { actor_id: stringField('Id of the actor'), passphrase: stringField('Passphrase of the actor') }
 
 export function passphraseGrant(deps: PassphraseGrantDeps): SpaGrant {
   const grant = spaGrant(fields, async ({ request, source }, { actor_id: actorId, passphrase: presented }) => {
     const actor = await deps.actors.require(actorId)
     try {
-      // The one place that judges passphrases, and counts the wrong ones.
+      // `authenticate` is the only place that checks passphrases and counts failed attempts.
       const credential = { kind: 'basic', user: actor.creator, password: presented } as const
       await deps.authentication.authenticate(credential, actor, source)
     } catch (error) {
@@ -42,7 +42,7 @@ export function passphraseGrant(deps: PassphraseGrantDeps): SpaGrant {
     fields,
     run: async (request, sent) => {
       if (deps.config.devtest) return grant.run(request, sent)
-      throw new ServiceError('forbidden', 'Cannot sign in with a passphrase: that works in development (devtest) only')
+      throw new ServiceError('forbidden', 'Cannot sign in with a passphrase: only development mode (devtest) allows it')
     },
   }
 }

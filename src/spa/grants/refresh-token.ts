@@ -4,7 +4,7 @@ import type { Tokens } from '../../token/tokens.ts'
 import { optional, stringField } from '../../json/fields.ts'
 import { type SpaGrant, spaGrant } from './grant.ts'
 
-const fields = { refresh_token: optional(stringField('The one of the cookie, unless given')) }
+const fields = { refresh_token: optional(stringField('Default: the refresh token in the cookie')) }
 
 export function refreshGrant(tokens: Tokens): SpaGrant {
   return spaGrant(fields, async ({ visitor }, { refresh_token: sent }) => {
