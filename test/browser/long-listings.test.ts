@@ -49,7 +49,7 @@ describe('a page with more rows than a screen holds', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('is needed for that link, which is missing when the form is visible (R-WEB-01)', async () => {
+  it('is the only page with that link, which a short page does not need (R-WEB-01)', async () => {
     const actor = await service.createActor('alan@example.com')
     await actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
     for (const path of ['/properties', '/properties/notes', '/properties/color']) {

@@ -448,7 +448,7 @@ forEachService((start) => {
       }
     })
 
-    it(`runs only read-only ${noun}s for a GET with the session cookie (R-OP-04)`, async () => {
+    it(`a GET with the session cookie runs only read-only ${noun}s (R-OP-04)`, async () => {
       const seen: string[] = []
       const service = await start({
         bearerKinds: [(token, _actor, via) => Promise.resolve(token === 'session' ? { kind: 'creator', via } : null)],

@@ -395,7 +395,7 @@ describe('the OpenAPI document', () => {
         continue
       }
       const needsNone = !isBelowActor(route) || route.access === 'public'
-      // The passphrase opens no page.
+      // Pages do not accept the passphrase.
       const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]
       // An empty requirement means that credentials are optional.
       const expected = needsNone ? [] : route.access === 'open' ? [{}, ...known] : known

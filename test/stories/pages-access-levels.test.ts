@@ -322,7 +322,7 @@ forEachService((start) => {
       assert.equal(peers[0]?.error, 'This connection changed while you were deciding. Review it before you continue.')
     })
 
-    it('tells the user what the peer must do when the peer approved another level', async () => {
+    it('shows what the peer must do when the peer approved another level', async () => {
       const world = await open()
       const { actor, peer, browser, peers } = world
       await connect(world)

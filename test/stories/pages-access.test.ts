@@ -223,7 +223,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
       }
     })
 
-    it('share the rule of other paths: a browser without a session is redirected to sign-in, a program receives 401 (R-WEB-01)', async () => {
+    it('follow the same rule as other paths: a browser without a session is redirected to sign-in, a program receives 401 (R-WEB-01)', async () => {
       for (const path of ['/properties', '/trust', '/methods', '/subscriptions']) {
         assert.deepEqual(await ask(path, asBrowser), asked(configured, actor.id, path))
         assert.equal((await ask(path, {}))[0], 401)

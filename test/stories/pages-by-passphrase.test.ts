@@ -104,7 +104,7 @@ forEachService((start) => {
     })
   })
 
-  describe('a form on such a page', () => {
+  describe('a form on a page that opened with the passphrase', () => {
     it('is accepted when the browser reports that a page of the service sent it', async () => {
       const { service, actor } = await startOne()
       const answer = await send(service, actor, { value: 'red' }, { 'sec-fetch-site': 'same-origin' })

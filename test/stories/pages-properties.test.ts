@@ -719,7 +719,7 @@ forEachService((start) => {
     })
   })
 
-  it('shows the counts of properties and of waiting requests on the dashboard (R-WEB-01)', async () => {
+  it('the dashboard shows the counts of properties and of waiting requests (R-WEB-01)', async () => {
     const service = await start()
     const actor = await service.createActor()
     await actor.request('POST', '/properties', { color: 'blue', age: 1, notes: { _type: 'list' } })

@@ -11,7 +11,7 @@ const form = (creator: string, accept = 'text/html'): RequestInit => ({
 })
 
 forEachService((start) => {
-  it('gives the template of the front page the providers, the base path and the name of the application (R-ACT-01)', async () => {
+  it('the template of the front page receives the providers, the base path and the name of the application (R-ACT-01)', async () => {
     const given: FactoryValues[] = []
     const service = await start({
       name: 'Notes',
@@ -47,7 +47,7 @@ forEachService((start) => {
     assert.deepEqual(given, [values, values])
   })
 
-  it('shows an application-defined front page as HTML, with the headers of every page (R-ACT-01)', async () => {
+  it('an application-defined front page is HTML with the headers of every page (R-ACT-01)', async () => {
     const service = await start({ pages: { factory: ({ name }) => html`<h1>${name} & <b>${'<me>'}</b></h1>` } })
     const answer = await service.request('/')
     assert.equal(await answer.text(), '<h1>test & <b>&lt;me&gt;</b></h1>')
@@ -57,7 +57,7 @@ forEachService((start) => {
     assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self'; /)
   })
 
-  it('gives the template of a rejected form the typed value and the reason, and creates no actor (R-ACT-01)', async () => {
+  it('the template of a rejected form receives the typed value and the reason, and no actor is created (R-ACT-01)', async () => {
     const given: FactoryValues[] = []
     const service = await start({
       uniqueCreator: true,
@@ -81,7 +81,7 @@ forEachService((start) => {
     assert.equal(await service.app.actors.findByCreator('creator'), undefined)
   })
 
-  it('gives the template of the created page the actor, its address and its passphrase (R-ACT-02)', async () => {
+  it('the template of the created page receives the actor, its address and its passphrase (R-ACT-02)', async () => {
     const given: CreatedValues[] = []
     const service = await start({
       name: 'Notes',
@@ -108,7 +108,7 @@ forEachService((start) => {
     })
   })
 
-  it('keeps the built-in page when the application defines none (R-ACT-01)', async () => {
+  it('the built-in page remains when the application defines none (R-ACT-01)', async () => {
     const service = await start({ name: 'Notes', pages: { created: () => html`<p>mine</p>` } })
     assert.match(await (await service.request('/')).text(), /<h1>Create your actor<\/h1>/)
     assert.match(await (await service.request('/', form('ada@example.com'))).text(), /^<p>mine<\/p>$/)

@@ -325,7 +325,7 @@ forEachService((start) => {
   })
 
   describe('an explanation of a permission', () => {
-    it('tells the owner the rule, its source and the change that would allow the operation', async () => {
+    it('shows the owner the rule, its source and the change that would allow the operation', async () => {
       await meet()
       const answer = await bob.request(
         'GET',
@@ -440,7 +440,7 @@ forEachService((start) => {
     })
   })
 
-  it('lists application-defined trust types with the built-in ones to every caller (R-PERM-04)', async () => {
+  it('application-defined trust types are listed with the built-in ones for every caller (R-PERM-04)', async () => {
     await meet()
     const types = (await (await service.request(`/${bob.id}/meta/actingweb/trust_types`)).json()) as {
       name: string

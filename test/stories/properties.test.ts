@@ -111,7 +111,7 @@ forEachService((start) => {
       ['a PUT of a form, which is stored as text', () => put('/a', 'k=v&l=w', form), 'k=v&l=w', text, '"k=v&l=w"'],
       ['text that is nearly JSON', () => put('/a', '{"b":'), '{"b":', text, '"{\\"b\\":"'],
     ] as const) {
-      it(`is read back exactly after ${how} (R-PROP-03)`, async () => {
+      it(`is read back in its documented form after ${how} (R-PROP-03)`, async () => {
         await fresh()
         const written = await write()
         assert.ok(written.status === 201 || written.status === 204, String(written.status))
@@ -339,7 +339,7 @@ forEachService((start) => {
         '?metadata=TRUE',
         '?metadata=false&format=short',
       ]) {
-        it(`lists values by name, then lists with their counts${query === '' ? '' : ` for ${query}`} (R-PROP-01)`, async () => {
+        it(`returns values by name, then lists with their counts${query === '' ? '' : ` for ${query}`} (R-PROP-01)`, async () => {
           await filled()
           assert.equal(await listing(actor, query), short)
         })

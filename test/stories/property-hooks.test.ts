@@ -688,7 +688,7 @@ forEachService((start) => {
         return result(value)
       }
 
-    it('runs exact names before *, each in order of declaration, and chains their results (R-PROP-06)', async () => {
+    it('has exact names before *, each in order of declaration, and chains their results (R-PROP-06)', async () => {
       const seen: string[] = []
       const add =
         (letter: string) =>

@@ -714,7 +714,7 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
-    it('clears no cookie for a form of another site, even if the browser sent no cookies (WEB-04)', async () => {
+    it('clears no cookie for a form of another site, for which the browser withheld the cookies (WEB-04)', async () => {
       const elsewhere = [
         { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
         { 'sec-fetch-site': 'same-site', origin: 'https://other.troupe.test' },
@@ -733,7 +733,7 @@ forEachService((start) => {
       }
     })
 
-    it('is unlike a sign-in, which a page without an origin cannot perform with cookies (WEB-04)', async () => {
+    it('has a counterpart at the token endpoint, which sets no cookies for a form without an origin (WEB-04)', async () => {
       const fields = {
         grant_type: 'passphrase',
         actor_id: actor.id,
@@ -747,7 +747,7 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
-    it('leaves a planted or old token invalid, because each sign-in issues a new token (WEB-09)', async () => {
+    it('ends only the current token, and each sign-in issues a new token in place of a planted one (WEB-09)', async () => {
       const planted = 'a'.repeat(40)
       const fields = {
         grant_type: 'passphrase',

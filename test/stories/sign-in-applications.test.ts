@@ -685,7 +685,7 @@ forEachService((start) => {
       assert.deepEqual([await redeem(), await redeem('x'.repeat(43)), await redeem(verifier)], [400, 401, 200])
     })
 
-    it('shares its rule with a web application, whose target receives a ticket for its verifier (R-OC-07)', async () => {
+    it('can also be a web application with its own verifier, whose target then receives a ticket (R-OC-07)', async () => {
       const service = await startWith()
       const { verifier, challenge } = pkce()
       const begun = await begin(service, { redirect_uri: target, pkce: 'client', code_challenge: challenge })
@@ -700,7 +700,7 @@ forEachService((start) => {
       assert.equal(answer.status, 200)
     })
 
-    it('is unlike a page of another site, for which no cookies are set because that could sign in its visitors (IDP-03, WEB-04)', async () => {
+    it('receives no cookies for a page of another site, which could sign in its visitors as another user (IDP-03, WEB-04)', async () => {
       const service = await startWith({ spaCorsOrigins: ['https://app.example.com'] })
       const redeem = async (
         ticket: string,

@@ -93,7 +93,7 @@ forEachService((start) => {
       })
     }
 
-    it('is listed only to the owner and to itself (R-SUB-01)', async () => {
+    it('has subscriptions that only the owner and the peer itself can list (R-SUB-01)', async () => {
       const own = await service.createActor()
       const [first, second] = [await relateTo(service, own), await relateTo(service, own)]
       const id = await first.subscribe({ subtarget: 'mood', granularity: 'low' })
@@ -216,7 +216,7 @@ forEachService((start) => {
       ])
     })
 
-    it('includes another spelling of a number and another order of keys (R-SUB-03)', async () => {
+    it('may also be another spelling of a number or another order of keys (R-SUB-03)', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
       const all = await peer.subscribe({})
@@ -586,7 +586,7 @@ forEachService((start) => {
   })
 
   describe('a suspended target', () => {
-    it('records no diffs, including those of subtargets, and one resync on resume (SUB-10)', async () => {
+    it('records no diffs, not even of subtargets, and sends one resync on resume (SUB-10)', async () => {
       const remote = await new RecordingPeer().start()
       const service = await start({})
       const actor = await service.createActor()
