@@ -1,4 +1,4 @@
 import { known } from './json.ts'
 
-/** The empty text stands for "no such property", in storage and in diffs. */
+/** The empty string, which marks a missing property in storage and in diffs. */
 export const absent = known('""')

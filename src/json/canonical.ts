@@ -1,4 +1,4 @@
-/** One text for equal values, whatever the order of their members: what digests are made of. */
+/** Canonical JSON for digests: equal values give the same text, in any order of their members. */
 import { createHash } from 'node:crypto'
 
 export function digestOf(value: unknown): string {
@@ -7,7 +7,7 @@ export function digestOf(value: unknown): string {
 
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  // JSON.stringify writes -0 as 0 and infinity as null, and a digest must not take one value for another.
+  // JSON.stringify writes -0 as 0 and infinity as null, so different values would have the same digest.
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))

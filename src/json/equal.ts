@@ -1,8 +1,8 @@
-/** Whether two texts stand for the same JSON value. */
+/** Compares two JSON texts by value. */
 import { elements, members } from './members.ts'
 import { kindOf, type JsonText } from './text.ts'
 
-/** Order of keys does not matter; numbers are compared by their exact decimal value, so 1, 1.0 and 10e-1 are equal. */
+/** Ignores the order of keys, and compares numbers by their exact decimal value: 1, 1.0 and 10e-1 are equal. */
 export function equal(a: JsonText, b: JsonText): boolean {
   if (a === b) return true
   const kind = kindOf(a)
@@ -17,7 +17,7 @@ export function equal(a: JsonText, b: JsonText): boolean {
     case 'string':
     case 'boolean':
     case 'null':
-      // One spelling each, so different texts are different values.
+      // Each value has one spelling, so different texts are different values.
       return false
     default:
       return kind satisfies never
@@ -41,7 +41,7 @@ function equalArrays(a: readonly JsonText[] | null, b: readonly JsonText[] | nul
   })
 }
 
-/** One spelling per number: sign, digits without zeros at either end, and the power of ten of the last digit. */
+/** Normalizes a number: sign, digits without zeros at either end, and the power of ten of the last digit. */
 function exact(text: JsonText): string {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
   const negative = mantissa.startsWith('-')
@@ -52,7 +52,7 @@ function exact(text: JsonText): string {
   let last = digits.length
   while (last > first && digits.charCodeAt(last - 1) === 0x30) last--
   if (first === last) return '0'
-  // An exponent beyond any use is compared as written, before its length costs time.
+  // Huge exponents are compared as written, because BigInt arithmetic on them would take too long.
   if (exponent.length > 30) return text.toLowerCase()
   const power =
     BigInt(exponent.startsWith('+') ? exponent.slice(1) : exponent) -

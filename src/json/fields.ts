@@ -1,4 +1,4 @@
-/** Fields of requests. A field publishes a JSON Schema and reads its value by that schema, so neither can say what the other does not. */
+/** Fields of requests. A field publishes a JSON Schema and reads its value by the same rules, so the two cannot diverge. */
 import { present } from './present.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, isNull, isObject, stringText, stringValue } from './text.ts'
@@ -15,7 +15,7 @@ export interface FieldSchema {
   readonly [keyword: string]: unknown
 }
 
-/** Stands for a value that the schema of its field does not allow. */
+/** Result of reading a value that the schema of the field does not allow. */
 const violation = Symbol('violation')
 
 export interface RequestField<T> {
@@ -29,7 +29,7 @@ export interface RequestField<T> {
 
 export type RequestFields = Readonly<Record<string, RequestField<unknown>>>
 
-/** What a handler gets for the fields. */
+/** The values of the fields, as a handler receives them. */
 export type ValuesOf<F extends RequestFields> = {
   readonly [Name in keyof F]: F[Name] extends RequestField<infer T> ? T : never
 }
@@ -46,7 +46,7 @@ export interface StringLimits {
   /** In UTF-16 code units, as `maxLength`. */
   readonly minLength?: number
   readonly maxLength?: number
-  /** Refuses NUL and lone surrogates, which no store keeps. */
+  /** Rejects NUL and lone surrogates, which a store cannot keep. */
   readonly isStorable?: true
 }
 
@@ -59,7 +59,7 @@ export function stringField(description: string, limits: StringLimits = {}): Req
     maxLength,
     pattern: isStorable === true ? '^[^\\u0000]*$' : undefined,
   })
-  const expected = maxLength === undefined ? 'a text' : `a text of at most ${maxLength} characters`
+  const expected = maxLength === undefined ? 'a string' : `a string of at most ${maxLength} characters`
   return fieldOf(schema, expected, (value) => {
     const text = stringValue(value)
     if (text === null || text.length < minLength || text.length > (maxLength ?? text.length)) return violation
@@ -67,7 +67,7 @@ export function stringField(description: string, limits: StringLimits = {}): Req
   })
 }
 
-/** A string for people: NUL and lone surrogates are removed, because no store keeps them. */
+/** A string for people. NUL and lone surrogates are removed, because a store cannot keep them. */
 export function plainStringField(description: string, maxLength = 2000): RequestField<string> {
   const field = stringField(description, { maxLength })
   return {
@@ -79,7 +79,7 @@ export function plainStringField(description: string, maxLength = 2000): Request
   }
 }
 
-/** JSON's truth values, or the same words as a string. */
+/** A JSON boolean, or "true" or "false" as a string. */
 export function flagField(description: string): RequestField<boolean> {
   return fieldOf({ type: 'boolean', description }, 'true or false', (value) => {
     const word = stringValue(value) ?? value
@@ -87,14 +87,14 @@ export function flagField(description: string): RequestField<boolean> {
   })
 }
 
-/** A JSON number without a fraction, or its digits as a string. */
+/** A JSON integer, or its digits as a string. */
 export function integerField(
   description: string,
   { least = 0, most = Number.MAX_SAFE_INTEGER }: { readonly least?: number; readonly most?: number } = {},
 ): RequestField<number> {
   const hasEnd = most !== Number.MAX_SAFE_INTEGER
   const schema = { type: 'integer', description, minimum: least, ...(hasEnd ? { maximum: most } : {}) }
-  const expected = hasEnd ? `a whole number from ${least} to ${most}` : `a whole number from ${least} on`
+  const expected = hasEnd ? `a whole number from ${least} to ${most}` : `a whole number of at least ${least}`
   return fieldOf(schema, expected, (value) => {
     const digits = stringValue(value) ?? value
     const number = /^[0-9]{1,16}$/.test(digits) ? Number(digits) : Number.NaN
@@ -111,7 +111,7 @@ export function choiceField<const T extends string>(description: string, values:
   })
 }
 
-/** A string of which some values have a meaning. Any other one reads as absent, because existing clients send others. */
+/** A string with some known values. Other values read as absent, because existing clients send them. */
 export function hintField<const T extends string>(
   description: string,
   values: readonly T[],
@@ -127,12 +127,12 @@ export function hintField<const T extends string>(
   }
 }
 
-/** Any JSON, kept as text so that its digits survive. A string of a form is a JSON string. */
+/** Any JSON, kept as text so that numbers keep their digits. A form field reads as a JSON string. */
 export function jsonField(description: string, schema: FieldSchema = {}): RequestField<JsonText> {
   return fieldOf({ ...schema, description }, 'a JSON value', (value) => value)
 }
 
-/** A field that a parser of its own reads. Undefined is a violation; the parser may also throw an error of its own. */
+/** A field with a custom parser. Undefined from the parser is a violation; the parser may also throw its own error. */
 export function parsedField<T>(
   schema: FieldSchema,
   expected: string,
@@ -152,7 +152,7 @@ export function optional(field: RequestField<unknown>, fallback?: string | numbe
   }
 }
 
-/** Null reads as absent. */
+/** An optional field whose null reads as absent. */
 export function nullable<T>(field: RequestField<T>): RequestField<T | undefined> {
   const { type } = field.schema
   return {
@@ -162,7 +162,7 @@ export function nullable<T>(field: RequestField<T>): RequestField<T | undefined>
   }
 }
 
-/** @param refuse Makes the error for the first field that violates its schema; `why` follows the name of the field. */
+/** @param refuse Creates the error for the first field that violates its schema; `why` follows the name of the field. */
 export function readFields<F extends RequestFields>(
   fields: F,
   valueOf: (name: string) => JsonText | undefined,

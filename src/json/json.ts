@@ -1,4 +1,4 @@
-/** JSON values as texts: what the rest of the service uses of this folder. */
+/** The public exports of this folder: JSON values, kept as text. */
 export { equal } from './equal.ts'
 export { array, elements, members, object } from './members.ts'
 export { normalise } from './normalise.ts'

@@ -1,4 +1,4 @@
-/** The parts of one container, and containers put together from parts. */
+/** Reads the members of one container, and builds containers from members. */
 import { endOfValue, MemberWalk } from './scan.ts'
 import { isArray, isObject, known, type JsonText } from './text.ts'
 
@@ -28,7 +28,7 @@ export function elements(text: JsonText): readonly JsonText[] | null {
   return found
 }
 
-/** An object of these members; of several with one name the last stands, at the first one's place. */
+/** An object of these members. When a name occurs again, the last value wins, at the position of the first. */
 export function object(entries: Iterable<readonly [string, JsonText]>): JsonText {
   const unique = new Map<string, JsonText>()
   for (const [name, value] of entries) unique.set(JSON.stringify(name), value)

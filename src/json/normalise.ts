@@ -1,4 +1,4 @@
-/** Reads a JSON text from outside (RFC 8259, strictly) and brings it into stored form in one pass. */
+/** Parses untrusted JSON (strict RFC 8259) and writes its stored form in one pass. */
 import { ServiceError } from '../errors.ts'
 import { endOfString } from './scan.ts'
 import { defaultMaxDepth, known, type JsonText } from './text.ts'
@@ -6,16 +6,15 @@ import { defaultMaxDepth, known, type JsonText } from './text.ts'
 const quote = 0x22
 const backslash = 0x5c
 
-/** Up to this many keys a plain search is faster than a set. */
+/** Up to this many keys, a linear search is faster than a set. */
 const fewKeys = 8
 
 /**
- * The same value, minified: numbers and the order of keys as written, strings in the one spelling that
- * `JSON.stringify` uses (so no raw NUL and no raw lone surrogate), the last of several equal keys at the first one's
- * place. A text that is already so is returned as it is.
+ * The same value in stored form: minified, with numbers and the order of keys as written. Strings have the spelling of
+ * `JSON.stringify`, which escapes NUL and lone surrogates. A duplicate key keeps the last value at its first position.
  *
- * @param maxDepth how many containers may be open at once.
- * @throws ServiceError `invalid_json` with the position of the first fault; `invalid_value` when it is nested too deep.
+ * @param maxDepth the highest number of nested containers.
+ * @throws ServiceError `invalid_json` with the position of the first error; `invalid_value` when it is nested too deeply.
  */
 export function normalise(text: string, maxDepth: number = defaultMaxDepth): JsonText {
   const reader = new Reader(text, maxDepth)
@@ -24,13 +23,13 @@ export function normalise(text: string, maxDepth: number = defaultMaxDepth): Jso
 }
 
 class Reader {
-  /** Some object names a key twice. */
+  /** True when an object contains a key twice. */
   duplicates = false
   private readonly text: string
   private readonly maxDepth: number
   private at = 0
   private depth = 0
-  /** The output so far; the input from `copied` up to the present position still belongs behind it unchanged. */
+  /** The output so far. The input from `copied` to the current position follows it unchanged. */
   private out = ''
   private copied = 0
 
@@ -61,7 +60,7 @@ class Reader {
     this.replace(start, '')
   }
 
-  /** Puts `by` in the place of the input from `start` to the present position. */
+  /** Replaces the input from `start` to the current position with `by`. */
   private replace(start: number, by: string): void {
     this.out += this.text.slice(this.copied, start) + by
     this.copied = this.at
@@ -99,7 +98,7 @@ class Reader {
 
   private open(): void {
     if (++this.depth > this.maxDepth) {
-      // Another code than for text that is no JSON: it must not be taken for plain text instead.
+      // Not `invalid_json`: callers store a body with that error as plain text.
       throw new ServiceError('invalid_value', `The value is nested deeper than ${this.maxDepth} levels`)
     }
     this.at++
@@ -141,7 +140,7 @@ class Reader {
     let many: Set<string> | null = null
     for (;;) {
       if (this.text.charCodeAt(this.at) !== quote) this.unexpected()
-      // With its quote the key never looks like an integer, whose hash in the runtime can be foretold (CVE-2026-21717).
+      // The quote keeps a key from looking like an integer, whose hash in the runtime is predictable (CVE-2026-21717).
       const key = this.string()
       if (many !== null) {
         const before = many.size
@@ -203,7 +202,7 @@ class Reader {
     return stored
   }
 
-  /** Reads an escape, and returns where the next character is. */
+  /** Reads an escape, and returns the position of the next character. */
   private escape(at: number): number {
     const { text } = this
     const escaped = text.charCodeAt(at + 1)
@@ -238,7 +237,7 @@ class Reader {
     }
   }
 
-  /** One digit or more. */
+  /** Reads one or more digits. */
   private digits(): void {
     const { text } = this
     let at = this.at
@@ -253,16 +252,16 @@ class Reader {
 
   private unexpected(): never {
     const code = this.text.codePointAt(this.at)
-    if (code === undefined) this.fail('it ends too early')
+    if (code === undefined) this.fail('unexpected end')
     this.fail(`unexpected ${JSON.stringify(String.fromCodePoint(code))}`)
   }
 
   private fail(what: string): never {
-    throw new ServiceError('invalid_json', `The text is not valid JSON: ${what} at position ${this.at}`)
+    throw new ServiceError('invalid_json', `The input is not valid JSON: ${what} at position ${this.at}`)
   }
 }
 
-/** `"`, `\`, b, f, n, r, t: what `JSON.stringify` writes with a backslash too. */
+/** True for `"`, `\`, b, f, n, r and t, which `JSON.stringify` also writes with a backslash. */
 function isShortEscape(code: number): boolean {
   switch (code) {
     case quote:
@@ -282,7 +281,7 @@ function isHex(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66)
 }
 
-/** Writes a minified text again, with each key once; every character is visited once, however deep it lies. */
+/** Rewrites minified JSON with each key once. It visits each character once, at any depth, so its time is linear. */
 class Rebuilder {
   private readonly text: string
   private at = 0

@@ -1,11 +1,11 @@
-/** Reads, merges and deletes below an object without touching the text of anything else. */
+/** Reads, merges and deletes values below a path of an object, and leaves the rest of the text unchanged. */
 import { ServiceError } from '../errors.ts'
 import { endOfString, endOfValue, MemberWalk } from './scan.ts'
 import { defaultMaxDepth, known, type JsonText } from './text.ts'
 
 const isObjectAt = (text: string, at: number): boolean => text.charCodeAt(at) === 0x7b
 
-/** The value below `path`; undefined when a step is missing or what stands there is not an object. */
+/** The value at `path`. Undefined when a step is missing, or leads through a value that is not an object. */
 export function getAt(text: JsonText, path: readonly string[]): JsonText | undefined {
   let start = 0
   for (const step of path) {
@@ -17,11 +17,11 @@ export function getAt(text: JsonText, path: readonly string[]): JsonText | undef
 }
 
 /**
- * The text after writing `value` below `path`: missing levels are created, objects are merged key by key at every
- * depth, everything else is replaced.
+ * Writes `value` at `path`. Missing levels are created, objects are merged key by key at every depth, and all other
+ * values are replaced.
  *
- * @throws ServiceError `conflict` when what is stored on the way is not an object; `invalid_value` when the result
- *   would be nested deeper than the limit.
+ * @throws ServiceError `conflict` when a stored value on the path is not an object; `invalid_value` when the result
+ *   would be nested too deeply.
  */
 export function mergeAt(text: JsonText | undefined, path: readonly string[], value: JsonText): JsonText {
   if (path.length + depthOf(value) > defaultMaxDepth) {
@@ -42,7 +42,7 @@ export function mergeAt(text: JsonText | undefined, path: readonly string[], val
   return known(text.slice(0, start) + merge(text, start, end, value) + text.slice(end))
 }
 
-/** The text without the addressed key; undefined when it is not there. */
+/** The text without the key at `path`. Undefined when the key does not exist. */
 export function deleteAt(text: JsonText, path: readonly string[]): JsonText | undefined {
   let start = 0
   let walk: MemberWalk | null = null
@@ -54,7 +54,7 @@ export function deleteAt(text: JsonText, path: readonly string[]): JsonText | un
   if (walk === null) return undefined
   let from = walk.keyStart
   let to = endOfValue(text, walk.valueStart)
-  // One of the two commas goes with the member.
+  // One adjacent comma is deleted with the member.
   if (text.charCodeAt(to) === 0x2c) to++
   else if (text.charCodeAt(from - 1) === 0x2c) from--
   return known(text.slice(0, from) + text.slice(to))
@@ -88,7 +88,7 @@ function merge(text: string, start: number, end: number, value: JsonText): strin
   return mergeTrees(readTree(text.slice(start, end), 0), readTree(value, 0))
 }
 
-/** Where a value lies in its text and, when it is an object, where its members lie; read in one pass at any depth. */
+/** The position of a value in its text and, for an object, the positions of its members at any depth. */
 interface Tree {
   readonly text: string
   readonly start: number
@@ -124,7 +124,7 @@ function mergeTrees(into: Tree, from: Tree): string {
   return out === '' ? '{}' : `${out}}`
 }
 
-/** How many containers are open at once at the deepest place. */
+/** The depth of the deepest nested container. */
 function depthOf(text: JsonText): number {
   let depth = 0
   let deepest = 0

@@ -1,24 +1,24 @@
-/** Between JSON texts and plain JavaScript values. */
+/** Converts between JSON text and plain JavaScript values. */
 import { types } from 'node:util'
 import { ServiceError } from '../errors.ts'
 import { defaultMaxDepth, known, type Json, type JsonText } from './text.ts'
 
-/** The plain value; numbers beyond what JavaScript holds lose precision here, and only here. */
+/** The plain value. Numbers that JavaScript cannot represent lose precision. */
 export function toPlain(text: JsonText): Json {
   return JSON.parse(text) as Json
 }
 
 /**
- * The JSON text of a value made by the program. Like `JSON.stringify`, it calls `toJSON` and leaves out members that are
- * `undefined`. It refuses what `JSON.stringify` would silently change: NaN, a `Map`, a `Set`, an instance of a class.
+ * The JSON text of a plain JavaScript value. Like `JSON.stringify`, it calls `toJSON` and leaves out members that are
+ * `undefined`. It rejects values that `JSON.stringify` would silently change: NaN, a `Map`, a `Set`, a class instance.
  *
- * @throws ServiceError `invalid_value` naming the place of what JSON cannot hold.
+ * @throws ServiceError `invalid_value` with the path of the value that JSON cannot represent.
  */
 export function fromPlain(value: unknown): JsonText {
   return known(write(value, '', []))
 }
 
-/** `path` holds the containers from the outermost to the present one. */
+/** @param path the containers from the outermost to the current one. */
 function write(given: unknown, key: string, path: readonly Place[]): string {
   const value = hasToJson(given) ? given.toJSON(key) : given
   switch (typeof value) {
@@ -28,7 +28,7 @@ function write(given: unknown, key: string, path: readonly Place[]): string {
       return value ? 'true' : 'false'
     case 'number':
       if (!Number.isFinite(value)) refuse(String(value), key, path)
-      // JSON knows -0; JSON.stringify would lose it.
+      // JSON.stringify would write -0 as 0.
       return Object.is(value, -0) ? '-0' : String(value)
     case 'object':
       return value === null ? 'null' : writeObject(value, key, path)
@@ -61,7 +61,7 @@ function writeObject(value: object, key: string, path: readonly Place[]): string
   return out === '' ? '{}' : `${out}}`
 }
 
-/** Objects of another realm count as plain: their prototype has no prototype either. */
+/** Accepts plain objects of other realms too: the prototype of each has no prototype. */
 function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
@@ -86,5 +86,5 @@ function refuse(what: string, key: string, path: readonly Place[]): never {
   if (path.length > 5) steps.push('…')
   else if (path.length > 0) steps.push(JSON.stringify(key))
   const where = steps.length === 0 ? '' : ` at ${steps.join(' / ')}`
-  throw new ServiceError('invalid_value', `A value cannot be kept as JSON: it holds ${what}${where}`)
+  throw new ServiceError('invalid_value', `Cannot store the value as JSON: it contains ${what}${where}`)
 }

@@ -1,4 +1,4 @@
-/** JSON for people to read and edit: a member a line, every value as it is written in the text. */
+/** Formats JSON for people to read and edit: one member per line, with values as stored. */
 import { elements, members } from './members.ts'
 import type { JsonText } from './text.ts'
 

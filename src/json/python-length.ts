@@ -1,9 +1,9 @@
-/** The length of a value as ActingWeb counts it (`total_bytes`, WIRE-HTTP-02). */
+/** Computes the length of a value as ActingWeb defines it (`total_bytes`, WIRE-HTTP-02). */
 import type { JsonText } from './text.ts'
 
 /**
- * Characters of the value as Python's `json.dumps` writes it by default: `", "` and `": "` between the parts, and
- * `\uXXXX` for every UTF-16 unit outside printable ASCII. Numbers count as they are written.
+ * The number of characters that Python's `json.dumps` writes by default: `", "` and `": "` as separators, and
+ * `\uXXXX` for each UTF-16 unit outside printable ASCII. Numbers count as stored.
  */
 export function pythonLength(text: JsonText): number {
   let length = text.length

@@ -1,4 +1,4 @@
-/** Finds the parts of a text that is already in stored form; nothing is checked again. */
+/** Finds values in JSON that is already in stored form, without validating it again. */
 const quote = 0x22
 const backslash = 0x5c
 const comma = 0x2c
@@ -43,7 +43,7 @@ export function endOfValue(text: string, start: number): number {
   throw new RangeError('A JSON text ends inside a container')
 }
 
-/** Walks over the members of the object that begins at `start`, one level, without decoding anything. */
+/** Iterates over the direct members of the object at `start`, without decoding them. */
 export class MemberWalk {
   keyStart = 0
   keyEnd = 0
@@ -57,7 +57,7 @@ export class MemberWalk {
     this.at = start + 1
   }
 
-  /** Moves to the next key. Whoever has read the value moves on with `skipTo`; else the value is passed over. */
+  /** Moves to the next key. The caller then moves behind the value with `skipTo` or `pass`. */
   next(): boolean {
     const { text } = this
     if (text.charCodeAt(this.at) === comma) this.at++
@@ -68,7 +68,7 @@ export class MemberWalk {
     return true
   }
 
-  /** Passes over the value of the present member. */
+  /** Moves behind the value of the current member. */
   pass(): void {
     this.skipTo(endOfValue(this.text, this.valueStart))
   }
@@ -78,12 +78,12 @@ export class MemberWalk {
     this.at = end
   }
 
-  /** The key with its quotes: comparable as text, because stored keys have one spelling. */
+  /** The key with its quotes. Raw keys can be compared as strings, because stored keys have one spelling. */
   rawKey(): string {
     return this.text.slice(this.keyStart, this.keyEnd)
   }
 
-  /** The position after the closing brace, once `next` has answered false. */
+  /** The position after the closing brace. Valid after `next` returned false. */
   end(): number {
     return this.at + 1
   }

@@ -1,11 +1,11 @@
-/** Characters from elsewhere that a store cannot keep. */
+/** Replaces characters of external input that a store cannot keep. */
 import type { JsonText } from './text.ts'
 
 /**
- * What no store can keep, and no other implementation can write: half a surrogate pair becomes U+FFFD. The text is in
- * stored form, where such a half is always an escape.
+ * Replaces lone surrogates with U+FFFD, because a store cannot keep them and other implementations cannot write them.
+ * Stored form writes a lone surrogate as an escape.
  *
- * @returns the text itself when there is none; otherwise a text whose objects may name a key twice.
+ * @returns the same text when it has no lone surrogate; otherwise JSON whose objects may contain a key twice.
  */
 export function withoutLoneSurrogates(text: JsonText): string {
   if (!text.includes('\\ud')) return text

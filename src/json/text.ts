@@ -1,4 +1,4 @@
-/** The text of one JSON value as it is stored and sent: valid, minified, without duplicate names, numbers as written. */
+/** JSON text in stored form, which is also sent: valid, minified, without duplicate names, numbers as written. */
 declare const jsonText: unique symbol
 export type JsonText = string & { readonly [jsonText]: true }
 
@@ -6,7 +6,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
 
-/** Containers may be nested this deep, here and in whatever reads the value later. */
+/** Default limit for nested containers. Values within the limit are safe for later readers too. */
 export const defaultMaxDepth = 64
 
 export function kindOf(text: JsonText): JsonKind {
@@ -33,19 +33,19 @@ export const isString = (text: JsonText): boolean => kindOf(text) === 'string'
 export const isNull = (text: JsonText): boolean => text === 'null'
 
 /**
- * Marks a text that is known to be in stored form: it came out of the store, or was put together from parts that are.
- * A text from anywhere else goes through `normalise`.
+ * Marks text that is in stored form: it came from the store, or was built from parts in stored form. Other text must
+ * pass through `normalise`.
  */
 export function known(text: string): JsonText {
   return text as JsonText
 }
 
-/** The stored form of a string: lone surrogates become escapes, so that every store can keep it. */
+/** The stored form of a string. Lone surrogates become escapes, so that every store can keep it. */
 export function stringText(value: string): JsonText {
   return known(JSON.stringify(value))
 }
 
-/** The string that a JSON string stands for; null for any other value. */
+/** The decoded JSON string. Null for any other value. */
 export function stringValue(text: JsonText): string | null {
   const value: unknown = isString(text) ? JSON.parse(text) : null
   return typeof value === 'string' ? value : null

@@ -1,6 +1,6 @@
 /**
- * Handles: receipts for items as they were read. A handle works once, and only while its item is what it was: it names
- * the list, the item and its revision, and remembers the position only to find it faster.
+ * Item handles: each identifies one version of a list item. A handle becomes invalid when its item changes, so a change
+ * through it takes effect once. It contains the list, the item, its revision, and the position as a hint for the search.
  */
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
@@ -19,19 +19,19 @@ export interface ItemWithHandle {
   readonly handle: string
 }
 
-/** What a handle says of an item as it was read. */
+/** The handle of an item at its current revision. */
 export function handleOf(listId: string, { item, revision }: StoredItem, index: number): string {
   return [listId, item, revision, index].join('.')
 }
 
-/** The item and where it stands now. Null when it was changed or removed meanwhile. @throws as `updateByHandles` */
+/** The item and its current position. Null when it has changed or was removed since. @throws as `updateByHandles` */
 export async function findByHandle(q: Queries, at: ListAddress, handle: string): Promise<IndexedItem | null> {
   const { found } = await redeem(q, at, [handle])
   const [only] = found
   return only === undefined ? null : { index: only.index, item: only.row.value }
 }
 
-/** The item of the handle as it is now, at any revision, with a new handle. Null when it was removed. */
+/** The current version of the item, with a new handle. Null when the item was removed. */
 export async function locate(q: Queries, at: ListAddress, handle: string): Promise<ItemWithHandle | null> {
   const receipt = parseHandle(handle)
   const list = await OpenList.find(q, at)
@@ -45,7 +45,7 @@ export async function locate(q: Queries, at: ListAddress, handle: string): Promi
 }
 
 /**
- * Replaces the items that were not changed or removed meanwhile; one change for each.
+ * Replaces the items whose handles are still valid. Returns one change for each replaced item.
  *
  * @throws ServiceError `invalid_value`, `list_corrupted`
  */
@@ -64,7 +64,7 @@ export async function updateByHandles(
   const values = new Map(updates)
   const update = found.map(({ row, handle }) => [row, values.get(handle) ?? row.value] as const)
   await list.save(tx, nowMs, { update })
-  // Where equal items stand in the list, only the position tells a copy of it which one was meant.
+  // A list may contain equal items. A subscriber's copy needs the position to find the right one.
   return found.map(({ row, index, handle }) => ({
     operation: 'update',
     length: list.length,
@@ -75,7 +75,7 @@ export async function updateByHandles(
 }
 
 /**
- * Removes the items that were not changed or removed meanwhile; one change for each, in the order of the list.
+ * Removes the items whose handles are still valid. Returns one change for each removed item, in list order.
  *
  * @throws ServiceError `invalid_value`, `list_corrupted`
  */
@@ -109,18 +109,19 @@ interface Receipt {
 function parseHandle(handle: string): Receipt {
   const [, list, item, revision, index] =
     /^([0-9a-f]+)\.([0-9]{1,16})\.([0-9]{1,16})\.([0-9]{1,16})$/.exec(handle) ?? []
-  if (list === undefined) throw new ServiceError('invalid_value', 'This is not a handle of a list item')
+  if (list === undefined)
+    throw new ServiceError('invalid_value', 'Invalid item handle: use a handle that the list returned')
   return { list, item: Number(item), revision: Number(revision), index: Number(index) }
 }
 
 interface Redeemed {
   readonly handle: string
   readonly row: StoredItem
-  /** Where the item stands now. */
+  /** The current position of the item. */
   readonly index: number
 }
 
-/** The items that are still as their handles say, with their parts of the order loaded. */
+/** The items whose handles are still valid, with the nodes of their positions loaded. */
 async function redeem(
   q: Queries,
   at: ListAddress,

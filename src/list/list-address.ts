@@ -1,4 +1,4 @@
-/** Which list of which actor. */
+/** Identifies a list by actor and name. */
 export interface ListAddress {
   readonly actorId: string
   readonly list: string

@@ -1,7 +1,7 @@
 /**
- * Bulk updates of a list (R-LIST-05: `{"items":[{"index":…, …fields}]}`). Every index refers to the list before the batch:
- * updates run first, in the given order; entries with an index alone are deletions and run last, from the highest index
- * down. So a deletion wins over an update of the same index.
+ * Bulk updates of a list (R-LIST-05: `{"items":[{"index":…, …fields}]}`). Every index refers to the list before the batch.
+ * Updates run first, in the given order. Entries without fields are deletions; they run last, from the highest index
+ * down. A deletion therefore wins over an update of the same index.
  */
 import { ServiceError } from '../errors.ts'
 import { elements, members, object, type JsonText } from '../json/json.ts'
@@ -13,14 +13,14 @@ import { OpenList } from './open-list.ts'
 
 export interface BulkEntry {
   readonly index: number
-  /** Null: delete. */
+  /** Null deletes the item. */
   readonly item: JsonText | null
 }
 
 export interface BulkResult {
-  /** Update entries that took effect, each counted. */
+  /** The number of updates, including several of one item. */
   readonly updated: number
-  /** Items that were deleted. */
+  /** The number of deleted items. */
   readonly deleted: number
   /** Indices that the batch both updates and deletes. */
   readonly contradictions: readonly number[]
@@ -48,10 +48,10 @@ export function readBulk(items: JsonText): BulkEntry[] {
 }
 
 /**
- * Applies a batch as a whole. An update at the current length appends; a deletion beyond the end is skipped and not
- * counted, and so is a second one of the same index.
+ * Applies a batch. An update at the current length appends. A deletion beyond the end, and a second deletion of the same
+ * index, is skipped and not counted.
  *
- * @throws ServiceError `invalid_value` when there is no such list; `invalid_index` when an update is beyond the end;
+ * @throws ServiceError `invalid_value` when the list does not exist; `invalid_index` when an update is beyond the end;
  *   `list_corrupted`
  */
 export async function bulk(
@@ -108,9 +108,9 @@ interface Batch {
   readonly deleted: ReadonlySet<number>
   /** The number of updates. */
   readonly updates: number
-  /** The length after the updates, before the deletions. */
+  /** The length after the updates and before the deletions. */
   readonly length: number
-  /** What happens, one after the other. */
+  /** The entries in the order in which they take effect. */
   readonly steps: readonly BulkEntry[]
 }
 
@@ -121,7 +121,10 @@ function planBatch(entries: readonly BulkEntry[], before: number): Batch {
   for (const entry of entries) {
     if (entry.item === null) continue
     if (entry.index > length) {
-      throw new ServiceError('invalid_index', `Cannot update item ${entry.index}: the list has ${length} items then`)
+      throw new ServiceError(
+        'invalid_index',
+        `Cannot update item ${entry.index}: the list has only ${length} items at that point`,
+      )
     }
     if (entry.index === length) length++
     values.set(entry.index, entry.item)
@@ -134,7 +137,7 @@ function planBatch(entries: readonly BulkEntry[], before: number): Batch {
   return { values, deleted, updates, length, steps }
 }
 
-/** The steps as changes, each on what the ones before it left. */
+/** Describes each step as a change to the result of the steps before it. */
 function describe(
   steps: readonly BulkEntry[],
   before: number,

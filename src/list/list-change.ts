@@ -1,4 +1,4 @@
-/** What a change did to a list, in the terms of the protocol's list diffs. */
+/** A change of a list, in the terms of the protocol's list diffs. */
 import type { JsonText } from '../json/json.ts'
 
 export type ListOperation =
@@ -17,17 +17,17 @@ export interface ListChange {
   readonly operation: ListOperation
   /** The length after the change. */
   readonly length: number
-  /** Where it happened; for `extend` the position of the first item. Absent for those that `removeWhere` took. */
+  /** The position of the change; for `extend`, of the first new item. Absent for items that `removeWhere` removed. */
   readonly index?: number
-  /** The new item; for `pop` and `remove` the one that was taken out. */
+  /** The new item; for `pop` and `remove`, the removed item. */
   readonly item?: JsonText
   /** The items that `extend` added. */
   readonly items?: readonly JsonText[]
-  /** What stood there before an `update` or `delete`. */
+  /** The item before an `update` or `delete`. */
   readonly old_item?: JsonText
-  /** The texts that a `metadata` change gave. */
+  /** The new description of a `metadata` change. */
   readonly description?: string
   readonly explanation?: string
-  /** The list is as it was before. */
+  /** True when the list is the same as before. */
   readonly changesNothing?: true
 }

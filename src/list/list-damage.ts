@@ -1,4 +1,4 @@
-/** What is said of a list whose stored parts do not fit together: loud, and never healed by reading. */
+/** The error for a list whose stored parts contradict each other. Reads report the damage and never repair it. */
 import { ServiceError } from '../errors.ts'
 
 export function damagedList(list: string, detail: string): ServiceError {

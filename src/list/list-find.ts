@@ -1,4 +1,4 @@
-/** Items found by what one of their fields holds. Items that are no objects, or lack the field, never match. */
+/** Finds items by the value of one field. Items without the field, or of another JSON type than object, never match. */
 import { equal, getAt, type JsonText } from '../json/json.ts'
 import type { Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
@@ -6,16 +6,17 @@ import type { ListChange } from './list-change.ts'
 import type { StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 
-/** Items whose field has a value. */
+/** Selects the items whose field has a value. */
 export interface ItemMatch {
   readonly field: string
   readonly value: JsonText
-  /** Only the first match; else every one. */
+  /** Selects only the first match. Default: every match. */
   readonly firstOnly?: boolean
 }
 
 /**
- * Replaces what matches in a short list, by one value or by what `replacement` makes of each; one change for each.
+ * Replaces the matching items of a short list, by one value or by the result of `replacement` for each item. Returns one
+ * change for each.
  *
  * @throws ServiceError `not_found`, `list_corrupted`
  */
@@ -44,7 +45,7 @@ export async function updateWhere(
   }))
 }
 
-/** Removes what matches in a short list; one change for each, in its order. @throws ServiceError `not_found`, `list_corrupted` */
+/** Removes the matching items of a short list; returns one change for each. @throws ServiceError `not_found`, `list_corrupted` */
 export async function removeWhere(
   tx: Transaction,
   at: ListAddress,

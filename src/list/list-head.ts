@@ -1,11 +1,11 @@
-/** The head of a list: what its row in `property` holds, apart from the items and the lower parts of their order. */
+/** The head of a list: its row in `property`. Items and the lower levels of their order are in other tables. */
 import { type JsonText, known } from '../json/json.ts'
 import { damagedList } from './list-damage.ts'
 import { readBranches, writeBranches, type Branch } from './order-branch.ts'
 import { nodeSizes } from './order-tree.ts'
 
 export interface ListHead {
-  /** Tells this list from an earlier one of the same name. */
+  /** Distinguishes this list from an earlier list of the same name. */
   readonly id: string
   readonly description: string
   readonly explanation: string
@@ -16,14 +16,14 @@ export interface ListHead {
   /** Rows with lower numbers belong to items that were removed together and are deleted in the background. */
   readonly firstItem: number
   readonly firstNode: number
-  /** `total_bytes` of the items. Null in a list that was written before this was counted. */
+  /** `total_bytes` of the items. Null for a list that was written before the service counted bytes. */
   readonly bytes: number | null
   readonly root: readonly Branch[]
-  /** Counts the changes of the list, its items included: two changes within one millisecond differ too. */
+  /** The number of changes of the list and its items. It distinguishes two changes within one millisecond. */
   readonly revision: number
 }
 
-/** The facts about a list that callers may see. */
+/** The metadata of a list, as callers see it. */
 export interface ListMetadata {
   readonly description: string
   readonly explanation: string
@@ -38,7 +38,7 @@ export interface ListMetadata {
 /** @throws ServiceError `list_corrupted` */
 export function readHeadText(list: string, text: string): ListHead {
   const head = parseObject(list, text)
-  if (head['version'] !== '1.0') throw damagedList(list, 'the head names another version than 1.0')
+  if (head['version'] !== '1.0') throw damagedList(list, 'the version of the head is not 1.0')
   return {
     id: textOf(list, head, 'id'),
     description: textOf(list, head, 'description'),
@@ -80,7 +80,7 @@ export function lengthOf(head: ListHead): number {
 }
 
 /**
- * What a list's row says about it, without reading anything else.
+ * Reads the metadata of a list from its head alone.
  *
  * @throws ServiceError `list_corrupted`
  */
@@ -88,11 +88,11 @@ export function listMetadata(list: string, headText: string): ListMetadata {
   return metadataOf(readHeadText(list, headText))
 }
 
-/** The facts of a list and its size, without reading anything else. */
+/** The metadata and size of a list, read from its head alone. */
 export interface ListFacts {
   readonly metadata: ListMetadata
   readonly length: number
-  /** `total_bytes` of the items; null when it was never counted. */
+  /** `total_bytes` of the items. Null when the service never counted them. */
   readonly bytes: number | null
 }
 
@@ -102,7 +102,7 @@ export function listFacts(list: string, headText: string): ListFacts {
   return { metadata: metadataOf(head), length: lengthOf(head), bytes: head.bytes }
 }
 
-/** What stands for a list whose items are not read, as its short form on the wire. */
+/** The short form of a list on the wire, without its items. */
 export function factsOf({ length, description, explanation }: ListMetadata): JsonText {
   return known(JSON.stringify({ _list: true, count: length, description, explanation }))
 }
@@ -127,7 +127,7 @@ function parseObject(list: string, text: string): Members {
   try {
     head = JSON.parse(text)
   } catch {
-    // The parser's own words quote what was stored.
+    // The parser's message is left out, because it quotes stored data.
     throw damagedList(list, 'the head cannot be read')
   }
   if (typeof head !== 'object' || head === null || Array.isArray(head))
@@ -149,13 +149,13 @@ function timeOf(list: string, head: Members, name: string): string {
 
 function counterOf(list: string, head: Members, name: string): number {
   const value = head[name]
-  if (!isCounter(value)) throw damagedList(list, `the head's ${name} is not a number of its kind`)
+  if (!isCounter(value)) throw damagedList(list, `the head's ${name} is not a positive integer`)
   return value
 }
 
 function bytesOf(list: string, value: unknown): number | null {
   if (value === undefined) return null
-  if (value !== 0 && !isCounter(value)) throw damagedList(list, "the head's bytes is not a number of its kind")
+  if (value !== 0 && !isCounter(value)) throw damagedList(list, "the head's bytes is not an integer of at least 0")
   return value
 }
 

@@ -1,8 +1,8 @@
-/** Positions as callers write them. */
+/** Parses list positions that callers send. */
 import { ServiceError } from '../errors.ts'
 import { kindOf, stringValue, type JsonText } from '../json/json.ts'
 
-/** A position written as decimal digits; null for anything else. Positions beyond 2^53 are beyond every list. */
+/** A position in decimal digits. Null for any other string. Positions beyond 2^53 are beyond the end of every list. */
 export function parseIndex(text: string): number | null {
   return /^[0-9]+$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : null
 }
@@ -19,16 +19,18 @@ export function indexFromJson(value: JsonText): number {
   return requireIndex(index)
 }
 
-/** @throws ServiceError `invalid_index` when the number is negative or not whole. */
+/** @throws ServiceError `invalid_index` when the number is negative or not an integer. */
 export function requireIndex(index: number): number {
-  // A whole number that is too big for exact arithmetic is as far beyond the end as any.
+  // Integers beyond exact arithmetic are beyond the end of every list.
   if (Number.isInteger(index) && index >= 0) return Math.min(index, Number.MAX_SAFE_INTEGER) + 0
   throw refusal()
 }
 
 /**
- * As `requireIndex`; where the caller asks for it, -1 is the last position, -2 the one before. Null when there is no
- * such position.
+ * The position for an index, or null when the position does not exist. With `fromEnd`, -1 is the last position and -2
+ * the position before it.
+ *
+ * @throws ServiceError `invalid_index`
  */
 export function resolveIndex(index: number, length: number, fromEnd: boolean): number | null {
   const position = fromEnd && index < 0 ? requireIndex(-index) : requireIndex(index)
@@ -36,7 +38,7 @@ export function resolveIndex(index: number, length: number, fromEnd: boolean): n
   return resolved >= 0 && resolved < length ? resolved : null
 }
 
-/** Without the value itself, which is the caller's and would end up in the log. */
+/** The message omits the value, because caller data must not enter the log. */
 function refusal(): ServiceError {
-  return new ServiceError('invalid_index', 'An index is a whole number from 0 on')
+  return new ServiceError('invalid_index', 'Invalid index: expected a whole number of at least 0')
 }

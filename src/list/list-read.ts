@@ -1,4 +1,4 @@
-/** Reading the items of lists. All of it wants one moment: a snapshot, or the transaction of a change. */
+/** Reads items of lists. Callers must pass a snapshot or the transaction of a change, so that all rows match. */
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries } from '../store/store.ts'
@@ -21,12 +21,12 @@ export interface ListContent {
 }
 
 export interface ListPage {
-  /** Of the whole list. */
+  /** The length of the list, which may exceed the page. */
   readonly length: number
   readonly items: readonly IndexedItem[]
 }
 
-/** Null when there is no such list or no such position. @throws ServiceError `invalid_index`, `list_corrupted` */
+/** One item. Null when the list or the position does not exist. @throws ServiceError `invalid_index`, `list_corrupted` */
 export async function readItem(
   q: Queries,
   at: ListAddress,
@@ -41,8 +41,8 @@ export async function readItem(
 }
 
 /**
- * The items in order, those of a span, or all of a short list; a span may reach beyond the end. Null when there is no
- * list of that name. Longer lists are read by `ListScan`.
+ * The items of a span, which may reach beyond the end, or all items of a short list. Null when the list does not exist.
+ * `ListScan` reads longer lists.
  *
  * @throws ServiceError `list_corrupted`
  */
@@ -62,7 +62,7 @@ export async function readItems(q: Queries, at: ListAddress, span?: Span): Promi
 }
 
 /**
- * The items at these positions, those that exist. Empty when there is no list of that name.
+ * The items at the positions that exist. Empty when the list does not exist.
  *
  * @throws ServiceError `list_corrupted`
  */
@@ -75,11 +75,11 @@ export async function readItemsAt(q: Queries, at: ListAddress, indices: readonly
   return rows.map(({ value }, position) => ({ index: present[position] ?? 0, item: value }))
 }
 
-/** Items and bytes of the lists that are read together. */
+/** Limits for lists that are read together, in items and bytes. */
 const togetherItems = 4096
 const togetherBytes = 1_048_576
 
-/** Those of the lists, in their order, that are short enough to be read together. Damaged ones are among them. */
+/** The lists that are short enough to be read together, in their order. Includes damaged lists. */
 export function shortLists(heads: ReadonlyMap<string, string>): Map<string, string> {
   let items = 0
   let bytes = 0
@@ -107,8 +107,8 @@ function headOrNull(list: string, text: string): ListHead | null {
 }
 
 /**
- * The items of several short lists by two statements, however many there are. `heads` holds the text of each list's row,
- * as `findProperties` gives it; `shortLists` chooses them.
+ * The items of several short lists, read by two statements. `heads` maps each list to its row's text, as
+ * `findProperties` returns it; `shortLists` selects the lists.
  *
  * @throws ServiceError `list_corrupted` for the first list that is damaged.
  */
@@ -133,7 +133,7 @@ export async function readManyLists(
 }
 
 /**
- * The first items of several lists by three statements, however many there are.
+ * The first items of several lists, read by three statements.
  *
  * @param heads as for `readManyLists`.
  * @throws ServiceError `list_corrupted` for the first list that is damaged.

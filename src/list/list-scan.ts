@@ -1,7 +1,7 @@
 /**
  * Reads a list of any length page by page, with bounded memory. Each page is one snapshot; the list may change between
- * two pages. The scan continues behind the last item that it has read, wherever that item is now, so concurrent
- * insertions and deletions neither repeat nor lose the items that were there all the time.
+ * two pages. The scan continues after the last item that it read, at that item's current position. Concurrent insertions
+ * and deletions therefore neither repeat nor skip items that exist during the whole scan.
  */
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../errors.ts'
@@ -14,24 +14,24 @@ import { findPresent, type StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 import type { Span } from './order-branch.ts'
 
-/** Items of one page of a long list: 2 full leaves of the order, so that a page blocks the event loop for a few milliseconds. */
+/** Items per page of a long list: two full leaves of the order. A page blocks the event loop for a few milliseconds. */
 export const pageItems = 256
-/** Items of a list that is short: it is read and changed as a whole. */
+/** The most items of a short list, which is read and changed in one step. */
 const shortItems = 1024
-/** Bytes of one page, unless its first item alone is larger. */
+/** The most bytes of a page, unless its first item alone is larger. */
 const pageBytes = 1_048_576
 
-/** What a scan needs of the store: `{ snapshot: (work) => work(tx) }` scans inside a transaction. */
+/** The store of a scan. `{ snapshot: (work) => work(tx) }` scans inside a transaction. */
 export type SnapshotSource = Pick<Store, 'snapshot'>
 
 export interface ScanPage {
   /** The position of the first item. */
   readonly from: number
   readonly rows: readonly StoredItem[]
-  /** The list at this moment. */
+  /** The metadata of the list in the snapshot of this page. */
   readonly metadata: ListMetadata
   readonly listId: string
-  /** Whether the scan ends here. */
+  /** True for the last page of the scan. */
   readonly isLast: boolean
 }
 
@@ -39,9 +39,9 @@ interface Cursor {
   readonly listId: string
   readonly orderVersion: string
   readonly next: number
-  /** Positions that remain to be read; null for all. */
+  /** The number of positions left to read; null for all. */
   readonly left: number | null
-  /** The items of the last page. */
+  /** The item numbers of the last page. */
   readonly read: readonly number[]
 }
 
@@ -49,23 +49,23 @@ export class ListScan {
   readonly #at: ListAddress
   readonly #span: { readonly from: number; readonly to: number | null }
   #cursor: Cursor | null = null
-  /** The last item of each page before the last one. */
+  /** The last item of each page except the latest. */
   readonly #pageEnds: number[] = []
 
-  /** @param span the positions to read; without it the whole list. */
+  /** @param span the positions to read. Default: all. */
   constructor(at: ListAddress, span: { readonly from: number; readonly to: number | null } = { from: 0, to: null }) {
     this.#at = at
     this.#span = span
   }
 
   /**
-   * The next page of at most `most` items. Null when there is no such list. Lets other work of the process run first.
+   * The next page, with at most `most` items. Null when the list does not exist. Yields to the event loop first.
    *
    * @throws ServiceError `not_found` when the list was removed after the first page; `list_corrupted`
    */
   async next(store: SnapshotSource, most = pageItems): Promise<ScanPage | null> {
     if (this.#cursor !== null) await setImmediate()
-    // The store may run this twice, so the cursor moves afterwards.
+    // The store may run this callback again, so the cursor moves only afterwards.
     const read = await store.snapshot((q) => this.#read(q, Math.min(most, pageItems)))
     if (read === null) return null
     const last = this.#cursor?.read.at(-1)
@@ -79,13 +79,16 @@ export class ListScan {
     const before = this.#cursor
     if (list === null && before === null) return null
     if (list === null || (before !== null && before.listId !== list.id)) {
-      throw new ServiceError('not_found', `The list ${JSON.stringify(this.#at.list)} was removed while it was read`)
+      throw new ServiceError(
+        'not_found',
+        `Cannot read the list ${JSON.stringify(this.#at.list)}: it was removed during the read`,
+      )
     }
     const from = Math.min(await this.#start(list), list.length)
     const left = before === null ? leftOf(this.#span) : before.left
     const rows = await this.#rows(list, { from, left }, most)
     const repeated = new Set(before?.read)
-    if (rows.some(({ item }) => repeated.has(item))) throw damagedList(this.#at.list, 'an item stands at two positions')
+    if (rows.some(({ item }) => repeated.has(item))) throw damagedList(this.#at.list, 'an item occurs at two positions')
     const next = from + rows.length
     const cursor: Cursor = {
       listId: list.id,
@@ -103,7 +106,7 @@ export class ListScan {
     { from, left }: { readonly from: number; readonly left: number | null },
     most: number,
   ): Promise<readonly StoredItem[]> {
-    // Reading all rows of a short list finds rows outside its order.
+    // Reading all rows of a short list detects rows that are missing from its order.
     const mayBeWhole = this.#cursor === null && left === null && from === 0 && isShort(list)
     if (mayBeWhole && (most === pageItems || list.length <= most)) return list.loadAll()
     const to = Math.min(list.length, from + Math.min(most, left ?? most))
@@ -115,14 +118,14 @@ export class ListScan {
     return this.#cursor.orderVersion === list.orderVersion ? this.#cursor.next : this.#continueAt(list, this.#cursor)
   }
 
-  /** The position behind the last item that was read and still exists. */
+  /** The position after the last item that was read and still exists. */
   async #continueAt(list: OpenList, { read, next }: Cursor): Promise<number> {
     const last = await this.#lastPresent(list, read)
     if (last === null) return 0
     return (await findPosition(list, last, next - 1)) + 1
   }
 
-  /** Null when nothing of what was read exists any more. */
+  /** The last item that was read and still exists. Null when all of them were removed. */
   async #lastPresent(list: OpenList, read: readonly number[]): Promise<number | null> {
     for (const items of [read, this.#pageEnds]) {
       for (let end = items.length; end > 0; end -= pageItems) {
@@ -145,12 +148,12 @@ async function rowsOf(list: OpenList, span: Span): Promise<readonly StoredItem[]
   return list.itemsUpTo(span, pageBytes)
 }
 
-/** Whether the list is read and changed as a whole. False as well for a list whose bytes were never counted. */
+/** True when the list is read and changed in one step. False for a list whose bytes were never counted. */
 export function isShort({ length, bytes }: { readonly length: number; readonly bytes: number | null }): boolean {
   return length <= shortItems && bytes !== null && bytes <= pageBytes
 }
 
-/** The pages of a whole list. None when there is no such list. */
+/** Yields all pages of a list. Yields nothing when the list does not exist. */
 export async function* scanPages(store: SnapshotSource, at: ListAddress): AsyncGenerator<ScanPage> {
   const scan = new ListScan(at)
   for (;;) {

@@ -1,4 +1,4 @@
-/** The SQL of lists. A statement that touches another number of rows than it must fails the change. */
+/** The SQL of lists. A change fails when a statement affects an unexpected number of rows. */
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -12,27 +12,27 @@ export interface StoredItem {
   readonly value: JsonText
 }
 
-/** An item whose value was left out when it is a large one. */
+/** An item without its value when the value is large. */
 export interface SizedItem {
   readonly item: number
   readonly revision: number
-  /** Of the value, as UTF-8. */
+  /** The size of the value in UTF-8. */
   readonly bytes: number
   readonly value: JsonText | null
 }
 
-/** Values up to this size are read at once with their sizes. */
+/** The largest value that is read together with its size, in bytes. */
 const smallBytes = 1024
 
 type ItemRow = StoredItem & { readonly checksum: number | null }
 
 export type NewItem = readonly [item: number, value: JsonText]
 
-/** One of the numbers in parameter 3. */
+/** Matches the numbers in parameter 3. */
 const isOneOf = (column: 'node' | 'item'): string =>
   `IN ARRAY (SELECT ${column} FROM rows($3, ${column} BIGINT) AS wanted)`
 
-/** What stands under the list's name: its head, a property of another kind, or nothing. */
+/** The property with the list's name: the head of the list, or a property of another kind. */
 export async function findNamed(
   q: Queries,
   { actorId, list }: ListAddress,
@@ -40,7 +40,7 @@ export async function findNamed(
   return q.get('SELECT kind, value FROM property WHERE actor_id = $1 AND name = $2', actorId, list)
 }
 
-/** As `findNamed`, with the numbers that rows of a removed list of this name still have. */
+/** The property with this name, and the highest numbers that rows of a removed list of this name still use. */
 export async function findForCreation(
   q: Queries,
   { actorId, list }: ListAddress,
@@ -88,14 +88,14 @@ export async function updateHead(tx: Transaction, { actorId, list }: ListAddress
 }
 
 /**
- * False when there is no such list. A trigger deletes the order and the items, or leaves the rows of a long list to
- * `RemovedLists`.
+ * Deletes the head. False when the list does not exist. A trigger deletes the order and the items, or leaves the rows of
+ * a long list to `RemovedLists`.
  */
 export async function deleteHead(tx: Transaction, { actorId, list }: ListAddress): Promise<boolean> {
   return (await tx.run(`DELETE FROM property WHERE actor_id = $1 AND name = $2 AND kind = 'list'`, actorId, list)) > 0
 }
 
-/** Those of the nodes that exist. */
+/** The nodes that exist. */
 export async function findNodes(
   q: Queries,
   { actorId, list }: ListAddress,
@@ -152,7 +152,7 @@ export async function deleteNodes(
   expect(nodes.length, deleted)
 }
 
-/** Those of the items that exist. @throws ServiceError `value_corrupted` */
+/** The items that exist. @throws ServiceError `value_corrupted` */
 export async function findItems(
   q: Queries,
   { actorId, list }: ListAddress,
@@ -179,7 +179,7 @@ export async function findItems(
   return rows
 }
 
-/** Those of the items that exist, the large ones without their values. @throws ServiceError `value_corrupted` */
+/** The items that exist, without large values. @throws ServiceError `value_corrupted` */
 export async function findSmallItems(
   q: Queries,
   { actorId, list }: ListAddress,
@@ -200,7 +200,7 @@ export async function findSmallItems(
   return rows
 }
 
-/** Those of the items that exist, by their numbers alone. */
+/** The numbers of the items that exist. */
 export async function findPresent(
   q: Queries,
   { actorId, list }: ListAddress,
@@ -215,7 +215,7 @@ export async function findPresent(
   return new Set(rows.map(({ item }) => item))
 }
 
-/** Those of the nodes that exist, by list. */
+/** The nodes that exist, by list. */
 export async function findNodesOf(
   q: Queries,
   actorId: string,
@@ -231,7 +231,7 @@ export async function findNodesOf(
   return Map.groupBy(rows, ({ list }) => list)
 }
 
-/** Those of the items that exist, by list. @throws ServiceError `value_corrupted` */
+/** The items that exist, by list. @throws ServiceError `value_corrupted` */
 export async function findItemsOf(
   q: Queries,
   actorId: string,
@@ -249,7 +249,7 @@ export async function findItemsOf(
   return Map.groupBy(rows, ({ list }) => list)
 }
 
-/** The order of several lists: every node of theirs, from a number on. */
+/** The nodes of several lists whose number is at least `from`. */
 export async function findAllNodes(
   q: Queries,
   actorId: string,
@@ -274,7 +274,7 @@ export async function findAllNodes(
   )
 }
 
-/** Every item of several lists from a number on, in no order. @throws ServiceError `value_corrupted` */
+/** The items of several lists whose number is at least `from`, unordered. @throws ServiceError `value_corrupted` */
 export async function findAllItems(
   q: Queries,
   actorId: string,
@@ -350,7 +350,7 @@ export async function updateItems(
           tx.origin,
           checksumOf(actorId, itemName(list, first[0]), first[1]),
         )
-      : // As an upsert, though every item exists: both databases answer UPDATE … FROM by going through the whole list.
+      : // An upsert, although every item exists: both databases would run UPDATE … FROM as a scan of the whole list.
         await tx.run(
           `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
            SELECT $1, $2, changed.item, 1, changed.value, $4, changed.crc
@@ -386,17 +386,17 @@ export async function deleteItems(
   expect(items.length, deleted)
 }
 
-/** From a number on. The number deleted. */
+/** Deletes the items whose number is at least `from`. Returns how many it deleted. */
 export function deleteAllItems(tx: Transaction, { actorId, list }: ListAddress, from: number): Promise<number> {
   return tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3', actorId, list, from)
 }
 
-/** From a number on. The number deleted. */
+/** Deletes the nodes whose number is at least `from`. Returns how many it deleted. */
 export function deleteAllNodes(tx: Transaction, { actorId, list }: ListAddress, from: number): Promise<number> {
   return tx.run('DELETE FROM list_node WHERE actor_id = $1 AND list = $2 AND node >= $3', actorId, list, from)
 }
 
-/** Leaves the rows up to these numbers to `RemovedLists`. */
+/** Schedules the rows up to these numbers for deletion by `RemovedLists`. */
 export async function markRemoved(
   tx: Transaction,
   { actorId, list }: ListAddress,
@@ -421,10 +421,10 @@ function column(values: readonly (string | number)[]): string {
   return JSON.stringify(values.map((value) => [value]))
 }
 
-/** What was read in this transaction cannot have gone: the change fails as a whole. */
+/** Fails the change when a statement affected the wrong rows: the transaction has read them, so they must exist. */
 function expect(rows: number, touched: number): void {
   if (rows === touched) return
-  throw new ServiceError('store_unavailable', 'The change to the list could not be stored', {
-    reason: `A statement touched ${touched} rows where ${rows} were due`,
+  throw new ServiceError('store_unavailable', 'Cannot store the change to the list: the stored rows do not match it', {
+    reason: `A statement affected ${touched} rows instead of ${rows}`,
   })
 }

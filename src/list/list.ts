@@ -1,9 +1,9 @@
 /**
- * Lists: ordered items with metadata. Changes run inside the actor's turn (`store.writeActor`) and tell what they did as
- * a `ListChange`; what reads more than the head wants one moment (`store.snapshot`, or the same transaction).
+ * Lists: ordered items with metadata. Changes run in a transaction of the actor (`store.writeActor`) and return a
+ * `ListChange`. Reads beyond the head need a consistent view: `store.snapshot`, or the same transaction.
  *
- * Every operation runs a number of statements that does not depend on the list. A list whose stored parts do not fit
- * together is refused with `list_corrupted`, by every function that meets the damage.
+ * The number of statements of an operation does not depend on the length of the list. Every function throws
+ * `list_corrupted` when it finds stored parts that contradict each other.
  */
 import { randomBytes } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
@@ -39,16 +39,16 @@ export { isShort, ListScan, pageItems, scanPages, type ScanPage } from './list-s
 export type { ListTexts } from './open-list.ts'
 
 /**
- * Makes an empty list. One that exists keeps its items, and only the texts that are given replace its own.
+ * Creates an empty list. An existing list keeps its items, and the given texts replace its description or explanation.
  *
- * @returns whether the list is new.
+ * @returns true when the list is new.
  * @throws ServiceError `invalid_name`; `conflict` when a simple property has the name; `list_corrupted`
  */
 export async function createList(tx: Transaction, at: ListAddress, texts: ListTexts, nowMs: number): Promise<boolean> {
   return (await makeList(tx, at, texts, nowMs)).isNew
 }
 
-/** As `createList`, with the change that subscribers receive: that of the texts. */
+/** Like `createList`, but also returns the metadata change that subscribers receive. */
 export async function makeList(
   tx: Transaction,
   at: ListAddress,
@@ -91,19 +91,19 @@ function textsChange(list: OpenList, texts: ListTexts): ListChange {
   return { operation: 'metadata', length: list.length, ...texts, ...(changesNothing ? { changesNothing } : {}) }
 }
 
-/** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
+/** The metadata of a list. Null when the list does not exist. @throws ServiceError `list_corrupted` */
 export async function readMetadata(q: Queries, at: ListAddress): Promise<ListMetadata | null> {
   const row = await findNamed(q, at)
   return row?.kind === 'list' ? listMetadata(at.list, row.value) : null
 }
 
-/** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
+/** The metadata and size of a list. Null when the list does not exist. @throws ServiceError `list_corrupted` */
 export async function readFacts(q: Queries, at: ListAddress): Promise<ListFacts | null> {
   const row = await findNamed(q, at)
   return row?.kind === 'list' ? listFacts(at.list, row.value) : null
 }
 
-/** Replaces the texts that are given. @throws ServiceError `not_found`, `list_corrupted` */
+/** Replaces the description or explanation, as given. @throws ServiceError `not_found`, `list_corrupted` */
 export async function setMetadata(
   tx: Transaction,
   at: ListAddress,
@@ -121,7 +121,7 @@ export async function append(tx: Transaction, at: ListAddress, item: JsonText, n
   return addItem(tx, list, { operation: 'append', index: list.length, item }, nowMs)
 }
 
-/** Null when nothing was given, and nothing changed. @throws ServiceError `not_found`, `list_corrupted` */
+/** Appends items. Null when `items` is empty, because nothing changes. @throws ServiceError `not_found`, `list_corrupted` */
 export async function extend(
   tx: Transaction,
   at: ListAddress,
@@ -139,7 +139,7 @@ export async function extend(
 }
 
 /**
- * Puts an item before the one at `index`, or behind the last one when `index` is the length. Null when it is greater.
+ * Inserts an item before the item at `index`, or appends it when `index` is the length. Null when `index` is greater.
  *
  * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
  */
@@ -155,7 +155,7 @@ export async function insert(
   return position === null ? null : addItem(tx, list, { operation: 'insert', index: position, item }, nowMs)
 }
 
-/** The place of an item. */
+/** The position of an item, and how to interpret it. */
 export interface ItemPlace {
   readonly index: number
   /** An index equal to the length appends. */
@@ -165,7 +165,7 @@ export interface ItemPlace {
 }
 
 /**
- * Replaces the item at the place; there is no padding. Null when there is no such position.
+ * Replaces the item at a position, and never fills up the list to reach it. Null when the position does not exist.
  *
  * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
  */
@@ -186,7 +186,7 @@ export async function update(
   return { operation: 'update', length: list.length, index: position, item, old_item: old.value }
 }
 
-/** Null when there is no such position. @throws ServiceError `not_found`, `invalid_index`, `list_corrupted` */
+/** Deletes one item. Null beyond the end. @throws ServiceError `not_found`, `invalid_index`, `list_corrupted` */
 export async function deleteItemAt(
   tx: Transaction,
   at: ListAddress,
@@ -202,9 +202,9 @@ export async function deleteItemAt(
 }
 
 /**
- * Removes one item, the last one unless told otherwise (-1 is the last), and says which it was. Null when there is no
- * such position.
+ * Removes and returns one item. Negative indexes count from the end. Null when the position does not exist.
  *
+ * @param index Default: -1, the last item.
  * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
  */
 export async function pop(
@@ -228,7 +228,7 @@ export async function clear(tx: Transaction, at: ListAddress, nowMs: number): Pr
   return { operation: 'clear', length: 0, ...(wasEmpty ? { changesNothing: true } : {}) }
 }
 
-/** Removes the list itself, damaged or not. Null when there is no list of that name. */
+/** Removes the list, even when it is damaged. Null when the list does not exist. */
 export async function deleteList(tx: Transaction, at: ListAddress): Promise<ListChange | null> {
   return (await deleteHead(tx, at)) ? { operation: 'delete_all', length: 0 } : null
 }

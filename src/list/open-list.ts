@@ -1,4 +1,4 @@
-/** A list inside one transaction: its head and as much of its order as the work needs, saved as a whole. */
+/** A list in one transaction: its head and the loaded nodes of its order. `save` writes all changes. */
 import { ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -28,7 +28,7 @@ import {
 import type { Span } from './order-branch.ts'
 import { OrderTree, type StoredNode } from './order-tree.ts'
 
-/** Items that one statement deletes; the trigger in migration 0001 has the same number. */
+/** The most items that one statement deletes. The trigger in migration 0001 has the same number. */
 const mostClearedAtOnce = 2048
 
 export class OpenList {
@@ -48,7 +48,7 @@ export class OpenList {
     this.#nextItem = head.nextItem
   }
 
-  /** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
+  /** The list with this name. Null when it does not exist. @throws ServiceError `list_corrupted` */
   static async find(q: Queries, address: ListAddress): Promise<OpenList | null> {
     const row = await findNamed(q, address)
     return row?.kind === 'list' ? new OpenList(q, address, readHeadText(address.list, row.value)) : null
@@ -57,7 +57,7 @@ export class OpenList {
   /** @throws ServiceError `not_found`, `list_corrupted` */
   static async require(q: Queries, address: ListAddress): Promise<OpenList> {
     const list = await OpenList.find(q, address)
-    if (list === null) throw new ServiceError('not_found', `There is no list ${JSON.stringify(address.list)}`)
+    if (list === null) throw new ServiceError('not_found', `The list ${JSON.stringify(address.list)} does not exist`)
     return list
   }
 
@@ -65,7 +65,7 @@ export class OpenList {
     return this.order.length
   }
 
-  /** `total_bytes` of the items; null when it was never counted. */
+  /** `total_bytes` of the items. Null when the service never counted them. */
   get bytes(): number | null {
     return this.#head.bytes
   }
@@ -74,7 +74,7 @@ export class OpenList {
     return metadataOf(this.#head)
   }
 
-  /** Changes with every insertion and every deletion, and with nothing else. */
+  /** Changes with every insertion and deletion, but not with updates. */
   get orderVersion(): string {
     return `${this.id} ${this.#head.nextItem} ${this.length}`
   }
@@ -83,13 +83,13 @@ export class OpenList {
     return this.#nextItem++
   }
 
-  /** Loads what the order needs for these positions: two statements at most. */
+  /** Loads the nodes for these positions, by at most two statements. */
   async load(spans: readonly Span[], shrinking = false): Promise<void> {
     this.order.giveMids(await findNodes(this.queries, this.address, this.order.midsFor(spans, shrinking)))
     this.order.giveLeaves(await findNodes(this.queries, this.address, this.order.leavesFor(spans, shrinking)))
   }
 
-  /** Loads the whole order and returns all items in it: two statements. */
+  /** Loads the whole order and returns all items, by two statements. */
   async loadAll(): Promise<StoredItem[]> {
     const { actorId, list } = this.address
     const { firstNode, firstItem } = this.#head
@@ -111,12 +111,12 @@ export class OpenList {
     return item
   }
 
-  /** These items in this order. */
+  /** The items with these numbers, in the same order. */
   async itemsOf(items: readonly number[]): Promise<StoredItem[]> {
     return inOrder(this.address.list, items, await findItems(this.queries, this.address, items))
   }
 
-  /** As `items`, but not more than fit into so many bytes, and at least one. */
+  /** The first of the items at these positions that fit into `mostBytes`, but at least one. */
   async itemsUpTo(span: Span, mostBytes: number): Promise<StoredItem[]> {
     const { list } = this.address
     const numbers = this.order.items(span)
@@ -138,8 +138,8 @@ export class OpenList {
   }
 
   /**
-   * Writes the items, the changed parts of the order, and the head. The statements do not wait for one another; the
-   * transaction fails with any of them.
+   * Writes the items, the changed nodes of the order, and the head. The statements run concurrently; the transaction
+   * fails when one of them fails.
    */
   async save(tx: Transaction, nowMs: number, items: ItemChanges = {}, texts: ListTexts = {}): Promise<void> {
     const { root, nextNode, changed, removed } = this.order.unsaved()
@@ -173,7 +173,7 @@ export class OpenList {
     return bytes < 0 ? null : bytes
   }
 
-  /** Removes every item and the whole order. The rows of a long list are deleted later. */
+  /** Removes every item and the whole order. `RemovedLists` deletes the rows of a long list later. */
   async clear(tx: Transaction, nowMs: number): Promise<void> {
     if (this.length > mostClearedAtOnce) {
       const { nextItem, nextNode } = this.#head
@@ -189,14 +189,14 @@ export class OpenList {
       this.#saveHead(tx, nowMs, { root: [], bytes: 0 }),
     ])
     if (deleted !== this.length) {
-      throw damagedList(this.address.list, `it has ${deleted} items where the head counts ${this.length}`)
+      throw damagedList(this.address.list, `it has ${deleted} items, but the head counts ${this.length}`)
     }
-    // Every mid has a leaf.
+    // Every mid has at least one leaf.
     if (nodes < 2 * this.#head.root.length) throw damagedList(this.address.list, 'nodes of its order are missing')
   }
 
   async #saveHead(tx: Transaction, nowMs: number, changes: Partial<ListHead>): Promise<void> {
-    // A clock that was set back does not make a change look older than the one before it.
+    // The time never decreases, even when the clock was set back.
     const updatedAt = new Date(Math.max(nowMs, Date.parse(this.#head.updatedAt))).toISOString()
     await updateHead(
       tx,
@@ -224,9 +224,9 @@ export interface ListTexts {
 }
 
 /**
- * All items of a list in their order, from all its rows.
+ * Sorts all items of a list by its order, given all its rows.
  *
- * @throws ServiceError `list_corrupted` when rows are missing or stand outside the order.
+ * @throws ServiceError `list_corrupted` when rows are missing, or are not in the order.
  */
 export function arrange(
   list: string,
@@ -237,13 +237,13 @@ export function arrange(
 ): StoredItem[] {
   order.giveMids(givenFor(order.midsFor([order.all]), nodes))
   order.giveLeaves(givenFor(order.leavesFor([order.all]), nodes))
-  if (nodes.length > order.nodeCount) throw damagedList(list, 'nodes stand outside the order')
-  if (items.length > order.length) throw damagedList(list, 'items stand outside the order')
-  if (items.some((row) => row.item >= nextItem)) throw damagedList(list, 'an item has a number that was never given')
+  if (nodes.length > order.nodeCount) throw damagedList(list, 'nodes are not in the order')
+  if (items.length > order.length) throw damagedList(list, 'items are not in the order')
+  if (items.some((row) => row.item >= nextItem)) throw damagedList(list, 'an item has a number that was never assigned')
   return inOrder(list, order.items(order.all), items)
 }
 
-/** The rows of these nodes: a node of one level must not serve as one of the other. */
+/** The rows of the wanted nodes. The filter keeps nodes of one level from being used at the other level. */
 function givenFor(wanted: readonly number[], nodes: readonly StoredNode[]): StoredNode[] {
   const names = new Set(wanted)
   return nodes.filter(({ node }) => names.has(node))
@@ -255,14 +255,14 @@ function sizeOf(values: readonly JsonText[]): number {
   return bytes
 }
 
-/** The rows of these items in this order. @throws ServiceError `list_corrupted` */
+/** The rows sorted by these item numbers. @throws ServiceError `list_corrupted` */
 export function inOrder<R extends { readonly item: number }>(
   list: string,
   items: readonly number[],
   rows: readonly R[],
 ): R[] {
   const found = new Map(rows.map((row) => [row.item, row]))
-  if (new Set(items).size !== items.length) throw damagedList(list, 'an item stands at two positions')
+  if (new Set(items).size !== items.length) throw damagedList(list, 'an item occurs at two positions')
   return items.map((item) => {
     const row = found.get(item)
     if (row === undefined) throw damagedList(list, `item ${item} is missing`)

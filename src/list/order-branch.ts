@@ -1,4 +1,4 @@
-/** Branches of a list's order: how they are stored, and which of them positions lie under. */
+/** Branches of a list's order: how they are stored, and which of them contain given positions. */
 
 /** A node and the number of items below it. */
 export interface Branch {
@@ -12,13 +12,13 @@ export interface Child {
   count: number
 }
 
-/** Positions from `from` up to, not including, `to`. */
+/** Positions from `from` up to but excluding `to`. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** The same positions in order, each once. */
+/** The same positions as ordered spans that do not overlap. */
 export function disjoint(spans: readonly Span[]): Span[] {
   const merged: { from: number; to: number }[] = []
   for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
@@ -31,8 +31,8 @@ export function disjoint(spans: readonly Span[]): Span[] {
 }
 
 /**
- * The children that these disjoint, ordered positions lie under. With `joinUpTo` all the positions may be removed: then
- * also the neighbours that have at most so many items together with what is left of a child.
+ * The children that contain these disjoint, ordered positions. With `joinUpTo`, all the positions may be removed. The
+ * result then includes each neighbor that has at most `joinUpTo` items together with the rest of a shrunken child.
  */
 export function pick(
   children: readonly Child[],
@@ -64,14 +64,14 @@ export function pick(
   return [...wanted]
 }
 
-/** Branches as they are stored: node, count, node, count, … (pairs would take three times as long to parse). */
+/** Branches in stored form: node, count, node, count, … (pairs would take three times as long to parse). */
 export function writeBranches(branches: readonly Branch[]): number[] {
   const entries: number[] = []
   for (const { node, count } of branches) entries.push(node, count)
   return entries
 }
 
-/** Null when the value is not what `writeBranches` writes. */
+/** Reads the output of `writeBranches`. Null for any other value. */
 export function readBranches(value: unknown): Child[] | null {
   const entries = readPositives(value)
   if (entries === null || entries.length % 2 !== 0) return null
@@ -80,14 +80,14 @@ export function readBranches(value: unknown): Child[] | null {
   return branches
 }
 
-/** Null when the value is not an array of whole numbers above 0. */
+/** Null when the value is not an array of positive integers. */
 export function readPositives(value: unknown): number[] | null {
   if (!Array.isArray(value)) return null
   const entries: unknown[] = value
   return entries.every(isPositive) ? entries : null
 }
 
-/** How many items are below all of them. */
+/** The number of items below all children. */
 export function total(children: readonly Child[]): number {
   let count = 0
   for (const child of children) count += child.count

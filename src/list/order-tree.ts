@@ -1,10 +1,10 @@
 /**
- * The order of a list: a counted tree of three levels. The root (kept in the list's head) names mids, a mid names
- * leaves, a leaf holds item numbers; each branch knows how many items are below it. The height never changes, so the
- * number of statements that load or save a position never depends on the length: mids first, then leaves.
+ * The order of a list: a counted tree of three levels. The root, in the list's head, refers to mids, a mid to leaves, and
+ * a leaf contains item numbers. Each branch counts the items below it. The height is fixed, so the number of statements
+ * that load or save a position does not depend on the length of the list: mids first, then leaves.
  *
- * A tree is loaded in part. What a change will touch is asked for beforehand (`midsFor`, `leavesFor`); the change then
- * runs in memory, and `unsaved` tells which nodes to write and which to delete.
+ * A tree is loaded in part. The caller first loads the nodes that a change needs (`midsFor`, `leavesFor`). The change
+ * then runs in memory, and `unsaved` returns the nodes to write and to delete.
  */
 import { damagedList } from './list-damage.ts'
 import {
@@ -24,7 +24,7 @@ export interface StoredNode {
   readonly entries: string
 }
 
-/** How full nodes may be. */
+/** The capacity of nodes. */
 export interface NodeSizes {
   readonly leafItems: number
   readonly midLeaves: number
@@ -51,7 +51,7 @@ export class OrderTree {
   readonly #root: Child[]
   readonly #mids = new Map<number, Child[]>()
   readonly #leaves = new Map<number, number[]>()
-  /** Nodes asked for and not given yet, with the number of items they must hold. */
+  /** Requested nodes that are not loaded yet, with their expected number of items. */
   readonly #awaited = new Map<number, number>()
   readonly #dirty = new Set<number>()
   readonly #created = new Set<number>()
@@ -78,14 +78,14 @@ export class OrderTree {
     return { from: 0, to: this.#length }
   }
 
-  /** What has to be loaded before an insertion at `index`: the leaf that takes the item. */
+  /** The position to load before an insertion at `index`: its leaf receives the item. */
   spanForInsert(index: number): Span {
     return { from: Math.min(index, this.#length - 1), to: Math.min(index, this.#length - 1) + 1 }
   }
 
   /**
-   * The mids to load before these positions can be touched. With `shrinking` every one of the positions may be
-   * removed, and neighbours that a shrunken node could be joined with are loaded too.
+   * The mids to load before the caller uses these positions. With `shrinking`, every position may be removed, so the
+   * result includes neighbors with which a shrunken node could be joined.
    */
   midsFor(spans: readonly Span[], shrinking = false): number[] {
     const { leafItems, midLeaves } = this.#sizes
@@ -94,7 +94,7 @@ export class OrderTree {
     return this.#await(wanted, this.#mids)
   }
 
-  /** The leaves to load before these positions can be touched; their mids are there. */
+  /** The leaves to load before the caller uses these positions. Their mids must be loaded. */
   leavesFor(spans: readonly Span[], shrinking = false): number[] {
     const { leafItems } = this.#sizes
     const joinUpTo = shrinking ? joined(leafItems) : null
@@ -109,7 +109,7 @@ export class OrderTree {
     return this.#await(wanted, this.#leaves)
   }
 
-  /** @throws ServiceError `list_corrupted` when a node is missing or does not hold what its branch says. */
+  /** @throws ServiceError `list_corrupted` when a node is missing or contradicts its branch. */
   giveMids(rows: readonly StoredNode[]): void {
     for (const [node, count, entries] of this.#given(rows)) {
       const children = readBranches(entries)
@@ -117,22 +117,22 @@ export class OrderTree {
       this.#check(children, `node ${node}`)
       let found = 0
       for (const child of children) found += child.count
-      if (found !== count) throw this.#damaged(`node ${node} counts ${found} items where ${count} belong`)
+      if (found !== count) throw this.#damaged(`node ${node} counts ${found} items instead of ${count}`)
       this.#mids.set(node, children)
     }
   }
 
-  /** @throws ServiceError `list_corrupted` when a node is missing or does not hold what its branch says. */
+  /** @throws ServiceError `list_corrupted` when a node is missing or contradicts its branch. */
   giveLeaves(rows: readonly StoredNode[]): void {
     for (const [node, count, entries] of this.#given(rows)) {
       const items = readPositives(entries)
       if (items === null) throw this.#damaged(`node ${node} is not an array of item numbers`)
-      if (items.length !== count) throw this.#damaged(`node ${node} holds ${items.length} items where ${count} belong`)
+      if (items.length !== count) throw this.#damaged(`node ${node} holds ${items.length} items instead of ${count}`)
       this.#leaves.set(node, items)
     }
   }
 
-  /** The item at a position that exists. */
+  /** The item at an existing position. */
   at(index: number): number {
     const place = this.#locate(index)
     const item = this.#leaf(this.#childAt(place)).at(place.offset)
@@ -162,7 +162,7 @@ export class OrderTree {
     return found
   }
 
-  /** Where an item stands among the loaded leaves; null when it is in none of them. */
+  /** The position of an item in the loaded leaves. Null when they do not contain it. */
   positionOf(item: number): number | null {
     let first = 0
     for (const { node, count } of this.#root) {
@@ -177,7 +177,7 @@ export class OrderTree {
     return null
   }
 
-  /** The number of nodes that these loaded parts name. */
+  /** The number of mids and leaves to which the loaded nodes refer. */
   get nodeCount(): number {
     let nodes = this.#root.length
     for (const { node } of this.#root) nodes += this.#mids.get(node)?.length ?? 0
@@ -188,7 +188,7 @@ export class OrderTree {
     this.insert(this.#length, item)
   }
 
-  /** Puts an item before the one at `index`, or behind the last one. */
+  /** Inserts an item before the item at `index`, or after the last item. */
   insert(index: number, item: number): void {
     const top = this.#root
     if (top.length === 0) {
@@ -199,7 +199,7 @@ export class OrderTree {
     }
     const place = index < this.#length ? this.#locate(index) : this.#end()
     const mid = top[place.rootAt]
-    if (mid === undefined) throw this.#damaged(`position ${index} is nowhere`)
+    if (mid === undefined) throw this.#damaged(`position ${index} does not exist`)
     const leaves = this.#mid(mid.node)
     const leaf = this.#childAt(place)
     const items = this.#leaf(leaf)
@@ -214,8 +214,8 @@ export class OrderTree {
       this.#dirty.add(leaf.node)
       return
     }
-    // At either end of the list a full leaf stays full, so that lists that grow there are packed. Anywhere else it is
-    // halved: a point of growth between two full leaves would leave one item per leaf behind it.
+    // A full leaf at an end of the list stays full, so that lists that grow at an end have full leaves. Elsewhere the leaf
+    // is halved: otherwise, repeated insertions between two full leaves would create leaves with one item each.
     if (isFirst || isLast) {
       leaves.splice(isFirst ? 0 : leaves.length, 0, this.#newLeaf([item]))
     } else {
@@ -230,7 +230,7 @@ export class OrderTree {
     if (leaves.length > this.#sizes.midLeaves) this.#splitMid(place.rootAt, isFirst, isLast)
   }
 
-  /** Takes the item at a position that exists out of the order, and returns it. */
+  /** Removes the item at an existing position from the order, and returns it. */
   removeAt(index: number): number {
     const place = this.#locate(index)
     const mid = this.#root[place.rootAt]
@@ -283,7 +283,7 @@ export class OrderTree {
     throw new RangeError(`The list has no position ${index}`)
   }
 
-  /** Behind the last item. */
+  /** The place after the last item. */
   #end(): Place {
     const rootAt = this.#root.length - 1
     const leaves = this.#mid(this.#root[rootAt]?.node ?? 0)
@@ -294,7 +294,7 @@ export class OrderTree {
   #childAt(place: Place): Child {
     const mid = this.#root[place.rootAt]
     const leaf = mid === undefined ? undefined : this.#mid(mid.node)[place.midAt]
-    if (leaf === undefined) throw this.#damaged('a branch leads nowhere')
+    if (leaf === undefined) throw this.#damaged('a branch refers to a missing node')
     return leaf
   }
 
@@ -342,7 +342,7 @@ export class OrderTree {
     this.#root.splice(rootAt + 1, 0, right)
   }
 
-  /** Joins a leaf that lost an item with a neighbour, when both fit into one with room to spare. */
+  /** Joins a leaf that lost an item with a neighbor when both fit into one leaf with space left. */
   #joinLeaf(leaves: Child[], at: number): void {
     for (const leftAt of [at, at - 1]) {
       const left = leaves[leftAt]
@@ -383,20 +383,20 @@ export class OrderTree {
     const missing: number[] = []
     for (const { node, count } of wanted) {
       if (loaded.has(node)) continue
-      if (this.#awaited.has(node)) throw this.#damaged(`node ${node} stands at two places`)
+      if (this.#awaited.has(node)) throw this.#damaged(`node ${node} occurs at two places`)
       this.#awaited.set(node, count)
       missing.push(node)
     }
     return missing
   }
 
-  /** The awaited nodes with the count and the entries of each. */
+  /** The requested nodes, each with its expected count and its entries. */
   *#given(rows: readonly StoredNode[]): Generator<[node: number, count: number, entries: unknown]> {
     const found = new Map(rows.map((row) => [row.node, row.entries]))
     for (const [node, count] of this.#awaited) {
       const text = found.get(node)
       if (text === undefined) throw this.#damaged(`node ${node} is missing`)
-      if (this.#mids.has(node) || this.#leaves.has(node)) throw this.#damaged(`node ${node} stands at two places`)
+      if (this.#mids.has(node) || this.#leaves.has(node)) throw this.#damaged(`node ${node} occurs at two places`)
       yield [node, count, this.#parse(node, text)]
     }
     this.#awaited.clear()
@@ -412,7 +412,7 @@ export class OrderTree {
 
   #check(branches: readonly Branch[], where: string): void {
     for (const { node } of branches) {
-      if (node >= this.#nextNode) throw this.#damaged(`${where} names node ${node}, which was never made`)
+      if (node >= this.#nextNode) throw this.#damaged(`${where} refers to node ${node}, which was never created`)
     }
   }
 
@@ -421,5 +421,5 @@ export class OrderTree {
   }
 }
 
-/** Neighbours are joined when they hold at most this many entries together: the next insertions do not split them again. */
+/** The most entries of two neighbors that are joined. The space left keeps the next insertions from splitting them again. */
 const joined = (size: number): number => size - (size >> 2)

@@ -1,7 +1,6 @@
 /**
- * Deletes the rows of removed lists, in batches behind the requests: one statement for all of them would block the event
- * loop on SQLite and hold the actor's row. What a process leaves unfinished is found at the next start, or by another
- * process.
+ * Deletes the rows of removed lists in the background, in batches. One statement for all rows would block the event loop
+ * on SQLite and keep the actor's row locked. The next start, or another process, continues an unfinished deletion.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Cancel, Timers } from '../timers.ts'
@@ -9,9 +8,9 @@ import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Store, Transaction } from '../store/store.ts'
 
-/** Rows that one transaction deletes. */
+/** Rows per transaction. */
 const batchRows = 500
-/** When to look for what another process left (milliseconds). */
+/** Interval of the search for deletions that another process left unfinished, in milliseconds. */
 const lookAgainMs = 600_000
 const afterFailureMs = 5000
 
@@ -40,7 +39,7 @@ export class RemovedLists {
     this.#deps = deps
   }
 
-  /** Deletes what there is, after whatever runs now. Nothing waits for it. */
+  /** Starts a deletion in the background. While one runs, the next follows it. */
   readonly wake = (): void => {
     if (this.#isStopping) return
     this.#isDue = true
@@ -52,7 +51,7 @@ export class RemovedLists {
     })
   }
 
-  /** Ends after the batch that runs. */
+  /** Stops after the current batch. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#cancelTimer()
@@ -71,13 +70,13 @@ export class RemovedLists {
       }
     } catch (error) {
       wait = afterFailureMs
-      log.warn({ error }, 'Rows of a removed list could not be deleted; the service tries again')
+      log.warn({ error }, 'Cannot delete rows of a removed list; the service will retry')
     }
     if (!this.#isStopping) this.#cancelTimer = timers.setTimer(wait, this.wake)
   }
 }
 
-/** False when there is nothing left to delete. Processes that run it side by side take different lists. */
+/** Deletes one batch. False when no rows are left. Concurrent processes work on different lists. */
 async function deleteBatch(tx: Transaction): Promise<boolean> {
   const removed = await tx.get<RemovedList>(
     `/* removed lists */ SELECT actor_id AS "actorId", list, next_item AS "nextItem", last_item AS "lastItem",

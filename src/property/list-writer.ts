@@ -281,7 +281,7 @@ export class ListWriter {
       changed += await this.#changeMany(access, name, await prepare(matches))
       if (firstOnly) break
     }
-    if (!isThere) throw new ServiceError('not_found', `There is no list ${quote([name])}`)
+    if (!isThere) throw new ServiceError('not_found', `The list ${quote([name])} does not exist`)
     return changed
   }
 

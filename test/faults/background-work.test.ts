@@ -35,7 +35,7 @@ describe('background work', () => {
       assert.equal((await actor.request('POST', '/properties', { notes: { _type: 'list' } })).status, 201)
       store?.plan({ matching: /removed_list LIMIT 1/ })
       assert.equal((await actor.request('DELETE', '/properties/notes')).status, 204)
-      const message = 'Rows of a removed list could not be deleted; the service tries again'
+      const message = 'Cannot delete rows of a removed list; the service will retry'
       await until(() => service.log.some((line) => line.includes(message)))
       const line = service.log.find((each) => each.includes(message)) ?? '{}'
       assert.equal((JSON.parse(line) as { context: unknown }).context, '[-:-:-]')

@@ -153,8 +153,8 @@ describe('normalise', () => {
   }
 
   const refused: readonly (readonly [string, string])[] = [
-    ['', 'it ends too early at position 0'],
-    ['   ', 'it ends too early at position 3'],
+    ['', 'unexpected end at position 0'],
+    ['   ', 'unexpected end at position 3'],
     ['NaN', 'unexpected "N" at position 0'],
     ['Infinity', 'unexpected "I" at position 0'],
     ['-Infinity', 'unexpected "I" at position 1'],
@@ -163,9 +163,9 @@ describe('normalise', () => {
     ['nulll', 'unexpected "l" at position 4'],
     ['01', 'unexpected "1" at position 1'],
     ['+1', 'unexpected "+" at position 0'],
-    ['1.', 'it ends too early at position 2'],
+    ['1.', 'unexpected end at position 2'],
     ['.5', 'unexpected "." at position 0'],
-    ['1e', 'it ends too early at position 2'],
+    ['1e', 'unexpected end at position 2'],
     ['0x10', 'unexpected "x" at position 1'],
     ["{'a':1}", `unexpected "'" at position 1`],
     ['{a:1}', 'unexpected "a" at position 1'],
@@ -174,16 +174,16 @@ describe('normalise', () => {
     ['{"a":1 "b":2}', 'unexpected "\\"" at position 7'],
     ['[1,]', 'unexpected "]" at position 3'],
     ['[1 2]', 'unexpected "2" at position 3'],
-    ['[1', 'it ends too early at position 2'],
-    ['{"a":', 'it ends too early at position 5'],
+    ['[1', 'unexpected end at position 2'],
+    ['{"a":', 'unexpected end at position 5'],
     ['[]]', 'unexpected "]" at position 2'],
-    ['"a', 'it ends too early at position 2'],
+    ['"a', 'unexpected end at position 2'],
     ['"a\nb"', 'unexpected "\\n" at position 2'],
     ['"a\u0000b"', 'unexpected "\\u0000" at position 2'],
     ['"\\x"', 'unexpected "x" at position 2'],
     ['"\\u12g4"', 'unexpected "g" at position 5'],
-    ['"\\u12', 'it ends too early at position 5'],
-    ['"\\', 'it ends too early at position 2'],
+    ['"\\u12', 'unexpected end at position 5'],
+    ['"\\', 'unexpected end at position 2'],
     ['\ufeff1', 'unexpected "\ufeff" at position 0'],
     ['\u00a01', 'unexpected "\u00a0" at position 0'],
     ['1 // one', 'unexpected "/" at position 2'],
@@ -196,7 +196,7 @@ describe('normalise', () => {
         (error) =>
           error instanceof ServiceError &&
           error.code === 'invalid_json' &&
-          error.message === `The text is not valid JSON: ${sentence}`,
+          error.message === `The input is not valid JSON: ${sentence}`,
       )
     })
   }
@@ -273,31 +273,31 @@ describe('plain values', () => {
   let deep: unknown = 1
   for (let level = 0; level < 65; level++) deep = [deep]
   const refused: readonly (readonly [string, unknown, RegExp])[] = [
-    ['undefined', undefined, /it holds undefined$/],
-    ['undefined in an array', [1, undefined], /it holds undefined at "1"$/],
-    ['a hole in an array', [1, , 2], /it holds undefined at "1"$/], // oxlint-disable-line no-sparse-arrays
-    ['a function', { a: { b: () => 1 } }, /it holds a function at "a" \/ "b"$/],
-    ['a symbol', [Symbol('s')], /it holds Symbol\(s\) at "0"$/],
-    ['NaN', { n: Number.NaN }, /it holds NaN at "n"$/],
-    ['Infinity', -Infinity, /it holds -Infinity$/],
-    ['a bigint', { n: 1n }, /it holds a bigint at "n"$/],
-    ['a Map', { m: new Map([[1, 2]]) }, /it holds an instance of Map instead of a plain object at "m"$/],
-    ['a Set', [new Set([1])], /it holds an instance of Set instead of a plain object at "0"$/],
-    ['a RegExp', /x/, /it holds an instance of RegExp instead of a plain object$/],
-    ['bytes', { b: new Uint8Array(2) }, /it holds an instance of Uint8Array instead of a plain object at "b"$/],
-    ['an Error', new Error('x'), /it holds an instance of Error instead of a plain object$/],
+    ['undefined', undefined, /it contains undefined$/],
+    ['undefined in an array', [1, undefined], /it contains undefined at "1"$/],
+    ['a hole in an array', [1, , 2], /it contains undefined at "1"$/], // oxlint-disable-line no-sparse-arrays
+    ['a function', { a: { b: () => 1 } }, /it contains a function at "a" \/ "b"$/],
+    ['a symbol', [Symbol('s')], /it contains Symbol\(s\) at "0"$/],
+    ['NaN', { n: Number.NaN }, /it contains NaN at "n"$/],
+    ['Infinity', -Infinity, /it contains -Infinity$/],
+    ['a bigint', { n: 1n }, /it contains a bigint at "n"$/],
+    ['a Map', { m: new Map([[1, 2]]) }, /it contains an instance of Map instead of a plain object at "m"$/],
+    ['a Set', [new Set([1])], /it contains an instance of Set instead of a plain object at "0"$/],
+    ['a RegExp', /x/, /it contains an instance of RegExp instead of a plain object$/],
+    ['bytes', { b: new Uint8Array(2) }, /it contains an instance of Uint8Array instead of a plain object at "b"$/],
+    ['an Error', new Error('x'), /it contains an instance of Error instead of a plain object$/],
     [
       'an instance of a class',
       new (class Note extends Object {})(),
-      /it holds an instance of Note instead of a plain object$/,
+      /it contains an instance of Note instead of a plain object$/,
     ],
     [
       'an instance of a class without a name',
       [new (class extends Object {})()],
-      /it holds an instance of a class instead of/,
+      /it contains an instance of a class instead of/,
     ],
-    ['a cycle', loop, /it holds a reference to itself at "inner" \/ "0"$/],
-    ['65 nested levels', deep, /it holds more than 64 nested levels/],
+    ['a cycle', loop, /it contains a reference to itself at "inner" \/ "0"$/],
+    ['65 nested levels', deep, /it contains more than 64 nested levels/],
   ]
   for (const [what, value, sentence] of refused) {
     it(`are refused when they hold ${what}`, () => {

@@ -345,15 +345,15 @@ describe('a damaged order', () => {
       { node: first, count },
       { node: second, count },
     ]
-    assert.throws(() => twice.contents(), refusesAsDamaged(/^node \d+ stands at two places$/))
+    assert.throws(() => twice.contents(), refusesAsDamaged(/^node \d+ occurs at two places$/))
 
     const own = filled()
     own.nodes.set(first, `[${first},${count}]`)
-    assert.throws(() => own.contents(), refusesAsDamaged(/^node \d+ stands at two places$/))
+    assert.throws(() => own.contents(), refusesAsDamaged(/^node \d+ occurs at two places$/))
 
     const unmade = filled()
     unmade.nodes.set(first, `[9999,${count}]`)
-    assert.throws(() => unmade.contents(), refusesAsDamaged(/names node 9999, which was never made$/))
+    assert.throws(() => unmade.contents(), refusesAsDamaged(/refers to node 9999, which was never created$/))
   })
 
   it('is refused when the root names a node twice or counts wrongly', () => {
@@ -363,10 +363,10 @@ describe('a damaged order', () => {
       { node: first, count },
       { node: first, count },
     ]
-    assert.throws(() => twice.contents(), refusesAsDamaged(/^node \d+ stands at two places$/))
+    assert.throws(() => twice.contents(), refusesAsDamaged(/^node \d+ occurs at two places$/))
 
     const off = filled()
     off.root = [{ node: first, count: count - 1 }, ...off.root.slice(1)]
-    assert.throws(() => off.contents(), refusesAsDamaged(/^node \d+ counts \d+ items where \d+ belong$/))
+    assert.throws(() => off.contents(), refusesAsDamaged(/^node \d+ counts \d+ items instead of \d+$/))
   })
 })

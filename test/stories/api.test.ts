@@ -157,11 +157,11 @@ forEachService((start) => {
         await rejects(actor.set('', 1), 'invalid_name', 'Cannot use the name "": it is empty')
         await rejects(actor.delete('list:x'), 'invalid_name', /reserved$/)
         await rejects(actor.set('a', null), 'invalid_value', 'Cannot set "a": null is not a property value')
-        await rejects(actor.set('a', Number.NaN), 'invalid_value', 'A value cannot be kept as JSON: it holds NaN')
+        await rejects(actor.set('a', Number.NaN), 'invalid_value', 'Cannot store the value as JSON: it contains NaN')
         await rejects(
           actor.set('a', { b: [1n] }),
           'invalid_value',
-          /^A value cannot be kept as JSON: it holds a bigint at /,
+          /^Cannot store the value as JSON: it contains a bigint at /,
         )
         await rejects(actor.set('l', 1), 'conflict', 'Cannot set "l": a list has this name')
         await actor.list('l').exists()
@@ -235,7 +235,7 @@ forEachService((start) => {
           () => list.updateWhere('a', 1, 2),
           () => list.removeWhere('a', 1),
         ])
-          await rejects(work(), 'not_found', 'There is no list "l"')
+          await rejects(work(), 'not_found', 'The list "l" does not exist')
       })
       await list.create()
       assert.equal(await list.exists(), true)
@@ -370,8 +370,8 @@ forEachService((start) => {
             () => list.delete(index),
             () => list.pop(index),
           ])
-            await rejects(work(), 'invalid_index', 'An index is a whole number from 0 on')
-        await rejects(list.insert(-1, 1), 'invalid_index', 'An index is a whole number from 0 on')
+            await rejects(work(), 'invalid_index', 'Invalid index: expected a whole number of at least 0')
+        await rejects(list.insert(-1, 1), 'invalid_index', 'Invalid index: expected a whole number of at least 0')
       })
     })
 
@@ -476,7 +476,11 @@ forEachService((start) => {
           assert.equal(await wrong.deleteByHandle(handle), false)
         }
         for (const bad of ['', 'x', '1.2.3', `${handle}.1`])
-          await rejects(list.deleteByHandle(bad), 'invalid_value', 'This is not a handle of a list item')
+          await rejects(
+            list.deleteByHandle(bad),
+            'invalid_value',
+            'Invalid item handle: use a handle that the list returned',
+          )
       })
       await list.remove()
       await list.append('a')

@@ -419,7 +419,7 @@ forEachService((start) => {
             () => request('POST', '/notes/items', `{"action":"${action}","item_value":1,"item_index":${index}}`),
             400,
             'invalid_index',
-            'An index is a whole number from 0 on',
+            'Invalid index: expected a whole number of at least 0',
           )
       })
     }
@@ -484,7 +484,12 @@ forEachService((start) => {
           { action: 'update', item_index: 0, item_value: 1 },
           { action: 'delete', item_index: 0 },
         ])
-          await refuses(() => request('POST', `/${name}/items`, body), 404, 'not_found', `There is no list "${name}"`)
+          await refuses(
+            () => request('POST', `/${name}/items`, body),
+            404,
+            'not_found',
+            `The list "${name}" does not exist`,
+          )
     })
 
     it('counts as an invalid index in other methods (R-LIST-02)', async () => {
@@ -566,7 +571,7 @@ forEachService((start) => {
           () => request('PUT', `/${name}/metadata`, { description: 'd' }),
           404,
           'not_found',
-          `There is no list "${name}"`,
+          `The list "${name}" does not exist`,
         )
     })
   })
@@ -714,16 +719,24 @@ forEachService((start) => {
       ['null', 'invalid_value', 'Cannot update a list: "items" is not an array'],
       ['[{"index":0,"t":"x"},5]', 'invalid_value', 'Cannot update a list: entry 1 of "items" is not an object'],
       ['[{"t":"x"}]', 'invalid_index', 'Cannot update a list: entry 0 of "items" has no index'],
-      ['[{"index":0,"t":"x"},{"index":-1}]', 'invalid_index', 'An index is a whole number from 0 on'],
-      ['[{"index":1.5,"t":"x"}]', 'invalid_index', 'An index is a whole number from 0 on'],
-      ['[{"index":null}]', 'invalid_index', 'An index is a whole number from 0 on'],
-      ['[{"index":true,"t":"x"}]', 'invalid_index', 'An index is a whole number from 0 on'],
-      ['[{"index":0,"t":"x"},{"index":3,"t":"y"}]', 'invalid_index', 'Cannot update item 3: the list has 2 items then'],
-      ['[{"index":2,"t":"x"},{"index":4,"t":"y"}]', 'invalid_index', 'Cannot update item 4: the list has 3 items then'],
+      ['[{"index":0,"t":"x"},{"index":-1}]', 'invalid_index', 'Invalid index: expected a whole number of at least 0'],
+      ['[{"index":1.5,"t":"x"}]', 'invalid_index', 'Invalid index: expected a whole number of at least 0'],
+      ['[{"index":null}]', 'invalid_index', 'Invalid index: expected a whole number of at least 0'],
+      ['[{"index":true,"t":"x"}]', 'invalid_index', 'Invalid index: expected a whole number of at least 0'],
+      [
+        '[{"index":0,"t":"x"},{"index":3,"t":"y"}]',
+        'invalid_index',
+        'Cannot update item 3: the list has only 2 items at that point',
+      ],
+      [
+        '[{"index":2,"t":"x"},{"index":4,"t":"y"}]',
+        'invalid_index',
+        'Cannot update item 4: the list has only 3 items at that point',
+      ],
       [
         '[{"index":0},{"index":1000000000,"t":"x"}]',
         'invalid_index',
-        'Cannot update item 1000000000: the list has 2 items then',
+        'Cannot update item 1000000000: the list has only 2 items at that point',
       ],
     ] as const) {
       it(`refuses ${entries}, and the list does not change (R-LIST-05, LST-08)`, async () => {

@@ -658,7 +658,7 @@ forEachService((start) => {
         [{ action: 'update', item_index: '-1', item_value: 'x' }, 400, /whole number/],
         [{ action: 'update', item_index: 'x', item_value: 'x' }, 400, /whole number/],
         [{ action: 'update', item_value: 'x' }, 400, /whole number/],
-        [{ action: 'update', item_handle: 'x', item_value: 'x' }, 400, /not a handle/],
+        [{ action: 'update', item_handle: 'x', item_value: 'x' }, 400, /Invalid item handle/],
         [{ action: 'update', item_index: '1', item_value: 'x' }, 403, /the application rejected/],
         [{ action: 'delete', item_index: '9' }, 400, /has no item 9/],
         [{ action: 'delete' }, 400, /whole number/],
