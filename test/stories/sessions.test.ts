@@ -167,7 +167,7 @@ forEachService((start) => {
       assertSpaError(await token({ ...good, passphrase: '' }), 400, /passphrase/)
       assertSpaError(await token({ ...good, passphrase: 12 }), 400, /passphrase/)
       assertSpaError(await token({ ...good, passphrase: 'wrong' }), 401, /passphrase is invalid/)
-      assertSpaError(await token({ ...good, actor_id: 'unknown' }), 404, /no actor "unknown"/)
+      assertSpaError(await token({ ...good, actor_id: 'unknown' }), 404, /Actor "unknown" does not exist/)
       assertSpaError(await token({ ...good, token_delivery: 'mail' }), 400, /token_delivery/)
       assertSpaError(await token({ ...good, grant_type: 'password' }), 400, /grant_type/)
       assertSpaError(await token({}), 400, /grant_type/)
