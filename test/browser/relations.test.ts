@@ -323,6 +323,31 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.getByRole('status').textContent(), 'Saved.')
   })
 
+  it('cancels its refresh when a form of the page is sent (R-WEB-01)', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, '/properties/color'))
+    const refreshes = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    await page.route('**/www/properties/color', async (route) => {
+      if (route.request().resourceType() === 'fetch') {
+        refreshes.resolve()
+        return
+      }
+      if (route.request().method() === 'POST') await held.promise
+      await route.continue()
+    })
+    await page.getByText('Change it').click()
+    await page.getByRole('textbox', { name: 'Value' }).fill('violet')
+    await actor.request('PUT', '/properties/color', 'yellow')
+    await refreshes.promise
+    const canceled = page.waitForEvent('requestfailed', (request) => request.resourceType() === 'fetch')
+    await page.getByRole('button', { name: 'Save' }).click({ noWaitAfter: true })
+    await canceled
+    held.resolve()
+    await page.getByRole('heading', { name: 'Choose which version to keep' }).waitFor()
+  })
+
   it('reports that its subject was deleted (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)

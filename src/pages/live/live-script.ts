@@ -13,6 +13,7 @@ function begin(address) {
   let waiting = []
   let timer = 0
   let again = 0
+  let refreshing = null
   let waitMs = 5000
   let hasEnded = false
 
@@ -51,6 +52,7 @@ function begin(address) {
     close()
     clearTimeout(timer)
     clearTimeout(again)
+    refreshing?.abort()
   })
   // A page that comes back from where the browser keeps those that were left.
   window.addEventListener('pageshow', ({ persisted }) => (persisted ? open() : undefined))
@@ -66,8 +68,10 @@ function begin(address) {
   async function refresh() {
     const changes = waiting
     waiting = []
+    refreshing = new AbortController()
+    const { signal } = refreshing
     try {
-      const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' })
+      const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual', signal })
       // A redirect leads to the sign-in page; where there is none, 401 asks for the passphrase.
       if (answer.type === 'opaqueredirect' || answer.status === 401) {
         return end('You are signed out. Load the page again to sign in.')
@@ -78,7 +82,7 @@ function begin(address) {
       const shown = regions().filter((region) => replace(region, fresh.getElementById(region.id)))
       if (shown.length > 0) say(wordsFor(changes.filter((change) => shown.some((region) => follows(region, change)))))
     } catch {
-      // The service cannot be reached: the stream comes again by itself, and then the page is looked at again.
+      // The service cannot be reached, or a form was sent. EventSource reconnects by itself, and the page refreshes then.
     }
   }
 
