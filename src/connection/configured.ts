@@ -1,11 +1,11 @@
-/** The third-party services of an application: those that it declares and those that the environment names, checked. */
+/** Validates the third-party services that the application declares and the environment names. */
 import type { ServiceDeclaration } from '../app/service-declaration.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
 import { isName } from '../config/named-variables.ts'
 import { type ServiceOptionName, serviceVariables, type ServiceVariables } from '../config/service-options.ts'
 
-/** Everything that is needed to connect. */
+/** Validated settings of a third-party service. */
 export interface ThirdPartyService {
   readonly name: string
   readonly authorizationUrl: string
@@ -20,7 +20,7 @@ export interface ThirdPartyService {
   readonly callback: 'actor' | 'shared'
 }
 
-/** @throws ConfigError naming the setting. */
+/** Merges declarations and environment variables, which take precedence. @throws ConfigError naming the setting. */
 export function configuredServices(
   declared: ReadonlyMap<string, ServiceDeclaration>,
   env: Environment,
@@ -32,13 +32,13 @@ export function configuredServices(
     const [option] = Object.keys(settings) as ServiceOptionName[]
     if (!names.has(name) && option !== undefined) {
       throw new ConfigError(
-        `${serviceVariables.of(name, option)} belongs to no service: TROUPE_SERVICES does not name ${name}.`,
+        `${serviceVariables.of(name, option)} belongs to an unknown service: TROUPE_SERVICES does not name ${name}.`,
       )
     }
   }
   return new Map(
     [...names].map((name) => {
-      if (!isName(name)) throw new ConfigError(`A service is called by a name such as dropbox; ${name} is none.`)
+      if (!isName(name)) throw new ConfigError(`Services must have names such as dropbox; ${name} is not a valid name.`)
       return [name, checked(name, declared.get(name) ?? {}, variables.get(name) ?? {}, rules.allowHttp)]
     }),
   )
@@ -51,7 +51,7 @@ function checked(name: string, code: ServiceDeclaration, env: ServiceVariables, 
   }
   const text = (option: Exclude<ServiceOptionName, 'scopes' | 'apiUrls'>): string => {
     const given: unknown = env[option] ?? code[option] ?? ''
-    return typeof given === 'string' ? given.trim() : complain(option, 'must be a text')
+    return typeof given === 'string' ? given.trim() : complain(option, 'must be a string')
   }
   const required = (option: Parameters<typeof text>[0]): string => {
     const given = text(option)
@@ -67,7 +67,7 @@ function checked(name: string, code: ServiceDeclaration, env: ServiceVariables, 
   const list = (option: 'scopes' | 'apiUrls'): readonly string[] => {
     const given: unknown = env[option]?.split(/\s+/) ?? code[option] ?? []
     if (!Array.isArray(given) || !given.every((one) => typeof one === 'string')) {
-      return complain(option, 'must be a list of texts')
+      return complain(option, 'must be a list of strings')
     }
     return given.filter((one) => one !== '')
   }

@@ -1,4 +1,4 @@
-/** The SQL of connections with third-party services. */
+/** SQL of connections with third-party services. */
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
@@ -36,7 +36,7 @@ export async function putConnection(tx: Transaction, actorId: string, made: Stor
   )
 }
 
-/** True for the one caller that may use the refresh token of these tokens now. */
+/** Claims the refresh token until `until`. Returns true to exactly one caller. */
 export async function claimRefresh(
   tx: Transaction,
   actorId: string,
@@ -64,7 +64,7 @@ export async function releaseRefresh(tx: Transaction, actorId: string, service: 
   )
 }
 
-/** False when the connection is not the one any more that the new tokens were got with. */
+/** Replaces refreshed tokens. Returns false when the connection was replaced or deleted meanwhile. */
 export async function replaceTokens(
   tx: Transaction,
   actorId: string,

@@ -1,4 +1,4 @@
-/** What actors have at third-party services: connecting, using and ending it. Tokens are sealed, and shown to nobody. */
+/** Connections of actors with third-party services: connects, uses and ends them. Tokens are sealed and never shown. */
 import type { ServiceRequest } from '../app/service-declaration.ts'
 import { createHash } from 'node:crypto'
 import type { Timers } from '../timers.ts'
@@ -41,7 +41,7 @@ export interface ActorConnection {
   readonly connected: { readonly at: number; readonly expiresAt: number | null; readonly scope: string } | null
 }
 
-/** What the browser brings back. */
+/** The authorization response that the browser brings back. */
 export interface ConnectionResponse {
   readonly code: string | undefined
   readonly state: string | undefined
@@ -50,22 +50,22 @@ export interface ConnectionResponse {
 
 interface Pending {
   readonly verifier: string
-  /** Where the browser goes on to. */
+  /** URL to which the browser continues. */
   readonly redirect: string | null
 }
 
-/** A token that ends so soon is not worth using. */
+/** A token that expires within this time is refreshed before its use. */
 const earlyMs = 30_000
 const timeouts = { connectSeconds: 5, readSeconds: 30 }
 const maxAnswerBytes = 16_777_216
-/** Longer than the call takes. */
+/** Duration of a claim on a refresh token, longer than the timeout of the call. */
 const holdMs = 40_000
 const lookAgainMs = 100
 
 export class Connections {
   readonly #deps: ConnectionsDeps
   readonly #tokens: ServiceTokenEndpoint
-  /** A refresh token is good once at many services: who needs it while it is being used waits for what comes of it. */
+  /** Running refreshes, shared by concurrent callers, because many services accept a refresh token only once. */
   readonly #refreshing = new Map<string, Promise<string>>()
 
   constructor(deps: ConnectionsDeps) {
@@ -73,14 +73,14 @@ export class Connections {
     this.#tokens = new ServiceTokenEndpoint(deps.client, deps.now)
   }
 
-  /** @throws ServiceError `not_found` for a service that the application does not know. */
+  /** @throws ServiceError `not_found` for a service that is not configured. */
   require(name: string): ThirdPartyService {
     const service = this.#deps.services.get(name)
-    if (service === undefined) throw new ServiceError('not_found', `There is no service ${quoted(name)}`)
+    if (service === undefined) throw new ServiceError('not_found', `The service ${quoted(name)} does not exist`)
     return service
   }
 
-  /** Of every service that the application knows. */
+  /** Lists every configured service, connected or not. */
   async list(actorId: string): Promise<readonly ActorConnection[]> {
     const { services, store } = this.#deps
     const stored = services.size === 0 ? [] : await store.read((q) => findConnections(q, actorId))
@@ -101,7 +101,7 @@ export class Connections {
     return { at: stored.connectedAt, expiresAt, scope }
   }
 
-  /** Where the browser is sent to allow the connection. What it brings back is good in this browser, for this actor, once. */
+  /** Returns the service's authorization URL. The response is valid once, in this browser, for this actor. */
   async begin(actorId: string, name: string, by: { browser: string; redirect: string | null }): Promise<string> {
     const { store, oneTime } = this.#deps
     const service = this.require(name)
@@ -129,7 +129,7 @@ export class Connections {
     return `${baseUrl}${callback === 'shared' ? '' : `/${actorId}`}/services/${name}/callback`
   }
 
-  /** Whose connection a state is about; null for one that is unknown, used, too old or another browser's. */
+  /** Returns the actor of a state. Null when the state is unknown, used, expired or another browser's. */
   async actorOf(name: string, state: string, browser: string | null): Promise<string | null> {
     const { store, oneTime } = this.#deps
     const { name: provider } = this.require(name)
@@ -138,11 +138,11 @@ export class Connections {
   }
 
   /**
-   * Redeems what the browser brought back.
+   * Redeems the authorization response and stores the tokens.
    *
-   * @returns where the browser goes on to; null when nothing was asked.
-   * @throws ServiceError `bad_request` for an answer without a code, `forbidden` for one that was not asked for by this
-   *   browser for this actor, `service_failed`.
+   * @returns the URL to which the browser continues, or null when `begin` received none.
+   * @throws ServiceError `bad_request` for a response without a code, `forbidden` for a response that this browser did not
+   *   request for this actor, `service_failed`.
    */
   async finish(
     actorId: string,
@@ -153,10 +153,10 @@ export class Connections {
     const { store, oneTime, now } = this.#deps
     const service = this.require(name)
     if (brought.state === undefined) {
-      throw new ServiceError('bad_request', `Cannot connect ${service.name}: the answer holds no state`)
+      throw new ServiceError('bad_request', `Cannot connect ${service.name}: the response has no state`)
     }
     const presented = { purpose: 'service', value: brought.state, provider: service.name, browser } as const
-    // The state first: without it, what else was brought says nothing. One of another actor is not spent.
+    // The state is checked first, because nothing else in the response is trusted. Another actor's state is not consumed.
     const pending = await store.write(async (tx) => {
       const record = await oneTime.peek<Pending>(tx, presented)
       return record?.actorId === actorId ? oneTime.consume<Pending>(tx, presented) : null
@@ -164,19 +164,19 @@ export class Connections {
     if (pending === null) {
       throw new ServiceError(
         'forbidden',
-        `Cannot connect ${service.name}: nobody asked for it in this browser lately`,
+        `Cannot connect ${service.name}: this browser did not request it in the last ten minutes`,
         {
-          reason: 'the state is unknown, used, too old, or of another browser or actor',
+          reason: 'the state is unknown, used, expired, or bound to another browser or actor',
         },
       )
     }
     if (brought.error !== undefined) {
-      throw new ServiceError('bad_request', `Cannot connect ${service.name}: it was not allowed there`, {
+      throw new ServiceError('bad_request', `Cannot connect ${service.name}: the authorization was refused there`, {
         reason: `${service.name}: ${brought.error.slice(0, 100)}`,
       })
     }
     if (brought.code === undefined) {
-      throw new ServiceError('bad_request', `Cannot connect ${service.name}: the answer holds no code`)
+      throw new ServiceError('bad_request', `Cannot connect ${service.name}: the response has no code`)
     }
     const redeemed = await this.#tokens.redeem(service, {
       grant_type: 'authorization_code',
@@ -193,10 +193,10 @@ export class Connections {
   }
 
   /**
-   * Ends the connection here, then gives the token back where the service takes it.
+   * Deletes the connection, then revokes the token if the service has a revocation endpoint.
    *
-   * @returns false when there was none.
-   * @throws ServiceError `service_failed` when the service could not be told; here it is ended all the same.
+   * @returns false when there was no connection.
+   * @throws ServiceError `service_failed` when the revocation failed; the connection is deleted nevertheless.
    */
   async end(actorId: string, name: string): Promise<boolean> {
     const service = this.require(name)
@@ -207,9 +207,9 @@ export class Connections {
   }
 
   /**
-   * A token that is good now, refreshed when it has to be.
+   * Returns a valid access token, and refreshes it if necessary.
    *
-   * @throws ServiceError `not_connected`, also when the service takes the refresh token no more; `service_failed`.
+   * @throws ServiceError `not_connected`, also when the service no longer accepts the refresh token; `service_failed`.
    */
   async accessToken(actorId: string, name: string): Promise<string> {
     const service = this.require(name)
@@ -221,16 +221,16 @@ export class Connections {
   }
 
   /**
-   * Asks the service as the actor; a token that it does not take is refreshed, once.
+   * Calls the service as the actor. After a 401, refreshes the token once and repeats the call.
    *
-   * @throws ServiceError `bad_request` for an address that is not the service's, `not_connected`, `service_failed`.
+   * @throws ServiceError `bad_request` for a URL outside of `apiUrls`, `not_connected`, `service_failed`.
    */
   async fetch(actorId: string, name: string, url: string, request: ServiceRequest = {}): Promise<Response> {
     const service = this.require(name)
     const parsed = URL.parse(url)
     const baseuri = parsed === null ? undefined : service.apiUrls.find((base) => liesBelow(parsed, base))
     if (baseuri === undefined) {
-      throw new ServiceError('bad_request', `Cannot ask ${service.name}: the address is none of those in apiUrls`)
+      throw new ServiceError('bad_request', `Cannot call ${service.name}: the URL is outside of apiUrls`)
     }
     const token = await this.accessToken(actorId, name)
     const answer = await this.#ask(service, { url, baseuri, token }, request)
@@ -272,7 +272,7 @@ export class Connections {
     return refreshed
   }
 
-  /** Many services end the whole consent when a refresh token is shown twice, so of all processes one asks. */
+  /** Refreshes in one process only, because many services revoke the consent when a refresh token is used twice. */
   async #refresh(actorId: string, service: ThirdPartyService, stored: Sealed): Promise<string> {
     const { store, now } = this.#deps
     for (;;) {
@@ -280,7 +280,7 @@ export class Connections {
       if (await store.write((tx) => claimRefresh(tx, actorId, service.name, claim))) {
         return this.#refreshHeld(actorId, service, stored)
       }
-      // Another process asks, or the owner disconnected or connected anew meanwhile: what is stored then counts.
+      // Another process refreshes, or the owner disconnected or connected again: use the stored connection.
       const current = await store.read((q) => findConnection(q, actorId, service.name))
       if (current === null) throw notConnected(service)
       if (current.tokens !== stored) return this.#opened(actorId, current).accessToken
@@ -329,7 +329,7 @@ export class Connections {
   }
 
   #open(actorId: string, service: string, tokens: Sealed): ServiceTokens {
-    // Sealed by `#sealed` for this very row.
+    // The binding proves that `#sealed` created the value for this row.
     return JSON.parse(open(this.#deps.keyRing, tokens, bindingOf(serviceTokens, actorId, service))) as ServiceTokens
   }
 }

@@ -1,4 +1,4 @@
-/** What is asked of a third-party service about tokens: RFC 6749 sections 4.1.3 and 6, RFC 7009. */
+/** Client of a third-party service's token and revocation endpoints (RFC 6749 sections 4.1.3 and 6, RFC 7009). */
 import { ServiceError } from '../errors.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
 import type { ThirdPartyService } from './configured.ts'
@@ -6,20 +6,20 @@ import type { ThirdPartyService } from './configured.ts'
 export interface ServiceTokens {
   readonly accessToken: string
   readonly refreshToken: string | null
-  /** Unix milliseconds; null when the service does not say. */
+  /** Unix milliseconds. Null when the service sends no expiry. */
   readonly expiresAt: number | null
-  /** What was granted, separated by blanks. */
+  /** Granted scopes, separated by spaces. */
   readonly scope: string
 }
 
-/** `dead`: the service says that what was shown is not good any more, which repeating does not mend. */
+/** `dead`: the service reports that the code or refresh token is no longer valid, so a retry cannot succeed. */
 export type Redeemed =
   | { readonly kind: 'tokens'; readonly tokens: ServiceTokens }
   | { readonly kind: 'dead'; readonly reason: string }
 
 const timeouts = { connectSeconds: 5, readSeconds: 30 }
 const maxAnswerBytes = 262_144
-/** Ten years: a longer life is one that nobody measures. */
+/** Maximum lifetime: ten years. Tokens with a longer one count as tokens without expiry. */
 const longestSeconds = 315_360_000
 
 export class ServiceTokenEndpoint {
@@ -40,14 +40,14 @@ export class ServiceTokenEndpoint {
     // Some services answer errors with 200.
     if (error === 'invalid_grant') return { kind: 'dead', reason: error }
     if (answer.status !== 200 || error !== null)
-      throw failed(service, `answered ${answer.status} ${error ?? ''}`.trim())
+      throw failed(service, `returned ${answer.status} ${error ?? ''}`.trim())
     return { kind: 'tokens', tokens: this.#tokensIn(service, said) }
   }
 
   #tokensIn(service: ThirdPartyService, said: Readonly<Record<string, unknown>>): ServiceTokens {
     const { access_token: accessToken, refresh_token: refreshToken, scope, token_type: type } = said
-    if (typeof accessToken !== 'string' || accessToken === '') throw failed(service, 'answered without access_token')
-    if (typeof type === 'string' && type.toLowerCase() !== 'bearer') throw failed(service, 'gave no bearer token')
+    if (typeof accessToken !== 'string' || accessToken === '') throw failed(service, 'returned no access_token')
+    if (typeof type === 'string' && type.toLowerCase() !== 'bearer') throw failed(service, 'returned no bearer token')
     const seconds = Number(said['expires_in'])
     return {
       accessToken,
@@ -65,7 +65,8 @@ export class ServiceTokenEndpoint {
       token_type_hint: refreshToken === null ? 'access_token' : 'refresh_token',
     })
     if (answer.kind !== 'answered') throw failed(service, answer.reason)
-    if (answer.status < 200 || answer.status > 299) throw failed(service, `answered ${answer.status} to the revocation`)
+    if (answer.status < 200 || answer.status > 299)
+      throw failed(service, `returned ${answer.status} for the revocation`)
   }
 
   #post(service: ThirdPartyService, url: string, fields: Readonly<Record<string, string>>): Promise<PeerOutcome> {
@@ -80,7 +81,7 @@ export class ServiceTokenEndpoint {
       maxAnswerBytes,
     }
     if (clientAuthentication === 'body') return this.#client.call(request)
-    // Both are encoded first (RFC 6749 section 2.3.1).
+    // Id and secret are form-encoded before Basic encoding (RFC 6749 section 2.3.1).
     const [user = '', password = ''] = [clientId, clientSecret].map(encodeURIComponent)
     return this.#client.call({ ...request, basic: { user, password, baseuri: new URL(url).origin } })
   }
@@ -95,9 +96,9 @@ function parse(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** What went wrong there is for the log: nobody here can act on it. */
+/** Creates the error for a failed call. Only the log gets the reason, because callers cannot act on it. */
 export function failed(service: ThirdPartyService, reason: string): ServiceError {
-  return new ServiceError('service_failed', `Cannot use ${service.name} now: it did not answer as it has to`, {
+  return new ServiceError('service_failed', `Cannot use ${service.name} now: it returned no valid response`, {
     reason: `${service.name}: ${reason}`,
   })
 }

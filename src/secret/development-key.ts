@@ -1,13 +1,13 @@
-/** The key ring of a machine where nobody configured one: a file beside the data, made at the first start. */
+/** Key ring for development without configured keys: a file in the data directory, created at the first start. */
 import { randomUUID } from 'node:crypto'
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { generateKey, KeyRingError, parseKeyRing, type KeyRing } from './key-ring.ts'
 
 /**
- * Reads the key file, or makes it readable for its owner alone. Processes that start at the same moment get the same key.
+ * Reads the key file, or creates it, readable only for its owner. Processes that start concurrently get the same key.
  *
- * @throws KeyRingError naming the file when it cannot be read, made or understood. A file that is there is never replaced.
+ * @throws KeyRingError naming the file when it cannot be read, created or parsed. An existing file is never replaced.
  */
 export async function developmentKeyRing(path: string): Promise<KeyRing> {
   const text = (await readKeyFile(path)) ?? (await createKeyFile(path))
@@ -19,7 +19,7 @@ export async function developmentKeyRing(path: string): Promise<KeyRing> {
   }
 }
 
-/** Null when there is no such file. */
+/** Reads the file. Null when it does not exist. */
 async function readKeyFile(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
@@ -30,8 +30,8 @@ async function readKeyFile(path: string): Promise<string | null> {
 }
 
 /**
- * The file is written aside and linked to its name, which fails when the name is taken: nobody ever reads half a key, and
- * of two processes one makes the key and the other takes it.
+ * Creates the key file from a draft by `link`, which fails when the name exists. So no process reads a partial key, and
+ * of two processes one creates the key and the other reads it.
  */
 async function createKeyFile(path: string): Promise<string> {
   const draft = `${path}.${randomUUID()}`
@@ -44,7 +44,7 @@ async function createKeyFile(path: string): Promise<string> {
     } catch (cause) {
       if (codeOf(cause) !== 'EEXIST') throw cause
     } finally {
-      // Also after a disk that was full: a draft holds a key.
+      // Runs after every failure, such as a full disk, because the draft contains a key.
       await rm(draft, { force: true })
     }
   } catch (cause) {
@@ -65,7 +65,7 @@ async function writeSynced(path: string, text: string): Promise<void> {
   }
 }
 
-/** Sealed data must not outlive a power cut that its key did not. Windows cannot open a directory and needs no sync. */
+/** Syncs the directory, so that a power loss cannot delete the key of sealed data. Windows cannot and need not do this. */
 async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const directory = await open(path, 'r')

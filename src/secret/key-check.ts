@@ -1,4 +1,4 @@
-/** Whether the configured keys belong to the store: a service with other keys would fail at every secret. */
+/** Checks that the configured keys belong to the store. With other keys, every secret would fail to open. */
 import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -6,15 +6,15 @@ import { beginningWith, open } from './sealed.ts'
 import { actorPassphrase, sealedColumns } from './sealed-columns.ts'
 import { findSecrets, type SealedPage, sealedPage, type StoredSecret } from './sealed-pages.ts'
 
-/** Each actor has a passphrase, so the first and last actors stand for the store. */
+/** Number of passphrases sampled from each end of the actor table. Every actor has a passphrase. */
 const sampleRows = 8
-/** Of one column and key id, in the search. More of them fail only where many values are damaged. */
+/** Rows that the search tries per column and key id. They all fail only when many values are damaged. */
 const searchedRows = 20
 
 /**
- * Returns false when secrets are stored and the key ring opens none of them. An empty store fits every key ring. Two
- * statements by primary key, and a search through all columns only when the sample does not open: a store whose keys are
- * being rotated fits each key that opens some of its secrets.
+ * Returns false when secrets are stored and the key ring opens none of them. An empty store fits every key ring. It reads
+ * two samples by primary key. If they do not open, it searches all columns, because a store during a key rotation fits
+ * each key that opens some of its secrets.
  */
 export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
   const opens = (secret: StoredSecret): boolean => canOpen(ring, secret)
@@ -50,7 +50,7 @@ function whyUnreadable(ring: KeyRing, { sealed, binding }: StoredSecret): string
   }
 }
 
-/** Reads every stored secret, in pages, and gives the reason for each that the key ring does not open. */
+/** Reads every stored secret in pages, and yields the reason for each secret that the key ring does not open. */
 export async function* unreadableSecrets(store: Store, ring: KeyRing): AsyncGenerator<string> {
   for (const column of sealedColumns) {
     let last: readonly string[] | null = null
@@ -66,7 +66,7 @@ export async function* unreadableSecrets(store: Store, ring: KeyRing): AsyncGene
   }
 }
 
-/** How long an answer counts: readiness is asked for every few seconds. */
+/** Cache time of the result, because readiness probes arrive every few seconds. */
 const checkEveryMs = 15_000
 
 /** `ringFits` for a running service: the store may be replaced, such as by a backup, while the service runs. */

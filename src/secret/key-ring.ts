@@ -1,14 +1,14 @@
-/** The keys that secrets are sealed with: the first one seals, all of them open. */
+/** The keys that seal secrets: the first key seals, and all keys open. */
 import { createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
 
 export interface KeyRing {
   /** Id of the key that new values are sealed with. */
   readonly currentId: string
-  /** By id; the text of a key is not kept anywhere. */
+  /** Keys by id. The key strings are not stored. */
   readonly keys: ReadonlyMap<string, KeyObject>
 }
 
-/** Says which entry of a key ring is wrong and how, without a character of any key. */
+/** Reports which entry of a key ring is wrong. The message contains no character of any key. */
 export class KeyRingError extends Error {
   override readonly name = 'KeyRingError'
 }
@@ -16,9 +16,9 @@ export class KeyRingError extends Error {
 const keyBytes = 32
 
 /**
- * Reads `id:key,id:key`: keys are 32 random bytes in base64url, the first seals and the others only open.
+ * Parses `id:key,id:key`. Keys are 32 random bytes in base64url; the first key seals and the others only open.
  *
- * @throws KeyRingError naming the entry by its position, and by its id once the id is known to be one.
+ * @throws KeyRingError naming the entry by its position, or by its id if the id is valid.
  */
 export function parseKeyRing(text: string): KeyRing {
   const keys = new Map<string, KeyObject>()
@@ -27,7 +27,7 @@ export function parseKeyRing(text: string): KeyRing {
   for (const [index, entry] of text.split(',').entries()) {
     const { id, key } = parseEntry(entry.trim(), index + 1)
     if (keys.has(id)) throw new KeyRingError(`Two entries of the key ring have the id "${id}"`)
-    // An id may be anybody's choice, so the same bytes under two ids would make a rotation that rotates nothing.
+    // With the same key under two ids, a key rotation would have no effect.
     const bytes = key.toString('hex')
     const twin = seen.get(bytes)
     if (twin !== undefined) throw new KeyRingError(`The entries "${twin}" and "${id}" of the key ring are the same key`)
@@ -39,7 +39,7 @@ export function parseKeyRing(text: string): KeyRing {
   return { currentId, keys }
 }
 
-/** A new entry `id:key` for `parseKeyRing`, with an id that no other call returns. */
+/** Generates an entry `id:key` for `parseKeyRing`, with a random id and key. */
 export function generateKey(): string {
   return `k${randomBytes(6).toString('hex')}:${randomBytes(keyBytes).toString('base64url')}`
 }
@@ -48,7 +48,7 @@ function parseEntry(entry: string, position: number): { id: string; key: Buffer 
   const colon = entry.indexOf(':')
   if (colon === -1) throw new KeyRingError(`Entry ${position} of the key ring has no ":" between id and key`)
   const id = entry.slice(0, colon)
-  // What stands in the place of the id may be a key that was written first, so it is not repeated.
+  // The message omits the invalid id, because it may be a key that was written in the wrong place.
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(id)) {
     throw new KeyRingError(
       `The id of entry ${position} of the key ring is not 1 to 32 of the characters A-Z a-z 0-9 _ -`,
@@ -56,24 +56,24 @@ function parseEntry(entry: string, position: number): { id: string; key: Buffer 
   }
   const text = entry.slice(colon + 1)
   if (!/^[A-Za-z0-9_-]*$/.test(text)) {
-    throw new KeyRingError(`Key "${id}" holds characters that are not base64url (A-Z a-z 0-9 _ -, without padding)`)
+    throw new KeyRingError(`Key "${id}" contains characters that are not base64url (A-Z a-z 0-9 _ -, without padding)`)
   }
   const key = Buffer.from(text, 'base64url')
   if (key.length !== keyBytes) throw new KeyRingError(`Key "${id}" has ${key.length} bytes instead of ${keyBytes}`)
   if (key.toString('base64url') !== text) throw new KeyRingError(`Key "${id}" is not well-formed base64url`)
   if (isGuessable(key)) {
-    throw new KeyRingError(`Key "${id}" is not random bytes: it is a text or a pattern that can be guessed`)
+    throw new KeyRingError(`Key "${id}" is not random bytes: it is typed text or a guessable pattern`)
   }
   return { id, key }
 }
 
-/** True for typed text, repetitions and counting; random bytes are taken for one of these less than once in 10^13. */
+/** Detects typed text, repetitions and counting. Random bytes match less than once in 10^13. */
 function isGuessable(key: Buffer): boolean {
   const steps = new Set(key.map((byte, index) => byte - (key[index - 1] ?? 0)))
   return new Set(key).size < 16 || steps.size < 8 || key.every((byte) => byte >= 0x20 && byte < 0x7f)
 }
 
-/** A key of its own for sealing (RFC 5869), so that a later use of the ring's keys shares none with it. */
+/** Derives a separate key for sealing (RFC 5869), so that other uses of the ring's keys never share it. */
 function sealingKey(key: Buffer): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', 'troupe seal v1', keyBytes)))
 }

@@ -1,22 +1,22 @@
-/** Names and secrets that nobody can guess, from the system's secure source. */
+/** Random ids and secrets from the system's secure source. */
 import { randomBytes } from 'node:crypto'
 
-/** 128 bits as 32 lowercase hexadecimal characters. */
+/** Returns 128 random bits as 32 lowercase hexadecimal characters. */
 export function randomId(): string {
   return randomBytes(16).toString('hex')
 }
 
 /**
- * Text for a credential, base64url.
+ * Returns a random credential in base64url.
  *
- * @throws RangeError below 16 bytes, which is the least that RFC 6749 section 10.10 asks for.
+ * @throws RangeError below 16 bytes, the minimum of RFC 6749 section 10.10.
  */
 export function randomToken(bytes = 32): string {
-  if (!(bytes >= 16)) throw new RangeError(`A token of ${bytes} bytes can be guessed; 16 is the least`)
+  if (!(bytes >= 16)) throw new RangeError(`A token of ${bytes} bytes can be guessed: use at least 16 bytes`)
   return randomBytes(bytes).toString('base64url')
 }
 
-/** 160 bits as 40 lowercase hexadecimal characters. */
+/** Returns 160 random bits as 40 lowercase hexadecimal characters. */
 export function randomPassphrase(): string {
   return randomBytes(20).toString('hex')
 }

@@ -1,4 +1,4 @@
-/** Seals anew, under the current key, what older keys sealed. */
+/** Key rotation: seals all values of older keys again with the current key. */
 import { ServiceError } from '../errors.ts'
 import type { Param, Store, Transaction } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -8,20 +8,19 @@ import { sealedPage, type StoredSecret } from './sealed-pages.ts'
 
 interface Page {
   readonly resealed: number
-  /** Of those that do not open. */
+  /** One error for each value that does not open. */
   readonly failures: readonly ServiceError[]
   /** Key of the page's last row; null after the last page. */
   readonly last: readonly string[] | null
 }
 
 /**
- * Goes through all sealed columns in pages, each its own transaction, also while the service runs. When it resolves, no
- * value needs an older key, provided that every running process already seals with the current one. A value that does not
- * open is left as it is and keeps no other from its new key. After a failure of the store the pages before it stay, and a
- * repetition does the rest.
+ * Seals all columns again, in pages of one transaction each, while the service may run. When it resolves, no value needs
+ * an older key, provided that every running process seals with the current key. It skips a value that does not open.
+ * After a failure of the store, completed pages remain, and another call does the rest.
  *
- * @throws ServiceError `server_error` at the end when values did not open; its reason names key, actor and field of the
- *   first, and counts the others.
+ * @throws ServiceError `server_error` at the end when values did not open. Its reason names key, actor and field of the
+ *   first value, and counts the others.
  */
 export async function resealAll(store: Store, ring: KeyRing): Promise<{ resealed: number }> {
   let resealed = 0
@@ -73,7 +72,7 @@ async function resealPage(
   return { resealed, failures, last }
 }
 
-/** The value read is part of the condition: a secret that was replaced meanwhile is already sealed with the current key. */
+/** Updates one value unless it changed meanwhile, because a new secret is already sealed with the current key. */
 function resealOne(
   tx: Transaction,
   { table, column, key }: SealedColumn,

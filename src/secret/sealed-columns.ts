@@ -1,8 +1,8 @@
-/** Every column that holds sealed secrets, and what each value is bound to. */
+/** All columns with sealed secrets, and the binding of their values. */
 
 export interface SealedColumn {
   readonly table: string
-  /** The primary key, all of it text, the actor first. */
+  /** Columns of the primary key, which are all strings. The actor comes first. */
   readonly key: readonly [string, ...string[]]
   readonly column: string
 }
@@ -29,7 +29,7 @@ export const accountTokens = {
   key: ['actor_id'],
   column: 'provider_tokens',
 } as const satisfies SealedColumn
-/** Bound to the record's own hash: it may belong to no actor yet. */
+/** Values are bound to the hash of their record, because a record may have no actor yet. */
 export const oneTimeData = { table: 'one_time', key: ['hash'], column: 'data' } as const satisfies SealedColumn
 export const serviceTokens = {
   table: 'service_connection',
@@ -57,7 +57,7 @@ export const onceAnswer = {
   column: 'answer',
 } as const satisfies SealedColumn
 
-/** What a change of keys seals anew. A column that is missing here becomes unreadable when its old key is removed. */
+/** Columns that a key rotation seals again. A column missing here becomes unreadable when its old key is removed. */
 export const sealedColumns: readonly SealedColumn[] = [
   actorPassphrase,
   trustSecret,
@@ -73,7 +73,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   onceAnswer,
 ]
 
-/** The binding of one value: its actor, its field, then the rest of its key. */
+/** Returns the binding of one value: its actor, its field, then the rest of its key. */
 export function bindingOf(sealed: SealedColumn, actorId: string, ...rest: string[]): readonly string[] {
   return [actorId, `${sealed.table}.${sealed.column}`, ...rest]
 }

@@ -1,4 +1,4 @@
-/** Goes through the stored secrets, column by column, in pages. */
+/** Reads the stored secrets of each column in pages. */
 import type { Queries } from '../store/store.ts'
 import { bindingOf, type SealedColumn } from './sealed-columns.ts'
 import type { Sealed } from './sealed.ts'
@@ -18,7 +18,7 @@ export interface SealedPage {
   readonly last: readonly string[] | null
 }
 
-/** Reads the rows whose key follows `after`, by key; null begins. */
+/** Reads the page of rows after the key `after`, in key order. Null reads the first page. */
 export async function sealedPage(
   q: Queries,
   column: SealedColumn,
@@ -30,7 +30,7 @@ export async function sealedPage(
   return { secrets, last: secrets.length < pageRows ? null : (secrets.at(-1)?.key ?? null) }
 }
 
-/** @param which What follows FROM in the statement. */
+/** @param which SQL after the table name: conditions, order and limit. */
 export async function findSecrets(
   q: Queries,
   column: SealedColumn,

@@ -1,8 +1,8 @@
 /**
- * Secrets that have to be shown or sent again: AES-256-GCM under a key of the ring.
+ * Sealed secrets, which the service must show or send again: AES-256-GCM with a key of the ring.
  *
- * The text is `v1.<key id>.<base64url of nonce, ciphertext and tag>`. The place where a value is kept (its binding) is
- * authenticated with it, so a value that was moved to another row or column does not open.
+ * The format is `v1.<key id>.<base64url of nonce, ciphertext and tag>`. The row and column of a value (its binding) are
+ * authenticated, so a value that was moved elsewhere does not open.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
@@ -18,10 +18,10 @@ const tagBytes = 16
 const options = { authTagLength: tagBytes } as const
 
 /**
- * Nonces are random, which is safe for 2^32 values under one key.
+ * Seals a string. Random nonces are safe for 2^32 values under one key.
  *
- * @param binding What names the value's place, actor and field first; `open` needs the same.
- * @throws ServiceError `invalid_value` for a text with half a surrogate pair, which would come back as another text.
+ * @param binding Place of the value: actor, field, then the rest of the key. `open` needs the same binding.
+ * @throws ServiceError `invalid_value` for a string with a lone surrogate, which UTF-8 cannot preserve.
  */
 export function seal(ring: KeyRing, plaintext: string, binding: readonly string[]): Sealed {
   if (!plaintext.isWellFormed()) throw new ServiceError('invalid_value', 'The secret is not well-formed text')
@@ -35,9 +35,10 @@ export function seal(ring: KeyRing, plaintext: string, binding: readonly string[
 }
 
 /**
- * @throws ServiceError `server_error` with a reason that names the key, when the key is gone or another one, or the value
- *   was changed, also to another spelling of the same bytes, or belongs elsewhere. It never returns anything but what was
- *   sealed.
+ * Opens a sealed value. Returns exactly the string that was sealed.
+ *
+ * @throws ServiceError `server_error` with a reason that names the key, when the key is missing or wrong, or the value was
+ *   changed (even to another encoding of the same bytes) or moved to another place.
  */
 export function open(ring: KeyRing, sealed: Sealed, binding: readonly string[]): string {
   const id = keyIdOf(sealed)
@@ -46,10 +47,9 @@ export function open(ring: KeyRing, sealed: Sealed, binding: readonly string[]):
   if (key === undefined) throw cannot('open', `key "${id}" is not in the key ring`, binding)
   const text = sealed.slice(prefix.length + id.length + 1)
   const box = Buffer.from(text, 'base64url')
-  // The decoder passes over what is no Base64url; writing the bytes again is what tells, and is cheap beside the rest.
-  if (box.toString('base64url') !== text)
-    throw cannot('open', `it is not spelt as it was sealed (key "${id}")`, binding)
-  if (box.length < nonceBytes + tagBytes) throw cannot('open', `it was cut (key "${id}")`, binding)
+  // The decoder ignores characters outside of base64url, so only encoding the bytes again detects a changed value.
+  if (box.toString('base64url') !== text) throw cannot('open', `its encoding was changed (key "${id}")`, binding)
+  if (box.length < nonceBytes + tagBytes) throw cannot('open', `it is truncated (key "${id}")`, binding)
   const decipher = createDecipheriv(algorithm, key, box.subarray(0, nonceBytes), options)
   decipher.setAAD(associatedData(binding))
   decipher.setAuthTag(box.subarray(-tagBytes))
@@ -63,12 +63,12 @@ export function open(ring: KeyRing, sealed: Sealed, binding: readonly string[]):
   return plaintext.toString('utf8')
 }
 
-/** What every value sealed with the key begins with. */
+/** Returns the prefix of every value that the key sealed. */
 export function beginningWith(keyId: string): string {
   return `${prefix}${keyId}.`
 }
 
-/** True when another key than the current one seals the value. */
+/** Returns whether another key than the current one sealed the value. */
 export function needsReseal(ring: KeyRing, sealed: Sealed): boolean {
   return keyIdOf(sealed) !== ring.currentId
 }
@@ -78,7 +78,7 @@ function keyIdOf(sealed: string): string | null {
   return sealed.startsWith(prefix) && end > prefix.length ? sealed.slice(prefix.length, end) : null
 }
 
-/** As JSON, so that no two bindings give the same bytes. */
+/** Encodes the binding as JSON, so that different bindings give different bytes. */
 function associatedData(binding: readonly string[]): Buffer {
   return Buffer.from(JSON.stringify(binding), 'utf8')
 }

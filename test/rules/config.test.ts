@@ -543,11 +543,11 @@ describe('the keys', () => {
       [Buffer.from(planted).toString('base64url'), 'Entry 1 of the key ring has no ":" between id and key'],
       [
         `k1:${Buffer.from(planted).toString('base64url')}`,
-        'Key "k1" is not random bytes: it is a text or a pattern that can be guessed',
+        'Key "k1" is not random bytes: it is typed text or a guessable pattern',
       ],
       [
         `k1:${Buffer.alloc(32).toString('base64url')}`,
-        'Key "k1" is not random bytes: it is a text or a pattern that can be guessed',
+        'Key "k1" is not random bytes: it is typed text or a guessable pattern',
       ],
       ['k1:c2hvcnQ', 'Key "k1" has 5 bytes instead of 32'],
       [`${testKeys},${testKeys}`, 'Two entries of the key ring have the id "k1"'],

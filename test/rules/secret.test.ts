@@ -69,7 +69,7 @@ describe('a key ring', () => {
     [
       'a key in plain base64',
       `a:${keyA.slice(0, 40)}+/=`,
-      'Key "a" holds characters that are not base64url (A-Z a-z 0-9 _ -, without padding)',
+      'Key "a" contains characters that are not base64url (A-Z a-z 0-9 _ -, without padding)',
     ],
     ['a short key', `a:${keyA.slice(0, 22)}`, 'Key "a" has 16 bytes instead of 32'],
     ['a long key', `a:${keyA}${keyA}`, 'Key "a" has 64 bytes instead of 32'],
@@ -78,17 +78,17 @@ describe('a key ring', () => {
     [
       'one byte repeated',
       `a:${Buffer.alloc(32, 7).toString('base64url')}`,
-      'Key "a" is not random bytes: it is a text or a pattern that can be guessed',
+      'Key "a" is not random bytes: it is typed text or a guessable pattern',
     ],
     [
       'bytes that count',
       `a:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64url')}`,
-      'Key "a" is not random bytes: it is a text or a pattern that can be guessed',
+      'Key "a" is not random bytes: it is typed text or a guessable pattern',
     ],
     [
       'a typed text',
       `a:${Buffer.from('the quick brown fox jumps over l').toString('base64url')}`,
-      'Key "a" is not random bytes: it is a text or a pattern that can be guessed',
+      'Key "a" is not random bytes: it is typed text or a guessable pattern',
     ],
     ['an id given twice', `a:${keyA},a:${keyB}`, 'Two entries of the key ring have the id "a"'],
     ['a key given twice', `a:${keyA},b:${keyA}`, 'The entries "a" and "b" of the key ring are the same key'],

@@ -433,7 +433,7 @@ describe('troupe serve', () => {
       [{ ...production, TROUPE_DEVTEST: '1' }, 'TROUPE_DEVTEST cannot be on in production: it exposes internal data.'],
       [
         { ...production, TROUPE_SECRET_KEYS: `k1:${'A'.repeat(43)}` },
-        'TROUPE_SECRET_KEYS cannot be used: Key "k1" is not random bytes: it is a text or a pattern that can be guessed.',
+        'TROUPE_SECRET_KEYS cannot be used: Key "k1" is not random bytes: it is typed text or a guessable pattern.',
       ],
     ]
     for (const [env, sentence] of refusals) {

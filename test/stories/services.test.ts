@@ -268,7 +268,7 @@ forEachService((start) => {
         const answer = await browser.get(back.href)
         assert.deepEqual(
           [answer.status, await answer.json()],
-          [502, { error: 'service_failed', message: 'Cannot use drive now: it did not answer as it has to' }],
+          [502, { error: 'service_failed', message: 'Cannot use drive now: it returned no valid response' }],
         )
         assert.equal(await isConnected(actor), false)
       })
@@ -517,7 +517,7 @@ describe('the services of an application', () => {
     [
       {},
       { TROUPE_SERVICE_BOX_CLIENT_ID: 'x' },
-      'TROUPE_SERVICE_BOX_CLIENT_ID belongs to no service: TROUPE_SERVICES does not name box.',
+      'TROUPE_SERVICE_BOX_CLIENT_ID belongs to an unknown service: TROUPE_SERVICES does not name box.',
     ],
   ] as const) {
     it(`prevent the start with the message: ${message} (OPS-09)`, () => {
