@@ -1,4 +1,4 @@
-/** The SQL of a client's access: token, chain, actor and relationship in one statement, because every call asks for it. */
+/** SQL of client access. One statement reads token, chain, actor and relationship, because every call needs them. */
 import type { Actor } from '../actor/actor.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import type { Queries, Row } from '../store/store.ts'
@@ -11,7 +11,7 @@ export interface FoundAccess {
   readonly peerId: string
   readonly audience: string
   readonly scope: string
-  /** Of the token, in Unix milliseconds. */
+  /** Expiry of the token, in Unix milliseconds. */
   readonly expiresAt: number
   readonly relationship: string
   readonly isApproved: boolean
@@ -20,7 +20,7 @@ export interface FoundAccess {
 
 type AccessRow = Actor & Row<Omit<FoundAccess, 'actor' | 'facts'>> & { readonly facts: string }
 
-/** Null for everything that is not an access token of a client. The relationship is there as long as the chain is. */
+/** Finds a client's access token. Null for any other string. A chain is deleted with its relationship. */
 export async function findClientAccess(q: Queries, hash: SecretHash): Promise<FoundAccess | null> {
   const row = await q.get<AccessRow>(
     `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",

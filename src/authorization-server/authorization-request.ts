@@ -1,30 +1,30 @@
-/** A request at the authorization endpoint (RFC 6749 section 4.1.1, RFC 7636, RFC 8707), judged before anybody is asked. */
+/** Validates requests at the authorization endpoint, before any page is shown (RFC 6749 section 4.1.1, RFC 7636, RFC 8707). */
 import { type Client, isPublic } from './client.ts'
 import { OAuthError } from './oauth-error.ts'
 import { matchesRedirect } from './redirect-uri.ts'
 
-/** One value of each; `repeated` names a parameter that came twice. */
+/** Parameters with one value each. `repeated` names a parameter that was sent twice. */
 export interface AuthorizationParameters {
   readonly get: (name: string) => string | undefined
   readonly repeated: string | null
 }
 
-/** What the owner is asked to agree to, and what comes of it. */
+/** A valid authorization request, which waits for the owner's consent. */
 export interface AuthorizationRequest {
   readonly clientId: string
   readonly redirectUri: string
-  /** Byte for byte as it came; null without one. */
+  /** The `state`, returned byte for byte. Null when the client sent none. */
   readonly state: string | null
   readonly scope: string
-  /** S256; null for a confidential client that sent none. */
+  /** S256 challenge. Null when a confidential client sent none. */
   readonly codeChallenge: string | null
-  /** What the tokens are good for; empty when the client named nothing. */
+  /** Resource for which the tokens are valid. Empty when the client named none. */
   readonly audience: string
 }
 
 export type Judged =
   | { readonly kind: 'good'; readonly request: AuthorizationRequest }
-  /** Client and redirect are proven good, so the client is told. */
+  /** The client and its redirect URI are valid, so the client receives the error. */
   | {
       readonly kind: 'redirect'
       readonly redirectUri: string
@@ -37,9 +37,11 @@ export const scopes: readonly string[] = ['mcp']
 const longest = 2048
 
 /**
- * @param resources Names that the service has as a resource, without a slash at the end.
- * @throws OAuthError for what is told on a page of the service, because nobody else may be believed: an unknown client, an
- *   address that is not the client's, a parameter that came twice, and everything about PKCE (CHOICE-60).
+ * Validates an authorization request.
+ *
+ * @param resources URLs of the service as a resource, without a trailing slash.
+ * @throws OAuthError for errors that a page of the service shows, because no redirect is safe: an unknown client, an
+ *   unregistered redirect URI, a repeated parameter, and all PKCE errors (CHOICE-60).
  */
 export function judgeAuthorization(
   parameters: AuthorizationParameters,
@@ -51,10 +53,10 @@ export function judgeAuthorization(
   if (client === null) throw new OAuthError('invalid_request', 'The client is not known here')
   const redirectUri = get('redirect_uri') ?? ''
   if (!client.redirectUris.some((registered) => matchesRedirect(registered, redirectUri))) {
-    throw new OAuthError('invalid_request', 'redirect_uri is none that the client registered')
+    throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client')
   }
   const state = get('state') ?? null
-  // What is no text cannot come back byte for byte.
+  // An invalid UTF-8 sequence cannot be returned byte for byte.
   if (state?.includes('\ufffd') === true) throw new OAuthError('invalid_request', 'state is not in UTF-8')
   const codeChallenge = challengeIn(get, client)
   const access = requestedAccess(get, resources)
@@ -71,14 +73,14 @@ function requestedAccess(
     if (get(name) !== undefined) return new OAuthError('invalid_request', `${name} is not supported`)
   }
   if ((get('response_mode') ?? 'query') !== 'query') {
-    return new OAuthError('invalid_request', 'response_mode has to be query')
+    return new OAuthError('invalid_request', 'response_mode must be query')
   }
   if (get('response_type') !== 'code') {
-    return new OAuthError('unsupported_response_type', 'response_type has to be code')
+    return new OAuthError('unsupported_response_type', 'response_type must be code')
   }
   if ((get('state') ?? '').length > longest) return new OAuthError('invalid_request', 'state is too long')
   const scope = parseScope(get('scope'))
-  if (scope === null) return new OAuthError('invalid_scope', `The scope is ${scopes.join(' ')}`)
+  if (scope === null) return new OAuthError('invalid_scope', `scope must be ${scopes.join(' ')}`)
   const audience = audienceOf(get('resource'), resources)
   if (audience === null) return new OAuthError('invalid_target', 'resource is not served here')
   return { scope, audience }
@@ -89,19 +91,19 @@ function challengeIn(get: AuthorizationParameters['get'], client: Client): strin
   const method = get('code_challenge_method')
   if (challenge === undefined) {
     if (method !== undefined) throw new OAuthError('invalid_request', 'code_challenge is missing')
-    if (isPublic(client)) throw new OAuthError('invalid_request', 'A public client has to send code_challenge')
+    if (isPublic(client)) throw new OAuthError('invalid_request', 'A public client must send code_challenge')
     return null
   }
-  if (method !== 'S256') throw new OAuthError('invalid_request', 'code_challenge_method has to be S256')
+  if (method !== 'S256') throw new OAuthError('invalid_request', 'code_challenge_method must be S256')
   if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
-    throw new OAuthError('invalid_request', 'code_challenge has to be 43 characters of base64url')
+    throw new OAuthError('invalid_request', 'code_challenge must be 43 characters of base64url')
   }
   return challenge
 }
 
 /**
- * Scopes that are served, `mcp` when none is named; null for a text outside of the grammar or with a scope that is not.
- * Clients ask for what they know from elsewhere (`offline_access`, `openid`); that is left out.
+ * Returns the supported scopes of a request. Default: `mcp`. Null for an invalid string, or without a supported scope.
+ * Unknown scopes are ignored, because clients send scopes of other servers (`offline_access`, `openid`).
  */
 export function parseScope(text: string | undefined): string | null {
   if (text === undefined) return scopes.join(' ')
@@ -110,7 +112,7 @@ export function parseScope(text: string | undefined): string | null {
   return known.size === 0 ? null : [...known].join(' ')
 }
 
-/** Of a request for tokens. To ask for nothing is no scope (RFC 6749 section 3.3); null for that too. */
+/** Returns the scope of a token request. Null for an invalid or empty one: a scope has one token or more (RFC 6749, 3.3). */
 export function scopeIn({
   get,
   has,
@@ -121,7 +123,7 @@ export function scopeIn({
   return has('scope') && get('scope') === undefined ? null : parseScope(get('scope'))
 }
 
-/** RFC 8707: an absolute address without a fragment, of this service. Empty for none; null for another. */
+/** Validates `resource` (RFC 8707): an absolute URL of this service without a fragment. Empty for none; null if invalid. */
 export function audienceOf(resource: string | undefined, resources: readonly string[]): string | null {
   if (resource === undefined) return ''
   const url = URL.parse(resource)

@@ -1,4 +1,4 @@
-/** From a client's access token to who it acts for, and by which relationship. */
+/** Resolves a client's access token to the actor and the relationship. */
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../caller.ts'
 import { findClientAccess } from './access-store.ts'
@@ -12,22 +12,22 @@ import { findTrust, updateTrust } from '../trust/trust-store.ts'
 export interface ClientAccess {
   readonly actor: Actor
   readonly caller: Extract<Caller, { kind: 'client' }>
-  /** Of the chain that the token belongs to. */
+  /** Id of the token's chain. */
   readonly chainId: string
   readonly scope: string
-  /** RFC 8707; empty for a client that asked for none. */
+  /** Resource of the token (RFC 8707). Empty when the client requested none. */
   readonly audience: string
-  /** Of the token, in Unix milliseconds. */
+  /** Expiry of the token, in Unix milliseconds. */
   readonly expiresAt: number
-  /** What the relationship remembers of the client. */
+  /** Facts about the client, stored with the relationship. */
   readonly facts: TrustFacts
 }
 
 /**
- * Null for everything that is not a living access token of a client. A token without an approved relationship opens
- * nothing, but it is a token: its caller has a relationship that nothing is granted to.
+ * Finds the access of a client's token. Null for any other string and for an expired token. Without an approved
+ * relationship, the caller is authenticated, but its relationship is empty and grants no rights.
  *
- * @throws ServiceError `store_unavailable`, which must never look like a wrong token.
+ * @throws ServiceError `store_unavailable`, because a fault of the store must never look like an invalid token.
  */
 export async function clientAccess(store: Store, token: string): Promise<ClientAccess | null> {
   const form = recogniseToken(token)
@@ -40,7 +40,7 @@ export async function clientAccess(store: Store, token: string): Promise<ClientA
   return { actor, caller, chainId, scope, audience, expiresAt, facts }
 }
 
-/** What a client says of itself, noted in its relationship when it is new; coming is its side's approval. */
+/** Stores a client's name and version in its relationship if they changed. The first call is also the client's approval. */
 export function rememberClient(store: Store) {
   return async (
     { actor, caller }: Pick<ClientAccess, 'actor' | 'caller'>,

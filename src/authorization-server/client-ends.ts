@@ -1,6 +1,6 @@
 /**
- * The end of a client, wherever it comes from: every relationship that owners have with it ends with it, and the
- * application is told of each, once, when it is done.
+ * Deletion of clients. It ends all relationships of owners with the client, and notifies the application of each one
+ * after the commit.
  */
 import type { Actor } from '../actor/actor.ts'
 import type { Log } from '../observe/log.ts'
@@ -13,9 +13,9 @@ import { ownClientOf } from './client-trust.ts'
 export interface ClientEndsDeps {
   readonly afterCommit: AfterCommit
   readonly findActor: (actorId: string) => Promise<Actor | null>
-  /** Tells the application, and whoever looks on. `byPeer`: another actor ended the client. */
+  /** Notifies the application and live watchers. `byPeer`: another actor deleted the client. */
   readonly tell: (actor: Actor, trust: Trust, byPeer: boolean) => Promise<void>
-  /** Whether the application wants to know. */
+  /** Returns whether the application handles `trust_deleted`. */
   readonly isHeard: () => boolean
   readonly log: Log
 }
@@ -32,7 +32,7 @@ export class ClientEnds {
     this.#deps = deps
   }
 
-  /** False for one that is not the actor's. */
+  /** Deletes a client. Returns false when the client does not belong to the actor. */
   async end(tx: Transaction, clientId: string, actorId: string): Promise<boolean> {
     const client = await holdClient(tx, clientId, actorId)
     if (client === null) return false
@@ -40,13 +40,16 @@ export class ClientEnds {
     return true
   }
 
-  /** Those whose time is over. */
+  /** Deletes expired clients. */
   async endUnused(tx: Transaction, now: number): Promise<void> {
     const clients = await holdUnusedClients(tx, now)
     if (clients.length > 0) this.#follow(tx, await endAll(tx, clients))
   }
 
-  /** Who ends the relationship by which a client acts for its own actor ends the client, and tells of that one. */
+  /**
+   * Deletes a client when the relationship with its own actor ends. The caller notifies the application of that
+   * relationship.
+   */
   async endWithOwnTrust(tx: Transaction, actorId: string, peerId: string): Promise<void> {
     const clientId = ownClientOf(peerId)
     const client = clientId === null ? null : await holdClient(tx, clientId, actorId)
@@ -58,7 +61,7 @@ export class ClientEnds {
     )
   }
 
-  /** Before the actors go, with their clients. Nobody is told of their own relationships. */
+  /** Deletes the clients of actors before the actors, to notify the application of relationships with other actors. */
   async endWithActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
     if (actorIds.length === 0 || !this.#deps.isHeard()) return
     const clients = await holdClientsOf(tx, actorIds)
@@ -81,14 +84,14 @@ export class ClientEnds {
         const actor = await findActor(trust.actorId)
         if (actor !== null) await tell(actor, trust, byPeer)
       } catch (error) {
-        // It is done, whoever hears of it.
-        log.error({ error, actorId: trust.actorId }, 'Nobody could be told that a relationship ended with its client')
+        // The deletion is already committed.
+        log.error({ error, actorId: trust.actorId }, 'Cannot notify that a relationship ended with its client')
       }
     }
   }
 }
 
-/** The relationships first: what goes with the row of the client goes unseen. */
+/** Deletes the relationships before the clients: a cascade would delete them without a notification. */
 async function endAll(tx: Transaction, clients: readonly EndingClient[]): Promise<Ended[]> {
   const owners = new Map(clients.map(({ clientId, ownerId }) => [clientId, ownerId]))
   const ids = [...owners.keys()]

@@ -1,4 +1,4 @@
-/** The SQL of clients. Times are Unix milliseconds. */
+/** SQL of clients. Times are Unix milliseconds. */
 import type { SecretHash } from '../secret/hash.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { AuthMethod, Client, ClientMetadata, GrantType } from './client.ts'
@@ -61,7 +61,7 @@ export async function findClient(q: Queries, clientId: string): Promise<Client |
   return row === undefined ? null : toClient(row)
 }
 
-/** Those of the ids that are registered, in any order. */
+/** Finds the registered clients among the ids, in any order. */
 export async function findClients(q: Queries, clientIds: readonly string[]): Promise<Client[]> {
   const rows = await q.all<ClientRow>(
     `SELECT ${columns} FROM oauth_client WHERE client_id IN (SELECT id FROM rows($1, id TEXT) AS wanted)`,
@@ -70,7 +70,7 @@ export async function findClients(q: Queries, clientIds: readonly string[]): Pro
   return rows.map(toClient)
 }
 
-/** The newest first. */
+/** Lists the clients of an actor, newest first. */
 export async function findClientsOf(q: Queries, actorId: string): Promise<Client[]> {
   const rows = await q.all<ClientRow>(
     `SELECT ${columns} FROM oauth_client WHERE actor_id = $1 ORDER BY created_at DESC, client_id`,
@@ -82,11 +82,11 @@ export async function findClientsOf(q: Queries, actorId: string): Promise<Client
 export interface ClientCount {
   readonly trustType: string
   readonly total: number
-  /** Those that hold tokens. */
+  /** Number of clients with tokens. */
   readonly active: number
 }
 
-/** By kind of relationship. */
+/** Counts the clients of an actor for each trust type. */
 export async function countClientsOf(q: Queries, actorId: string, now: number): Promise<ClientCount[]> {
   const rows = await q.all<{ trust_type: string; total: number; active: number }>(
     `SELECT trust_type, COUNT(*) AS total,
@@ -99,7 +99,7 @@ export async function countClientsOf(q: Queries, actorId: string, now: number): 
   return rows.map(({ trust_type, total, active }) => ({ trustType: trust_type, total, active }))
 }
 
-/** False when there is none of that actor. */
+/** Returns false when the actor has no such confidential client. */
 export async function setClientSecret(
   tx: Transaction,
   actorId: string,
@@ -115,7 +115,7 @@ export async function setClientSecret(
   return changed === 1
 }
 
-/** Somebody let it in: it stays. False when there is none (any more); while the transaction lasts it cannot go. */
+/** Makes a client permanent after an owner authorized it. Locks it until the commit. Returns false when it does not exist. */
 export async function keepClient(tx: Transaction, clientId: string, now: number): Promise<boolean> {
   const kept = await tx.run(
     'UPDATE oauth_client SET last_used_at = $2, expires_at = NULL WHERE client_id = $1',
@@ -125,7 +125,7 @@ export async function keepClient(tx: Transaction, clientId: string, now: number)
   return kept === 1
 }
 
-/** It came for itself: one that would go at some time goes at `expiresAt` at the earliest. As `keepClient` otherwise. */
+/** Records use by a client that acts for itself, and moves its expiry, if any, to `expiresAt`. Otherwise like `keepClient`. */
 export async function noteClientCame(
   tx: Transaction,
   clientId: string,
@@ -142,7 +142,7 @@ export async function noteClientCame(
   return noted === 1
 }
 
-/** From now on the relationship goes with the client. */
+/** Ties a relationship to a client, so that both are deleted together. */
 export async function tieTrustToClient(
   tx: Transaction,
   actorId: string,
@@ -152,13 +152,13 @@ export async function tieTrustToClient(
   await tx.run('UPDATE trust SET client_id = $3 WHERE actor_id = $1 AND peer_id = $2', actorId, peerId, clientId)
 }
 
-/** A client as far as its end has to do with it. */
+/** A locked client that is about to be deleted. */
 export interface EndingClient {
   readonly clientId: string
   readonly ownerId: string
 }
 
-/** Held until the transaction ends, so that nobody lets it in meanwhile. Null for one that is not the actor's. */
+/** Locks a client until the commit, so that no owner authorizes it meanwhile. Null when it does not belong to the actor. */
 export async function holdClient(tx: Transaction, clientId: string, actorId: string): Promise<EndingClient | null> {
   const row = await tx.get(
     'SELECT 1 AS found FROM oauth_client WHERE client_id = $1 AND actor_id = $2 FOR UPDATE',
@@ -168,7 +168,7 @@ export async function holdClient(tx: Transaction, clientId: string, actorId: str
   return row === undefined ? null : { clientId, ownerId: actorId }
 }
 
-/** As `holdClient`: those whose time is over. One that somebody else holds is left to them. */
+/** Locks expired clients like `holdClient`. Skips clients that another transaction has locked. */
 export function holdUnusedClients(tx: Transaction, now: number): Promise<EndingClient[]> {
   return tx.all(
     `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE expires_at < $1
@@ -177,7 +177,7 @@ export function holdUnusedClients(tx: Transaction, now: number): Promise<EndingC
   )
 }
 
-/** As `holdClient`: those of these actors. */
+/** Locks the clients of these actors like `holdClient`. */
 export function holdClientsOf(tx: Transaction, actorIds: readonly string[]): Promise<EndingClient[]> {
   return tx.all(
     `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client
@@ -186,7 +186,7 @@ export function holdClientsOf(tx: Transaction, actorIds: readonly string[]): Pro
   )
 }
 
-/** With what is left of what owners granted to them: tokens and codes go with the relationships. */
+/** Deletes clients. Their tokens are already deleted with the relationships. */
 export async function deleteClients(tx: Transaction, clientIds: readonly string[]): Promise<void> {
   await tx.run(
     'DELETE FROM oauth_client WHERE client_id IN (SELECT id FROM rows($1, id TEXT) AS ended)',

@@ -1,4 +1,4 @@
-/** The relationship of an owner with a client: one for each of both, made when the owner lets it in (WIRE-TRUST-10). */
+/** The relationship of an owner with a client: one for each pair, created when the owner authorizes it (WIRE-TRUST-10). */
 import { createHash } from 'node:crypto'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Transaction } from '../store/store.ts'
@@ -16,7 +16,7 @@ export interface ClientRelationship {
   readonly now: number
 }
 
-/** It is a segment of paths, so it holds nothing that a path would read differently. */
+/** Returns the peer id. It is a path segment, so characters with a meaning in paths are replaced. */
 function clientPeerId(identifier: string, client: Pick<Client, 'clientId'>): string {
   const owner = addressInPeerId(identifier).replaceAll(/[^\w+-]/g, '_')
   return `oauth2_client:${owner}:${isDocumented(client) ? `document_${digestOf(client.clientId)}` : client.clientId}`
@@ -27,10 +27,10 @@ function digestOf(text: string): string {
 }
 
 /**
- * Makes it, or gives an existing one the relationship that the owner chose now; what the owner granted besides stays.
- * In the actor's turn, with the client kept. Its secret is told to nobody.
+ * Creates the relationship, or sets the trust type of an existing one to the owner's new choice; its overrides remain.
+ * Call it in the actor's turn, with the client locked. The relationship's secret is never sent.
  *
- * @returns its peer id.
+ * @returns the peer id.
  */
 export async function ensureClientTrust(
   tx: Transaction,
@@ -63,12 +63,12 @@ function factsOf({ clientId, name }: Client, identifier: string): TrustFacts {
   return { peer_identifier: identifier, client_name: name, oauth_client_id: clientId }
 }
 
-/** Of a client with the actor that it belongs to: there from its first day, and by it the client acts for that actor. */
+/** Returns the peer id of a client's relationship with its own actor, by which the client acts for that actor. */
 export function ownPeerId(client: Pick<Client, 'clientId'>): string {
   return clientPeerId(client.clientId, client)
 }
 
-/** The client whose relationship with its own actor has this name; null for every other name. */
+/** Returns the client of such a peer id. Null for any other peer id. */
 export function ownClientOf(peerId: string): string | null {
   return /^oauth2_client:([\w-]+):\1$/.exec(peerId)?.[1] ?? null
 }

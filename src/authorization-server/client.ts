@@ -1,4 +1,4 @@
-/** A program that acts for owners who let it. */
+/** OAuth clients: programs that act for owners who authorize them. */
 import type { SecretHash } from '../secret/hash.ts'
 
 export const authMethods = ['none', 'client_secret_post', 'client_secret_basic'] as const
@@ -7,7 +7,7 @@ export type AuthMethod = (typeof authMethods)[number]
 export const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials'] as const
 export type GrantType = (typeof grantTypes)[number]
 
-/** What a client says of itself besides; shown, never fetched. */
+/** Further metadata that a client sends about itself. Its URLs are shown, never fetched. */
 export interface ClientMetadata {
   readonly client_uri?: string
   readonly logo_uri?: string
@@ -19,9 +19,9 @@ export interface ClientMetadata {
 }
 
 export interface Client {
-  /** `mcp_` and 32 hexadecimal characters, or the address of a metadata document. */
+  /** `mcp_` and 32 hexadecimal characters, or the URL of a metadata document. */
   readonly clientId: string
-  /** The actor that it belongs to: by client credentials it acts for that one alone. */
+  /** The actor to which the client belongs. By client credentials, the client acts only for this actor. */
   readonly ownerId: string
   readonly name: string
   readonly secretHash: SecretHash | null
@@ -36,15 +36,15 @@ export interface Client {
   readonly expiresAt: number | null
 }
 
-/** The actor that clients belong to which registered themselves (CHOICE-34). */
+/** The actor to which self-registered clients belong (CHOICE-34). */
 export const systemActorId = '_actingweb_oauth2'
 export const systemCreator = 'oauth2-system'
 
 const longestName = 120
 
 /**
- * A name that is harmless wherever it is shown: without control, formatting and bidirectional characters, markup and
- * runs of blanks.
+ * Returns a name that is safe to display: without control, formatting and bidirectional characters, markup and repeated
+ * spaces.
  */
 export function cleanName(text: string): string {
   return text
@@ -58,7 +58,7 @@ export function cleanName(text: string): string {
     .trim()
 }
 
-/** Known by the address of a document, and kept nowhere. */
+/** Returns whether the client id is the URL of a metadata document. Such clients are not stored. */
 export function isDocumented({ clientId }: Pick<Client, 'clientId'>): boolean {
   return clientId.startsWith('https://')
 }
@@ -67,7 +67,7 @@ export function isPublic({ authMethod }: Pick<Client, 'authMethod'>): boolean {
   return authMethod === 'none'
 }
 
-/** By client credentials; a public client has nothing to prove with that it is the one. */
+/** Returns whether the client may use client credentials. A public client has no secret to authenticate with. */
 export function actsForItself(client: Pick<Client, 'authMethod' | 'grantTypes'>): boolean {
   return !isPublic(client) && client.grantTypes.includes('client_credentials')
 }

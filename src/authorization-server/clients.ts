@@ -1,4 +1,4 @@
-/** Clients: registered by themselves, made by an application, or described by a document at their own address. */
+/** Clients: self-registered, created by an application, or described by a metadata document. */
 import type { Actors } from '../actor/actors.ts'
 import type { ClientStats } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
@@ -42,28 +42,28 @@ export interface ClientsDeps {
   readonly now: () => number
 }
 
-/** The secret is shown once, here. */
+/** A new client with its secret, which is available only here. */
 export interface NewClient {
   readonly client: Client
   readonly secret: string | null
 }
 
-/** What an application asks for. */
+/** Parameters for a client that an application creates. */
 export interface WantedClient {
   readonly name: string
-  /** `mcp_client` unless given. */
+  /** Default: `mcp_client`. */
   readonly trustType?: string
-  /** None: the client acts for its actor alone, by its secret. */
+  /** Default: none. Then the client acts only for its actor, by its secret. */
   readonly redirectUris?: readonly string[]
 }
 
 const dayMs = 86_400_000
-/** One that registered itself and that nobody let in within this time goes. */
+/** Lifetime of a self-registered client that no owner authorizes. */
 const unusedMs = 7 * dayMs
-/** One that registered itself and acts for itself goes when it did not come for this long. */
+/** Lifetime of a self-registered client after its last use of client credentials. */
 export const idleMs = 30 * dayMs
 
-/** What the tools of one stranger put into the shared actor is no other stranger's to read. */
+/** Rules for self-registered clients. They share one actor, so no client may read data that another one stored. */
 const sharedRules: OverrideRules = {
   properties: { denied: ['*'] },
   resources: { denied: ['actingweb://properties/*'] },
@@ -76,7 +76,7 @@ export class Clients {
     this.#deps = deps
   }
 
-  /** @throws OAuthError `invalid_request` when a metadata document cannot be used. */
+  /** Finds a client by its id. @throws OAuthError `invalid_request` for an invalid metadata document. */
   async find(clientId: string): Promise<Client | null> {
     if (isDocumented({ clientId })) return this.#deps.documents.find(clientId)
     if (!/^[\w-]{1,128}$/.test(clientId)) return null
@@ -85,29 +85,30 @@ export class Clients {
     return isOver ? null : client
   }
 
-  /** Those of the ids that are registered here, by id. */
+  /** Finds the registered clients among the ids, by id. */
   async registered(clientIds: readonly string[]): Promise<ReadonlyMap<string, Client>> {
     const clients = await this.#deps.store.read((q) => findClients(q, clientIds))
     return new Map(clients.map((client) => [client.clientId, client]))
   }
 
-  /** A program registers itself: it belongs to nobody until an owner lets it in. */
+  /** Registers a client at its own request. It belongs to the system actor, and expires unless an owner authorizes it. */
   async register(registration: Registration): Promise<NewClient> {
     await this.#deps.actors.ensureSystemActor(systemActorId, systemCreator)
     return this.#insert(systemActorId, registration, unusedMs)
   }
 
   /**
-   * An application makes one for an actor, which may act for that actor by itself.
+   * Creates a client for an actor at the application's request. The client may act for that actor.
    *
    * @throws ServiceError `invalid_value`, `actor_not_found`
    */
   create(actorId: string, wanted: WantedClient): Promise<NewClient> {
     const name = cleanName(wanted.name)
-    if (name === '') throw new ServiceError('invalid_value', 'Cannot make a client: it needs a name that can be shown')
+    if (name === '')
+      throw new ServiceError('invalid_value', 'Cannot create a client: its name has no printable characters')
     const refused = wanted.redirectUris?.find((uri) => parseRedirectUri(uri) === null)
     if (refused !== undefined) {
-      throw new ServiceError('invalid_value', `Cannot make a client: nobody may be sent back to ${refused}`)
+      throw new ServiceError('invalid_value', `Cannot create a client: the redirect URI ${refused} is not allowed`)
     }
     const registration: Registration = {
       name,
@@ -159,12 +160,12 @@ export class Clients {
     })
   }
 
-  /** The newest first. */
+  /** Lists the clients of an actor, newest first. */
   list(actorId: string): Promise<Client[]> {
     return this.#deps.store.read((q) => findClientsOf(q, actorId))
   }
 
-  /** Null for one that is not the actor's, or has no secret. */
+  /** Replaces the secret. Null when the client does not belong to the actor, or is public. */
   async rotateSecret(actorId: string, clientId: string): Promise<string | null> {
     const secret = randomToken(32)
     const changed = await this.#deps.store.write((tx) => setClientSecret(tx, actorId, clientId, hashSecret(secret)))
@@ -181,19 +182,19 @@ export class Clients {
     }
   }
 
-  /** Null for one that is not the actor's. */
+  /** Finds a client of an actor. Null when it does not belong to the actor. */
   async findOf(actorId: string, clientId: string): Promise<Client | null> {
     const client = await this.#deps.store.read((q) => findClient(q, clientId))
     return client?.ownerId === actorId ? client : null
   }
 
-  /** With every relationship that owners have with it, and their tokens, at once. False for one that is not the actor's. */
+  /** Deletes a client with all its relationships and tokens. Returns false when it does not belong to the actor. */
   delete(actorId: string, clientId: string): Promise<boolean> {
     return this.#deps.store.write((tx) => this.#deps.ends.end(tx, clientId, actorId))
   }
 }
 
-/** What a client shows of itself at the token endpoint. */
+/** The credentials that a client presents at the token endpoint. */
 export interface PresentedClient {
   readonly clientId: string
   readonly secret: string | null
@@ -201,19 +202,20 @@ export interface PresentedClient {
 }
 
 /**
- * By the method that it registered, and no other. Nothing tells an unknown client from a wrong secret: the secrets are
- * compared in both cases.
+ * Authenticates a client by its registered method only. The function compares secrets even for an unknown client, so that
+ * its timing does not distinguish an unknown client from a wrong secret.
  *
  * @throws OAuthError `invalid_client`
  */
 export function authenticate(client: Client | null, presented: PresentedClient): Client {
-  const expected = client?.secretHash ?? hashSecret('nobody has this secret')
+  const expected = client?.secretHash ?? hashSecret('no client has this secret')
   const fits = sameSecret(hashSecret(presented.secret ?? ''), expected)
   const isGood =
     client !== null &&
     presented.method === client.authMethod &&
     (client.authMethod === 'none' ? presented.secret === null : fits)
-  if (!isGood) throw new OAuthError('invalid_client', 'The client is not known, or did not prove who it is')
+  if (!isGood)
+    throw new OAuthError('invalid_client', 'Client authentication failed: unknown client or wrong credentials')
   return client
 }
 

@@ -1,6 +1,6 @@
 /**
- * The owner's yes to a client (CHOICE-35): asked on a page of the service, in a browser that is bound to it, before any
- * provider is contacted; then the owner signs in, and only the same browser gets the code.
+ * The owner's consent to a client (CHOICE-35). A page of the service asks for it, bound to one browser, before any
+ * provider is contacted. Then the owner signs in, and only the same browser gets the code.
  */
 import type { Actor } from '../actor/actor.ts'
 import type { Live } from '../live/live.ts'
@@ -14,7 +14,7 @@ import { ensureClientTrust } from './client-trust.ts'
 import type { Clients } from './clients.ts'
 import { OAuthError } from './oauth-error.ts'
 
-/** Where the owner comes back to once it is known who that is. */
+/** Path to which the owner returns after the sign-in. */
 export const finishPath = '/oauth/authorize/finish'
 
 export interface ConsentsDeps {
@@ -26,20 +26,20 @@ export interface ConsentsDeps {
   readonly now: () => number
 }
 
-/** Waits for the decision. */
+/** A consent that waits for the owner's decision. */
 interface Asked {
   readonly request: AuthorizationRequest
-  /** Whose actor the page spoke of; null where nobody was signed in. */
+  /** The actor that the page showed. Null when no owner was signed in. */
   readonly ownerId: string | null
 }
 
-/** A consent that waits until the owner is known. */
+/** A given consent that waits until the owner has signed in. */
 export interface GivenConsent {
   readonly request: AuthorizationRequest
   readonly trustType: string
 }
 
-/** What a code stands for. */
+/** Data of an authorization code. */
 export interface CodeData extends GivenConsent {
   readonly peerId: string
   readonly identifier: string
@@ -54,13 +54,13 @@ export class Consents {
     this.#deps = deps
   }
 
-  /** @returns the value that the page's form brings back; good once, in this browser. */
+  /** Begins a consent. @returns the value that the page's form sends back, valid once in this browser. */
   ask(request: AuthorizationRequest, ownerId: string | null, browser: string): Promise<string> {
     const asked: Asked = { request, ownerId }
     return this.#deps.store.write((tx) => this.#deps.oneTime.create(tx, { purpose: 'consent', data: asked, browser }))
   }
 
-  /** Null for a value that is not good, or not in this browser; nothing came of it then. */
+  /** Consumes the value of the form. Null when it is invalid or bound to another browser. */
   async answered(value: string, browser: string): Promise<Asked | null> {
     const { store, oneTime } = this.#deps
     const record = await store.write((tx) =>
@@ -69,7 +69,7 @@ export class Consents {
     return record === null || 'trustType' in record.data ? null : record.data
   }
 
-  /** @returns the value with which the browser comes back once the owner is known. */
+  /** Stores the consent during the sign-in. @returns the value with which the browser returns. */
   give(given: GivenConsent, browser: string): Promise<string> {
     return this.#deps.store.write((tx) => this.#deps.oneTime.create(tx, { purpose: 'consent', data: given, browser }))
   }
@@ -83,9 +83,9 @@ export class Consents {
   }
 
   /**
-   * The relationship and a code, for the owner who agreed.
+   * Creates the relationship and issues a code, for the owner who consented.
    *
-   * @throws OAuthError `access_denied` when the client is gone meanwhile.
+   * @throws OAuthError `access_denied` when the client was deleted meanwhile.
    */
   async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: GivenConsent): Promise<string> {
     const { store, oneTime, clients, keyRing, live, now } = this.#deps
@@ -108,5 +108,5 @@ export class Consents {
 }
 
 function clientGone(): OAuthError {
-  return new OAuthError('access_denied', 'The client is not known any more')
+  return new OAuthError('access_denied', 'The client no longer exists')
 }

@@ -28,14 +28,14 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   needs.trust.trustEnding.on((tx, actorId, peerId) => ends.endWithOwnTrust(tx, actorId, peerId))
   const documents = new MetadataDocuments(needs.outbox.outsideClient, now)
   const clients = new Clients({ store, actors, keyRing, documents, ends, now })
-  /** Names of the service as a resource of tokens (RFC 8707). */
+  /** URLs of the service as a resource of tokens (RFC 8707). */
   const resources = [`${baseUrl}/mcp`, baseUrl]
   return {
     clients,
     resources,
     consents: new Consents({ store, oneTime, clients, keyRing, live, now }),
     tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now, metrics }, clients),
-    /** Who a client's access token acts for; null for any other text. */
+    /** Resolves a client's access token. Null for any other string. */
     clientAccess: (token: string): Promise<ClientAccess | null> => clientAccess(store, token),
   }
 }
@@ -43,7 +43,7 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
 function createClientEnds({ store, live, registry, log }: Runtime, { trustDeps }: TrustRoom): ClientEnds {
   return new ClientEnds({
     afterCommit: store.afterCommit,
-    // The system actor, too, which no address leads to.
+    // `findActor` also finds the system actor, which has no URL.
     findActor: (actorId) => store.read((q) => findActor(q, actorId)),
     tell: async (actor, trust, byPeer) => {
       await fireDeleted(trustDeps, actor, trust, byPeer)

@@ -1,4 +1,4 @@
-/** What clients read before they come: RFC 8414 and RFC 9728. */
+/** Discovery documents for clients (RFC 8414, RFC 9728). */
 import { supportedVersionTexts } from './protocol-versions.ts'
 import { scopes } from './authorization-request.ts'
 import { authMethods, grantTypes } from './client.ts'
@@ -25,7 +25,7 @@ export function authorizationServerMetadata(baseUrl: string): object {
   }
 }
 
-/** @param resource As the client calls it: clients refuse a document about another address. */
+/** @param resource URL that the client requested, because clients refuse a document about another URL. */
 export function protectedResourceMetadata(baseUrl: string, resource: string, name: string): object {
   return {
     resource,

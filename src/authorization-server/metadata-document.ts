@@ -1,6 +1,6 @@
 /**
- * Clients that are known by the address of a document about them (OAuth Client ID Metadata Document). The address is
- * somebody else's choice, so it is fetched by the guarded client, bounded, and what cannot be used is not kept.
+ * Clients whose id is the URL of a document about them (OAuth Client ID Metadata Document). Strangers choose the URL, so
+ * the guarded HTTP client fetches it with limits, and invalid documents are not cached.
  */
 import { defaultMaxDepth, normalise, toPlain } from '../json/json.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
@@ -13,7 +13,7 @@ const mostRedirects = 20
 const mostKept = 500
 const timeouts = { connectSeconds: 5, readSeconds: 5 }
 
-/** How long a document is kept, whatever its answer says. A consent and the tokens that follow it see the same one. */
+/** Cache times in seconds: default, minimum, maximum. A consent and the token request after it see the same document. */
 const keptSeconds = { unsaid: 300, least: 60, most: 86_400 }
 
 interface Kept {
@@ -26,7 +26,7 @@ export class MetadataDocuments {
   readonly #client: PeerClient
   readonly #now: () => number
   readonly #kept = new Map<string, Kept>()
-  /** Whoever asks meanwhile waits for the same answer: nobody is made to ask somebody else many times at once. */
+  /** Running fetches. Concurrent callers share one, so that strangers cannot cause many requests to a third party. */
   readonly #asked = new Map<string, Promise<Kept>>()
 
   constructor(client: PeerClient, now: () => number) {
@@ -34,11 +34,11 @@ export class MetadataDocuments {
     this.#now = now
   }
 
-  /** @throws OAuthError `invalid_request` when there is none, or none that can be used; that is not remembered. */
+  /** Finds the client. @throws OAuthError `invalid_request` without a valid document; the failure is not cached. */
   async find(clientId: string): Promise<Client> {
     const kept = this.#kept.get(clientId)
     if (kept !== undefined && kept.until > this.#now()) return kept.client
-    if (!isClientAddress(clientId)) throw unusable('its address is none that a client may have')
+    if (!isClientAddress(clientId)) throw unusable('its URL is not a valid client id')
     const asked = this.#asked.get(clientId) ?? this.#ask(clientId)
     this.#asked.set(clientId, asked)
     try {
@@ -52,7 +52,7 @@ export class MetadataDocuments {
     const { document, headers } = await this.#fetch(clientId)
     const now = this.#now()
     const kept = { client: toClient(clientId, document, now), until: now + freshSeconds(headers) * 1000 }
-    // The oldest goes, so that a flood of others costs one fetch each and no more.
+    // The oldest entry is deleted, so the cache stays bounded and an evicted document costs one more fetch.
     this.#kept.delete(clientId)
     for (const [oldest] of this.#kept) {
       if (this.#kept.size < mostKept) break
@@ -79,7 +79,7 @@ export class MetadataDocuments {
   }
 }
 
-/** What the answer allows (RFC 9111 section 5.2.2), within the bounds. */
+/** Returns the freshness lifetime of the response in seconds (RFC 9111 section 5.2.2), within `keptSeconds`. */
 function freshSeconds(headers: Readonly<Record<string, string>>): number {
   const control = headers['cache-control']?.toLowerCase() ?? ''
   if (/(?:^|,)\s*no-(?:store|cache)\b/.test(control)) return keptSeconds.least
@@ -88,7 +88,7 @@ function freshSeconds(headers: Readonly<Record<string, string>>): number {
   return Math.min(Math.max(Number(age), keptSeconds.least), keptSeconds.most)
 }
 
-/** https, with a path, without anything that lets one document have two addresses. */
+/** Accepts https URLs with a path, in normalized form, so that no document has two client ids. */
 export function isClientAddress(text: string): boolean {
   const url = URL.parse(text)
   return (
@@ -104,17 +104,19 @@ export function isClientAddress(text: string): boolean {
 }
 
 function toClient(clientId: string, document: unknown, now: number): Client {
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw unusable('it is no object')
+  if (typeof document !== 'object' || document === null || Array.isArray(document))
+    throw unusable('it must be an object')
   const fields = document as { readonly [member: string]: unknown }
-  if (fields['client_id'] !== clientId) throw unusable('it is about another client')
+  if (fields['client_id'] !== clientId) throw unusable('its client_id differs from its URL')
   const name = typeof fields['client_name'] === 'string' ? cleanName(fields['client_name']) : ''
-  if (name === '') throw unusable('it names no client')
+  if (name === '') throw unusable('client_name is missing or not printable')
   const method = fields['token_endpoint_auth_method'] ?? 'none'
-  if (method !== 'none' || 'client_secret' in fields) throw unusable('a client of this kind is public')
+  if (method !== 'none' || 'client_secret' in fields) throw unusable('the client must be public')
   const uris = fields['redirect_uris']
-  if (!Array.isArray(uris) || uris.length === 0 || uris.length > mostRedirects) throw unusable('it names no redirect')
+  if (!Array.isArray(uris) || uris.length === 0 || uris.length > mostRedirects)
+    throw unusable(`redirect_uris must be a list of 1 to ${mostRedirects} URLs`)
   const redirectUris = uris.map((uri: unknown) => {
-    if (typeof uri !== 'string' || parseRedirectUri(uri) === null) throw unusable('it names a redirect that may not be')
+    if (typeof uri !== 'string' || parseRedirectUri(uri) === null) throw unusable('a redirect URI is not allowed')
     return uri
   })
   return {
@@ -140,5 +142,5 @@ function metadataOf(fields: { readonly [member: string]: unknown }): ClientMetad
 }
 
 function unusable(why: string): OAuthError {
-  return new OAuthError('invalid_request', `The document about the client cannot be used: ${why}`)
+  return new OAuthError('invalid_request', `Cannot use the client metadata document: ${why}`)
 }

@@ -1,4 +1,4 @@
-/** The errors of OAuth, by their codes (RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2). */
+/** OAuth error codes (RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2). */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -18,13 +18,13 @@ export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly code: OAuthErrorCode
 
-  /** @param message For the client. */
+  /** @param message Shown to the client as `error_description`. */
   constructor(code: OAuthErrorCode, message: string) {
     super(message)
     this.code = code
   }
 
-  /** How to authenticate: every 401 says it (RFC 9110 section 15.5.2). */
+  /** Value of `WWW-Authenticate`, which every 401 must have (RFC 9110 section 15.5.2). */
   get challenge(): string | undefined {
     return this.code === 'invalid_client' ? 'Basic realm="token", error="invalid_client"' : undefined
   }

@@ -1,9 +1,9 @@
-/** Where a client may be sent back to (RFC 9700 section 4.1.3, RFC 8252 section 7). */
+/** Validates redirect URIs of clients (RFC 9700 section 4.1.3, RFC 8252 section 7). */
 
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'])
 const longest = 2048
 
-/** Schemes that run or show what they carry, reach into the device, or belong to nobody's application. */
+/** Schemes that run or display their content, control the device, or cannot belong to an application. */
 const refusedSchemes: ReadonlySet<string> = new Set([
   'javascript:',
   'data:',
@@ -31,8 +31,8 @@ const refusedSchemes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Null for one that may not be registered: relative, with a fragment, a wildcard or user information, plain http beyond
- * this machine, an odd spelling (a parser must not read it as anything else than it looks like), or a dangerous scheme.
+ * Parses a redirect URI. Null for a URI that a client must not register: relative, with a fragment, wildcard or user
+ * information, http outside of loopback, a form that parsers read differently from people, or a dangerous scheme.
  */
 export function parseRedirectUri(text: string): URL | null {
   // The set includes `#`, which begins a fragment, and `@`, which ends user information.
@@ -68,7 +68,7 @@ export function isLoopback(text: string): boolean {
   return url !== null && url.protocol === 'http:' && loopbackNames.has(url.hostname)
 }
 
-/** The exact text, but for the port of a loopback address, which a native application chooses as it starts. */
+/** Compares redirect URIs exactly, except for the port of a loopback URL, which a native application chooses at its start. */
 export function matchesRedirect(registered: string, asked: string): boolean {
   if (registered === asked) return parseRedirectUri(asked) !== null
   const [one, other] = [parseRedirectUri(registered), parseRedirectUri(asked)]
@@ -76,12 +76,12 @@ export function matchesRedirect(registered: string, asked: string): boolean {
   return withoutPort(registered) === withoutPort(asked) && one.hostname === other.hostname
 }
 
-/** The text with the port cut out, so that everything else is compared byte for byte. */
+/** Removes the port, so that everything else is compared byte for byte. */
 function withoutPort(text: string): string {
   return text.replace(/^(http:\/\/(?:\[::1\]|[^/:?]+))(?::\d+)?/i, '$1')
 }
 
-/** As people recognise it: the host, or the scheme of an application, behind which a host means nothing. */
+/** Returns the part that people recognize: the host, or the scheme of an application, whose host has no meaning. */
 export function shownTarget(text: string): string {
   const url = URL.parse(text)
   if (url === null) return text
@@ -89,8 +89,8 @@ export function shownTarget(text: string): string {
 }
 
 /**
- * Parameters of the response join what the registered address has of its own; not a byte of that changes. A parameter
- * that is null is left out.
+ * Appends the parameters of the response to the redirect URI, without a change of its own bytes. Null parameters are
+ * omitted.
  */
 export function withParameters(redirectUri: string, parameters: Readonly<Record<string, string | null>>): string {
   const given = Object.entries(parameters).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))

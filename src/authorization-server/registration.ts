@@ -1,4 +1,4 @@
-/** What a program asks for when it registers itself (RFC 7591 section 2), judged. */
+/** Validates the registration request of a client (RFC 7591 section 2). */
 import type { Json } from '../json/json.ts'
 import { type AuthMethod, authMethods, cleanName, type ClientMetadata, type GrantType, grantTypes } from './client.ts'
 import { OAuthError } from './oauth-error.ts'
@@ -14,7 +14,7 @@ export interface Registration {
 }
 
 const mostRedirects = 20
-/** Of all that a client says of itself, in characters: strangers fill the store with it. */
+/** Maximum length of a registration in characters, because strangers can register clients. */
 const mostKept = 8192
 const addresses = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri', 'jwks_uri'] as const
 const texts = ['software_id', 'software_version', 'application_type'] as const
@@ -23,7 +23,7 @@ const longestText = 2048
 const optionalString = { type: ['string', 'null'] }
 const optionalAddress = { type: ['string', 'null'], format: 'uri' }
 
-/** What `readRegistration` reads (RFC 7591 section 2). */
+/** JSON Schema of the body that `readRegistration` reads (RFC 7591 section 2). */
 export const registrationSchema = {
   type: 'object',
   required: ['client_name'],
@@ -39,19 +39,19 @@ export const registrationSchema = {
 }
 
 /**
- * Members that are the service's to decide are ignored; nothing is fetched.
+ * Reads a registration. Ignores members that the service decides, and fetches no URL.
  *
- * @param offered The trust types that a client may ask for.
+ * @param offered The trust types that a client may request.
  * @throws OAuthError `invalid_client_metadata`, `invalid_redirect_uri`
  */
 export function readRegistration(body: Json, offered: readonly string[]): Registration {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new OAuthError('invalid_client_metadata', 'The registration has to be a JSON object')
+    throw new OAuthError('invalid_client_metadata', 'The registration must be a JSON object')
   }
   const fields = body as { readonly [member: string]: Json | undefined }
   const given = fields['client_name']
   const name = typeof given === 'string' ? cleanName(given) : ''
-  if (name === '') throw new OAuthError('invalid_client_metadata', 'client_name has to be a name that can be shown')
+  if (name === '') throw new OAuthError('invalid_client_metadata', 'client_name must contain printable characters')
   const grants = grantTypesIn(fields['grant_types'])
   const registration: Registration = {
     name,
@@ -62,7 +62,10 @@ export function readRegistration(body: Json, offered: readonly string[]): Regist
     metadata: metadataIn(fields),
   }
   if (JSON.stringify(registration).length > mostKept)
-    throw new OAuthError('invalid_client_metadata', 'The registration is too long to be kept')
+    throw new OAuthError(
+      'invalid_client_metadata',
+      `The registration is too long: the maximum is ${mostKept} characters`,
+    )
   return registration
 }
 
@@ -70,7 +73,10 @@ function authMethodIn(value: Json | undefined): AuthMethod {
   if (value === undefined || value === null) return 'client_secret_post'
   const method = authMethods.find((known) => known === value)
   if (method === undefined) {
-    throw new OAuthError('invalid_client_metadata', `token_endpoint_auth_method is one of ${authMethods.join(', ')}`)
+    throw new OAuthError(
+      'invalid_client_metadata',
+      `token_endpoint_auth_method must be one of ${authMethods.join(', ')}`,
+    )
   }
   return method
 }
@@ -78,26 +84,27 @@ function authMethodIn(value: Json | undefined): AuthMethod {
 function grantTypesIn(value: Json | undefined): readonly GrantType[] {
   if (value === undefined || value === null) return ['authorization_code', 'refresh_token']
   if (!Array.isArray(value) || value.some((each) => typeof each !== 'string')) {
-    throw new OAuthError('invalid_client_metadata', 'grant_types has to be a list of names')
+    throw new OAuthError('invalid_client_metadata', 'grant_types must be a list of strings')
   }
   const known = grantTypes.filter((grant) => value.includes(grant))
-  if (known.length === 0) throw new OAuthError('invalid_client_metadata', `grant_types are ${grantTypes.join(', ')}`)
+  if (known.length === 0)
+    throw new OAuthError('invalid_client_metadata', `grant_types must contain one of ${grantTypes.join(', ')}`)
   return known
 }
 
 function redirectsIn(value: Json | undefined, isNeeded: boolean): readonly string[] {
   if (value === undefined || value === null) {
     if (!isNeeded) return []
-    throw new OAuthError('invalid_redirect_uri', 'redirect_uris has to name where the owner is sent back to')
+    throw new OAuthError('invalid_redirect_uri', 'redirect_uris is missing: authorization_code requires it')
   }
   if (!Array.isArray(value) || value.length > mostRedirects || (isNeeded && value.length === 0)) {
-    throw new OAuthError('invalid_redirect_uri', `redirect_uris has to be a list of 1 to ${mostRedirects} addresses`)
+    throw new OAuthError('invalid_redirect_uri', `redirect_uris must be a list of 1 to ${mostRedirects} URLs`)
   }
   return value.map((uri, index) => {
     if (typeof uri !== 'string' || parseRedirectUri(uri) === null) {
       throw new OAuthError(
         'invalid_redirect_uri',
-        `redirect_uris[${index}] has to be an https address, one of this machine, or one of an application's own scheme`,
+        `redirect_uris[${index}] must be an https URL, a loopback URL, or a URL with an application-defined scheme`,
       )
     }
     return uri
@@ -107,7 +114,7 @@ function redirectsIn(value: Json | undefined, isNeeded: boolean): readonly strin
 function trustTypeIn(value: Json | undefined, offered: readonly string[]): string {
   if (value === undefined || value === null) return 'mcp_client'
   if (typeof value !== 'string' || !offered.includes(value)) {
-    throw new OAuthError('invalid_client_metadata', 'trust_type is none that a client may ask for')
+    throw new OAuthError('invalid_client_metadata', 'trust_type is not available to clients')
   }
   return value
 }
@@ -119,7 +126,7 @@ function metadataIn(fields: { readonly [member: string]: Json | undefined }): Cl
     if (value === undefined || value === null) continue
     const url = typeof value === 'string' && value.length <= longestText ? URL.parse(value) : null
     if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-      throw new OAuthError('invalid_client_metadata', `${name} has to be an http or https address`)
+      throw new OAuthError('invalid_client_metadata', `${name} must be an http or https URL`)
     }
     if (name !== 'jwks_uri') found[name] = url.href
   }

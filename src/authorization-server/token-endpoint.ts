@@ -1,4 +1,4 @@
-/** The token endpoint and the revocation endpoint: who asks is known first, then what for. */
+/** The token endpoint and the revocation endpoint. Both authenticate the client before they use a code or token. */
 import { ServiceError } from '../errors.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { actsForItself, type Client, type GrantType } from './client.ts'
@@ -30,8 +30,10 @@ export class TokenEndpoint {
   }
 
   /**
+   * Issues tokens for a grant.
+   *
    * @param receivedAt Unix milliseconds.
-   * @throws OAuthError; nothing is spent by a request that the store could not serve.
+   * @throws OAuthError. A request that fails in the store consumes no code or token.
    */
   async issue(
     parameters: TokenParameters,
@@ -42,7 +44,7 @@ export class TokenEndpoint {
       const name = parameters.get('grant_type')
       if (name === undefined) throw new OAuthError('invalid_request', 'grant_type is missing')
       if (!Object.hasOwn(grants, name)) {
-        throw new OAuthError('unsupported_grant_type', `grant_type is one of ${Object.keys(grants).join(', ')}`)
+        throw new OAuthError('unsupported_grant_type', `grant_type must be one of ${Object.keys(grants).join(', ')}`)
       }
       const grantType = name as GrantType
       const client = await this.#authenticated(parameters, authorization)
@@ -56,8 +58,8 @@ export class TokenEndpoint {
   }
 
   /**
-   * RFC 7009: the whole family of the token, whichever of both it is; a token that is not there, or another client's, is
-   * nothing to tell about.
+   * Revokes the chain of an access or refresh token (RFC 7009). Succeeds without effect for an unknown token, or one of
+   * another client.
    */
   async revoke(parameters: TokenParameters, authorization: string | undefined): Promise<void> {
     await withoutFaults(async () => {
@@ -78,7 +80,7 @@ export class TokenEndpoint {
     return authenticate(await this.#find(presented.clientId), presented)
   }
 
-  /** A document that cannot be used makes nobody a client. */
+  /** Finds a client. An invalid metadata document counts as an unknown client. */
   async #find(clientId: string): Promise<Client | null> {
     try {
       return await this.#clients.find(clientId)
@@ -89,13 +91,13 @@ export class TokenEndpoint {
   }
 }
 
-/** A fault of the store is the server's, never the grant's: the client keeps what it has, and tries again. */
+/** Maps a deleted actor to `invalid_grant`. Other errors pass through, so that clients keep their tokens and retry. */
 async function withoutFaults<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'actor_not_found') {
-      throw new OAuthError('invalid_grant', 'The actor is gone')
+      throw new OAuthError('invalid_grant', 'The actor no longer exists')
     }
     throw error
   }

@@ -1,43 +1,45 @@
-/** A request at the token endpoint, read: who asks, for what. */
+/** Reads the parameters and the client credentials of a token request. */
 import type { AuthMethod } from './client.ts'
 import type { PresentedClient } from './clients.ts'
 import { OAuthError } from './oauth-error.ts'
 
 export interface TokenParameters {
-  /** An empty value reads as not given (RFC 6749 section 3.2). */
+  /** Returns a parameter. An empty value counts as absent (RFC 6749 section 3.2). */
   readonly get: (name: string) => string | undefined
-  /** Whether it was sent at all. */
+  /** Returns whether the parameter was sent, even if it is empty. */
   readonly has: (name: string) => boolean
-  /** A parameter that came twice. */
+  /** Name of a parameter that was sent twice. */
   readonly repeated: string | null
 }
 
 /**
- * @param authorization The header; undefined without one.
- * @throws OAuthError `invalid_request` for credentials in two places that differ, `invalid_client` for none or a header
- *   that cannot be read.
+ * Reads the client credentials from the header or the body.
+ *
+ * @param authorization The `Authorization` header, if present.
+ * @throws OAuthError `invalid_request` for a secret in two places or two client ids, `invalid_client` for missing
+ *   credentials or a malformed header.
  */
 export function readClientCredentials(parameters: TokenParameters, authorization: string | undefined): PresentedClient {
   const { get, repeated } = parameters
   if (repeated !== null) throw new OAuthError('invalid_request', `${repeated} is given twice`)
   const inBody = { clientId: get('client_id'), secret: get('client_secret') }
   if (authorization === undefined) {
-    if (inBody.clientId === undefined) throw new OAuthError('invalid_client', 'The client does not say who it is')
+    if (inBody.clientId === undefined) throw new OAuthError('invalid_client', 'client_id is missing')
     const method: AuthMethod = inBody.secret === undefined ? 'none' : 'client_secret_post'
     return { clientId: inBody.clientId, secret: inBody.secret ?? null, method }
   }
   const basic = readBasic(authorization)
-  if (basic === null) throw new OAuthError('invalid_client', 'The Authorization header cannot be read')
+  if (basic === null) throw new OAuthError('invalid_client', 'The Authorization header is malformed')
   if (inBody.secret !== undefined) throw new OAuthError('invalid_request', 'The secret is given in two places')
   if (inBody.clientId !== undefined && inBody.clientId !== basic.clientId) {
-    throw new OAuthError('invalid_request', 'client_id is not the one of the Authorization header')
+    throw new OAuthError('invalid_request', 'client_id differs from the Authorization header')
   }
   return { ...basic, method: 'client_secret_basic' }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Both parts are form-encoded (RFC 6749 section 2.3.1). */
+/** Parses Basic credentials, whose two parts are form-encoded (RFC 6749 section 2.3.1). */
 function readBasic(authorization: string): { readonly clientId: string; readonly secret: string } | null {
   const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization) ?? []
   if (encoded === undefined) return null

@@ -65,20 +65,20 @@ describe('a request at the authorization endpoint', () => {
 
   const refusals: [ids: string, changed: Record<string, string | undefined>, message: string][] = [
     ['OAZ-09', { repeated: 'scope' }, 'scope is given twice'],
-    ['OAZ-02', { redirect_uri: undefined }, 'redirect_uri is none that the client registered'],
-    ['OAZ-02', { redirect_uri: 'https://program.example/other' }, 'redirect_uri is none that the client registered'],
+    ['OAZ-02', { redirect_uri: undefined }, 'redirect_uri is not registered for this client'],
+    ['OAZ-02', { redirect_uri: 'https://program.example/other' }, 'redirect_uri is not registered for this client'],
     ['OAZ-10', { state: 'a\ufffdb' }, 'state is not in UTF-8'],
     [
       'OAZ-07',
       { code_challenge: undefined, code_challenge_method: undefined },
-      'A public client has to send code_challenge',
+      'A public client must send code_challenge',
     ],
     ['OAZ-07', { code_challenge: undefined }, 'code_challenge is missing'],
-    ['OAZ-08', { code_challenge_method: undefined }, 'code_challenge_method has to be S256'],
-    ['OAZ-08', { code_challenge_method: 'plain' }, 'code_challenge_method has to be S256'],
-    ['OAZ-07', { code_challenge: 'A'.repeat(42) }, 'code_challenge has to be 43 characters of base64url'],
-    ['OAZ-07', { code_challenge: 'A'.repeat(44) }, 'code_challenge has to be 43 characters of base64url'],
-    ['OAZ-07', { code_challenge: '='.repeat(43) }, 'code_challenge has to be 43 characters of base64url'],
+    ['OAZ-08', { code_challenge_method: undefined }, 'code_challenge_method must be S256'],
+    ['OAZ-08', { code_challenge_method: 'plain' }, 'code_challenge_method must be S256'],
+    ['OAZ-07', { code_challenge: 'A'.repeat(42) }, 'code_challenge must be 43 characters of base64url'],
+    ['OAZ-07', { code_challenge: 'A'.repeat(44) }, 'code_challenge must be 43 characters of base64url'],
+    ['OAZ-07', { code_challenge: '='.repeat(43) }, 'code_challenge must be 43 characters of base64url'],
   ]
   for (const [ids, changed, message] of refusals) {
     it(`${ids} is refused to whoever sent it with ${JSON.stringify(changed)}`, () => {
@@ -102,11 +102,11 @@ describe('a request at the authorization endpoint', () => {
   const told: [changed: Record<string, string | undefined>, code: string, message: string][] = [
     [{ request: 'x' }, 'invalid_request', 'request is not supported'],
     [{ request_uri: 'x' }, 'invalid_request', 'request_uri is not supported'],
-    [{ response_mode: 'fragment' }, 'invalid_request', 'response_mode has to be query'],
-    [{ response_type: 'token' }, 'unsupported_response_type', 'response_type has to be code'],
-    [{ response_type: undefined }, 'unsupported_response_type', 'response_type has to be code'],
+    [{ response_mode: 'fragment' }, 'invalid_request', 'response_mode must be query'],
+    [{ response_type: 'token' }, 'unsupported_response_type', 'response_type must be code'],
+    [{ response_type: undefined }, 'unsupported_response_type', 'response_type must be code'],
     [{ state: 's'.repeat(2049) }, 'invalid_request', 'state is too long'],
-    [{ scope: 'admin' }, 'invalid_scope', 'The scope is mcp'],
+    [{ scope: 'admin' }, 'invalid_scope', 'scope must be mcp'],
     [{ resource: 'https://other.test/mcp' }, 'invalid_target', 'resource is not served here'],
   ]
   for (const [changed, code, message] of told) {

@@ -21,7 +21,7 @@ describe('what a program says of itself', () => {
     assert.equal(JSON.stringify(readRegistration(ofLength(8192), offered)).length, 8192)
     assert.throws(() => readRegistration(ofLength(8193), offered), {
       code: 'invalid_client_metadata',
-      message: 'The registration is too long to be kept',
+      message: 'The registration is too long: the maximum is 8192 characters',
     })
   })
 

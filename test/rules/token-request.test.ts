@@ -54,7 +54,7 @@ describe('what a client shows of itself at the token endpoint', () => {
     })
     assert.throws(() => read({ client_id: 'b' }, basic('a:s')), {
       code: 'invalid_request',
-      message: 'client_id is not the one of the Authorization header',
+      message: 'client_id differs from the Authorization header',
     })
     assert.throws(() => read({ client_id: 'a' }, undefined, 'client_id'), {
       code: 'invalid_request',
@@ -63,7 +63,7 @@ describe('what a client shows of itself at the token endpoint', () => {
   })
 
   it('OTK-12 is nothing without an id', () => {
-    assert.throws(() => read({}), { code: 'invalid_client', message: 'The client does not say who it is' })
+    assert.throws(() => read({}), { code: 'invalid_client', message: 'client_id is missing' })
   })
 
   for (const [what, header] of [
@@ -79,7 +79,7 @@ describe('what a client shows of itself at the token endpoint', () => {
     it(`OTK-12 cannot be read from a header with ${what}`, () => {
       assert.throws(() => read({ client_id: 'a' }, header), {
         code: 'invalid_client',
-        message: 'The Authorization header cannot be read',
+        message: 'The Authorization header is malformed',
       })
     })
   }

@@ -1,4 +1,4 @@
-/** `authorization_code` (RFC 6749 section 4.1.3): a code for tokens, once. */
+/** `authorization_code` (RFC 6749 section 4.1.3): exchanges a code for tokens, once. */
 import { createHash } from 'node:crypto'
 import { sameSecret } from '../../secret/hash.ts'
 import type { Transaction } from '../../store/store.ts'
@@ -8,7 +8,7 @@ import type { CodeData } from '../consents.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Grant, IssuedGrant, GrantDeps, GrantRequest } from './grant.ts'
 
-/** As long as the first access token lives. */
+/** Time in which a replay of a used code is detected: the lifetime of the first access token. */
 const rememberedSeconds = 3600
 
 interface Spent extends CodeData {
@@ -23,7 +23,7 @@ export const authorizationCode: Grant = async (deps, request) => {
   if (code === undefined) throw new OAuthError('invalid_request', 'code is missing')
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing')
   const presented = { purpose: 'code', value: code } as const
-  // Looked at first, so that a request that is refused spends nothing of somebody else's.
+  // The code is read before it is consumed, so that a refused request cannot consume another client's code.
   const waiting = await store.read((q) => oneTime.peek<CodeData>(q, presented))
   if (waiting === null) {
     await revokeReplayed(deps, request, code)
@@ -39,7 +39,7 @@ export const authorizationCode: Grant = async (deps, request) => {
   })
 }
 
-/** A code dies with the relationship that was agreed to with it; one that came later is another. */
+/** Returns whether the relationship of the consent still exists. A relationship that was created later does not count. */
 async function stands(tx: Transaction, actorId: string, { peerId, agreedAt }: CodeData): Promise<boolean> {
   const trust = await findTrust(tx, actorId, peerId)
   return trust?.approved === true && trust.createdAt <= agreedAt
@@ -55,14 +55,15 @@ function judge(
   if (redirectUri !== asked.redirectUri) throw refused()
   const verifier = parameters.get('code_verifier')
   if (asked.codeChallenge === null) {
-    if (verifier !== undefined) throw new OAuthError('invalid_request', 'code_verifier belongs to no challenge')
+    if (verifier !== undefined)
+      throw new OAuthError('invalid_request', 'code_verifier was sent without a code_challenge')
   } else if (verifier === undefined || !fits(verifier, asked.codeChallenge)) {
     throw refused()
   }
   const resource = parameters.get('resource')
   const audience = audienceOf(resource, resources)
   if (audience === null || (resource !== undefined && asked.audience !== '' && audience !== asked.audience)) {
-    throw new OAuthError('invalid_target', 'resource is not the one that was agreed to')
+    throw new OAuthError('invalid_target', 'resource differs from the authorized resource')
   }
   return asked.audience === '' ? audience : asked.audience
 }
@@ -100,8 +101,8 @@ async function issue(
 }
 
 /**
- * A code that comes a second time was stolen, here or before: what came of it ends (RFC 6749 section 4.1.2). Of requests
- * that were under way together, which one hurried client sends, one wins and the others end nothing.
+ * Revokes the tokens of a code that is used twice, because one of its users stole it (RFC 6749 section 4.1.2). Concurrent
+ * requests of one client are no theft: one wins, and the others revoke nothing.
  */
 async function revokeReplayed(
   { store, oneTime, tokens }: GrantDeps,

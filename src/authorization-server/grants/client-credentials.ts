@@ -1,4 +1,4 @@
-/** `client_credentials` (RFC 6749 section 4.4): a client acts for the actor that it belongs to, and for nobody else. */
+/** `client_credentials` (RFC 6749 section 4.4): a client acts only for the actor to which it belongs. */
 import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf, scopeIn } from '../authorization-request.ts'
 import { noteClientCame } from '../client-store.ts'
@@ -9,7 +9,7 @@ import type { Grant } from './grant.ts'
 
 export const clientCredentials: Grant = async (deps, { client, parameters }) => {
   const scope = scopeIn(parameters)
-  if (scope === null) throw new OAuthError('invalid_scope', 'The scope is none that is served')
+  if (scope === null) throw new OAuthError('invalid_scope', 'The scope is not supported')
   const audience = audienceOf(parameters.get('resource'), deps.resources)
   if (audience === null) throw new OAuthError('invalid_target', 'resource is not served here')
   const { clientId, ownerId: actorId } = client
@@ -18,8 +18,8 @@ export const clientCredentials: Grant = async (deps, { client, parameters }) => 
     const now = deps.now()
     const isThere = await noteClientCame(tx, clientId, now, now + idleMs)
     const trust = isThere ? await findTrust(tx, actorId, peerId) : null
-    // What the owner took back the client does not give itself again.
-    if (trust?.approved !== true) throw new OAuthError('invalid_client', 'The client may not act for itself any more')
+    // The client must not restore a relationship that the owner ended.
+    if (trust?.approved !== true) throw new OAuthError('invalid_client', 'The client may no longer act for its actor')
     return deps.tokens.startClient(
       tx,
       { actorId, identifier: clientId, beganWith: 'mcp', device: client.name },

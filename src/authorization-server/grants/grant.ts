@@ -1,4 +1,4 @@
-/** What every grant is given, and what it gives. */
+/** Interface of the grants of the token endpoint. */
 import type { KeyRing } from '../../secret/key-ring.ts'
 import type { Store } from '../../store/store.ts'
 import type { IssuedTokens } from '../../token/chain.ts'
@@ -12,27 +12,27 @@ export interface GrantDeps {
   readonly oneTime: OneTime
   readonly tokens: Tokens
   readonly keyRing: KeyRing
-  /** Names of the service as a resource (RFC 8707). */
+  /** URLs of the service as a resource (RFC 8707). */
   readonly resources: readonly string[]
   readonly now: () => number
 }
 
 export interface GrantRequest {
-  /** Authenticated. */
+  /** The authenticated client. */
   readonly client: Client
   readonly parameters: TokenParameters
-  /** When it had come, before anything was looked up for it (Unix milliseconds). */
+  /** Time at which the request arrived, before any lookup (Unix milliseconds). */
   readonly receivedAt: number
 }
 
 export interface IssuedGrant {
   readonly tokens: IssuedTokens
   readonly scope: string
-  /** False where there is nobody to ask again for (client credentials). */
+  /** False for client credentials, whose response contains no refresh token. */
   readonly isRefreshable: boolean
-  /** Further members of the answer. */
+  /** Further members of the response. */
   readonly members: Readonly<Record<string, string>>
 }
 
-/** @throws OAuthError; a fault of the store goes on as it is, and what was shown stays good. */
+/** Issues tokens. @throws OAuthError. A store error passes through, and the presented code or token stays valid. */
 export type Grant = (deps: GrantDeps, request: GrantRequest) => Promise<IssuedGrant>
