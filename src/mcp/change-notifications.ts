@@ -1,6 +1,6 @@
 /**
- * Notifications for a client that listens: which lists and which resources changed. The rights are checked for each
- * change, so that a client learns nothing of resources that it may no longer read.
+ * Notifies clients of changed lists and resources. It checks the rights for each change, so that a client receives
+ * nothing about a resource that it may no longer read.
  */
 import type { LiveChange } from '../live/live.ts'
 import { paced } from '../live/with-heartbeat.ts'
@@ -14,7 +14,7 @@ import type { McpResult } from './protocol/result.ts'
 import { listTools } from './methods/list-tools.ts'
 import { isUri } from './protocol/resource-uri.ts'
 
-/** The changes that a client listens to. */
+/** The changes that a client subscribed to. */
 export interface SubscriptionFilter {
   readonly tools: boolean
   readonly prompts: boolean
@@ -40,15 +40,15 @@ export type Reauthorize = () => Promise<McpAccess | null>
 const idleCheckMs = 30_000
 
 export interface Watch {
-  /** What the client listens to now. Null ends the watch. */
+  /** The current filter of the client. Null ends the watch. */
   readonly filter: () => Promise<SubscriptionFilter | null>
   readonly signal: AbortSignal
   readonly reauthorize: Reauthorize
-  /** Called once no change can be missed. */
+  /** Called when the watch has begun: it misses no later change. */
   readonly onBegun?: (() => void) | undefined
 }
 
-/** Ends with the token, with the relationship, and with the filter. */
+/** Yields notifications until the token or the relationship ends, or the filter becomes null. */
 export async function* watchChanges(
   deps: McpDeps,
   request: McpRequest,
@@ -68,7 +68,7 @@ export async function* watchChanges(
     if (changes === 'tick') continue
     const lists = await listsOf(deps, { ...request, access }, current)
     for (const kind of ['tools', 'prompts', 'resources'] as const) {
-      // The application may announce a change that the list does not show.
+      // The application may announce a change that is not visible in the list.
       const isSaid = changes.some(({ category }) => category === kind)
       if (current[kind] && (isSaid || lists[kind] !== known[kind])) {
         yield { method: `notifications/${kind}/list_changed` }
@@ -131,7 +131,7 @@ async function readable(
   return uris.filter((uri) => judge(uri).allowed)
 }
 
-/** Each list as a string for comparison. Empty for lists that the client does not listen to. */
+/** Each list as a string for comparison. Empty for lists that the client did not subscribe to. */
 async function listsOf(deps: McpDeps, call: McpRequest, filter: SubscriptionFilter): Promise<Lists> {
   const bare = { ...call, params: {} }
   return {

@@ -1,4 +1,4 @@
-/** Dependencies of the methods. */
+/** Dependencies of the MCP methods. */
 import type { ClientInfo } from '../app/mcp-declarations.ts'
 import type { McpAccess } from './call/call.ts'
 import type { Approvals } from '../operation/approvals.ts'
@@ -23,7 +23,7 @@ export interface AuditedCall {
   readonly target: string
   readonly decision: AuditDecision
   readonly reason: string
-  /** Nothing changed: the audit log counts repetitions instead of keeping each. */
+  /** True for a call that changes nothing. The audit log counts repetitions instead of keeping each call. */
   readonly isRead: boolean
 }
 

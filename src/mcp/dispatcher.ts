@@ -1,4 +1,4 @@
-/** From a request to a reply: finds the method's row, and runs its handler within limits, measured and recorded. */
+/** Dispatches requests: finds the row of the method, and runs its handler with limits, metrics and audit log. */
 import { currentContext } from '../observe/context.ts'
 import { AtOnce } from '../rate-limit/concurrency-limit.ts'
 import { clientKeyOf, type InFlightCall, type McpRequest } from './call/call.ts'
@@ -18,13 +18,13 @@ import { failed, json, type Reply, rpcError, rpcResult } from './protocol/reply.
 import { modernRevision } from './protocol/revisions.ts'
 import type { Streams } from './streams.ts'
 
-/** Calls of one client that run at the same time. */
+/** The most concurrent calls of one client. */
 const maxCalls = 100
 
-/** Calls `then` when the client disconnects before it has its answer. Returns the function that stops watching. */
+/** Calls `then` when the client disconnects before it received the response. Returns the function that stops watching. */
 export type WatchDisconnect = (then: () => void) => () => void
 
-/** The connection that a request came over, for as long as its answer takes. */
+/** The connection of a request, until the response ends. */
 export interface McpConnection {
   readonly reauthorize: Reauthorize
   readonly onGone: WatchDisconnect
@@ -34,7 +34,7 @@ export class McpDispatcher {
   readonly #deps: McpDeps
   readonly #streams: Streams
   readonly #limit = new AtOnce(maxCalls, 'This client', 'calls')
-  /** Only clients of sessions cancel by a message. */
+  /** Only clients with a session can cancel a call by a message. */
   readonly #running = new RunningCalls()
 
   constructor(deps: McpDeps, streams: Streams) {
@@ -42,7 +42,7 @@ export class McpDispatcher {
     this.#streams = streams
   }
 
-  /** @throws ServiceError for what is answered by status (503, 429). */
+  /** @throws ServiceError for errors that determine the HTTP status (503, 429). */
   async request(request: McpRequest, id: Id, codec: Codec, connection: McpConnection): Promise<Reply> {
     const method = mcpMethodOf(request.method, request.revision)
     const deps = this.#deps
@@ -57,7 +57,7 @@ export class McpDispatcher {
         case 'stream':
           return this.#streams.open(access, await method.open(deps, codec, id, request, connection.reauthorize))
         case 'notification':
-          // With an id it is a request, and no request has this name.
+          // The id makes the message a request, and a request with the name of a notification is unknown.
           return await this.#call(undefined, request, id, codec, connection)
         default:
           return await this.#call(method, request, id, codec, connection)
@@ -68,7 +68,7 @@ export class McpDispatcher {
     }
   }
 
-  /** A notification without a row, or without a session, means nothing here. */
+  /** Handles a notification. Unknown notifications, and notifications without a session, are ignored. */
   notify({
     method: name,
     revision,
@@ -129,7 +129,7 @@ export class McpDispatcher {
     return failed(codec, call.method, id, error)
   }
 
-  /** For the audit log: what was decided about the call, never its arguments. */
+  /** The decision about the call for the audit log, without the arguments of the call. */
   #decisionOn({ held }: InFlightCall, error: unknown): Pick<AuditedCall, 'decision' | 'reason'> {
     if (held.as !== null) return held.as
     if (error instanceof McpFailure && error.kind === 'not_permitted') {

@@ -1,4 +1,4 @@
-/** `/mcp`, for both eras of the protocol: from the text of a body to a reply. */
+/** The endpoint `/mcp` for both eras of the protocol: reads a request body and returns a reply. */
 import type { McpAccess } from './call/call.ts'
 import type { Codec } from './codecs/codec.ts'
 import { legacyCodec } from './codecs/legacy.ts'
@@ -42,10 +42,10 @@ export class McpEndpoint {
     this.#modern = modernCodec(deps.server)
   }
 
-  /** @throws ServiceError for faults that are answered by status (503, 429). */
+  /** @throws ServiceError for errors that determine the HTTP status (503, 429). */
   async post(text: string, headers: McpHeaders, requester: McpRequester): Promise<Reply> {
     const body = readBody(text)
-    // A batch that is refused for its size costs no more than the largest that is not.
+    // A batch that is too large counts like the largest allowed batch.
     requester.count(body.kind === 'batch' ? Math.max(1, Math.min(body.entries.length, maxBatchSize)) : 1)
     switch (body.kind) {
       case 'malformed':
@@ -58,7 +58,7 @@ export class McpEndpoint {
   }
 
   /**
-   * The stream of a session, with changes of lists and resources. Null without a session.
+   * Opens the stream of a session, with changes of lists and resources. Null without a session.
    *
    * @throws ServiceError `too_many_requests` for a client with too many streams.
    */
@@ -70,7 +70,7 @@ export class McpEndpoint {
     return this.#streams.open(access, (signal) => sessionEvents(this.#deps, session, request, reauthorize, signal))
   }
 
-  /** True when the session existed. */
+  /** Ends the session of the request. False when it does not exist. */
   async endSession(headers: McpHeaders, access: McpAccess): Promise<boolean> {
     const session = await this.#sessionOf(headers, access)
     if (session === null || session === 'gone') return false
@@ -100,8 +100,7 @@ export class McpEndpoint {
     const refusal = judgeModern(message, headers)
     if (refusal !== null) return json(refusal.status, rpcError(message.id, refusal))
     const request = modernRequest(message, headers, requester.access)
-    if (request === null)
-      return json(400, rpcError(message.id, { code: -32602, message: 'The log level is not known' }))
+    if (request === null) return json(400, rpcError(message.id, { code: -32602, message: 'Unknown log level' }))
     return this.#dispatcher.request(request, message.id, this.#modern, requester)
   }
 
@@ -112,7 +111,7 @@ export class McpEndpoint {
     requester: McpRequester,
   ): Promise<Reply> {
     const { access } = requester
-    // A client whose session has ended opens another one, and may still name the old one.
+    // A client whose session has ended opens another session, and may still send the id of the old one.
     const isOpening = message.kind === 'request' && isHandshake(message.method)
     const session = isOpening ? null : await this.#sessionOf(headers, access)
     if (session === 'gone') return sessionGone(idOf(message))
@@ -126,17 +125,17 @@ export class McpEndpoint {
       return this.#dispatcher.request(request, message.id, legacyCodec(revision), requester)
     }
     this.#dispatcher.notify(request)
-    // Clients of the reference expect an empty result where they name no version (WIRE-MCP-02).
+    // Clients of the reference implementation that send no version expect an empty result (WIRE-MCP-02).
     return headers.version === undefined ? json(200, { jsonrpc: '2.0', id: null, result: {} }) : accepted
   }
 
-  /** Null for an id that this server never issued. `gone` for a session that ended, or that another client has. */
+  /** Null for an id that this server never issued. `gone` for a session that ended, or belongs to another client. */
   async #sessionOf({ session: id }: McpHeaders, access: McpAccess): Promise<Session | null | 'gone'> {
     if (!McpSessions.isOurs(id)) return null
     return (await this.#deps.sessions.find(id, access)) ?? 'gone'
   }
 
-  /** The entries are judged one by one. */
+  /** Handles the entries of a batch one by one. */
   async #batch(
     entries: readonly (Message | Malformed)[],
     headers: McpHeaders,
@@ -155,14 +154,14 @@ export class McpEndpoint {
   }
 }
 
-/** Only 2025-03-26 has batches, and a server has to accept them. */
+/** The reason to reject a batch, or null. Only 2025-03-26 has batches, and its servers must accept them. */
 function batchRefusal(entries: readonly (Message | Malformed)[], { version }: McpHeaders): string | null {
   const isOld = version === undefined || asLegacy(version) !== null
   const revision = legacyRevisionOf(asLegacy(version), null)
   if (entries.length === 0 || entries.length > maxBatchSize || !isOld || since(revision, '2025-06-18')) {
-    return 'A body holds one message'
+    return 'The body must contain exactly one message'
   }
-  return entries.some(belongsAlone) ? 'A batch may not hold this message' : null
+  return entries.some(belongsAlone) ? 'This message must not be in a batch' : null
 }
 
 function belongsAlone(entry: Message | Malformed): boolean {
@@ -182,7 +181,7 @@ function malformed({ code, why, id }: Malformed): Reply {
   return json(400, rpcError(id, { code, message: `Invalid request: ${why}` }))
 }
 
-/** The client begins again with `initialize` (2025-11-25, "Session Management"). */
+/** Makes the client start again with `initialize` (2025-11-25, "Session Management"). */
 function sessionGone(id: Id | undefined): Reply {
   return json(404, rpcError(id, { code: -32600, message: 'The session has ended' }))
 }

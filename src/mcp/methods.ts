@@ -1,6 +1,6 @@
 /**
- * The table of methods. Capabilities, dispatch, metric labels, the audit log's target and words, caching, downgrades and
- * the rule of `Mcp-Name` come from it. A new method is one file in `methods` and one row here.
+ * The table of methods. It defines capabilities, dispatch, metric labels, target and words in the audit log, caching,
+ * downgrades and the rule of `Mcp-Name`. A new method is one file in `methods` and one row here.
  */
 import type { Catalogue } from './catalogue/catalogue.ts'
 import {
@@ -42,7 +42,7 @@ const every: readonly Revision[] = [...legacy, ...modern]
 const listTtlMs = 5_000
 const discoverTtlMs = 60_000
 
-/** In the order in which capabilities are declared. */
+/** The methods, in the order of their capabilities in the response to `initialize`. */
 export const mcpMethods: readonly McpMethod[] = [
   {
     name: 'initialize',
@@ -117,7 +117,7 @@ export const mcpMethods: readonly McpMethod[] = [
     handle: listResources,
     ttlMs: listTtlMs,
     downgrade: downgradeResources,
-    // The actor's own properties are resources of every application.
+    // The properties of the actor are resources in every application.
     capabilities: () => ({ resources: { listChanged: true } }),
   },
   {
@@ -143,7 +143,7 @@ export const mcpMethods: readonly McpMethod[] = [
     kind: 'call',
     revisions: every,
     handle: completeArgument,
-    // The oldest revision has the method and no capability for it.
+    // The oldest revision has the method, but no capability for it.
     capabilities: (_catalogue, revision) => (since(revision, '2025-03-26') ? { completions: {} } : {}),
   },
   {
@@ -159,7 +159,7 @@ export const mcpMethods: readonly McpMethod[] = [
     revisions: modern,
     handle: (deps, call) => discover(deps, capabilitiesOf(deps.catalogue, call.revision)),
     ttlMs: discoverTtlMs,
-    // No method sets the log level in this revision: it travels in `_meta`.
+    // In this revision, requests set the log level in `_meta`, not by a method.
     capabilities: () => ({ logging: {} }),
   },
   {
@@ -177,13 +177,13 @@ export const mcpMethods: readonly McpMethod[] = [
 
 const byName: ReadonlyMap<string, McpMethod> = new Map(mcpMethods.map((method) => [method.name, method]))
 
-/** Undefined for a method that the revision does not have. */
+/** The row of a method. Undefined for a method that the revision does not have. */
 export function mcpMethodOf(name: string, revision: Revision): McpMethod | undefined {
   const method = byName.get(name)
   return method?.revisions.includes(revision) === true ? method : undefined
 }
 
-/** Undefined for a method that is not a call. */
+/** The row of a call. Undefined for a method that is not a call, or that the revision does not have. */
 export function callMethodOf(name: string, revision: Revision): CallMethod | undefined {
   const method = mcpMethodOf(name, revision)
   return method?.kind === 'call' ? method : undefined
@@ -194,7 +194,7 @@ export function isHandshake(name: string): boolean {
   return byName.get(name)?.kind === 'handshake'
 }
 
-/** What the server declares in this revision. */
+/** The capabilities that the server declares in this revision. */
 export function capabilitiesOf(catalogue: Catalogue, revision: Revision): Capabilities {
   const declared: Record<string, object> = {}
   for (const { revisions, capabilities } of mcpMethods) {
@@ -206,7 +206,7 @@ export function capabilitiesOf(catalogue: Catalogue, revision: Revision): Capabi
   return declared
 }
 
-/** What a call in the audit log did: a verb and its object. */
+/** Describes a call in the audit log by a verb and its object. */
 export function auditWordsOf(name: string, target: string): string {
   const method = byName.get(name)
   const words = method?.kind === 'call' ? method.auditWords : undefined

@@ -1,4 +1,4 @@
-/** What the application offers to AI clients, for pages that describe it. */
+/** The tools and prompts that the application offers to AI clients, for pages that describe them. */
 import type { McpAccess } from './call/call.ts'
 import type { McpDeps } from './deps.ts'
 import { type ToolView, toolsFor } from './methods/list-tools.ts'

@@ -1,6 +1,6 @@
 /**
- * The era of a message, and the checks of a modern message before its method. `_meta` and the header decide, never the
- * method's name (except `initialize`): clients remember the era of a server, and one misleading reply makes them switch.
+ * Determines the era of a message, and checks a modern message before its method runs. `_meta` and the header decide, and
+ * of the methods only `initialize`. Clients remember the era of a server, and one misleading reply makes them switch.
  */
 import { quoted } from '../errors.ts'
 import { isHandshake, mcpMethodOf } from './methods.ts'
@@ -20,7 +20,7 @@ export interface ProtocolHeaders {
   readonly version: string | undefined
   readonly method: string | undefined
   readonly name: string | undefined
-  /** The request repeats a field that may occur once. */
+  /** True when the request repeats a field that may occur once. */
   readonly repeated: boolean
 }
 
@@ -30,7 +30,7 @@ export type Era =
   | { readonly era: 'legacy'; readonly revision: LegacyRevision | null }
   | { readonly era: 'refused'; readonly refusal: Refusal }
 
-/** The response to a message that reaches no method. */
+/** The response to a message that is rejected before its method runs. */
 export interface Refusal {
   readonly status: 400 | 404
   readonly code: number
@@ -54,7 +54,7 @@ export function eraOf(message: Message, headers: ProtocolHeaders): Era {
   )
 }
 
-/** The revision of a legacy message: that of the header, else that of the session, else the one before the header existed. */
+/** The revision of a legacy message: from the header, else from the session, else the last revision without the header. */
 export function legacyRevisionOf(said: LegacyRevision | null, agreed: LegacyRevision | null): LegacyRevision {
   return said ?? agreed ?? assumedLegacy
 }
@@ -66,14 +66,14 @@ export function judgeModern(message: Message & { kind: 'request' }, headers: Pro
   if (typeof version !== 'string') return refusal(-32602, `"_meta" must name "${metaKeys.version}"`)
   if (!isRecord(meta[metaKeys.capabilities])) return refusal(-32602, `"_meta" must hold "${metaKeys.capabilities}"`)
   if (headers.version === undefined || headers.version.trim() !== version) {
-    return refusal(-32020, 'The header MCP-Protocol-Version and "_meta" have to name the same version')
+    return refusal(-32020, 'The header MCP-Protocol-Version and "_meta" must name the same version')
   }
   if (headers.method === undefined || headers.method.trim() !== message.method) {
-    return refusal(-32020, 'The header Mcp-Method has to be the method of the body')
+    return refusal(-32020, 'The header Mcp-Method must match the method in the body')
   }
   const named = nameOf(message)
   if (named !== undefined && !isSameName(headers.name, named)) {
-    return refusal(-32020, `The header Mcp-Name has to be what the body names`)
+    return refusal(-32020, `The header Mcp-Name must match the name in the body`)
   }
   if (version !== modernRevision) {
     return {
@@ -84,7 +84,7 @@ export function judgeModern(message: Message & { kind: 'request' }, headers: Pro
   return null
 }
 
-/** What `Mcp-Name` mirrors. Undefined for methods without it, null where the body lacks the parameter (refused later). */
+/** The value that `Mcp-Name` mirrors. Undefined for methods without it; null when the body lacks it (rejected later). */
 function nameOf({ method, params }: { method: string; params: MessageParams }): string | null | undefined {
   const target = mcpMethodOf(method, modernRevision)?.target
   return target === undefined ? undefined : textOf(params[target])

@@ -1,4 +1,4 @@
-/** From a message of either era to the one shape of a request. */
+/** Converts messages of both eras to the same request type. */
 import { type McpAccess, type McpRequest, readClientInfo } from './call/call.ts'
 import { isLogLevel } from './call/channel.ts'
 import { isRecord, type MessageParams } from './protocol/message.ts'
@@ -18,7 +18,7 @@ interface Call {
   readonly params: MessageParams
 }
 
-/** Null for a log level that does not exist. */
+/** The request for a modern message. Null when its log level does not exist. */
 export function modernRequest({ method, params }: Call, headers: McpHeaders, access: McpAccess): McpRequest | null {
   const client = clientIn(metaOf(params))
   if (client === null) return null
@@ -29,7 +29,7 @@ export function modernRequest({ method, params }: Call, headers: McpHeaders, acc
     params,
     client,
     session: null,
-    // Without meaning in this revision, but handlers see what the client sent.
+    // This revision has no sessions, but handlers see the id that the client sent.
     sessionId: headers.session ?? null,
     header: headers.field,
   }
@@ -54,7 +54,7 @@ export function legacyRequest(
   }
 }
 
-/** What a modern request says of its client. */
+/** The client as a modern request describes it. Null when the log level does not exist. */
 function clientIn(meta: MessageParams): McpClient | null {
   const { [metaKeys.logLevel]: level, [metaKeys.capabilities]: declared } = meta
   if (level !== undefined && !isLogLevel(level)) return null

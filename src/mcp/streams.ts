@@ -1,9 +1,9 @@
-/** Streams that clients keep open, of which each client has a limited number. */
+/** Opens streams to clients, and limits the number of open streams of each client. */
 import { AtOnce } from '../rate-limit/concurrency-limit.ts'
 import { clientKeyOf, type McpAccess } from './call/call.ts'
 import type { Reply } from './protocol/reply.ts'
 
-/** Streams that one client listens to at the same time. */
+/** The most concurrent streams of one client. */
 const maxStreams = 16
 
 export class Streams {

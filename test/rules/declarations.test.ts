@@ -177,12 +177,12 @@ const starts: [what: string, declare: (app: App) => unknown, sentence: string][]
   [
     'a tool with a bad name',
     (app) => app.action('add note', { mcp: true }, handler),
-    'The tool "add note" needs a name of 1 to 64 letters, digits, "_", "." or "-": give mcp.name.',
+    'Invalid tool name "add note": expected 1 to 64 letters, digits, "_", "." or "-". Set mcp.name.',
   ],
   [
     'two tools of one name',
     (app) => app.action('a', { mcp: { name: 'x' } }, handler).action('b', { mcp: { name: 'x' } }, handler),
-    'Two tools have the name "x": give one of them another mcp name.',
+    'Two tools have the name "x": set another mcp.name for one of them.',
   ],
   [
     'a tool whose input is no object',
@@ -197,7 +197,7 @@ const starts: [what: string, declare: (app: App) => unknown, sentence: string][]
   [
     'a resource whose address cannot be matched',
     (app) => app.method('a', { mcp: { resource: { uri: 'x://{a}{b}' } } }, handler),
-    'The URI template "x://{a}{b}" cannot be matched: use {name} or {+name}, apart from each other.',
+    'Cannot match the URI template "x://{a}{b}": use {name} or {+name}, with text between two of them.',
   ],
 ]
 

@@ -336,7 +336,7 @@ describe('prompts and resources of a method that declares confirm', () => {
       assert.ok(failed.error.message.includes(`/www/approvals/${first?.id}`))
       await decide(actor, first?.id ?? '', true)
       assert.match(JSON.stringify((await client.legacy(method, params)).body), /A card|"open"/)
-      assert.match(JSON.stringify((await client.legacy(method, params)).body), /has to agree/)
+      assert.match(JSON.stringify((await client.legacy(method, params)).body), /must approve/)
       await writtenLedger(service)
       const { activity } = (await (await actor.request('GET', '/activity')).json()) as {
         activity: { decision: string }[]

@@ -351,7 +351,7 @@ describe('the owner’s approval', () => {
       assert.ok(!text.includes('not shown here'))
       const tooLong = await call({ text: 'x'.repeat(16_384) })
       assert.equal(tooLong.body.result.isError, true)
-      assert.match(tooLong.body.result.content[0].text, /too long to be looked through/)
+      assert.match(tooLong.body.result.content[0].text, /too long to review/)
       assert.equal((await parts.approvals.waiting(actor.id)).length, 1)
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
     })

@@ -321,7 +321,7 @@ describe('/mcp with a token', () => {
     const client = await letIn(service, await service.createActor())
     const failed = await client.legacy('tools/call', { name: 'fails' })
     assert.deepEqual(failed.body.result, {
-      content: [{ type: 'text', text: 'The tool failed. Nobody but the operator can see why.' }],
+      content: [{ type: 'text', text: 'The tool failed. Only the log of the service has the details.' }],
       isError: true,
     })
     const refusing = await client.legacy('tools/call', { name: 'refuses' })
@@ -571,7 +571,7 @@ describe('an AI client', () => {
         {
           uriTemplate: 'actingweb://properties/{list}/items/{from}',
           name: 'items of a list',
-          description: '100 items of a list of the actor, from an index on',
+          description: '100 items of a list of the actor, starting at an index',
           mimeType: 'application/json',
         },
       ])
@@ -599,13 +599,8 @@ describe('an AI client', () => {
         next = contents[1]?.uri
       }
       assert.deepEqual(sizes, [
-        [log, 100, 0, `These are the items from 0 on, of 250. The next ones are at ${log}/items/100`],
-        [
-          `${log}/items/100`,
-          100,
-          100,
-          `These are the items from 100 on, of 250. The next ones are at ${log}/items/200`,
-        ],
+        [log, 100, 0, `Items from index 0 of 250 items. The next page is at ${log}/items/100`],
+        [`${log}/items/100`, 100, 100, `Items from index 100 of 250 items. The next page is at ${log}/items/200`],
         [`${log}/items/200`, 50, 200, undefined],
       ])
       assert.equal(JSON.stringify(await read(`${log}/items/7000`)).includes('"text":"[]"'), true)
@@ -765,7 +760,7 @@ describe('an AI client', () => {
       }
       await assert.rejects(
         start({ declare }),
-        /The resource "actingweb:\/\/properties\/color" needs another address: actingweb:\/\/properties\/ belongs to the properties of the actor/,
+        /Cannot declare the resource "actingweb:\/\/properties\/color": actingweb:\/\/properties\/ is reserved for the properties of the actor/,
       )
     })
 
@@ -955,7 +950,7 @@ describe('elicitation in rounds', () => {
     assert.equal(modern.status, 400)
     assert.deepEqual(modern.body.error, {
       code: -32021,
-      message: 'The client cannot be asked what this call needs',
+      message: 'Cannot ask the client: it did not declare the required capabilities',
       data: { requiredCapabilities: { elicitation: { form: {} } } },
     })
     const legacy = await client.legacy('tools/call', { name: 'greet' })

@@ -1,4 +1,4 @@
-/** Labels of a call for metrics and spans: declared names only, so that there are few. */
+/** Labels of a call for metrics and spans. Only declared names are labels, to limit their number. */
 import { failed, type Span } from '../../observe/tracing.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { CallMethod } from '../method.ts'
@@ -25,13 +25,13 @@ export function labelsOf(method: CallMethod | undefined, { params }: McpRequest,
   return { method: name, tool: declaredIn === 'tools' ? target : '', span: `${name} ${target}` }
 }
 
-/** What the call is about: the parameter that the method's row names. Empty when the call does not name it. */
+/** The target of a call: the parameter that the method's row names. Empty when the call lacks it. */
 export function targetOf(method: CallMethod | undefined, params: McpRequest['params']): string {
   const target = method?.target === undefined ? undefined : params[method.target]
   return typeof target === 'string' ? target : ''
 }
 
-/** `ok`, `tool_error`, what the client has to do first, or what went wrong. */
+/** The outcome for metrics: `ok`, `tool_error`, the kind of an unfinished result, or the kind of the failure. */
 export function outcomeOf(done: CallOutcome): string {
   if ('error' in done) return done.error instanceof McpFailure ? done.error.kind : 'unavailable'
   const { result } = done

@@ -1,4 +1,4 @@
-/** A call of a client, in one shape for every revision. */
+/** A call of a client, in the same form for every revision. */
 import type { Actor } from '../../actor/actor.ts'
 import type { ClientInfo, ClientQuestion, ClientType, LogLevel } from '../../app/mcp-declarations.ts'
 import type { Caller } from '../../caller.ts'
@@ -11,7 +11,7 @@ export interface McpAccess {
   readonly actor: Actor
   readonly caller: Extract<Caller, { kind: 'client' }>
   readonly token: { readonly scope: string; readonly audience: string; readonly expiresAt: number }
-  /** How the client introduced itself earlier. Null for a client that never did. */
+  /** The client info of an earlier request. Null for a client that never sent it. */
   readonly remembered: ClientInfo | null
 }
 
@@ -22,11 +22,11 @@ export function clientKeyOf({ actor, caller }: McpAccess): string {
 
 /** How a call reaches its client while it runs. */
 export interface Channel {
-  /** A method, because most calls never ask: an accessor in an object made for each call keeps the call until a full collection. */
+  /** A method, not an accessor: an accessor in an object made for each call keeps the call alive until a full collection. */
   signal(): AbortSignal
   progress(done: number, total?: number, message?: string): void
   log(level: LogLevel, data: unknown, logger?: string): void
-  /** @throws McpFailure `missing_capability` for what the client did not declare. */
+  /** @throws McpFailure `missing_capability` when a question needs a capability that the client did not declare. */
   ask(questions: Readonly<Record<string, ClientQuestion>>): Promise<Readonly<Record<string, unknown>>>
   background(): void
 }
@@ -40,7 +40,7 @@ export interface McpRequest {
   readonly client: McpClient
   /** Null for a modern request, and for a legacy client without a session. */
   readonly session: Session | null
-  /** `Mcp-Session-Id`, whatever the client put there. */
+  /** `Mcp-Session-Id` as the client sent it, valid or not. */
   readonly sessionId: string | null
   readonly header: (field: string) => string | undefined
 }
@@ -50,12 +50,12 @@ export interface InFlightCall extends McpRequest {
   readonly held: ApprovalOutcome
 }
 
-/** Where a call records that it did not run for lack of the owner's approval; for the audit log. */
+/** Records for the audit log that a call did not run because it lacks the owner's approval. */
 export interface ApprovalOutcome {
   as: { readonly decision: 'asked' | 'refused'; readonly reason: string } | null
 }
 
-/** A hint for descriptions only, because clients choose their names freely. */
+/** Guesses the kind of client from its name. A hint for descriptions only, because clients choose their names freely. */
 export function clientTypeOf(info: ClientInfo | null): ClientType {
   const name = info?.name.toLowerCase() ?? ''
   if (/openai|chatgpt|gpt/.test(name)) return 'chatgpt'

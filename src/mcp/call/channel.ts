@@ -36,7 +36,7 @@ export function channelOf(request: McpRequest, outgoing: Outgoing, clientAnswers
     async ask(questions) {
       requireCapabilities(questions, client.capabilities)
       if (session === null || revision === modernRevision) {
-        throw new McpFailure('missing_capability', 'The client cannot be asked in this call')
+        throw new McpFailure('missing_capability', 'Cannot ask the client during this call')
       }
       const answers = Object.entries(questions).map(
         async ([key, question]) => [key, await answerTo(question, outgoing, session, clientAnswers)] as const,
@@ -61,10 +61,10 @@ async function answerTo(
   const body = await answer
   if (body !== null && isRecord(body['result'])) return body['result']
   if ('elicit' in question || 'open' in question) return { action: 'cancel' }
-  throw new McpFailure('internal', 'The client did not answer what this call asked')
+  throw new McpFailure('internal', 'The client did not answer the question of this call')
 }
 
-/** Elicitation has modes since 2025-11-25. Earlier revisions have forms only. */
+/** Removes the mode of an elicitation before 2025-11-25, because earlier revisions have forms only. */
 function forRevision(params: object, revision: Revision): object {
   if (since(revision, '2025-11-25')) return params
   const { mode: _mode, ...rest } = params as { mode?: string }

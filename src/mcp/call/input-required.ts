@@ -1,7 +1,7 @@
 /**
- * Questions to the user in the revision without requests of servers: the call ends with the questions, and the client
- * repeats it with the answers. Earlier answers travel in `requestState`, sealed for the caller, the method and the
- * parameters, so that no other caller and no other call can use them.
+ * Asks the user questions in the revision without server requests: the call ends with the questions, and the client
+ * repeats the call with the answers. `requestState` carries earlier answers, sealed for the caller, the method and the
+ * parameters, so that no other caller or call can use them.
  */
 import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import { digestOf } from '../../json/canonical.ts'
@@ -12,30 +12,30 @@ import { McpFailure } from '../protocol/failure.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import type { InputRequired, McpResult } from '../protocol/result.ts'
 
-/** How long a person may take, in milliseconds. */
+/** Time limit for an answer of a person, in milliseconds. */
 const patienceMs = 15 * 60_000
 
 type Answers = Readonly<Record<string, unknown>>
 
-/** Thrown through the handler. It carries the questions without an answer. */
+/** Ends a handler that lacks answers. It carries the open questions. */
 export class InputRequiredError extends Error {
   override readonly name = 'InputRequiredError'
   readonly questions: Readonly<Record<string, ClientQuestion>>
 
   constructor(questions: Readonly<Record<string, ClientQuestion>>) {
-    super('The client has to be asked first')
+    super('The client must answer questions first')
     this.questions = questions
   }
 }
 
-/** The answers that came with a call, of this round and earlier ones. */
+/** The answers that a call contains, from this round and earlier rounds. */
 class RoundTrip {
   readonly #ring: KeyRing
   readonly #call: InFlightCall
   readonly #now: number
   readonly #answers: Answers
 
-  /** @throws McpFailure `invalid_params` for a state that was changed, expired, or belongs to another call or caller. */
+  /** @throws McpFailure `invalid_params` for a state that was modified, has expired, or belongs to another call or caller. */
   constructor(ring: KeyRing, call: InFlightCall, now: number) {
     this.#ring = ring
     this.#call = call
@@ -44,7 +44,7 @@ class RoundTrip {
     this.#answers = { ...this.#before(), ...(isRecord(given) ? given : {}) }
   }
 
-  /** @throws InputRequiredError when an answer is missing or cannot be one. @throws McpFailure `missing_capability` */
+  /** @throws InputRequiredError when an answer is missing or invalid. @throws McpFailure `missing_capability` */
   ask(questions: Readonly<Record<string, ClientQuestion>>): Answers {
     requireCapabilities(questions, this.#call.client.capabilities)
     const open_ = Object.entries(questions).filter(([key, question]) => !isAnswer(question, this.#answers[key]))
@@ -52,7 +52,7 @@ class RoundTrip {
     return Object.fromEntries(Object.keys(questions).map((key) => [key, this.#answers[key]]))
   }
 
-  /** The result with the questions. `requestState` holds the answers to all other questions. */
+  /** The result with the questions. `requestState` carries the answers to all other questions. */
   toResult({ questions }: InputRequiredError): InputRequired {
     const kept = Object.fromEntries(Object.entries(this.#answers).filter(([key]) => !(key in questions)))
     const state = JSON.stringify({ answers: kept, until: this.#now + patienceMs })
@@ -69,7 +69,10 @@ class RoundTrip {
     const text = typeof requestState === 'string' ? this.#opened(requestState) : null
     const state: unknown = text === null ? null : JSON.parse(text)
     if (!isRecord(state) || typeof state['until'] !== 'number' || state['until'] < this.#now) {
-      throw new McpFailure('invalid_params', 'The request state is not one of this call, or is too old: begin again')
+      throw new McpFailure(
+        'invalid_params',
+        'Invalid request state: it has expired or belongs to another call; begin again',
+      )
     }
     return isRecord(state['answers']) ? state['answers'] : {}
   }
@@ -91,7 +94,7 @@ class RoundTrip {
 }
 
 /**
- * Runs a handler with the answers that came with the call. Questions without an answer become the result.
+ * Runs a handler with the answers that the call contains. Questions without an answer become the result.
  *
  * @throws McpFailure
  */
@@ -129,7 +132,7 @@ export function requestOf(question: ClientQuestion): { method: string; params: o
   return { method: 'roots/list', params: {} }
 }
 
-/** @throws McpFailure `missing_capability` naming everything that is missing. */
+/** @throws McpFailure `missing_capability` that lists every missing capability. */
 export function requireCapabilities(
   questions: Readonly<Record<string, ClientQuestion>>,
   declared: MessageParams,
@@ -150,7 +153,7 @@ export function requireCapabilities(
     }
   }
   if (Object.keys(missing).length === 0) return
-  throw new McpFailure('missing_capability', 'The client cannot be asked what this call needs', {
+  throw new McpFailure('missing_capability', 'Cannot ask the client: it did not declare the required capabilities', {
     requiredCapabilities: missing,
   })
 }
@@ -171,7 +174,7 @@ function isAnswer(question: ClientQuestion, answer: unknown): boolean {
   return Array.isArray(answer['roots'])
 }
 
-/** Checks a flat form of the protocol: required members and types. Additional members are allowed. */
+/** Checks the content of a form: required members and types. Additional members are allowed. */
 export function fits(schema: MessageParams, content: unknown): boolean {
   if (!isRecord(content)) return false
   const properties = isRecord(schema['properties']) ? schema['properties'] : {}

@@ -1,9 +1,9 @@
 /**
- * Messages that a call sends while it runs. The first one decides the form of the response: a result that comes first is
- * JSON with its own status, and a notification or question that comes first opens a stream.
+ * Messages that a call sends while it runs. The first message determines the form of the response. A result becomes JSON
+ * with its own status; a notification or question opens a stream.
  */
 
-/** A disconnect of the client cancels the call (2026-07-28), or means nothing (earlier revisions). */
+/** The effect when a client disconnects: it cancels the call (2026-07-28), or has no effect (earlier revisions). */
 export type OnDisconnect = 'cancels' | 'means_nothing'
 
 const mostWaiting = 1000
@@ -20,7 +20,7 @@ export class Outgoing {
   #characters = 0
   #controller: AbortController | undefined
   #isAborted = false
-  /** The client no longer receives, so messages are dropped. */
+  /** True when the client no longer receives. Further messages are dropped. */
   #isOver = false
   #wake: (() => void) | null = null
 
@@ -35,7 +35,7 @@ export class Outgoing {
     return this.#controller.signal
   }
 
-  /** Drops the oldest notifications when the client reads too slowly. Questions stay, because a handler waits for their answers. */
+  /** Drops the oldest notifications when the client reads too slowly. Questions stay, because a handler waits for answers. */
   send(message: object): void {
     if (this.#isOver) return
     const { length } = JSON.stringify(message)
@@ -56,7 +56,7 @@ export class Outgoing {
     this.#end()
   }
 
-  /** The client disconnected. */
+  /** Handles the disconnect of the client. */
   left(): void {
     if (this.#parting === 'cancels' && !this.#isOver) this.abort()
     else this.#end()

@@ -1,4 +1,4 @@
-/** Calls that need the owner's approval: the client opens the approval URL, or shows it to its user. */
+/** Runs calls that need the owner's approval. The client opens the approval URL, or shows it to its user. */
 import { type ApprovalAnswer, type Called, heldBecause } from '../../operation/approvals.ts'
 import type { ApprovalOutcome, InFlightCall } from './call.ts'
 import { McpFailure } from '../protocol/failure.ts'
@@ -22,7 +22,7 @@ const heldBack: Readonly<Record<ApprovalAnswer['answer'], ApprovalOutcome['as']>
   unseen: { decision: 'refused', reason: heldBecause.unseen },
 }
 
-/** Runs the call once the owner approved exactly this call. Until then, the client gets the URL where the owner decides. */
+/** Runs the call when the owner has approved exactly this call. Until then, the client receives the approval URL. */
 export async function whenApproved(
   deps: McpDeps,
   call: InFlightCall,
@@ -42,10 +42,10 @@ export async function whenApproved(
     case 'denied':
       return refused('The owner refused this call.')
     case 'unseen':
-      return refused('The owner has to agree to this call, and its arguments are too long to be looked through.')
+      return refused('The owner must approve this call, but its arguments are too long to review.')
     case 'waiting': {
       const { approvalId, url } = verdict
-      const message = `The owner has to agree to this call of ${name}`
+      const message = `The owner must approve this call of ${name}`
       if (opensAddresses(call.client.capabilities)) {
         if (call.revision === modernRevision)
           throw new InputRequiredError({ owner_approval: { open: { message, url } } })
@@ -53,7 +53,7 @@ export async function whenApproved(
           elicitations: [{ mode: 'url', elicitationId: approvalId, message, url }],
         })
       }
-      return refused(`${message}, at ${url}. Ask them to open it, and repeat the same call after that.`)
+      return refused(`${message} at ${url}. Ask the owner to open this URL, then repeat the same call.`)
     }
     default:
       return verdict satisfies never

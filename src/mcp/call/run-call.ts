@@ -1,4 +1,4 @@
-/** Runs the handler of a call: with the client's answers, within a span, and measured. */
+/** Runs the handler of a call with the client's answers, in a span, with metrics. */
 import { readTraceContext } from '../../observe/trace-context.ts'
 import type { McpDeps } from '../deps.ts'
 import type { CallMethod } from '../method.ts'
@@ -12,7 +12,7 @@ import { type CallOutcome, describeSpan, labelsOf, outcomeOf } from './call-labe
 import { withInputRequired } from './input-required.ts'
 
 /**
- * Never rejects. The outcome's error is a `McpFailure`, or a `ServiceError` that is answered by status
+ * Runs a call and never rejects. The error of the outcome is a `McpFailure`, or a `ServiceError` with its own HTTP status
  * (`store_unavailable`, `shutting_down`, `too_many_requests`).
  *
  * @param method Undefined for a method that the revision does not have.
@@ -42,7 +42,7 @@ export function runCall(deps: McpDeps, method: CallMethod | undefined, call: InF
 }
 
 async function resultOf(deps: McpDeps, method: CallMethod | undefined, call: InFlightCall): Promise<McpResult> {
-  if (method === undefined) throw new McpFailure('unknown_method', 'The method is not known')
+  if (method === undefined) throw new McpFailure('unknown_method', 'Unknown method')
   const mayAsk = method.mayAskClient === true && call.revision === modernRevision
   try {
     const result = mayAsk

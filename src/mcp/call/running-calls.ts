@@ -1,4 +1,4 @@
-/** Calls of sessions that run in this process, so that a message of the session can cancel them. */
+/** The calls of sessions that run in this process. A message of the session can cancel them. */
 import type { Id } from '../protocol/message.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Outgoing } from './outgoing.ts'
@@ -6,7 +6,7 @@ import type { Outgoing } from './outgoing.ts'
 export class RunningCalls {
   readonly #running = new Map<string, Outgoing>()
 
-  /** Returns the function that forgets the call. A call without a session cannot be cancelled by a message. */
+  /** Adds a call and returns the function that removes it. A message cannot cancel a call without a session. */
   add(session: Session | null, id: Id, outgoing: Outgoing): () => void {
     if (session === null) return () => {}
     const key = keyOf(session, id)
@@ -16,7 +16,7 @@ export class RunningCalls {
     }
   }
 
-  /** Only a call of the same session, and only one that runs in this process. */
+  /** Cancels a call of the same session that runs in this process. */
   cancel(session: Session, requestId: unknown): void {
     this.#running.get(keyOf(session, requestId))?.abort()
   }

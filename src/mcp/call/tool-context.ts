@@ -7,7 +7,7 @@ export function toolContextOf(call: InFlightCall): McpCall {
   return new ToolContext(call)
 }
 
-/** A class for its one accessor (see `Channel`); what a handler takes out of it by name works by itself. */
+/** A class because of its accessor `signal` (see `Channel`). A handler may destructure all other members. */
 class ToolContext implements McpCall {
   readonly context: McpCall['context']
   readonly protocolVersion: string
@@ -47,8 +47,8 @@ class ToolContext implements McpCall {
 }
 
 /**
- * Drops the content of a form that the person did not submit. A client may send the fields as far as they were filled in,
- * and a handler that reads `content` before `action` would use data that the person declined to give.
+ * Drops the content of a form that the person did not submit. A client may send partly filled fields, and a handler that
+ * ignores `action` would use data that the person declined to give.
  */
 function withConsent(question: ClientQuestion, answer: unknown): unknown {
   if (!('elicit' in question || 'open' in question)) return answer

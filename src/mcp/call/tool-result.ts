@@ -11,10 +11,10 @@ export interface CallResult {
   readonly _meta?: object | undefined
 }
 
-/** Members of a result that belong to the protocol; everything else beside `content` is the application's. */
+/** Members of a result that the protocol defines. The application defines all others. */
 const own: ReadonlySet<string> = new Set(['content', 'structuredContent', 'isError', '_meta'])
 
-/** Names of secrets, on the wire and in handles: a handler that returns a whole record must not hand them to a model. */
+/** Names of secrets, on the wire and in handles. A handler that returns a full record must not disclose them to a model. */
 const secretName = /^(?:secret|passphrase|token|password)$|_(?:token|secret)$/i
 const secretHandleName = /[a-z](?:Token|Secret)$/
 
@@ -37,7 +37,7 @@ export function toolResult(answer: JsonText): CallResult {
   }
 }
 
-/** The handler returned the content itself. Members beside it become structured content. */
+/** The result for a handler that returned `content`. All other members become structured content. */
 function fromContent(value: MessageParams, content: readonly unknown[]): CallResult {
   const explicit = value['structuredContent']
   const beside = withoutSecrets(omit(value, own))
@@ -68,7 +68,7 @@ function omit(value: MessageParams, names: ReadonlySet<string>): MessageParams {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)))
 }
 
-/** Removes members with names of secrets, at every depth. */
+/** Removes members with the name of a secret, at every depth. */
 export function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets)
   if (!isRecord(value)) return value

@@ -1,4 +1,4 @@
-/** What an application offers to AI clients, read once from its declarations. */
+/** The tools, prompts and resources that an application declares for AI clients. */
 import { present } from '../../json/present.ts'
 import type { DeclaredOperation, Registry } from '../../app/registry.ts'
 import { ConfigError } from '../../config/config-error.ts'
@@ -86,7 +86,7 @@ function toolOf(operation: DeclaredOperation): Omit<Tool, 'needsApproval'> | nul
   const name = declaration.name ?? operation.name
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
     throw new ConfigError(
-      `The tool ${JSON.stringify(name)} needs a name of 1 to 64 letters, digits, "_", "." or "-": give mcp.name.`,
+      `Invalid tool name ${JSON.stringify(name)}: expected 1 to 64 letters, digits, "_", "." or "-". Set mcp.name.`,
     )
   }
   const input = inputOf(operation, declaration)
@@ -105,7 +105,7 @@ function toolOf(operation: DeclaredOperation): Omit<Tool, 'needsApproval'> | nul
   }
 }
 
-/** The tool's own schema comes before that of the action. An action without a schema accepts any arguments. */
+/** The schema of the tool overrides the schema of the action. An action without a schema accepts any arguments. */
 function inputOf({ metadata, input }: DeclaredOperation, own: ToolDeclaration): Pick<Tool, 'inputSchema' | 'check'> {
   const declared = own.inputSchema ?? metadata?.inputSchema ?? input?.jsonSchema
   const published = declared ?? (input === null ? anyArguments : noArguments)
@@ -143,7 +143,7 @@ function resourceOf(operation: DeclaredOperation): Omit<Resource, 'needsApproval
   const uri = declaration.uri ?? `actingweb://${operation.name}`
   if (uri.startsWith(propertiesUri)) {
     throw new Error(
-      `The resource ${JSON.stringify(uri)} needs another address: ${propertiesUri} belongs to the properties of the actor`,
+      `Cannot declare the resource ${JSON.stringify(uri)}: ${propertiesUri} is reserved for the properties of the actor`,
     )
   }
   return {
@@ -162,11 +162,13 @@ function titleOf(name: string): string {
 
 function addOnce<T extends { readonly name: string }>(all: Map<string, T>, item: T, kind: string): void {
   if (all.has(item.name))
-    throw new ConfigError(`Two ${kind} have the name ${JSON.stringify(item.name)}: give one of them another mcp name.`)
+    throw new ConfigError(
+      `Two ${kind} have the name ${JSON.stringify(item.name)}: set another mcp.name for one of them.`,
+    )
   all.set(item.name, item)
 }
 
-/** Title and icons, which tools, prompts and resources share. */
+/** The title and icons of a tool, prompt or resource. */
 export function displayMetadata(declaration: { readonly title?: string; readonly icons?: readonly Icon[] }): object {
   const { title, icons } = declaration
   return present({ title, icons })

@@ -9,13 +9,13 @@ export class Declared {
   readonly #registry: Registry
   readonly #catalogue: Catalogue | null
 
-  /** @param catalogue Null where the service has no endpoint for AI clients. */
+  /** @param catalogue Null when the service has no endpoint for AI clients. */
   constructor(registry: Registry, catalogue: Catalogue | null) {
     this.#registry = registry
     this.#catalogue = catalogue
   }
 
-  /** True for a declared name, and in categories without declarations. */
+  /** True for a declared name, and for any name in a category without declarations. */
   has(category: Category, name: string): boolean {
     switch (category) {
       case 'methods':
@@ -32,7 +32,7 @@ export class Declared {
     }
   }
 
-  /** Whether each call by a peer or a client waits for the owner's approval. */
+  /** True when each call by a peer or a client needs the owner's approval. */
   needsApproval(category: Category, name: string): boolean {
     switch (category) {
       case 'methods':
@@ -54,7 +54,7 @@ export class Declared {
     return this.#registry.resources(name).length > 0 || this.#resourceAt(name) !== undefined
   }
 
-  /** Found by its address, or by the template of its declaration. */
+  /** Finds a resource by its address, or by the template that matches the address. */
   #resourceAt(name: string): Resource | undefined {
     return this.#catalogue?.resources.find(({ template }) => template.text === name || template.match(name) !== null)
   }

@@ -1,25 +1,26 @@
-/** Arguments that clients mirror in `Mcp-Param-*` fields (2026-07-28, "x-mcp-header"). */
+/** Tool arguments that clients mirror in `Mcp-Param-*` header fields (2026-07-28, "x-mcp-header"). */
 import type { JsonSchema } from '../../app/schema.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import { isSameArgument } from '../protocol/header-value.ts'
 import { isRecord } from '../protocol/message.ts'
 
 export interface HeaderParameter {
-  /** Lower case, as the edge looks it up. */
+  /** The header field, in lower case because the HTTP layer looks it up so. */
   readonly field: string
-  /** From the root of the arguments. */
+  /** The path from the root of the arguments. */
   readonly path: readonly string[]
 }
 
 const keyword = 'x-mcp-header'
 const mirrored: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 
-/** @throws ConfigError for a declaration that clients would drop the tool for. */
+/** @throws ConfigError for a declaration that makes clients ignore the tool. */
 export function headerParameters(tool: string, schema: JsonSchema): readonly HeaderParameter[] {
   const found = collect(schema, [])
   const names = found.map(({ field }) => field)
-  if (new Set(names).size !== names.length) throw new ConfigError(`The tool ${tool} declares an ${keyword} twice.`)
-  // Inside items, $defs or a choice of schemas, the keyword has no unique place in the arguments.
+  if (new Set(names).size !== names.length)
+    throw new ConfigError(`The tool ${tool} declares the same ${keyword} twice.`)
+  // Inside items, $defs or a choice of schemas, the keyword has no unique path in the arguments.
   const everywhere = JSON.stringify(schema).split(`"${keyword}":`).length - 1
   if (everywhere !== found.length) throw new ConfigError(`The tool ${tool} has an ${keyword} outside of properties.`)
   return found
@@ -38,7 +39,7 @@ export function headerParameters(tool: string, schema: JsonSchema): readonly Hea
         !mirrored.has(property['type'])
       ) {
         throw new ConfigError(
-          `The tool ${tool} has an ${keyword} at ${JSON.stringify(name)} that no header field can carry.`,
+          `Invalid ${keyword} at ${JSON.stringify(name)} of the tool ${tool}: use a header name, on a string, integer or boolean.`,
         )
       }
       return [{ field: `mcp-param-${header.toLowerCase()}`, path: [...path, name] }, ...inside]
@@ -46,7 +47,7 @@ export function headerParameters(tool: string, schema: JsonSchema): readonly Hea
   }
 }
 
-/** The first argument that its field contradicts. Null when all agree. A field for an absent argument is ignored. */
+/** The first argument that differs from its header field, or null. A field for an absent argument is ignored. */
 export function contradicted(
   parameters: readonly HeaderParameter[],
   args: unknown,

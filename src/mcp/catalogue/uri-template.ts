@@ -1,10 +1,10 @@
-/** URI templates of RFC 6570: `{name}` for a stretch without `/`, `{+name}` for any; matched in one pass, never by backtracking. */
+/** URI templates of RFC 6570. `{name}` matches text without `/`, and `{+name}` any text, in one pass without backtracking. */
 import { ConfigError } from '../../config/config-error.ts'
 
 interface Variable {
   readonly name: string
   readonly takesSlashes: boolean
-  /** The text between this variable and the next one, or the end. */
+  /** The text from this variable to the next variable or the end. */
   readonly after: string
 }
 
@@ -13,7 +13,7 @@ export class UriTemplate {
   readonly #start: string
   readonly #variables: readonly Variable[]
 
-  /** @throws ConfigError for an expression of another kind, and for two variables with nothing between them. */
+  /** @throws ConfigError for any other kind of expression, and for two variables without text between them. */
   constructor(text: string) {
     this.text = text
     const [start = '', ...rest] = text.split('{')
@@ -22,7 +22,7 @@ export class UriTemplate {
       const [, plus, name, after] = /^(\+?)([A-Za-z_][A-Za-z0-9_]*)\}([^{}]*)$/.exec(part) ?? []
       if (name === undefined || after === undefined || (after === '' && index < rest.length - 1)) {
         throw new ConfigError(
-          `The URI template ${JSON.stringify(text)} cannot be matched: use {name} or {+name}, apart from each other.`,
+          `Cannot match the URI template ${JSON.stringify(text)}: use {name} or {+name}, with text between two of them.`,
         )
       }
       return { name, takesSlashes: plus === '+', after }
@@ -37,12 +37,12 @@ export class UriTemplate {
     return this.#variables.length > 0
   }
 
-  /** The canonical address: the template with the decoded values, however the client encoded them. */
+  /** The canonical address: the template with decoded values, independent of the client's percent-encoding. */
   filled(values: Readonly<Record<string, string>>): string {
     return this.#start + this.#variables.map(({ name, after }) => `${values[name] ?? ''}${after}`).join('')
   }
 
-  /** The variables' values, percent-decoded; null when the URI is none of this template's. Each takes as little as it can. */
+  /** The percent-decoded values of the variables. Null when the URI does not match. Each value is as short as possible. */
   match(uri: string): Readonly<Record<string, string>> | null {
     if (!this.isTemplate) return uri === this.text ? {} : null
     if (!uri.startsWith(this.#start)) return null
@@ -50,7 +50,7 @@ export class UriTemplate {
     let at = this.#start.length
     for (const [index, { name, takesSlashes, after }] of this.#variables.entries()) {
       const isLast = index === this.#variables.length - 1
-      // A value has at least one character. The text after the last variable has to end the URI.
+      // A value has at least one character. The URI must end with the text after the last variable.
       const end = isLast ? uri.length - after.length : uri.indexOf(after, at + 1)
       if (end <= at || !uri.startsWith(after, end)) return null
       const value = decoded(uri.slice(at, end))

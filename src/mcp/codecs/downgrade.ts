@@ -1,4 +1,4 @@
-/** Leaves out of results what an older revision does not know, or converts it. */
+/** Removes or converts the parts of results that an older revision does not have. */
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { type LegacyRevision, since } from '../protocol/revisions.ts'
 

@@ -1,4 +1,4 @@
-/** The codecs of 2024-11-05 to 2025-11-25. They leave out or convert what a revision does not know. */
+/** The codecs of 2024-11-05 to 2025-11-25. They remove or convert members that a revision does not have. */
 import type { McpFailureKind } from '../protocol/failure.ts'
 import { callMethodOf } from '../methods.ts'
 import { isRecord } from '../protocol/message.ts'
@@ -26,7 +26,7 @@ export function legacyCodec(revision: LegacyRevision): Codec {
       return callMethodOf(method, revision)?.downgrade?.(revision, body) ?? body
     },
     failure(method, { kind, message, data }) {
-      // These revisions have no such error, but a model can read the text of a result.
+      // The revision lacks this error, but a model can read the text of a result.
       const lacksError = kind === 'missing_capability' || isUnknownElicitation(revision, kind)
       if (lacksError && callMethodOf(method, revision)?.hasErrorResult === true) {
         return { result: { content: [{ type: 'text', text: textOf(message, data) }], isError: true } }
@@ -40,7 +40,7 @@ function isUnknownElicitation(revision: LegacyRevision, kind: McpFailureKind): b
   return kind === 'url_elicitation' && !since(revision, '2025-11-25')
 }
 
-/** The message, with the URL to open where the failure has one. */
+/** The message, followed by the URL to open when the failure has one. */
 function textOf(message: string, data: object | undefined): string {
   const elicitations = isRecord(data) ? data['elicitations'] : undefined
   const first: unknown = Array.isArray(elicitations) ? elicitations[0] : undefined

@@ -7,7 +7,7 @@ import type { McpResult } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
 import type { Codec } from './codec.ts'
 
-/** A code outside of the ranges that JSON-RPC and the protocol reserve ("Error Codes"). */
+/** A code outside the ranges that JSON-RPC and the protocol reserve ("Error Codes"). */
 const notPermittedCode = 403
 
 const failures: Readonly<Record<McpFailureKind, readonly [status: number, code: number]>> = {
@@ -18,7 +18,7 @@ const failures: Readonly<Record<McpFailureKind, readonly [status: number, code: 
   unknown_resource: [200, -32602],
   not_permitted: [200, notPermittedCode],
   missing_capability: [400, -32021],
-  // The question travels in `input_required`; nothing throws this here.
+  // Unused in this revision: `input_required` carries the question.
   url_elicitation: [200, -32603],
   headers_differ: [400, -32020],
   internal: [200, -32603],

@@ -19,18 +19,19 @@ import { type CallResult, errorResult, toolResult } from '../call/tool-result.ts
 /** The right is checked first, so that a client without it does not learn whether the tool exists. */
 export async function callTool(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const { name, arguments: given = {} } = call.params
-  if (typeof name !== 'string' || name === '') throw new McpFailure('invalid_params', 'The call names no tool')
+  if (typeof name !== 'string' || name === '')
+    throw new McpFailure('invalid_params', 'Cannot call a tool: "name" is missing')
   await requireRight(deps, call, name)
   const tool = deps.catalogue.tools.get(name)
-  if (tool === undefined) throw new McpFailure('unknown_tool', `There is no tool ${quoted(name)}`)
+  if (tool === undefined) throw new McpFailure('unknown_tool', `Unknown tool ${quoted(name)}`)
   const args = given ?? {}
-  if (!isRecord(args)) throw new McpFailure('invalid_params', 'The arguments of a tool are an object')
+  if (!isRecord(args)) throw new McpFailure('invalid_params', 'Cannot call a tool: "arguments" must be an object')
   if (call.revision === modernRevision) {
     const differing = contradicted(tool.headers, args, call.header)
     if (differing !== null) {
       throw new McpFailure(
         'headers_differ',
-        `The header of the argument ${JSON.stringify(differing)} is not what it says`,
+        `The header of the argument ${JSON.stringify(differing)} does not match its value`,
       )
     }
   }
@@ -50,7 +51,7 @@ async function requireRight(deps: McpDeps, call: McpRequest, name: string): Prom
   deps.permission.decided(caller, verdict)
 }
 
-/** The model can fix wrong arguments, so since 2025-11-25 they are a result and not an error of the protocol. */
+/** Since 2025-11-25, invalid arguments lead to a result, not a protocol error, because the model can correct them. */
 async function checked(
   tool: Tool,
   args: MessageParams,
@@ -65,7 +66,7 @@ async function checked(
   }
 }
 
-/** @throws McpFailure, InputRequiredError, and ServiceError that is answered by status. Every other error is a result. */
+/** @throws McpFailure, InputRequiredError, and ServiceError with its own HTTP status. Every other error is a result. */
 async function runTool(deps: McpDeps, call: InFlightCall, tool: Tool, input: unknown): Promise<CallResult> {
   let answer: unknown
   try {
@@ -77,7 +78,7 @@ async function runTool(deps: McpDeps, call: InFlightCall, tool: Tool, input: unk
   return tool.checkOutput === null || result.isError ? result : conforming(deps, tool, result)
 }
 
-/** The model sees the message of a refusal by the application, and no details of an unexpected error. */
+/** The model receives the message of an error that the application threw, but no details of an unexpected error. */
 function failed(deps: McpDeps, tool: Tool, error: unknown): CallResult {
   if (error instanceof InputRequiredError || error instanceof McpFailure) throw error
   if (error instanceof ServiceError) {
@@ -85,7 +86,7 @@ function failed(deps: McpDeps, tool: Tool, error: unknown): CallResult {
     if (error.status < 500) return errorResult(error.message)
   }
   deps.log.error({ error, tool: tool.name }, 'A tool failed')
-  return errorResult('The tool failed. Nobody but the operator can see why.')
+  return errorResult('The tool failed. Only the log of the service has the details.')
 }
 
 async function conforming(deps: McpDeps, tool: Tool, result: CallResult): Promise<CallResult> {
@@ -94,12 +95,12 @@ async function conforming(deps: McpDeps, tool: Tool, result: CallResult): Promis
     return result
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    deps.log.error({ tool: tool.name, reason: error.message }, 'A tool answered what does not fit its output schema')
-    return errorResult('The tool answered something else than it declares.')
+    deps.log.error({ tool: tool.name, reason: error.message }, 'A tool returned output that violates its schema')
+    return errorResult('The tool returned output that violates its schema.')
   }
 }
 
-/** Resumes a task of a process that died. False for a tool that must not be repeated. */
+/** Resumes a task of a process that crashed. False for a tool that must not be repeated. */
 export function resumeTask(
   deps: McpDeps,
   call: McpRequest,
@@ -117,7 +118,7 @@ export function resumeTask(
     ask: (questions) => running.ask(questions),
     background: () => {},
   }
-  // The owner may have withdrawn the right since the call.
+  // The owner may have revoked the right since the call.
   const done = requireRight(deps, call, name)
     .then(() => tool.check.check(args))
     .then((input) => runTool(deps, { ...call, channel, held: { as: null } }, tool, input))

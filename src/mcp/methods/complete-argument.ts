@@ -54,5 +54,8 @@ async function completerOf(
 }
 
 function unclear(): McpFailure {
-  return new McpFailure('invalid_params', 'A completion names a prompt or a resource, and an argument with its value')
+  return new McpFailure(
+    'invalid_params',
+    'Cannot complete: "ref" must name a prompt or a resource, and "argument" must have a name and a value',
+  )
 }

@@ -14,11 +14,12 @@ import { runOperation } from '../call/run-operation.ts'
 
 export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const { name, arguments: given = {} } = call.params
-  if (typeof name !== 'string' || name === '') throw new McpFailure('invalid_params', 'The call names no prompt')
+  if (typeof name !== 'string' || name === '')
+    throw new McpFailure('invalid_params', 'Cannot get a prompt: "name" is missing')
   const prompt = await requirePrompt(deps, call, name)
   const args = given ?? {}
   if (!isRecord(args) || Object.values(args).some((value) => typeof value !== 'string')) {
-    throw new McpFailure('invalid_params', 'The arguments of a prompt are texts')
+    throw new McpFailure('invalid_params', 'Cannot get a prompt: "arguments" must contain only strings')
   }
   const missing = prompt.declaration.arguments?.find(
     (argument) => argument.required === true && args[argument.name] === undefined,
@@ -51,7 +52,7 @@ export async function requirePrompt(deps: McpDeps, call: McpRequest, name: strin
     throw new McpFailure('not_permitted', `These credentials may not use the prompt ${quoted(name)}`)
   deps.permission.decided(caller, verdict)
   const prompt = deps.catalogue.prompts.get(name)
-  if (prompt === undefined) throw new McpFailure('unknown_prompt', `There is no prompt ${quoted(name)}`)
+  if (prompt === undefined) throw new McpFailure('unknown_prompt', `Unknown prompt ${quoted(name)}`)
   return prompt
 }
 

@@ -1,4 +1,4 @@
-/** `tasks/get`: the state of a task, and its result once it has one. */
+/** `tasks/get`: the state of a task, and its result when it has finished. */
 import type { InFlightCall } from '../call/call.ts'
 import type { McpDeps } from '../deps.ts'
 import { complete, type McpResult } from '../protocol/result.ts'

@@ -1,4 +1,4 @@
-/** `initialize`: agrees on a revision and opens a session. */
+/** `initialize`: negotiates a revision and opens a session. */
 import { type McpAccess, readClientInfo } from '../call/call.ts'
 import type { McpDeps } from '../deps.ts'
 import type { Capabilities } from '../method.ts'
@@ -6,7 +6,7 @@ import { type Id, isRecord, type MessageParams } from '../protocol/message.ts'
 import { json, type Reply, rpcResult } from '../protocol/reply.ts'
 import { asLegacy, latestLegacy, type LegacyRevision, since } from '../protocol/revisions.ts'
 
-/** @throws McpFailure `invalid_params` for a client that describes itself at too much length. */
+/** @throws McpFailure `invalid_params` for a client whose info and capabilities are too long. */
 export async function initialize(
   deps: McpDeps,
   access: McpAccess,
@@ -24,7 +24,7 @@ export async function initialize(
     serverInfo: server,
     instructions: instructions === '' ? undefined : instructions,
   })
-  // The oldest revision has another transport, and no sessions in this one.
+  // The oldest revision has another transport. It has no sessions in this transport.
   const session = since(revision, '2025-03-26')
     ? await sessions.begin(access, revision, info, isRecord(declared) ? declared : {})
     : null

@@ -1,4 +1,4 @@
-/** `resources/templates/list`: the declared templates, and the one for the items of a list, that the client may read. */
+/** `resources/templates/list`: the templates that the client may read: declared ones, and the template for list items. */
 import { itemsTemplate } from '../../permission/property-address.ts'
 import type { McpRequest } from '../call/call.ts'
 import { displayMetadata } from '../catalogue/catalogue.ts'
@@ -26,7 +26,7 @@ export async function listResourceTemplates(deps: McpDeps, call: McpRequest): Pr
   const own = {
     uriTemplate: itemsTemplate,
     name: 'items of a list',
-    description: `${itemsAtOnce} items of a list of the actor, from an index on`,
+    description: `${itemsAtOnce} items of a list of the actor, starting at an index`,
     mimeType: 'application/json',
   }
   const all = readable.has(itemsTemplate) ? [...declared, own] : declared

@@ -13,7 +13,7 @@ export async function listTools(deps: McpDeps, call: McpRequest): Promise<McpRes
   return complete({ tools: items, ...page })
 }
 
-/** Declared, permitted, meant for this kind of client, and not hidden by a predicate; in the order of declaration. */
+/** The declared tools that the client may use and its kind may see, without those hidden by a predicate; in declared order. */
 export async function toolsFor(
   deps: McpDeps,
   { actor, caller }: Pick<McpAccess, 'actor' | 'caller'>,
@@ -81,7 +81,7 @@ async function holds(deps: McpDeps, tool: Tool, audience: ToolAudience): Promise
   try {
     return (await tool.declaration.visible?.(audience)) === true
   } catch (error) {
-    deps.log.warn({ error, tool: tool.name }, 'The visibility of a tool cannot be told, so it is hidden')
+    deps.log.warn({ error, tool: tool.name }, 'Cannot determine the visibility of a tool; it is hidden')
     return false
   }
 }
@@ -92,7 +92,10 @@ async function descriptionFor(deps: McpDeps, tool: Tool, audience: ToolAudience)
     const own = await describe?.(audience)
     if (typeof own === 'string') return own
   } catch (error) {
-    deps.log.warn({ error, tool: tool.name }, 'The description of a tool cannot be told, so the declared one stands')
+    deps.log.warn(
+      { error, tool: tool.name },
+      'Cannot compute the description of a tool; the declared description is used',
+    )
   }
   return clientDescriptions?.[audience.clientType] ?? tool.description
 }

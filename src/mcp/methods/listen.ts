@@ -1,4 +1,4 @@
-/** `subscriptions/listen`: a stream of what changes (2026-07-28). */
+/** `subscriptions/listen`: a stream of change notifications (2026-07-28). */
 import { requireTaskSupport, supportsTasks } from '../tasks/run-as-task.ts'
 import type { McpRequest } from '../call/call.ts'
 import type { Codec } from '../codecs/codec.ts'
@@ -13,8 +13,8 @@ import { type Reauthorize, followable, type SubscriptionFilter, watchChanges } f
 const mostUris = 500
 
 /**
- * The rights are checked before the stream begins, so that a refusal is a plain response. The stream notifies only of
- * resources that were granted then: later rights need another stream.
+ * The rights are checked before the stream begins, so that a refusal is a plain response. The stream covers only
+ * resources that are granted at that time. Later grants need another stream.
  *
  * @throws McpFailure `missing_capability` for a client without the tasks extension.
  */
@@ -37,7 +37,7 @@ export async function listen(
     })
     const first = changes.next()
     first.catch(() => {})
-    // A client may change something right after the acknowledgement and expect the notification.
+    // A client may cause a change right after the acknowledgement and expect its notification.
     await Promise.race([begun, first])
     // The acknowledgement precedes every notification.
     yield {
@@ -95,7 +95,7 @@ function acknowledgementOf({ tools, prompts, resources, uris, taskIds }: Subscri
   }
 }
 
-/** Read with the current rights. Null for a task that no longer exists. */
+/** The state of a task, read with the current rights. Null for a task that no longer exists. */
 async function taskNotification(
   deps: McpDeps,
   request: McpRequest,

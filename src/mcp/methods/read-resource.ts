@@ -1,6 +1,6 @@
 /**
- * `resources/read`: the application's methods that it offers as resources, and the actor's own properties and lists under
- * `actingweb://properties/`, as far as the client may read them.
+ * `resources/read`: reads methods that the application offers as resources, and properties and lists of the actor below
+ * `actingweb://properties/`. The client needs the right to read them.
  */
 import { handlerResult } from '../../app/handler-result.ts'
 import { object, toPlain } from '../../json/json.ts'
@@ -19,7 +19,7 @@ import { complete, type McpResult } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
 import { runOperation } from '../call/run-operation.ts'
 
-/** Items of a list in one result. */
+/** The most list items in one result. */
 export const itemsAtOnce = 100
 
 export async function readResource(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
@@ -31,7 +31,7 @@ export async function readResource(deps: McpDeps, call: InFlightCall): Promise<M
   for (const resource of deps.catalogue.resources) {
     const variables = resource.template.match(uri)
     if (variables === null) continue
-    // Rules apply to the decoded address that the handler gets: `%70rivate` is `private`.
+    // Rules apply to the decoded address that the handler receives: `%70rivate` is `private`.
     requireAllowed(judge(resource.template.filled(variables)))
     return readDeclared(deps, call, resource, uri, variables)
   }
@@ -110,7 +110,7 @@ async function contentsAt(
   const content = { uri, mimeType: 'application/json', text: part.json }
   if (part.next === null) return [content]
   const next = `${uriOf(name)}/items/${part.next.from}`
-  const note = `These are the items from ${from ?? 0} on, of ${part.next.length}. The next ones are at ${next}`
+  const note = `Items from index ${from ?? 0} of ${part.next.length} items. The next page is at ${next}`
   return [content, { uri: next, mimeType: 'text/plain', text: note }]
 }
 

@@ -11,6 +11,6 @@ export async function setLogLevel(
   session: Session | null,
   { level }: MessageParams,
 ): Promise<void> {
-  if (!isLogLevel(level)) throw new McpFailure('invalid_params', 'The log level is not known')
+  if (!isLogLevel(level)) throw new McpFailure('invalid_params', 'Unknown log level')
   if (session !== null) await sessions.setLogLevel(session, level)
 }

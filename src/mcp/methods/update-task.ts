@@ -1,4 +1,4 @@
-/** `tasks/update`: the client's answers to what a task asked. */
+/** `tasks/update`: stores the client's answers to questions of a task. */
 import type { InFlightCall } from '../call/call.ts'
 import type { McpDeps } from '../deps.ts'
 import { complete, type McpResult } from '../protocol/result.ts'

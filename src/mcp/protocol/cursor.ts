@@ -1,4 +1,4 @@
-/** Pages of lists. A cursor is sealed for one caller and one method, so no other call can read or use it. */
+/** Pages of list methods. A cursor is sealed for one caller and one method, so no other call can read or use it. */
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
 import type { McpRequest } from '../call/call.ts'
@@ -21,14 +21,14 @@ export function pageOf<T>(ring: KeyRing, call: McpRequest, all: readonly T[], na
   return { items, nextCursor: seal(ring, nameOf(last), bindingOf(call)) }
 }
 
-/** The index after the last item of the previous page, also when other items were added or removed since. */
+/** The index after the last item of the previous page, even when other items were added or removed since. */
 function startOf<T>(ring: KeyRing, call: McpRequest, all: readonly T[], nameOf: (item: T) => string): number {
   const { cursor } = call.params
   if (cursor === undefined) return 0
   const after = typeof cursor === 'string' ? opened(ring, call, cursor) : null
-  if (after === null) throw new McpFailure('invalid_params', 'The cursor is not one of this list')
+  if (after === null) throw new McpFailure('invalid_params', 'Invalid cursor: request the first page again')
   const at = all.findIndex((item) => nameOf(item) === after)
-  // The last item of the page was removed: the client reads from the beginning rather than miss items.
+  // When the last item of the page was removed, the client starts again at the first page, so that it misses no items.
   return at + 1
 }
 

@@ -1,4 +1,4 @@
-/** Kinds of failures. The codec of a revision turns each into a code and a status. */
+/** Kinds of failures. The codec of a revision maps each to a code and a status. */
 export type McpFailureKind =
   | 'unknown_method'
   | 'invalid_params'
@@ -6,16 +6,16 @@ export type McpFailureKind =
   | 'unknown_prompt'
   | 'unknown_resource'
   | 'not_permitted'
-  /** The client has not declared what the call needs; `data.requiredCapabilities` names it. */
+  /** The client did not declare a capability that the call needs; `data.requiredCapabilities` lists it. */
   | 'missing_capability'
-  /** The user has to open a URL first (2025-11-25); `data.elicitations` names it. */
+  /** The user must open a URL first (2025-11-25); `data.elicitations` contains it. */
   | 'url_elicitation'
   | 'headers_differ'
   | 'internal'
 
 /**
- * An error of the protocol. A handler that throws it fails the whole call; `invalid_params`, `unknown_resource` and
- * `internal` are useful there. A tool that reports an error to the model throws a `ServiceError` instead, or returns
+ * An error of the protocol. It fails the call of a handler that throws it; `invalid_params`, `unknown_resource` and
+ * `internal` are useful for handlers. To report an error to the model, a tool throws a `ServiceError` or returns
  * `isError`.
  */
 export class McpFailure extends Error {

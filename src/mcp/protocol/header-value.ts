@@ -1,14 +1,14 @@
-/** Values of the body that are mirrored in header fields (2026-07-28, "Mcp-Name" and "Mcp-Param-*"). */
+/** Decodes header fields that mirror values of the body (2026-07-28, "Mcp-Name" and "Mcp-Param-*"). */
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The decoded value of a field. Null when it cannot be decoded. A value between `=?base64?` and `?=` is the Base64 of
- * UTF-8; a value with only one of the two markers stands for itself.
+ * The decoded value of a field. Null when it cannot be decoded. A value between `=?base64?` and `?=` is Base64 of UTF-8;
+ * a value with only one of the two markers is plain.
  */
 export function decodeHeaderValue(given: string): string | null {
   const value = given.replace(/^[ \t]+|[ \t]+$/g, '')
-  // node:http decodes bytes beyond ASCII as Latin-1, so clients have to encode them.
+  // node:http decodes bytes beyond ASCII as Latin-1, so clients must encode them.
   if (!/^[\x20-\x7e]*$/.test(value)) return null
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
   if (encoded === undefined) return value

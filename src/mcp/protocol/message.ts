@@ -8,7 +8,7 @@ export type Message =
   | { readonly kind: 'notification'; readonly method: string; readonly params: MessageParams }
   | { readonly kind: 'response'; readonly id: Id; readonly body: MessageParams }
 
-/** Not a valid message. The id is present where it could be read, so that the sender can match the error. */
+/** An invalid message. The id is present when it could be read, so that the sender can match the error. */
 export interface Malformed {
   readonly kind: 'malformed'
   readonly code: -32700 | -32600
@@ -16,7 +16,7 @@ export interface Malformed {
   readonly id?: Id | undefined
 }
 
-/** A batch stays one, because the revision decides whether it is valid. */
+/** The parsed body. A batch is kept as such, because the revision decides whether it is valid. */
 export type MessageBody =
   | Message
   | Malformed
@@ -36,20 +36,20 @@ export function readBody(text: string): MessageBody {
 }
 
 function readMessage(value: unknown): Message | Malformed {
-  if (!isRecord(value)) return malformed('a message is an object')
+  if (!isRecord(value)) return malformed('a message must be an object')
   const { jsonrpc, method } = value
   const id = isId(value['id']) ? value['id'] : undefined
   if (jsonrpc !== '2.0') return malformed('"jsonrpc" must be "2.0"', id)
-  if ('id' in value && id === undefined) return malformed('"id" must be a text or an integer')
+  if ('id' in value && id === undefined) return malformed('"id" must be a string or an integer')
   const isResponse = method === undefined && ('result' in value || 'error' in value)
   return isResponse && id !== undefined ? { kind: 'response', id, body: value } : readCall(value, id)
 }
 
-/** A request has an id, a notification has none. */
+/** Reads a request, which has an id, or a notification, which lacks one. */
 function readCall({ method, params }: MessageParams, id: Id | undefined): Message | Malformed {
-  if (typeof method !== 'string' || method === '') return malformed('"method" must be a text', id)
+  if (typeof method !== 'string' || method === '') return malformed('"method" must be a string', id)
   if (method.length > longestMethod) return malformed('"method" is too long', id)
-  // `"params": null` is not JSON-RPC, but older clients send it for "none".
+  // `"params": null` violates JSON-RPC, but older clients send it in place of absent params.
   const given = params ?? {}
   if (!isRecord(given)) return malformed('"params" must be an object', id)
   return id === undefined

@@ -1,4 +1,4 @@
-/** `_meta`, the member of `params` for everything that is not an argument. */
+/** Reads `_meta`, the member of `params` for data other than arguments. */
 import { isRecord, type MessageParams } from './message.ts'
 
 export const metaKeys = {

@@ -1,4 +1,4 @@
-/** Replies to the client, before HTTP. */
+/** Replies to the client, before they become HTTP responses. */
 import type { Codec } from '../codecs/codec.ts'
 import type { McpFailure } from './failure.ts'
 import type { Id } from './message.ts'
@@ -10,9 +10,9 @@ export type Reply =
       readonly body: object
       readonly headers?: Readonly<Record<string, string>>
     }
-  /** Accepted, without a body. */
+  /** An accepted message, without a response body. */
   | { readonly kind: 'empty'; readonly status: 202 }
-  /** Each message one event of a text/event-stream. */
+  /** A text/event-stream with one event for each message. */
   | { readonly kind: 'stream'; readonly messages: AsyncGenerator<object>; readonly close: () => void }
 
 export function rpcResult(id: Id, result: object): object {

@@ -1,4 +1,4 @@
-/** Addresses of resources, as calls name them. */
+/** Reads addresses of resources in calls. */
 import { McpFailure } from './failure.ts'
 
 const maxUriLength = 2048
@@ -10,5 +10,5 @@ export function isUri(value: unknown): value is string {
 /** @throws McpFailure `invalid_params` */
 export function requireUri(uri: unknown): string {
   if (isUri(uri)) return uri
-  throw new McpFailure('invalid_params', 'The call names no resource')
+  throw new McpFailure('invalid_params', `Invalid "uri": expected a string of 1 to ${maxUriLength} characters`)
 }

@@ -1,10 +1,10 @@
-/** Results of calls, in the shape of the newest revision. A codec converts them to the revision of the request. */
+/** Results of calls, in the form of the newest revision. A codec converts them to the revision of the request. */
 import type { MessageParams } from './message.ts'
 
 export interface Complete {
   readonly kind: 'complete'
   readonly body: MessageParams
-  /** How long a client may cache the result, in milliseconds, for this caller alone. Absent when it may not cache. */
+  /** How long a client may cache the result for this caller, in milliseconds. Default: no caching. */
   readonly ttlMs?: number
 }
 

@@ -12,7 +12,7 @@ export const latestLegacy: LegacyRevision = '2025-11-25'
 /** The revision of a request without a header (2025-06-18, "Protocol Version Header"). */
 export const assumedLegacy: LegacyRevision = '2025-03-26'
 
-/** Newest first, for `server/discover` and the refusal of an unknown version. */
+/** All supported revisions, newest first, for `server/discover` and the error for an unknown version. */
 export const supportedRevisions: readonly Revision[] = supportedVersionTexts
 
 export function asLegacy(text: unknown): LegacyRevision | null {

@@ -1,10 +1,10 @@
-/** Errors of the service as failures of the protocol. */
+/** Converts errors of the service to failures of the protocol. */
 import { ServiceError } from '../../errors.ts'
 import { McpFailure } from './failure.ts'
 
 /**
- * A refusal keeps its message. An unavailable store stays a `ServiceError`, because clients need its status: 503 means
- * that their tokens are still valid. Every other error becomes `internal`, without details.
+ * Converts an error. A refusal keeps its message. An unavailable store remains a `ServiceError`, because clients need its
+ * status: 503 means that their tokens are still valid. Every unexpected error becomes `internal`, without details.
  */
 export function toMcpServiceError(error: unknown): Error {
   if (!(error instanceof ServiceError)) return new McpFailure('internal', 'Internal error', undefined, error)

@@ -1,4 +1,4 @@
-/** Answers of clients to requests of the server. An answer may come to any process, so the store passes it on. */
+/** Answers of clients to requests of the server. Any process may receive an answer, so the store passes it on. */
 import { ServiceError } from '../../errors.ts'
 import type { SecretHash } from '../../secret/hash.ts'
 import { randomToken } from '../../secret/random.ts'
@@ -14,11 +14,11 @@ export interface ClientAnswersDeps {
   readonly now: () => number
 }
 
-/** How long a person may take to answer, in milliseconds. */
+/** Time limit for an answer of a person, in milliseconds. */
 const patienceMs = 15 * 60_000
-/** How often a waiting call looks for an answer that came to another process, in milliseconds. */
+/** Poll interval for an answer that another process received, in milliseconds. */
 const pollMs = 500
-/** Requests of one session that wait at the same time, and answers that the store keeps for it. */
+/** The most waiting requests of one session, and the most answers that the store keeps for it. */
 const maxRequests = 20
 const requestIdForm = /^rq_[\w-]{22}$/
 
@@ -26,7 +26,7 @@ type Resolve = (body: MessageParams) => void
 
 export class ClientAnswers {
   readonly #deps: ClientAnswersDeps
-  /** Of each session, by the id of the request. */
+  /** The waiting requests of each session, by request id. */
   readonly #waiting = new Map<SecretHash, Map<string, Resolve>>()
 
   constructor(deps: ClientAnswersDeps) {
@@ -34,16 +34,20 @@ export class ClientAnswers {
   }
 
   /**
-   * The client's answer to the request of this id, through whichever process it comes. Null when none came in time.
+   * The client's answer to the request with this id, from any process. Null when no answer arrived in time.
    *
-   * @throws ServiceError `too_many_requests` for a session in which too many requests wait.
+   * @throws ServiceError `too_many_requests` for a session with too many waiting requests.
    */
   waitFor(session: Session, requestId: string, signal: AbortSignal): Promise<MessageParams | null> {
     const requests = this.#waiting.get(session.hash) ?? new Map<string, Resolve>()
     if (requests.size >= maxRequests) {
-      throw new ServiceError('too_many_requests', 'Cannot ask the client: too many questions wait for an answer', {
-        retryAfterSeconds: 60,
-      })
+      throw new ServiceError(
+        'too_many_requests',
+        'Cannot ask the client: too many questions are waiting for an answer',
+        {
+          retryAfterSeconds: 60,
+        },
+      )
     }
     this.#waiting.set(session.hash, requests)
     return new Promise((resolve) => {
@@ -63,7 +67,7 @@ export class ClientAnswers {
     })
   }
 
-  /** The client answered a request that may wait in another process. An id that no server issued is ignored. */
+  /** Stores an answer for a request that may wait in another process. An answer with a foreign id is ignored. */
   async put(session: Session, requestId: Id, body: MessageParams): Promise<void> {
     if (typeof requestId !== 'string' || !requestIdForm.test(requestId)) return
     const resolve = this.#waiting.get(session.hash)?.get(requestId)
@@ -71,7 +75,7 @@ export class ClientAnswers {
     await this.#deps.store.write((tx) => insertAnswer(tx, session.hash, requestId, JSON.stringify(body), maxRequests))
   }
 
-  /** Looks for the answer in the store until it comes, the patience ends, or the caller stops waiting. */
+  /** Polls the store until the answer arrives, the time limit passes, or the caller stops waiting. */
   #poll(
     session: SecretHash,
     requestId: string,

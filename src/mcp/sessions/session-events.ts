@@ -1,4 +1,4 @@
-/** The GET stream of a session: changes of lists, and of the resources that the session subscribed to. */
+/** The GET stream of a session: changes of lists, and of resources that the session subscribed to. */
 import type { McpRequest } from '../call/call.ts'
 import {
   type ChangeNotification,
@@ -9,7 +9,7 @@ import {
 import type { McpDeps } from '../deps.ts'
 import type { Session } from './session.ts'
 
-/** Reads the subscriptions again with every change, because the client may subscribe while the stream is open. */
+/** Yields notifications. It reloads the subscriptions with every change, because the client may subscribe meanwhile. */
 export async function* sessionEvents(
   deps: McpDeps,
   session: Session,

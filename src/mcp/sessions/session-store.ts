@@ -32,7 +32,7 @@ export async function insertSession(tx: Transaction, session: StoredSession): Pr
   )
 }
 
-/** Null for a session of another client. */
+/** The session with this hash. Null for a session of another client. */
 export async function findSession(
   q: Queries,
   hash: SecretHash,
@@ -66,7 +66,7 @@ export async function deleteSession(tx: Transaction, hash: SecretHash): Promise<
   await tx.run('DELETE FROM mcp_session WHERE hash = $1', hash)
 }
 
-/** Keeps the `keep` most recently used sessions of a client. */
+/** Deletes all but the `keep` most recently used sessions of a client. */
 export async function deleteOldSessions(
   tx: Transaction,
   { actorId, peerId }: { readonly actorId: string; readonly peerId: string },
@@ -86,7 +86,7 @@ export async function deleteExpiredSessions(tx: Transaction, now: number): Promi
   await tx.run('DELETE FROM mcp_session WHERE expires_at < $1', now)
 }
 
-/** Ignores a second answer under the same id, and answers beyond `most` of a session. */
+/** Stores an answer. Ignores a second answer with the same id, and more than `most` answers of a session. */
 export async function insertAnswer(
   tx: Transaction,
   session: SecretHash,
@@ -106,7 +106,7 @@ export async function insertAnswer(
   )
 }
 
-/** A read that spares most polls the write of `takeAnswer`. */
+/** True when the answer exists. Most polls stop here, without the write transaction of `takeAnswer`. */
 export async function hasAnswer(q: Queries, session: SecretHash, requestId: string): Promise<boolean> {
   const row = await q.get(
     'SELECT 1 AS found FROM mcp_answer WHERE session = $1 AND request_id = $2',

@@ -1,10 +1,10 @@
-/** A client of the revisions with a handshake, as it introduced itself. */
+/** Types for sessions and clients of the revisions with a handshake. */
 import type { ClientInfo, LogLevel } from '../../app/mcp-declarations.ts'
 import type { SecretHash } from '../../secret/hash.ts'
 import type { MessageParams } from '../protocol/message.ts'
 import type { LegacyRevision } from '../protocol/revisions.ts'
 
-/** How the client introduced itself, with this request or when its session began. */
+/** The client as it described itself, in this request or when its session began. */
 export interface McpClient {
   readonly info: ClientInfo | null
   readonly capabilities: MessageParams

@@ -1,6 +1,6 @@
 /**
- * Sessions of the revisions with a handshake, in the store. A session authenticates no client: each request brings its
- * token, and a session of another client does not exist for it.
+ * Sessions of the revisions with a handshake, in the store. A session id is not a credential: each request has its own
+ * token, and a session is visible only to its own client.
  */
 import type { ClientInfo, LogLevel } from '../../app/mcp-declarations.ts'
 import type { Timers } from '../../timers.ts'
@@ -31,10 +31,10 @@ interface SessionsDeps {
 }
 
 const lifetimeMs = 24 * 3_600_000
-/** Time after which a use extends the session, in milliseconds. Not each use, because that would be a write for each request. */
+/** A use extends the session at most once in this time, in milliseconds. This avoids a write for each request. */
 const prolongAfterMs = 3_600_000
 const mostSubscriptions = 500
-/** Sessions of one client. The least recently used ones beyond them end. */
+/** The most sessions of one client. Another session ends the least recently used one. */
 const mostSessions = 20
 const longestClient = 16_384
 const idForm = /^ms_[\w-]{43}$/
@@ -49,15 +49,15 @@ export class McpSessions {
     this.answers = new ClientAnswers(deps)
   }
 
-  /** True for the form of ids that this server issues. Clients also send ids of their own, which have no meaning here. */
+  /** True for the format of ids that this server issues. Ids that clients invent are ignored. */
   static isOurs(id: string | undefined): id is string {
     return id !== undefined && idForm.test(id)
   }
 
   /**
-   * Returns the id. The store has only its hash.
+   * Begins a session and returns its id. The store keeps only the hash of the id.
    *
-   * @throws McpFailure `invalid_params` for a client that describes itself at too much length.
+   * @throws McpFailure `invalid_params` for a client whose info and capabilities are too long.
    */
   async begin(
     access: McpAccess,
@@ -69,7 +69,8 @@ export class McpSessions {
     const id = `ms_${randomToken()}`
     const owner = ownerOf(access)
     const client = JSON.stringify({ info, capabilities })
-    if (client.length > longestClient) throw new McpFailure('invalid_params', 'The capabilities are too long')
+    if (client.length > longestClient)
+      throw new McpFailure('invalid_params', 'Cannot begin a session: clientInfo and capabilities are too long')
     await store.write(async (tx) => {
       await deleteExpiredSessions(tx, now())
       await deleteOldSessions(tx, owner, mostSessions - 1)
@@ -86,7 +87,7 @@ export class McpSessions {
     return id
   }
 
-  /** Null for a session that ended, does not exist, or belongs to another client. */
+  /** The session with this id. Null when it ended, does not exist, or belongs to another client. */
   find(id: string, access: McpAccess): Promise<Session | null> {
     return this.#find(hashSecret(id), ownerOf(access))
   }
@@ -131,7 +132,10 @@ export class McpSessions {
     return this.#changeSubscriptions(session, (uris) => {
       if (uris.includes(uri)) return uris
       if (uris.length >= mostSubscriptions) {
-        throw new McpFailure('invalid_params', `A session watches at most ${mostSubscriptions} resources`)
+        throw new McpFailure(
+          'invalid_params',
+          `Cannot subscribe: a session may watch at most ${mostSubscriptions} resources`,
+        )
       }
       return [...uris, uri]
     })

@@ -1,4 +1,4 @@
-/** Calls that become tasks: after `mcp.background()` the client gets a task at once, and the work continues. */
+/** Runs calls that can become tasks: after `mcp.background()` the client receives a task, and the work continues. */
 import { ServiceError } from '../../errors.ts'
 import type { McpRequest, Channel, InFlightCall } from '../call/call.ts'
 import type { Tool } from '../catalogue/catalogue.ts'
@@ -32,7 +32,7 @@ export async function runAsTask(
   call.channel.signal().addEventListener('abort', () => {
     if (task === null) controller.abort()
   })
-  /** Null when no task can begin. The client then waits for the result of the call. */
+  /** Begins a task. Null on failure; the client then waits for the result of the call. */
   const begin = async (): Promise<RunningTask | null> => {
     try {
       const running = await deps.tasks.begin(call.access, tool.name, args)
@@ -40,17 +40,17 @@ export async function runAsTask(
       begun.resolve(running)
       return running
     } catch (error) {
-      deps.log.warn({ error, tool: tool.name }, 'A task cannot begin, so its client waits for the answer')
+      deps.log.warn({ error, tool: tool.name }, 'Cannot begin a task; its client waits for the result')
       return null
     }
   }
   const done = work({
     signal: () => controller.signal,
-    progress: (...told) => {
-      if (task === null) call.channel.progress(...told)
+    progress: (...values) => {
+      if (task === null) call.channel.progress(...values)
     },
-    log: (...told) => {
-      if (task === null) call.channel.log(...told)
+    log: (...values) => {
+      if (task === null) call.channel.log(...values)
     },
     ask: async (questions) => ((await task) ?? call.channel).ask(questions),
     background: () => {
@@ -65,12 +65,12 @@ export async function runAsTask(
   const running = first === 'ended' ? await (task as Promise<RunningTask | null> | null) : first
   if (running === null) return complete({ ...(await done) })
   const stored = storeOutcome(deps, tool, running, done)
-  // The outcome is stored before the client can request it.
+  // A client that receives the task can read its outcome at once.
   if (first === 'ended') await stored
   return { kind: 'task', body: running.view }
 }
 
-/** Stores the outcome of the work. When that fails, the heartbeat ends, and the next `tasks/get` resumes or fails the task. */
+/** Stores the outcome of the work. On failure the heartbeat ends, and a later `tasks/get` resumes or fails the task. */
 export async function storeOutcome(
   deps: McpDeps,
   tool: Tool,
@@ -89,7 +89,7 @@ export async function storeOutcome(
   try {
     await running.finish(outcome)
   } catch (error) {
-    deps.log.error({ error, tool: tool.name }, 'What became of a task could not be kept')
+    deps.log.error({ error, tool: tool.name }, 'Cannot store the outcome of a task')
   }
 }
 
@@ -101,7 +101,7 @@ export function supportsTasks({ revision, client }: McpRequest): boolean {
 /** @throws McpFailure `missing_capability` */
 export function requireTaskSupport(call: McpRequest): void {
   if (supportsTasks(call)) return
-  throw new McpFailure('missing_capability', 'The client has to take tasks for this', {
+  throw new McpFailure('missing_capability', 'This call requires the tasks extension', {
     requiredCapabilities: { extensions: { [tasksExtension]: {} } },
   })
 }

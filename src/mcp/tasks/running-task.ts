@@ -1,4 +1,4 @@
-/** A task in the process that works on it. A heartbeat keeps it alive, and the store passes questions to its client. */
+/** A task in the process that runs it. A heartbeat extends its lease, and the store passes questions to its client. */
 import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import type { Cancel, Timers } from '../../timers.ts'
 import type { MessageParams } from '../protocol/message.ts'
@@ -30,18 +30,18 @@ export class RunningTask {
     return this.#controller.signal
   }
 
-  /** The task as it began, for the response to the call. */
+  /** The task in its initial state, for the response to the call. */
   get view(): MessageParams {
     return viewOf(this.#task, {})
   }
 
-  /** Looks for an answer or a cancellation of the client now. */
+  /** Checks for an answer or a cancellation now. */
   look(): void {
     this.#wake?.()
     void this.#fresh().catch(() => {})
   }
 
-  /** The answers under the keys of the questions. @throws Error when the task was cancelled. */
+  /** Asks the client, and returns the answers by the keys of the questions. @throws Error when the task was cancelled. */
   async ask(questions: Readonly<Record<string, ClientQuestion>>): Promise<MessageParams> {
     await this.#put(questions)
     for (;;) {
@@ -81,7 +81,7 @@ export class RunningTask {
     return fresh
   }
 
-  /** The answer may come to another process, so the store is polled as well. */
+  /** Waits for the next check. Another process may receive the answer, so this process polls the store. */
   async #somethingNew(): Promise<void> {
     await new Promise<void>((resolve) => {
       const cancelWait = this.#timers.setTimer(pollIntervalMs, resolve)
@@ -98,7 +98,7 @@ export class RunningTask {
   }
 
   async #beat(): Promise<void> {
-    // A store that fails for a moment must not abort the task.
+    // A short failure of the store must not abort the task.
     const isHeld = await this.#records.hold(this.#task).catch(() => true)
     if (isHeld) this.#beatLater()
     else this.#controller.abort()

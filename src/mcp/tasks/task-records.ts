@@ -1,4 +1,4 @@
-/** Tasks in the store. Outcomes are sealed, and change under the lock of the actor. */
+/** Tasks in the store. Outcomes are sealed, and changed under the lock of the actor. */
 import type { Live } from '../../live/live.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
@@ -37,7 +37,7 @@ export interface Outcome {
 type Place = Pick<TaskRow, 'actorId' | 'taskId'>
 
 const lifetimeMs = 3_600_000
-/** A task is dead without a heartbeat for this long, in milliseconds. */
+/** A task without a heartbeat in this time counts as dead, in milliseconds. */
 const holdMs = 30_000
 export const pollIntervalMs = 1000
 
@@ -48,7 +48,7 @@ export class TaskRecords {
     this.#deps = deps
   }
 
-  /** Null for a client that has `most` tasks already. */
+  /** Stores a new task. Null when the client already has `most` tasks. */
   async insert(
     owner: TaskOwner,
     taskId: string,
@@ -79,37 +79,37 @@ export class TaskRecords {
     })
   }
 
-  /** Null for a task that expired, does not exist, or belongs to another client. */
+  /** The task with this id. Null when it expired, does not exist, or belongs to another client. */
   async find(owner: TaskOwner, taskId: string): Promise<TaskRow | null> {
     const { store, now } = this.#deps
     const task = await store.read((q) => findTask(q, owner, taskId))
     return task === null || task.expiresAt < now() ? null : task
   }
 
-  /** The ids among these that `find` would return a task for. */
+  /** The ids for which `find` returns a task. */
   async findIds(owner: TaskOwner, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
     const { store, now } = this.#deps
     return taskIds.length === 0 ? new Set() : store.read((q) => findTaskIds(q, owner, taskIds, now()))
   }
 
-  /** Extends the lease of the task. False when the task ended meanwhile. */
+  /** Extends the lease of the task. False when the task has ended. */
   hold(task: TaskRow): Promise<boolean> {
     const { store, now } = this.#deps
     return store.write((tx) => holdTask(tx, task, now() + holdMs))
   }
 
-  /** True for the one process that takes over a dead task. */
+  /** Claims a dead task. True for exactly one process. */
   claim(task: TaskRow): Promise<boolean> {
     const { store, now } = this.#deps
     return store.write((tx) => claimTask(tx, task, now(), now() + holdMs))
   }
 
-  /** No process works on the task. */
+  /** True when the task has not ended and no process runs it. */
   isDead({ status, leasedUntil }: TaskRow): boolean {
     return (status === 'working' || status === 'input_required') && leasedUntil < this.#deps.now()
   }
 
-  /** Runs under the lock of the actor, so that concurrent answers are all kept. A final status never changes. */
+  /** Changes a task under the lock of the actor, so that concurrent answers are all kept. A final status never changes. */
   async change(
     task: TaskOwner & Place,
     work: (outcome: Outcome) => { readonly status: TaskStatus; readonly outcome: Outcome },

@@ -46,7 +46,7 @@ export async function insertTask(tx: Transaction, task: TaskRow): Promise<void> 
   )
 }
 
-/** Null for a task of another client. */
+/** The task with this id. Null for a task of another client. */
 export async function findTask(q: Queries, owner: TaskOwner, taskId: string): Promise<TaskRow | null> {
   const row = await q.get<TaskRow>(
     `SELECT ${columns} FROM mcp_task WHERE actor_id = $1 AND task_id = $2 AND peer_id = $3 AND client_id = $4`,
@@ -58,7 +58,7 @@ export async function findTask(q: Queries, owner: TaskOwner, taskId: string): Pr
   return row ?? null
 }
 
-/** The ids among these of the client's tasks that have not expired. */
+/** The given ids that belong to unexpired tasks of the client. */
 export async function findTaskIds(
   q: Queries,
   owner: TaskOwner,
@@ -78,7 +78,7 @@ export async function findTaskIds(
   return new Set(rows.map(({ taskId }) => taskId))
 }
 
-/** False when the task ended meanwhile: a final status never changes. */
+/** Sets the status and outcome. False when the task has ended, because a final status never changes. */
 export async function setTask(
   tx: Transaction,
   { actorId, taskId }: Pick<TaskRow, 'actorId' | 'taskId'>,
@@ -98,7 +98,7 @@ export async function setTask(
   return changed === 1
 }
 
-/** Extends the lease. False when the task ended meanwhile. */
+/** Extends the lease. False when the task has ended. */
 export async function holdTask(
   tx: Transaction,
   { actorId, taskId }: Pick<TaskRow, 'actorId' | 'taskId'>,
@@ -114,7 +114,7 @@ export async function holdTask(
   return held === 1
 }
 
-/** True for exactly one process that takes over a dead task. */
+/** Claims a dead task. True for exactly one process. */
 export async function claimTask(tx: Transaction, task: TaskRow, now: number, until: number): Promise<boolean> {
   const claimed = await tx.run(
     `UPDATE mcp_task SET leased_until = $3, status = 'working'

@@ -1,7 +1,7 @@
 /**
- * Work that continues after the response to a call (extension `io.modelcontextprotocol/tasks`). A task is in the store
- * before the client learns its id, and every process can read its outcome. When the process of a task dies, another
- * process resumes the task if its tool is idempotent (`idempotentHint`), and otherwise reports it as failed.
+ * Work that continues after the response to a call (extension `io.modelcontextprotocol/tasks`). A task is stored before
+ * the client receives its id, and every process can read its outcome. When the process of a task crashes, another
+ * process resumes the task if its tool is idempotent (`idempotentHint`), and otherwise marks it as failed.
  */
 import type { Timers } from '../../timers.ts'
 import { ServiceError } from '../../errors.ts'
@@ -19,16 +19,16 @@ export interface TasksDeps extends TaskRecordsDeps {
   readonly timers: Timers
 }
 
-/** Resumes the work of a process that died. False for work that must not be repeated. */
+/** Resumes the work of a process that crashed. False for work that must not be repeated. */
 export type ResumeTask = (tool: string, args: MessageParams, task: RunningTask) => boolean
 
-/** Tasks of one client that have not expired. */
+/** The most unexpired tasks of one client. */
 const mostTasks = 100
 
 export class McpTasks {
   readonly #records: TaskRecords
   readonly #timers: Timers
-  /** Tasks that this process works on. */
+  /** The tasks that this process runs. */
   readonly #running = new Map<string, RunningTask>()
 
   constructor({ timers, ...deps }: TasksDeps) {
@@ -40,7 +40,7 @@ export class McpTasks {
   async begin(access: McpAccess, tool: string, args: MessageParams): Promise<RunningTask> {
     const task = await this.#records.insert(ownerOf(access), `t_${randomToken(24)}`, tool, args, mostTasks)
     if (task === null) {
-      throw new ServiceError('too_many_requests', 'Cannot begin another task: too many are kept for this client', {
+      throw new ServiceError('too_many_requests', 'Cannot begin another task: this client has too many tasks', {
         retryAfterSeconds: 60,
       })
     }
@@ -56,7 +56,7 @@ export class McpTasks {
     return viewOf(fresh, this.#records.outcomeOf(fresh))
   }
 
-  /** The ids among these that belong to tasks of the client. */
+  /** The given ids that belong to tasks of the client. */
   own(access: McpAccess, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#records.findIds(ownerOf(access), taskIds)
   }
@@ -85,11 +85,11 @@ export class McpTasks {
     this.#running.get(task.taskId)?.look()
   }
 
-  /** A client whose approval was withdrawn has no tasks. */
+  /** Finds a task of the client. A client whose approval was revoked has no tasks. */
   async #require(access: McpAccess, taskId: unknown): Promise<TaskRow> {
     const isApproved = access.caller.relationship !== ''
     const task = isApproved && typeof taskId === 'string' ? await this.#records.find(ownerOf(access), taskId) : null
-    if (task === null) throw new McpFailure('invalid_params', 'There is no such task')
+    if (task === null) throw new McpFailure('invalid_params', 'Unknown task')
     return task
   }
 
