@@ -44,7 +44,7 @@ export function parseRedirectUri(text: string): URL | null {
 }
 
 function isWebRedirect(url: URL, text: string): boolean {
-  // The host must be written as the parser reads it: `127.1` and `0x7f.1` are loopback addresses in disguise.
+  // The host must be written as the parser reads it: `127.1` and `0x7f.1` also mean a loopback address.
   const written = /^https?:\/\/([^/?]+)/i.exec(text)?.[1]?.toLowerCase()
   if (written !== url.host && written !== `${url.host}:${defaultPort(url)}`) return false
   if (/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(url.pathname) || /(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(text))

@@ -164,7 +164,7 @@ export class Connections {
     if (pending === null) {
       throw new ServiceError(
         'forbidden',
-        `Cannot connect ${service.name}: this browser did not request it in the last ten minutes`,
+        `Cannot connect ${service.name}: this browser has no pending request for it; connect again`,
         {
           reason: 'the state is unknown, used, expired, or bound to another browser or actor',
         },

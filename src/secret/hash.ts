@@ -5,8 +5,8 @@ declare const hashBrand: unique symbol
 export type SecretHash = string & { readonly [hashBrand]: true }
 
 /**
- * Returns the SHA-256 in base64url, for lookups by secret. It has no salt or stretching, so use it only for random
- * secrets of 128 bits or more, never for a password that a person chose.
+ * Returns the SHA-256 in base64url, for lookups by secret. It has no salt or stretching: use it only for random
+ * secrets of 128 bits or more, never for passwords of people.
  */
 export function hashSecret(secret: string): SecretHash {
   return hash('sha256', secret, 'base64url') as SecretHash

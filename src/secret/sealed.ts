@@ -37,8 +37,8 @@ export function seal(ring: KeyRing, plaintext: string, binding: readonly string[
 /**
  * Opens a sealed value. Returns exactly the string that was sealed.
  *
- * @throws ServiceError `server_error` with a reason that names the key, when the key is missing or wrong, or the value was
- *   changed (even to another encoding of the same bytes) or moved to another place.
+ * @throws ServiceError `server_error` when the key is missing or wrong, or the value was changed or moved. Another encoding
+ *   of the same bytes counts as a change. The reason names the key.
  */
 export function open(ring: KeyRing, sealed: Sealed, binding: readonly string[]): string {
   const id = keyIdOf(sealed)

@@ -35,7 +35,7 @@ const refusals = {
     code: 'provider_failed',
     spa: 'identifier_failed',
     grant: 401,
-    text: 'Cannot sign you in: the provider has not verified your e-mail address',
+    text: 'Cannot sign you in: the provider did not confirm an e-mail address for you',
   },
   assertion_invalid: {
     code: 'bad_request',

@@ -19,7 +19,7 @@ import {
 } from './one-time-store.ts'
 
 export type RecordPurpose =
-  /** `state` of a sign-in at a provider, also as the nonce of form_post. */
+  /** `state` of a sign-in at a provider. */
   | 'state'
   /** A form that a provider posted, until the browser that began the sign-in fetches it. */
   | 'form_post'

@@ -32,7 +32,9 @@ export class Purge {
     this.#last = now
     this.#running = runInBackground(() =>
       this.#purge(now)
-        .catch((error: unknown) => this.#log.warn({ error }, 'Cannot remove expired tokens; the next hour tries again'))
+        .catch((error: unknown) =>
+          this.#log.warn({ error }, 'Cannot delete expired tokens: the service tries again in an hour'),
+        )
         .finally(() => (this.#running = undefined)),
     )
   }

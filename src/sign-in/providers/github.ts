@@ -7,7 +7,7 @@ import { commonPlan, type Evidence, type ProviderIdentity, type ProviderPlan } f
 import type { ProviderDeclaration, ProviderSettings, Settings } from './settings.ts'
 
 /**
- * Sign-in with GitHub, or with GitHub Enterprise where `authUri`, `tokenUri` and `userinfoUri` are given.
+ * Sign-in with GitHub, or with GitHub Enterprise if `authUri`, `tokenUri` and `userinfoUri` are set.
  *
  * @example github({ clientId: 'Iv1.…', clientSecret: '…' })
  */

@@ -325,7 +325,7 @@ export class OAuthProvider implements Provider {
 function refuseOtherIssuer({ issuers, announcesIssuer }: Metadata, { issuer, nonce }: CodeExchange): void {
   const isOther =
     issuer === undefined ? announcesIssuer && nonce !== null : issuers.length > 0 && !issuers.includes(issuer)
-  if (isOther) throw new ProviderError('exchange', 'Cannot accept the response: it is from another issuer')
+  if (isOther) throw new ProviderError('exchange', 'Cannot accept the response: its issuer is missing or unexpected')
 }
 
 function authenticationFor(secret: string | undefined, methods: readonly string[] | null): client.ClientAuth {
