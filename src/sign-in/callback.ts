@@ -91,8 +91,8 @@ export class SignInCallback {
   }
 
   /**
-   * Accepts a form that the provider made the browser post. A SameSite cookie is missing from such a request, so the
-   * response to a browser-bound state is stored, and a redirect to a GET fetches it with the cookie.
+   * Accepts a form that the provider made the browser post. Such a request lacks the SameSite cookie that a
+   * browser-bound state needs. So the response is stored, and a redirect to a GET fetches it with the cookie.
    *
    * @param name Name of the provider in the path.
    * @returns the handle of the stored response, or the ending.
