@@ -1,13 +1,13 @@
-/** Who is calling, as every room sees it. */
+/** The authenticated origin of a request, as every room sees it. */
 
-/** How the credential arrived: a cookie is sent by browsers on their own and therefore counts for less. */
+/** How the credential arrived. Browsers add cookies to requests of any site, so a cookie counts for less. */
 export type Via = 'basic' | 'bearer' | 'cookie'
 
 export type Caller =
   | { readonly kind: 'anonymous' }
   /** The application itself, in process. */
   | { readonly kind: 'application' }
-  /** The owner of the actor; `session` is the chain of the tokens that a sign-in gave, absent for the passphrase. */
+  /** The owner of the actor. `session` is the token chain of the sign-in; the passphrase has none. */
   | { readonly kind: 'creator'; readonly via: Via; readonly session?: string }
   /** Another actor with a trust relationship. */
   | {
@@ -17,23 +17,23 @@ export type Caller =
       readonly approved: boolean
       readonly via: Via
     }
-  /** An AI client acting for the owner within a trust of its own. */
+  /** An AI client that acts for the owner within its own relationship. */
   | {
       readonly kind: 'client'
       readonly clientId: string
-      /** Its relationship with the actor, one for each user and client. */
+      /** The id of the client's relationship with the actor: one for each user and client. */
       readonly peerId: string
-      /** Empty while the owner has not approved it: then nothing is allowed. */
+      /** Empty until the owner approves the client. An empty value grants nothing. */
       readonly relationship: string
       readonly via: Via
     }
-  /** The service that made the actor as a companion (`trustee_root`). */
+  /** The service that created this actor as a companion (`trustee_root`). */
   | { readonly kind: 'trustee'; readonly via: Via }
 
 export const anonymous: Caller = { kind: 'anonymous' }
 export const application: Caller = { kind: 'application' }
 
-/** For log lines and reasons: never a secret. */
+/** Returns the name of a caller for log lines and reasons. The name never contains a secret. */
 export function callerName(caller: Caller): string {
   switch (caller.kind) {
     case 'peer':

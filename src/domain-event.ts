@@ -1,6 +1,6 @@
 /**
- * Something that happens in one room and that rooms above it take part in: the room that owns the event does not know
- * who listens. Listeners run in the order of registration, and the emitter waits for each of them.
+ * An event that a room emits and that rooms above it handle. The emitting room does not import its listeners.
+ * Listeners run in the order of registration, and the emitter waits for each of them.
  */
 export class DomainEvent<Args extends readonly unknown[]> {
   readonly #listeners: ((...args: Args) => unknown)[] = []

@@ -4,63 +4,63 @@
  * import it.
  */
 export const catalogue = {
-  bad_request: { status: 400, text: 'The request cannot be understood' },
+  bad_request: { status: 400, text: 'The request is not valid' },
   invalid_json: { status: 400, text: 'The body is not valid JSON' },
-  invalid_name: { status: 400, text: 'The name is not allowed' },
-  invalid_value: { status: 400, text: 'The value is not allowed' },
-  invalid_index: { status: 400, text: 'The index is not allowed' },
-  invalid_input: { status: 400, text: 'The input does not fit the declared schema' },
+  invalid_name: { status: 400, text: 'The name is not valid' },
+  invalid_value: { status: 400, text: 'The value is not valid' },
+  invalid_index: { status: 400, text: 'The index is not valid' },
+  invalid_input: { status: 400, text: 'The input does not match the declared schema' },
   rejected: { status: 400, text: 'The application rejected the value' },
-  no_result: { status: 400, text: 'Nothing handled the call' },
+  no_result: { status: 400, text: 'No handler returned a result' },
   unauthorized: { status: 401, text: 'Authentication required' },
   forbidden: { status: 403, text: 'Not allowed' },
-  approval_required: { status: 403, text: 'The owner has to approve this call' },
+  approval_required: { status: 403, text: 'The owner must approve this call' },
   approval_denied: { status: 403, text: 'The owner denied this call' },
   forged_request: { status: 403, text: 'The request was not sent by a page of this service' },
   not_found: { status: 404, text: 'Not found' },
   actor_not_found: { status: 404, text: 'Actor not found' },
   method_not_allowed: { status: 405, text: 'Method not allowed' },
-  conflict: { status: 409, text: 'The change collides with what is stored' },
-  not_connected: { status: 409, text: 'The actor is not connected with the service' },
+  conflict: { status: 409, text: 'The change conflicts with the stored state' },
+  not_connected: { status: 409, text: 'The actor is not connected to the third-party service' },
   actor_exists: { status: 409, text: 'The address has an actor already' },
   creator_exists: { status: 403, text: 'The creator already has an actor' },
   value_corrupted: { status: 500, text: 'The stored value is damaged' },
   list_corrupted: { status: 409, text: 'The stored list is damaged' },
-  gone: { status: 410, text: 'It was there, and is not any more' },
-  answer_not_kept: { status: 410, text: 'The request was answered before; the answer was too large to be kept' },
+  gone: { status: 410, text: 'The resource is no longer available' },
+  answer_not_kept: { status: 410, text: 'The request already ran, and its response was too large to keep' },
   payload_too_large: { status: 413, text: 'The body is too large' },
-  uri_too_long: { status: 414, text: 'The address is too long' },
+  uri_too_long: { status: 414, text: 'The URL is too long' },
   key_reused: { status: 422, text: 'The Idempotency-Key was used for another request' },
   unsupported_media_type: { status: 415, text: 'The content type is not supported' },
   headers_too_large: { status: 431, text: 'The header fields are too large' },
-  peer_failed: { status: 408, text: 'The other actor did not answer as it has to' },
+  peer_failed: { status: 408, text: 'The peer did not return a valid response' },
   request_timeout: { status: 408, text: 'The request took too long to arrive' },
   too_many_requests: { status: 429, text: 'Too many requests' },
   server_error: { status: 500, text: 'The service failed' },
-  not_implemented: { status: 501, text: 'The method is not known' },
-  service_failed: { status: 502, text: 'The third-party service did not answer as it has to' },
-  provider_failed: { status: 502, text: 'The identity provider did not answer as it has to' },
+  not_implemented: { status: 501, text: 'The HTTP method is not supported' },
+  service_failed: { status: 502, text: 'The third-party service did not return a valid response' },
+  provider_failed: { status: 502, text: 'The identity provider did not return a valid response' },
   store_unavailable: { status: 503, text: 'Storage cannot be used right now' },
-  unavailable: { status: 503, text: 'It cannot be done right now' },
+  unavailable: { status: 503, text: 'The operation is temporarily unavailable' },
   shutting_down: { status: 503, text: 'The service is shutting down' },
 } as const satisfies Record<string, { status: number; text: string }>
 
 export type ErrorCode = keyof typeof catalogue
 
 export interface ErrorDetail {
-  /** For the log only: why, in the operator's words. */
+  /** The cause for the operator. Only the log shows it. */
   readonly reason?: string | undefined
   readonly cause?: unknown
   /** Further members of the JSON error body. */
   readonly members?: Readonly<Record<string, unknown>>
-  /** Seconds after which a repetition makes sense (`Retry-After`). */
+  /** Seconds until a retry can succeed (`Retry-After`). */
   readonly retryAfterSeconds?: number
   readonly headers?: Readonly<Record<string, string>>
   /** Name of the form field that caused the error: the page marks the field. */
   readonly field?: string
 }
 
-/** What could not be done, in words for the caller; the reason and cause stay in the log. */
+/** An error with a catalogue code and a message for the caller. Only the log shows its reason and cause. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ErrorCode
@@ -86,7 +86,7 @@ export function isTemporary(error: unknown): boolean {
 
 const mostQuoted = 120
 
-/** A name or an address from a request, for messages: as JSON, which is one line, and cut after 120 characters. */
+/** Quotes a string from a request for a message, as JSON, which fits on one line. Cuts it after 120 characters. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > mostQuoted ? `${text.slice(0, mostQuoted)}…` : text)
 }

@@ -1,4 +1,4 @@
-/** `troupe/handles`: the types of what an `ActorHandle` leads to, for functions of an application that take one of them. */
+/** `troupe/handles`: the types that an `ActorHandle` returns, for functions of an application that take one of them. */
 export type {
   Activity,
   ActivityPage,

@@ -68,5 +68,5 @@ export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'
 export type { Rule, RuledCategory, Rules } from './permission/rules.ts'
 export type { TrustType } from './permission/trust-types.ts'
-/** For pages of the application's own: a template tag that escapes what is put into it. */
+/** A template tag for the pages of an application. It escapes every inserted value. */
 export { html } from 'hono/html'

@@ -1,4 +1,4 @@
-/** `troupe/mcp`: what handlers need for AI clients besides their declarations. */
+/** `troupe/mcp`: the types that handlers and declarations need for AI clients. */
 export { McpFailure, type McpFailureKind } from './mcp/protocol/failure.ts'
 export type {
   ClientInfo,

@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toNodeListener } from './http/edge/node.ts'
 import type { App } from './troupe.ts'
 
-/** A listener of node:http that Express may use as well; it calls `next` only when the application cannot start. */
+/** A request listener for node:http and Express. It calls `next` only when the application cannot start. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error: unknown) => void) => void
 
 /**
- * For `http.createServer(toNodeHandler(app))`, `expressApp.use('/actors', toNodeHandler(app))` and the like. Mounted under
- * a path, give the same path in `baseUrl`. A start that failed is tried again by the next request; `await app.start()`
- * beforehand shows it at once.
+ * Makes a request listener, as in `http.createServer(toNodeHandler(app))` or `expressApp.use('/actors', toNodeHandler(app))`.
+ * `baseUrl` must have the same path as the mount point. The next request retries a failed start; `await app.start()`
+ * reports the failure early.
  */
 export function toNodeHandler(app: App): NodeHandler {
   let listener: ReturnType<typeof toNodeListener> | undefined

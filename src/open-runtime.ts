@@ -1,4 +1,4 @@
-/** Opens the store, checks that the configured keys fit it, and puts the runtime together. */
+/** Opens the store, checks that the configured keys match it, and creates the runtime. */
 import { dirname, join, resolve } from 'node:path'
 import { rebuildLookups } from './actor/lookup-rebuild.ts'
 import { ActorHandles } from './app/actor-handles.ts'
@@ -75,19 +75,19 @@ export async function keyRingOf(config: Config): Promise<KeyRing> {
   } catch (error) {
     if (!(error instanceof KeyRingError)) throw error
     throw new ConfigError(
-      config.secretKeys === null ? `${error.message}.` : `TROUPE_SECRET_KEYS cannot be used: ${error.message}.`,
+      config.secretKeys === null ? `${error.message}.` : `Cannot use TROUPE_SECRET_KEYS: ${error.message}.`,
     )
   }
 }
 
-/** The refusal to work on a store that was written with other keys: everything that needs a secret would fail. */
+/** The error for a store that was written with other keys. Every operation that needs a secret would fail. */
 export function unfitKeys(config: Config): ConfigError {
-  const [keys, mend] =
+  const [keys, remedy] =
     config.secretKeys === null
-      ? [`The key in ${developmentKeyFile(config)}`, 'restore the key']
+      ? [`the key in ${developmentKeyFile(config)}`, 'restore the key']
       : ['TROUPE_SECRET_KEYS', 'set the keys']
   return new ConfigError(
-    `${keys} opens none of the secrets in the database: ${mend} that encrypted them, or use another database.`,
+    `Cannot decrypt the secrets in the database: ${keys} did not encrypt them. Either ${remedy} that encrypted them, or use another database.`,
   )
 }
 

@@ -1,4 +1,4 @@
-/** Opens the store that an address names. Each driver is loaded only when it is the one. */
+/** Opens the store at a URL. A driver is loaded only when the URL needs it. */
 import { readMigrations, type Migration } from './store/migrate.ts'
 import { StoreStartError } from './store/start-error.ts'
 import type { QueryObserver, Store, StoreLog } from './store/store.ts'
@@ -7,33 +7,33 @@ export interface StoreOptions {
   /** `sqlite:<file>` or `postgres://…`. */
   readonly url: string
   /**
-   * SQLite: FULL (default) syncs the disk before a change is answered; NORMAL does not, and a power loss may take the
-   * last changes with it.
+   * SQLite: FULL (default) syncs the disk before a change is acknowledged. NORMAL does not, so a power loss may lose the
+   * latest changes.
    */
   readonly synchronous?: 'FULL' | 'NORMAL'
-  /** How long a change waits for what somebody else has locked: the file, or a row (milliseconds, default 5000). */
+  /** How long a change waits for a locked file or row (milliseconds, default 5000). */
   readonly lockTimeoutMs?: number
-  /** SQLite: how many changes share one COMMIT at most (default 256). */
+  /** SQLite: the maximum number of changes in one COMMIT (default 256). */
   readonly batchSize?: number
-  /** PostgreSQL: connections for changes and snapshots (default 10; reads have two of their own). */
+  /** PostgreSQL: connections for changes and snapshots (default 10). Reads have two separate connections. */
   readonly workers?: number
-  /** PostgreSQL: how long a call waits for a free or new connection (milliseconds, by default as long as for a lock). */
+  /** PostgreSQL: how long a call waits for a connection (milliseconds, default `lockTimeoutMs`). */
   readonly connectTimeoutMs?: number
-  /** PostgreSQL: how long one statement may take (milliseconds, by default 5000 longer than it may wait for a lock). */
+  /** PostgreSQL: how long one statement may take (milliseconds, default `lockTimeoutMs` + 5000). */
   readonly statementTimeoutMs?: number
-  /** Unix milliseconds, in place of the store's own clock (`Store.now`). */
+  /** Replaces the store's clock (`Store.now`), in Unix milliseconds. */
   readonly now?: (() => number) | undefined
-  /** Takes the store as it is: makes and migrates nothing (default false). */
+  /** Requires an existing store and neither creates nor migrates it (default false). */
   readonly mustExist?: boolean
   readonly onQuery?: QueryObserver
   readonly log?: StoreLog
-  /** The scripts to migrate with, when not those of this release. */
+  /** The migrations to run. Default: the migrations of this release. */
   readonly migrations?: readonly Migration[]
 }
 
 /**
- * @throws StoreStartError with one sentence for the operator when the store cannot be used; NotMadeYetError when it must
- *   exist, and a start would make or migrate it.
+ * @throws StoreStartError with one sentence for the operator when the store cannot be used; NotMadeYetError when
+ *   `mustExist` is set and a start would create or migrate the store.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const log: StoreLog = options.log ?? (() => {})
@@ -71,13 +71,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       log,
     })
   }
-  throw new StoreStartError('The address of the store has to begin with "sqlite:" or "postgres:".')
+  throw new StoreStartError('Cannot open the store: its URL must begin with "sqlite:" or "postgres:".')
 }
 
-/** `sqlite:data/troupe.db`, `sqlite:/srv/troupe.db` and `sqlite:///srv/troupe.db`. */
+/** Accepts `sqlite:data/troupe.db`, `sqlite:/srv/troupe.db` and `sqlite:///srv/troupe.db`. */
 function sqlitePath(url: string): string {
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
   if (path === '' || path.startsWith(':') || path.startsWith('//'))
-    throw new StoreStartError('The address of an SQLite store has to name a file, as in "sqlite:data/troupe.db".')
+    throw new StoreStartError('Cannot open the store: its URL must name a file, as in "sqlite:data/troupe.db".')
   return path
 }

@@ -1,23 +1,23 @@
 /**
- * Who made a change, and through what. The transaction of the change carries the text, and every row that it writes keeps
- * it, so it costs no statement of its own; the request's id leads to its line in the audit log and the log.
+ * Records who made a change, and by which call. The transaction carries the record, and every row that it writes stores
+ * it, so the record needs no extra statement. The request's id leads to the audit log and the log.
  */
 import { application, type Caller } from './caller.ts'
 import { type ContextCaller, currentContext, currentTraceParent } from './observe/context.ts'
 
 export interface Origin {
-  /** `creator`, `peer`, `client`, `trustee`, `anonymous`, or `application` where nobody called. */
+  /** `creator`, `peer`, `client`, `trustee`, `anonymous`, or `application` for a change without a request. */
   readonly by: Caller['kind']
   /** The peer's id, the client's id, or the session of the owner. */
   readonly name?: string | undefined
-  /** What a client called, and its id for the call: `tools/call add_note 7`. */
+  /** The method, name and id of a client's call, such as `tools/call add_note 7`. */
   readonly call?: string | undefined
   readonly request?: string | undefined
-  /** `traceparent` of what made it, so that telling peers of it belongs to the same trace. */
+  /** The `traceparent` of the change, so that its deliveries to peers belong to the same trace. */
   readonly trace?: string | undefined
 }
 
-/** Known before the transaction waits for its turn: whoever lets it run may be somebody else's request. */
+/** Serializes the origin. Call it before the transaction is queued, because another request's context may run the transaction. */
 export function originText(by: Caller): string {
   const context = currentContext()
   const caller = context?.caller ?? by
@@ -31,7 +31,7 @@ export function originText(by: Caller): string {
   return JSON.stringify(origin)
 }
 
-/** The request that runs, for what no change announced, such as a resync after an approval. Empty outside of requests. */
+/** Returns the origin of the current request, for work without a change, such as a resync. Empty outside of requests. */
 export function requestOrigin(): string {
   const caller = currentContext()?.caller
   return caller === undefined || caller === null ? '' : originText(application)
@@ -50,7 +50,7 @@ function nameIn(caller: ContextCaller): string | undefined {
   }
 }
 
-/** Null for what was changed before origins were kept. */
+/** Returns null for a change that was made before origins were stored. */
 export function parseOrigin(text: string): Origin | null {
   return text === '' ? null : (JSON.parse(text) as Origin)
 }

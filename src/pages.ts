@@ -1,5 +1,5 @@
 /**
- * `troupe/pages`: the values that pages are made from, for pages of an application in the place of the built-in ones.
+ * `troupe/pages`: the values that pages receive, for an application that replaces built-in pages.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** A loop that looks for work when it is woken, and at the time that its last look returned. One look runs at a time. */
+/** A loop that looks for work when it is woken, and after the delay that the last look returned. One look runs at a time. */
 import { runInBackground } from './observe/context.ts'
 import type { Queries, Store, Transaction } from './store/store.ts'
 import type { Cancel, Timers } from './timers.ts'
@@ -11,7 +11,7 @@ export class Poller {
   #isStopping = false
   #cancelTimer: Cancel = () => {}
 
-  /** @param look returns the time until the next look, in milliseconds; null: not before the loop is woken. Never rejects. */
+  /** @param look Returns the milliseconds until the next look, or null to wait for `wake`. It must not reject. */
   constructor(timers: Timers, look: () => Promise<number | null>) {
     this.#timers = timers
     this.#look = look
@@ -21,12 +21,12 @@ export class Poller {
     return this.#isStopping
   }
 
-  /** The look that runs. */
+  /** The current look; undefined while idle. */
   get looking(): Promise<void> | undefined {
     return this.#looking
   }
 
-  /** Looks now, or once more after the look that runs. */
+  /** Looks now, or again after the current look. */
   readonly wake = (): void => {
     if (this.#isStopping) return
     this.#isWoken = true
@@ -38,13 +38,13 @@ export class Poller {
     })
   }
 
-  /** Moves the next look to this time, in milliseconds from now. */
+  /** Schedules the next look in `ms` milliseconds and replaces an earlier schedule. */
   schedule(ms: number): void {
     this.#cancelTimer()
     if (!this.#isStopping) this.#cancelTimer = this.#timers.setTimer(Math.max(1, ms), this.wake)
   }
 
-  /** Begins no further look. Resolves when the look that runs has ended. */
+  /** Prevents further looks. Resolves when the current look has ended. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#cancelTimer()
@@ -62,9 +62,9 @@ export class Poller {
 export interface DueWork {
   /** The earliest and the latest due time, in Unix milliseconds; null without work. */
   readonly find: (q: Queries) => Promise<{ readonly next: number; readonly last: number } | null>
-  /** No work is due later than this from now, in milliseconds, unless the clock was set back. */
+  /** The longest possible delay of due work, in milliseconds. Work that is due later shows that the clock was set back. */
   readonly longestMs: number
-  /** Makes work that is due after `latest` due at `now`. */
+  /** Moves work that is due after `latest` to `now`. */
   readonly bringForward: (tx: Transaction, latest: number, now: number) => Promise<unknown>
   readonly claim: () => Promise<void>
   /** Interval of polling for the work of other processes. */
@@ -76,7 +76,7 @@ interface DueWorkDeps {
   readonly now: () => number
 }
 
-/** Claims the work that is due. Returns the time until the next look, in milliseconds. */
+/** Claims the due work. Returns the milliseconds until the next look. */
 export async function claimDue({ store, now }: DueWorkDeps, work: DueWork): Promise<number> {
   const due = await store.read(work.find)
   if (due === null) return work.pollMs

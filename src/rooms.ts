@@ -27,17 +27,17 @@ import type { RelationshipRules } from './permission/permission.ts'
 import type { ChangeSink } from './property/change.ts'
 import type { ProviderPlan } from './sign-in/providers/provider-config.ts'
 
-/** What an application or a test decides about the rooms. */
+/** The options by which an application or a test configures the rooms. */
 export interface RoomOptions {
-  /** Where people sign in. Without any, the local provider in development. */
+  /** The identity providers. Default: the local provider in development, none in production. */
   readonly signIn?: readonly ProviderPlan[]
   /** Third-party services at which actors may have an account. */
   readonly services?: ReadonlyMap<string, ThirdPartyService>
-  /** What peers and clients may do; nothing unless given. */
+  /** The rights of peers and clients. Default: none. */
   readonly relationshipRules?: RelationshipRules
   /** Receives the changes of every write inside its transaction. */
   readonly changeSink?: ChangeSink
-  /** Calls to other actors; the guarded way over the network unless given. */
+  /** Calls other actors. Default: the network client with address checks. */
   readonly peerClient?: PeerClient
 }
 
@@ -89,7 +89,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
   return rooms
 }
 
-/** Actors with their values and rights, and the rooms that these need. */
+/** Creates the rooms for actors, properties and permissions, and the rooms that they need. */
 function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
   const { config, registry } = runtime
   const delivery = new DeliveryPort()
@@ -123,7 +123,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   }
 }
 
-/** Relationships, operations, and the two sides of subscriptions. */
+/** Creates the rooms for relationships, operations, and both sides of subscriptions. */
 function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActorRooms>) {
   const { delivery, ledger, outbox, relationships, permission, publisher, property, declared } = ground
   const { actors, actorsDeleting } = ground.actorRoom
@@ -146,13 +146,13 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
   return { trust, operation, publication, replica }
 }
 
-/** Stops the workers before the store that they write to. */
+/** Stops the workers, then closes the store that they write to. */
 export async function closeRooms({ live, store }: Runtime, rooms: Rooms): Promise<void> {
   live.stop()
   await rooms.closeProviders()
   await rooms.gaps.stop()
   await rooms.deliveries.stop(rooms.peerClient)
-  // Their calls ended with the client.
+  // `deliveries.stop` closed the peer client, so the calls of these workers have ended.
   await Promise.all([
     rooms.gaps.settled(),
     rooms.facts.settled(),

@@ -1,4 +1,4 @@
-/** What every room of a running service needs. Each room has a function `createX(runtime, needs)`. */
+/** The dependencies that every room of a running service shares. Each room has a function `createX(runtime, needs)`. */
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { Identity } from './app/identity.ts'
 import type { Registry } from './app/registry.ts'
@@ -16,15 +16,15 @@ export interface Runtime {
   readonly config: Config
   readonly identity: Identity
   readonly registry: Registry
-  /** Where the service is reached, without a slash at the end. */
+  /** The public URL of the service, without a trailing slash. */
   readonly baseUrl: string
-  /** The path that every address of the service begins with; empty without a prefix. */
+  /** The path prefix of every URL of the service; empty without a prefix. */
   readonly basePath: string
   readonly store: AfterCommitStore
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
   readonly timers: Timers
-  /** Numbers from 0 to below 1, for what only has to differ between processes. */
+  /** Returns a number from 0 to below 1, for jitter that must only differ between processes. */
   readonly random: () => number
   readonly keyRing: KeyRing
   readonly log: Log
@@ -34,22 +34,22 @@ export interface Runtime {
   readonly handles: ActorHandles
 }
 
-/** What the runtime is put together from; a test or a simulation replaces some of it. */
+/** The options of the runtime. Tests and simulations replace some of them. */
 export interface RuntimeOptions {
   readonly config: Config
   readonly identity: Identity
   readonly registry: Registry
-  /** Where the service is reached, without a slash at the end. */
+  /** The public URL of the service, without a trailing slash. */
   readonly baseUrl: string
   readonly log?: Log
-  /** Unix milliseconds; the one clock of the service, in place of the store's. */
+  /** Replaces the store's clock for the whole service, in Unix milliseconds. */
   readonly now?: () => number
-  /** What waits; the runtime's timers unless given. */
+  /** The timers of the service. Default: the timers of Node.js. */
   readonly timers?: Timers
-  /** Numbers from 0 to below 1, for what only has to differ between processes. */
+  /** Returns a number from 0 to below 1, for jitter that must only differ between processes. Default: `Math.random`. */
   readonly random?: () => number
-  /** Told of every statement, for counting. */
+  /** Receives every SQL statement, so that a test can count them. */
   readonly onQuery?: QueryObserver
-  /** Stands between the domain and the store, for faults. */
+  /** Wraps the store, so that a test can inject faults. */
   readonly wrapStore?: (store: Store) => Store
 }

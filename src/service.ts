@@ -1,4 +1,4 @@
-/** A service: the runtime, its rooms, and the route table in front of them. */
+/** A service: the runtime, its rooms, and the route table that serves them. */
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { BearerKind } from './auth/authenticate.ts'
 import { createHttp } from './http/create.ts'
@@ -16,7 +16,7 @@ import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.t
 
 export interface ServiceOptions extends RuntimeOptions, RoomOptions {
   readonly pages?: OwnPages | undefined
-  /** Kinds of bearer tokens besides those that the service knows, asked before them in this order. */
+  /** Additional kinds of bearer tokens. They are tried in this order, before the kinds of the service. */
   readonly bearerKinds?: readonly BearerKind[]
 }
 
@@ -27,9 +27,9 @@ export interface Service {
   readonly keyRing: KeyRing
   readonly notices: Notices
   readonly handleOf: ActorHandles['of']
-  /** From now on `/health/ready` answers 503. */
+  /** Makes `/health/ready` return 503 and ends open streams. */
   stopping(): void
-  /** Resolves when no exchange with peers runs in the background. Work that waits for a later time does not count. */
+  /** Resolves when no call to a peer runs in the background. Scheduled retries do not count. */
   settled(): Promise<void>
   close(): Promise<void>
 }
@@ -64,11 +64,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     handleOf: runtime.handles.of,
     stopping: () => {
       isStopping = true
-      // Streams that would go on for ever end, so that their requests are done in time.
+      // Streams would continue forever. Ending them lets their requests finish before the shutdown deadline.
       runtime.live.stop()
     },
     settled: async () => {
-      // Each hands work to the workers after it: a fetched diff, for example, is acknowledged by a delivery.
+      // Each worker may create work for the workers after it: a delivery, for example, acknowledges a fetched diff.
       const { gaps, facts, dataHooks, contacts, deliveries } = rooms
       for (const each of [gaps, facts, dataHooks, contacts, deliveries]) await each.settled()
     },

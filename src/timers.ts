@@ -1,12 +1,12 @@
-/** The one source of waiting, so that a simulation can let hours pass in a moment. */
+/** The only source of timers, so that a simulation can skip hours in an instant. */
 export interface Timers {
-  /** Calls `then` once after the time, unless it is cancelled before. */
+  /** Calls `then` once after `ms` milliseconds, unless the timer is canceled first. */
   setTimer(ms: number, then: () => void): Cancel
 }
 
 export type Cancel = () => void
 
-/** Of the runtime. A waiting timer never keeps the process alive. */
+/** The timers of Node.js. A pending timer never keeps the process alive. */
 export const systemTimers: Timers = {
   setTimer(ms, then) {
     const timer = setTimeout(then, ms)

@@ -1,4 +1,4 @@
-/** `troupe(…)`: an application's declarations, and the service that they make. */
+/** `troupe(…)`: the declarations of an application, and the service that they configure. */
 import type { Created, NewActor } from './actor/actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
 import { requireType } from './app/validate-declarations.ts'
@@ -41,39 +41,39 @@ import { createService, type Service, type ServiceOptions } from './service.ts'
 import type { OwnPages } from './pages/shared/page-set.ts'
 
 export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, 'type'>> {
-  /** A URN or address that names the kind of actor: `urn:actingweb:example.com:notes`. */
+  /** A URN or URL that names the kind of actor, such as `urn:actingweb:example.com:notes`. */
   readonly type: string
-  /** Pages of the application's own in place of the built-in ones. */
+  /** Application-defined pages that replace built-in pages. */
   readonly pages?: OwnPages
-  /** Where people sign in: `[google({ … }), openid({ … })]`. The environment may add to them (`TROUPE_PROVIDERS`). */
+  /** Identity providers: `[google({ … }), openid({ … })]`. `TROUPE_PROVIDERS` may add more. */
   readonly signIn?: readonly ProviderDeclaration[]
-  /** Where settings are read from besides the options; `{}` reads none. The process's environment unless given. */
+  /** The environment variables to read settings from; `{}` reads none. Default: the environment of the process. */
   readonly env?: Environment
 }
 
 export interface CreatedActor {
   readonly actor: ActorHandle
   readonly passphrase: string
-  /** False when creators are unique and this one proved to be the owner of the existing actor. */
+  /** False when creators are unique and the request proved to be by the owner of the existing actor. */
   readonly isNew: boolean
 }
 
-/** Actors from inside the application: no rights are asked, and property hooks see the caller `application`. */
+/** Access to actors from application code. It needs no rights, and property hooks see the caller `application`. */
 export interface ActorsApi {
   /** @throws ServiceError `creator_exists`, `conflict`, `invalid_value` */
   create(actor?: NewActor): Promise<CreatedActor>
   get(id: string): Promise<ActorHandle | undefined>
-  /** By the value of an indexed property. */
+  /** Finds an actor by the value of an indexed property. */
   findBy(name: string, value: string): Promise<ActorHandle | undefined>
   findByCreator(creator: string): Promise<ActorHandle | undefined>
-  /** Wipes the actor; fires no event. True when there was one. */
+  /** Deletes the actor without an event. Returns true when the actor existed. */
   delete(id: string): Promise<boolean>
 }
 
-/** Programs that registered themselves and belong to no actor. */
+/** Access to OAuth clients that registered themselves and belong to no actor. */
 export type ClientsApi = Pick<ClientsHandle, 'get' | 'delete' | 'stats'>
 
-/** What parts of the service a test or an embedding program may replace before it starts. */
+/** The dependencies that a test or an embedding program may replace before the service starts. */
 export type Replaceable = Pick<
   ServiceOptions,
   | 'log'
@@ -104,14 +104,14 @@ export class App {
 
   // Declarations
 
-  /** A method: called at `POST /<actor>/methods/<name>` and by JSON-RPC. `*` answers for every name. */
+  /** Declares a method: `POST /<actor>/methods/<name>` and JSON-RPC call it. The name `*` handles every name. */
   method(name: string, handler: Handler): this
   method<S extends DeclaredSchema>(name: string, metadata: MethodMetadata<S>, handler: TypedHandler<S>): this
   method(name: string, ...declared: Declared): this {
     return this.#declare('methods', name, declared)
   }
 
-  /** An action: called at `POST /<actor>/actions/<name>`. `*` answers for every name. */
+  /** Declares an action: `POST /<actor>/actions/<name>` calls it. The name `*` handles every name. */
   action(name: string, handler: Handler): this
   action<S extends DeclaredSchema>(name: string, metadata: ActionMetadata<S>, handler: TypedHandler<S>): this
   action(name: string, ...declared: Declared): this {
@@ -124,13 +124,13 @@ export class App {
     return this
   }
 
-  /** A resource: `/<actor>/resources/<name>`. The handler gets the body with `method` set to the HTTP method. */
+  /** Declares a resource at `/<actor>/resources/<name>`. The handler receives the body with `method` set to the HTTP method. */
   resource(name: string, handler: ResourceHandler): this {
     this.#registry.addResource(name, handler)
     return this
   }
 
-  /** Hooks for every access to a property or list; one function stands for all four operations. `*` covers every name. */
+  /** Declares hooks for each access to a property or list. One function handles all four operations. `*` covers every name. */
   property(name: string, hooks: PropertyHooks | PropertyHook): this {
     const all = typeof hooks === 'function' ? { get: hooks, put: hooks, post: hooks, delete: hooks } : hooks
     this.#registry.addPropertyHooks(name, all)
@@ -138,66 +138,66 @@ export class App {
   }
 
   /**
-   * A callback: called at `/<actor>/callbacks/<name>` by those whom the actor knows, or by everybody when it is public.
-   * `*` answers for every name, to those whom the actor knows. `permissions` also hears what peers grant.
+   * Declares a callback: authenticated callers of the actor, or everyone when it is public, call it at
+   * `/<actor>/callbacks/<name>`. `*` handles every name for authenticated callers. `permissions` also receives the grants of peers.
    */
   callback(name: string, handler: CallbackHandler, options: CallbackOptions = {}): this {
     this.#registry.addCallback(name, handler, options)
     return this
   }
 
-  /** A callback of the whole application: called at `/callbacks/<name>` by everybody. */
+  /** Declares a callback of the whole application: everyone may call it at `/callbacks/<name>`. */
   appCallback(name: string, handler: AppCallbackHandler): this {
     this.#registry.addAppCallback(name, handler)
     return this
   }
 
-  /** What peers send to the actors' subscriptions, as it comes: only where automatic sequencing is off. */
+  /** Handles the callbacks of peers to subscriptions, unordered. Runs only when automatic sequencing is off. */
   subscription(handler: SubscriptionHandler): this {
     this.#registry.subscriptionHandlers.push(handler)
     return this
   }
 
-  /** What peers sent to subscriptions to `target` (`*` for all), in order and once, after it was stored. */
+  /** Handles the changes of subscriptions to `target` (`*` for all), in order and once, after they were stored. */
   subscriptionData(target: string, handler: SubscriptionDataHandler): this {
     this.#registry.addDataHandler(target, handler)
     return this
   }
 
-  /** A lifecycle event. */
+  /** Declares a handler for a lifecycle event. */
   on<E extends EventName>(event: E, handler: EventHandler<E>): this {
     this.#registry.addEventHandler(event, handler)
     return this
   }
 
-  /** A kind of relationship, with what it grants by itself. One of a built-in name takes that one's place. */
+  /** Declares a trust type with its rules. A built-in name replaces the built-in trust type. */
   trustType(type: TrustType): this {
     this.#registry.addTrustType(type)
     return this
   }
 
-  /** A kind of companion that `actor.trust.companion(name)` has made. The kind `myself` always exists. */
+  /** Declares a kind of companion for `actor.trust.companion(name)`. The kind `myself` always exists. */
   companion(name: string, kind: CompanionKind): this {
     this.#registry.companions.set(name, kind)
     return this
   }
 
-  /** Pages of the application's own: what is asked for below `/<actor>/www/` and is no page of the service. */
+  /** Declares application-defined pages: every path below `/<actor>/www/` that is not a page of the service. */
   www(handler: PageHandler): this {
     this.#registry.pageHandlers.push(handler)
     return this
   }
 
   /**
-   * A third-party service at which actors may have an account: `app.service('dropbox', { authorizationUrl, tokenUrl,
-   * clientId, clientSecret, scopes })`. The environment may add to it (`TROUPE_SERVICE_DROPBOX_CLIENT_SECRET`).
+   * Declares a third-party service that owners can connect: `app.service('dropbox', { authorizationUrl, tokenUrl,
+   * clientId, clientSecret, scopes })`. The environment may set fields (`TROUPE_SERVICE_DROPBOX_CLIENT_SECRET`).
    */
   service(name: string, declaration: ServiceDeclaration): this {
     this.#registry.services.set(name, declaration)
     return this
   }
 
-  /** Messages to `POST /bot`, where `TROUPE_BOT_TOKEN` is set. */
+  /** Handles the messages to `POST /bot`, which needs `TROUPE_BOT_TOKEN`. */
   bot(handler: BotHandler): this {
     this.#registry.bots.push(handler)
     return this
@@ -206,8 +206,8 @@ export class App {
   // Running
 
   /**
-   * A web-standard handler: works as it is in Hono, Next and every runtime that takes one. Where the server knows the
-   * address of the other end, hand it on, so that rate limits can tell senders apart: `app.fetch(request, { remoteAddress })`.
+   * A web-standard handler for Hono, Next and every runtime that accepts one. Pass the client's address where the server
+   * knows it, so that rate limits can distinguish clients: `app.fetch(request, { remoteAddress })`.
    */
   readonly fetch = async (request: Request, connection?: Connection): Promise<Response> => {
     const { handle } = await this.running()
@@ -242,8 +242,7 @@ export class App {
   }
 
   /**
-   * Opens the store and creates the service; the first request does so unasked. A start that failed is tried again by
-   * the next call.
+   * Opens the store and creates the service. The first request does the same. The next call retries a failed start.
    *
    * @throws ConfigError, StoreStartError: one sentence for the operator.
    */
@@ -265,13 +264,13 @@ export class App {
   }
 
   /**
-   * Starts a server of its own on the configured host and port.
+   * Starts an HTTP server on the configured host and port.
    *
    * @throws ConfigError, StoreStartError, ListenError: one sentence for the operator.
    */
   async listen(): Promise<Listening> {
     const config = this.#config()
-    // The port comes first: with port 0 the address is known only now, and a taken one costs no open store.
+    // Listen first: port 0 gets its number here, and a port in use fails before the store is opened.
     const address = await listen(config)
     try {
       this.#service ??= this.#create(address.url)
@@ -285,7 +284,7 @@ export class App {
     }
   }
 
-  /** Ends what the application started: the servers of `listen`, then background work, then the store. */
+  /** Stops the servers of `listen`, then background work, then closes the store. */
   async close(): Promise<void> {
     const service = this.#service
     this.#service = undefined
@@ -342,7 +341,7 @@ function created({ actor, passphrase, isNew }: Created, handleOf: Service['handl
   return { actor: handleOf(actor), passphrase, isNew }
 }
 
-/** An application: declare what it does on the result, then serve it. */
+/** Creates an application. Declare its methods, actions and hooks on the result, then serve it. */
 export function troupe(options: TroupeOptions): App {
   return new App(options)
 }

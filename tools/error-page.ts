@@ -1,7 +1,7 @@
-/** The page of errors: the catalogue of the code, with advice for the caller. */
+/** Generates docs/errors.md: the error catalogue, with advice for the caller. */
 import { catalogue, type ErrorCode } from '../src/errors.ts'
 
-/** What the caller does about an error. */
+/** How the caller or the operator handles each error. */
 const advice: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'Correct the request as the message says.',
   invalid_json: 'Send valid JSON, encoded as UTF-8.',
@@ -9,24 +9,24 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   invalid_value: 'Correct the value as the message says.',
   invalid_index: 'Read the length of the list, then use an index within it.',
   invalid_input: 'Correct the field that `field` names. `/openapi.json` has the schema.',
-  rejected: 'Send a value that the application accepts. Its property hook refused this one.',
-  no_result: 'Check the input: every handler of the name refused the call by returning `null`.',
+  rejected: 'Send a value that the application accepts. Its property hook rejected this value.',
+  no_result: 'Check the input: every handler of the operation returned `null`.',
   unauthorized: 'Authenticate, or refresh the token. `WWW-Authenticate` names the accepted schemes.',
-  forbidden: 'Ask the owner for the right. The owner finds the deciding rule with `?explain=`.',
-  approval_required: 'Show `approval_url` to the owner, and repeat the same call after the approval.',
-  approval_denied: 'Do not repeat the call: the owner denied it for 15 minutes.',
+  forbidden: 'Ask the owner for the right. The owner can find the deciding rule with `?explain=`.',
+  approval_required: 'Show `approval_url` to the owner. Repeat the same call after the approval.',
+  approval_denied: 'Do not repeat the call: the denial applies for 15 minutes.',
   forged_request: 'Send the request from a page of the service, or authenticate without cookies.',
   not_found: 'Check the path.',
-  actor_not_found: 'Check the id of the actor. The actor may be deleted.',
+  actor_not_found: 'Check the id of the actor. The actor may have been deleted.',
   method_not_allowed: 'Use a method that `Allow` names.',
   conflict: 'Read the current state, then decide whether the change still applies.',
-  not_connected: 'Let the owner connect the third-party service.',
+  not_connected: 'Ask the owner to connect the third-party service.',
   actor_exists: 'Use another email address, or sign in with a provider that verifies this one.',
   creator_exists: 'Use the existing actor of the creator.',
   value_corrupted: 'The operator runs `troupe doctor deep` and restores the value from a backup.',
   list_corrupted: 'The operator runs `troupe doctor deep` and restores the list from a backup.',
-  gone: 'Start the process again that led to this link.',
-  answer_not_kept: 'Do not repeat the call: it ran. `first_status` and `Location` describe the first response.',
+  gone: 'Request a new link, and open it before it expires.',
+  answer_not_kept: 'Do not repeat the call: it already ran. `first_status` and `Location` describe the first response.',
   payload_too_large: 'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit.',
   uri_too_long: 'Shorten the URL.',
   key_reused: 'Use a new `Idempotency-Key` for each different request.',
@@ -34,14 +34,14 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   headers_too_large: 'Send fewer or smaller header fields.',
   peer_failed: 'Retry later. The log of the service has the reason.',
   request_timeout: 'Send the request faster, or in smaller parts.',
-  too_many_requests: 'Retry after the seconds of `Retry-After`.',
+  too_many_requests: 'Retry after the number of seconds in `Retry-After`.',
   server_error: 'The operator looks up `X-Request-ID` in the log.',
-  not_implemented: 'Use a method and a transfer coding of HTTP that the service knows.',
+  not_implemented: 'Use a supported HTTP method and transfer coding.',
   service_failed: 'Retry later. The third-party service failed.',
   provider_failed: 'Sign in again later. The log names the failure of the provider.',
   store_unavailable: 'Retry after a moment. The operator checks the database.',
   unavailable: 'Retry after a moment.',
-  shutting_down: 'Retry: another process, or the next one, serves the request.',
+  shutting_down: 'Retry. Another process, or the restarted one, serves the request.',
 }
 
 export function errorPage(note: string): string {

@@ -1,4 +1,4 @@
-/** The access ledger as an application's handlers hold it. */
+/** The handle by which applications read the audit log of an actor. */
 import type { Activity, ActorHandle } from '../app/actor-handle.ts'
 import type { AuditLogEntry } from '../audit-log/entry.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'

@@ -1,4 +1,4 @@
-/** The actor as applications hold it: plain values in and out, the same rules as any other access. */
+/** The handle by which applications use an actor. It takes plain values and applies the same rules as other access. */
 import type { ActorHandle, ListHandle } from '../app/actor-handle.ts'
 import type { Clients } from '../authorization-server/clients.ts'
 import { clientsHandle } from './clients.ts'

@@ -1,4 +1,4 @@
-/** The clients of an actor, as applications hold them. */
+/** The handle by which applications use the OAuth clients of an actor. */
 import type { ActorClient, ClientsHandle } from '../app/actor-handle.ts'
 import type { Client } from '../authorization-server/client.ts'
 import type { Clients } from '../authorization-server/clients.ts'

@@ -1,4 +1,4 @@
-/** A list as applications hold it. */
+/** The handle by which applications use a list. */
 import type { ListHandle, ListItem } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
 import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
@@ -67,7 +67,7 @@ export function listHandle({ listReader, listWriter }: ListHandleDeps, access: A
   }
 }
 
-/** Undefined for the whole list. */
+/** Returns undefined for the entire list. */
 function spanOf(start: number | undefined, end: number | undefined): ListSpan | undefined {
   return start === undefined && end === undefined ? undefined : { from: start ?? 0, to: end ?? null }
 }

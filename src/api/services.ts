@@ -1,4 +1,4 @@
-/** The connections of an actor as an application's handlers hold them. */
+/** The handle by which applications use the third-party services that an actor connected. */
 import type { ServicesHandle } from '../app/actor-handle.ts'
 import type { Connections } from '../connection/connections.ts'
 

@@ -1,4 +1,4 @@
-/** The sign-in of an actor's owner, as applications see it. */
+/** The handle by which applications read the sign-in of an owner. */
 import { present } from '../json/present.ts'
 import type { SignInHandle } from '../app/actor-handle.ts'
 import type { Account } from '../sign-in/account-store.ts'

@@ -1,4 +1,4 @@
-/** The subscriber's side as an application's handlers hold it. */
+/** The handle by which applications subscribe to peers and read the copies. */
 import type { ActorHandle, RemoteHandle } from '../app/actor-handle.ts'
 import { array, type Json, toPlain } from '../json/json.ts'
 import type { PeerFacts } from '../replica/peer-metadata.ts'

@@ -1,4 +1,4 @@
-/** Subscriptions as an application's handlers hold them. */
+/** The handle by which applications use the subscriptions of peers to an actor. */
 import type { Delivery, SubscriptionsHandle } from '../app/actor-handle.ts'
 import type { Access } from '../property/access.ts'
 import type { TimelineEntry } from '../publication/diff-store.ts'

@@ -1,4 +1,4 @@
-/** Relationships as an application's handlers hold them. */
+/** The handle by which applications use the relationships of an actor. */
 import type { TrustHandle } from '../app/actor-handle.ts'
 import type { Companions } from '../trust/companions.ts'
 import { trustRecord } from '../trust/record.ts'

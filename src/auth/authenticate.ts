@@ -1,4 +1,4 @@
-/** From a credential to a caller, in the order bearer, Basic, cookie. */
+/** Authenticates the credential of a request and returns the caller. */
 import type { Actor } from '../actor/actor.ts'
 import { normaliseCreator } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
@@ -8,20 +8,20 @@ import { anonymous, type Caller, type Via } from '../caller.ts'
 import type { Credential } from './credentials.ts'
 
 /**
- * One kind of bearer token (a peer's secret, a session token). Null when the token is not of this kind; it throws when
- * its store cannot be read, which must never look like a wrong token.
+ * Authenticates one kind of bearer token, such as a peer's secret or a session token. Returns null for a token of another
+ * kind. Throws when the store cannot be read, because a failing store must never look like a wrong token.
  */
 export type BearerKind = (token: string, actor: Actor, via: Extract<Via, 'bearer' | 'cookie'>) => Promise<Caller | null>
 
 export interface AuthenticationDeps {
   readonly bearerKinds: readonly BearerKind[]
-  /** By its form: a token made here, of which no number of guesses finds another one. */
+  /** Returns true for a token in the format of this service. Such a token has too much entropy to be guessed. */
   readonly isOwnToken: (token: string) => boolean
   readonly passphraseOf: (actor: Actor) => string
-  /** The creator that the actor had before a person proved it elsewhere: Basic credentials may still name it. */
+  /** Returns the creator that the actor had before its owner verified another one. Basic credentials may still name it. */
   readonly formerCreatorOf: (actor: Actor) => Promise<string | null>
   readonly guesses: Guesses
-  /** For the challenge of a 401. */
+  /** The realm in the `WWW-Authenticate` challenge. */
   readonly realm: string
 }
 
@@ -33,9 +33,8 @@ export class Authentication {
   }
 
   /**
-   * @throws ServiceError `unauthorized` for a header that cannot be read, `forbidden` for a credential that is wrong or
-   *   another actor's, `too_many_requests` when there were too many of those. Nothing tells an unknown creator from a
-   *   wrong passphrase.
+   * @throws ServiceError `unauthorized` for a malformed header, `forbidden` for a credential that is wrong or belongs to
+   *   another actor, `too_many_requests` after too many failures. An unknown creator and a wrong passphrase look the same.
    */
   async authenticate(credential: Credential, actor: Actor, source: Source): Promise<Caller> {
     switch (credential.kind) {
@@ -56,7 +55,7 @@ export class Authentication {
     return new ServiceError('unauthorized', message, {
       headers: {
         'WWW-Authenticate': `Basic realm="${this.#deps.realm}", charset="UTF-8"`,
-        // A browser is sent to sign in instead.
+        // Browsers get a redirect to the sign-in page for the same URL.
         Vary: 'Accept',
       },
     })
@@ -75,7 +74,7 @@ export class Authentication {
 
   async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor, source: Source): Promise<Caller> {
     const { guesses, isOwnToken } = this.#deps
-    // Whoever is signed in is not kept out by others who guess, behind the same address or at the same actor.
+    // Failures of others at the same address or actor must not lock out a client with a session token.
     if (!isOwnToken(token)) await guesses.check('secret', actor, source)
     for (const kind of this.#deps.bearerKinds) {
       const caller = await kind(token, actor, via)
@@ -90,22 +89,22 @@ function fits(known: { creator: string; passphrase: string }, first: string, res
   const { user, password } = known.creator.includes(':')
     ? dividedFor(known.creator, `${first}:${rest}`)
     : { user: first, password: rest }
-  // Both are always compared, so that the time of an answer does not tell which one was wrong.
+  // Both are always compared, so that the response time does not reveal which one was wrong.
   const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, known.creator)
   const passwordFits = sameSecret(password, known.passphrase)
   return userFits && passwordFits
 }
 
-/** RFC 7617 ends the user at the first colon; a creator may hold some, and then the user has as many. */
+/** Splits credentials after as many colons as the creator contains. RFC 7617 would split at the first colon. */
 function dividedFor(creator: string, text: string): { readonly user: string; readonly password: string } {
   const parts = text.split(':')
   const colons = creator.split(':').length
   return { user: parts.slice(0, colons).join(':'), password: parts.slice(colons).join(':') }
 }
 
-/** As at creation: e-mail addresses have no letter case. What could not be a creator is compared as it is. */
+/** Normalizes a user name as at creation: email addresses ignore case. Returns an invalid creator unchanged. */
 function normaliseUser(user: string): string {
-  // Whether it is in its one spelling already is told by itself alone, so the time of this tells nothing of any creator.
+  // Plain ASCII without punycode is already normalized. The check reads only the input, so its timing leaks nothing.
   if (/^[!-@[-~]*$/.test(user) && !user.includes('xn--')) return user
   try {
     return normaliseCreator(user)
@@ -114,9 +113,9 @@ function normaliseUser(user: string): string {
   }
 }
 
-/** Nothing tells a wrong credential from one of another actor. */
+/** The error for a wrong credential. It does not reveal whether the credential is valid for another actor. */
 export function refused(): ServiceError {
-  return new ServiceError('forbidden', 'Cannot let you in: the credentials are not valid for this actor', {
+  return new ServiceError('forbidden', 'Cannot authenticate: the credentials are not valid for this actor', {
     reason: 'wrong credentials',
   })
 }

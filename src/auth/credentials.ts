@@ -1,9 +1,9 @@
-/** Reads the credential of a request; whether it is a good one is decided elsewhere. */
+/** Reads the credential of a request. `authenticate.ts` checks it. */
 import type { Via } from '../caller.ts'
 
 export type Credential =
   | { readonly kind: 'none' }
-  /** An Authorization header that cannot be read: it counts as an attempt, and no cookie takes its place. */
+  /** A malformed Authorization header. The request fails, even when it also has a valid cookie. */
   | { readonly kind: 'malformed'; readonly why: string }
   | { readonly kind: 'basic'; readonly user: string; readonly password: string }
   | { readonly kind: 'bearer'; readonly token: string; readonly via: Extract<Via, 'bearer' | 'cookie'> }
@@ -15,7 +15,7 @@ export function readCredential(
   cookies: string | undefined,
   isRepeated: boolean,
 ): Credential {
-  if (isRepeated) return { kind: 'malformed', why: 'Authorization is given twice' }
+  if (isRepeated) return { kind: 'malformed', why: 'Authorization was sent twice' }
   if (authorization === undefined) return readCookie(cookies)
   const [, scheme = '', value = ''] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +([^ ]+) *$/.exec(authorization) ?? []
   switch (scheme.toLowerCase()) {
@@ -24,25 +24,25 @@ export function readCredential(
     case 'basic':
       return readBasic(value)
     case '':
-      return { kind: 'malformed', why: 'Authorization is not a scheme and a value' }
+      return { kind: 'malformed', why: 'Authorization must be a scheme and a value' }
     default:
-      return { kind: 'malformed', why: 'the authentication scheme is not known' }
+      return { kind: 'malformed', why: 'the authentication scheme is not supported' }
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** RFC 7617: UTF-8, split at the first colon only, so that a passphrase may hold colons. */
+/** Reads Basic credentials as UTF-8, split at the first colon, so that a passphrase may contain colons (RFC 7617). */
 function readBasic(value: string): Credential {
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return { kind: 'malformed', why: 'Basic is not base64' }
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return { kind: 'malformed', why: 'the Basic value is not base64' }
   let decoded: string
   try {
     decoded = utf8.decode(Buffer.from(value, 'base64'))
   } catch {
-    return { kind: 'malformed', why: 'Basic is not UTF-8' }
+    return { kind: 'malformed', why: 'the Basic value is not UTF-8' }
   }
   const colon = decoded.indexOf(':')
-  if (colon < 0) return { kind: 'malformed', why: 'Basic has no colon' }
+  if (colon < 0) return { kind: 'malformed', why: 'the Basic value has no colon' }
   return { kind: 'basic', user: decoded.slice(0, colon), password: decoded.slice(colon + 1) }
 }
 
@@ -51,7 +51,7 @@ function readCookie(cookies: string | undefined): Credential {
   return token === undefined ? { kind: 'none' } : { kind: 'bearer', token, via: 'cookie' }
 }
 
-/** Of the first cookie of that name that has a value. */
+/** Returns the value of the first non-empty cookie with this name. */
 export function cookieValue(cookies: string | undefined, name: string): string | undefined {
   for (const pair of cookies?.split(';') ?? []) {
     const [key = '', value = ''] = pair.trim().split(/=(.*)/s)

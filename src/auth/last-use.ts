@@ -1,11 +1,11 @@
-/** Writes when a session or a peer was last active: behind the response, at most once a minute for each. */
+/** Stores when a session or a peer was last active: after the response, at most once a minute for each. */
 import { runBehindResponse } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Store, Transaction } from '../store/store.ts'
 
 const writeEveryMs = 60_000
 
-/** A key that is forgotten costs a statement that changes nothing. */
+/** The number of keys in memory. Forgetting a key only costs a statement that changes nothing. */
 const mostKeys = 10_000
 
 interface Touch {
@@ -22,7 +22,7 @@ export class LastUse {
   readonly #store: Store
   readonly #log: Log
   readonly #now: () => number
-  /** The time of the last write of this process: concurrent requests read the same record. */
+  /** The time of this process's last write of each key. Concurrent requests read the same record and would all write. */
   readonly #written = new Map<string, number>()
   readonly #writing = new Set<Promise<void>>()
 
@@ -36,7 +36,7 @@ export class LastUse {
     return this.#now() - lastAt >= writeEveryMs
   }
 
-  /** The request does not wait for the write, and does not fail with it. */
+  /** Starts a write when it is due. The request does not wait for the write, and its failure is only logged. */
   protected touch({ key, lastAt, write, failure }: Touch): void {
     if (!this.isDue(lastAt) || !this.isDue(this.#written.get(key) ?? Number.NEGATIVE_INFINITY)) return
     const now = this.#now()

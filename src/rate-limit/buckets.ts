@@ -1,4 +1,4 @@
-/** Buckets in memory, a bounded number of them. */
+/** A bounded number of rate-limit buckets in memory. */
 import { isExhausted, type Rate, take, type Taken } from './gcra.ts'
 
 export class Buckets {
@@ -23,7 +23,7 @@ export class Buckets {
     return taken
   }
 
-  /** The bucket is at least as full as that. */
+  /** Fills the bucket at least as far as `emptyAt` says. */
   raise(key: string, emptyAt: number, now: number): void {
     if (emptyAt > this.emptyAt(key) && emptyAt > now) this.#set(key, emptyAt, now)
   }
@@ -38,7 +38,7 @@ export class Buckets {
     this.#emptyAt.set(key, emptyAt)
   }
 
-  /** Those that are empty go; where there is none, the oldest. */
+  /** Deletes the empty buckets, then the oldest ones, until a tenth of the space is free. */
   #makeRoom(now: number): void {
     for (const [key, emptyAt] of this.#emptyAt) if (emptyAt <= now) this.#emptyAt.delete(key)
     const surplus = this.#emptyAt.size - Math.floor(this.#most * 0.9)

@@ -1,4 +1,4 @@
-/** How much one caller may have under way at once in this process. */
+/** Limits how many requests or streams one caller may have open at once in this process. */
 import { ServiceError } from '../errors.ts'
 
 export class AtOnce {
@@ -7,20 +7,20 @@ export class AtOnce {
   readonly #what: string
   readonly #open = new Map<string, number>()
 
-  /** @param who For the refusal, with `what` it has under way: `This client` and `streams`. */
+  /** @param who The subject of the error message, such as `This client`. @param what The counted things, such as `streams`. */
   constructor(most: number, who: string, what: string) {
     this.#most = most
     this.#who = who
     this.#what = what
   }
 
-  /** @param key Of whom it is counted. @returns what ends it, once. @throws ServiceError `too_many_requests` */
+  /** @param key The caller to count. @returns a function that releases the slot. @throws ServiceError `too_many_requests` */
   begin(key: string): () => void {
     const open = this.#open.get(key) ?? 0
     if (open >= this.#most) {
       throw new ServiceError(
         'too_many_requests',
-        `${this.#who} has ${open} ${this.#what} under way, the most there may be`,
+        `${this.#who} already has ${open} ${this.#what} open, which is the maximum`,
         { retryAfterSeconds: 5 },
       )
     }

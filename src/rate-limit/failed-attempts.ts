@@ -1,7 +1,7 @@
 /**
- * Wrong credentials are counted, right ones are not: who knows the passphrase pays nothing for this. Whoever guessed too
- * often is not even told whether the next guess is right. An actor that many guess at stays open to its owner: only
- * senders that have failed there themselves are refused then.
+ * Limits failed authentication. Only wrong credentials count, so the owner pays nothing. After too many failures, a sender
+ * gets 429 without a check of the credential. An actor under attack stays available to its owner: the limit of the actor
+ * refuses only senders that have failed there themselves.
  */
 import type { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
@@ -15,14 +15,14 @@ import type { LimitKey, Rates } from './rates.ts'
 
 export type Guessed = 'passphrase' | 'secret'
 
-/** The actor as it was read for this request. */
+/** The actor that a credential is checked against, as read for this request. */
 export interface Target {
   readonly id: string
-  /** Unix milliseconds; until then the stored buckets are looked at, because another process may have filled them. */
+  /** Until this time (Unix milliseconds), attempts read the stored buckets, because another process may have filled them. */
   readonly guardedUntil: number
 }
 
-/** The address of the sender, asked for only where it matters. */
+/** Returns the address of the sender. Called only when the address is needed. */
 export type Source = () => string | null
 
 export interface GuessesDeps {
@@ -58,7 +58,7 @@ export class Guesses {
   }
 
   /**
-   * Whether another guess may be judged; what follows at once, without waiting in between, is counted exactly.
+   * Refuses a sender that has too many failures. A count that follows without an `await` in between is exact.
    *
    * @throws ServiceError `too_many_requests`
    */
@@ -69,13 +69,13 @@ export class Guesses {
   }
 
   /**
-   * Judges one guess: of many at once no more are judged than are allowed.
+   * Checks one credential and counts a failure. Concurrent requests cannot exceed the limit.
    *
-   * @throws ServiceError `too_many_requests`, whether it is right or not.
+   * @throws ServiceError `too_many_requests`, whether the credential is right or wrong.
    */
   async judge(kind: Guessed, target: Target, source: Source, isRight: () => boolean): Promise<boolean> {
     const waiting = this.check(kind, target, source)
-    // From here to the count nothing waits.
+    // No other request can run between this check and the count in `failed`.
     if (waiting !== undefined) await waiting
     if (isRight()) return true
     await this.failed(kind, target, source)
@@ -83,9 +83,9 @@ export class Guesses {
   }
 
   /**
-   * Counts a wrong guess.
+   * Counts a wrong credential.
    *
-   * @throws ServiceError `too_many_requests` when other processes have counted as many as are allowed already.
+   * @throws ServiceError `too_many_requests` when the failures of all processes exceed the limit.
    */
   async failed(kind: Guessed, target: Target, source: Source): Promise<void> {
     const { now } = this.#deps
@@ -101,7 +101,7 @@ export class Guesses {
     }
   }
 
-  /** Null while the store fails: this process counts alone then. */
+  /** Returns null when the store fails. This process then counts alone. */
   async #store(buckets: readonly Bucket[], target: Target): Promise<readonly Taken[] | null> {
     const { store, now } = this.#deps
     try {
@@ -166,14 +166,14 @@ export class Guesses {
     }
   }
 
-  /** Repeated events are counted, not repeated. */
+  /** Logs at most one warning a minute, with the number of failures since the last one. */
   #complain(error: unknown): void {
     const { now, log } = this.#deps
     this.#unheard += 1
     if (Math.abs(now() - this.#complainedAt) < complainEveryMs) return
     log.warn(
       { error, times: this.#unheard },
-      'Wrong credentials are counted by this process alone: the store cannot be used',
+      'Cannot count wrong credentials for all processes: the store cannot be used. This process counts alone',
     )
     this.#complainedAt = now()
     this.#unheard = 0

@@ -1,23 +1,23 @@
 /**
- * The generic cell rate algorithm. All that is kept of a bucket is one number: when it is empty again. Pure; every time
- * is in milliseconds. `limit-store.ts` says the same in SQL.
+ * The generic cell rate algorithm (GCRA). A bucket is one number: the time at which it is empty again. The functions are
+ * pure, and times are in milliseconds. `limit-store.ts` has the same algorithm in SQL.
  */
 
-/** So many at once, and as many again in each span of time. */
+/** A rate limit: `count` requests at once, and `count` more in each `seconds`. */
 export interface Rate {
   readonly count: number
   readonly seconds: number
 }
 
-/** Rounded up, so that a bucket never lets more than `count` through at once. */
+/** Returns the time that one request adds to a bucket, rounded up, so that a bucket never allows more than `count` at once. */
 export function intervalMs({ count, seconds }: Rate): number {
   return Math.ceil((seconds * 1000) / count)
 }
 
-/** As much may the clocks of processes differ without one of them refusing the last that the limit allows. */
+/** The tolerated difference between the clocks of processes. Without it, a process would refuse the last allowed request. */
 const mostSkewMs = 50
 
-/** How far ahead of now the emptying of a full bucket may lie. Less than one more fits into the room for skew. */
+/** Returns how far in the future a full bucket is empty. The clock tolerance never admits a further request. */
 export function burstMs(rate: Rate): number {
   const interval = intervalMs(rate)
   return interval * rate.count + Math.min(mostSkewMs, Math.floor(interval / 2))
@@ -29,8 +29,8 @@ export interface Taken {
 }
 
 /**
- * Takes so many, or none. A time further ahead than a full bucket comes from a clock that was set back: it counts as
- * full.
+ * Takes `count` from the bucket, or nothing. An `emptyAt` beyond a full bucket comes from a clock that was set back; it
+ * counts as full.
  */
 export function take(emptyAt: number, now: number, rate: Rate, count = 1): Taken {
   const latest = now + burstMs(rate)
@@ -43,12 +43,12 @@ export function isExhausted(emptyAt: number, now: number, rate: Rate): boolean {
   return !take(emptyAt, now, rate).isAllowed
 }
 
-/** What a client is told of a bucket. */
+/** The state of a bucket as the response headers report it. */
 export interface BucketStanding {
   readonly remaining: number
-  /** Seconds until it is empty. */
+  /** Seconds until the bucket is empty. */
   readonly resetSeconds: number
-  /** Seconds until it takes as many more as are asked for, at least 1. */
+  /** Seconds until the bucket accepts `count` more, at least 1. */
   readonly retryAfterSeconds: number
 }
 

@@ -1,7 +1,7 @@
-/** What an answer tells of a limit: the fields of draft-ietf-httpapi-ratelimit-headers-10. */
+/** The rate-limit headers of a response (draft-ietf-httpapi-ratelimit-headers-10). */
 import type { Rate, BucketStanding } from './gcra.ts'
 
-/** `q` is the quota, `w` its window, `r` what remains, `t` the seconds until all of it is there again. */
+/** `q` is the quota, `w` its window, `r` the remaining quota, `t` the seconds until the quota is full again. */
 export function rateLimitHeaders(
   name: string,
   { count, seconds }: Rate,

@@ -1,8 +1,8 @@
-/** The SQL of buckets: one statement takes from one, whatever else does so at the same moment. */
+/** The SQL of buckets. One statement takes from a bucket, so concurrent requests cannot exceed the limit. */
 import type { Queries, Transaction } from '../store/store.ts'
 import { burstMs, intervalMs, type Rate, type Taken } from './gcra.ts'
 
-/** `take` of `gcra.ts`: $2 is now, $3 the interval, $4 the burst. */
+/** The same computation as `take` in `gcra.ts`: $2 is now, $3 the interval, $4 the burst. */
 const from = `CASE WHEN rate_limit.empty_at < $2 THEN $2
                    WHEN rate_limit.empty_at > $2 + CAST($4 AS BIGINT) THEN $2 + $4 ELSE rate_limit.empty_at END`
 const fits = `(${from}) + $3 <= $2 + $4`
@@ -15,7 +15,7 @@ const TAKE = `INSERT INTO rate_limit (key, empty_at, refused) VALUES ($1, CAST($
 
 export async function takeStored(tx: Transaction, key: string, now: number, rate: Rate): Promise<Taken> {
   const row = await tx.get<{ empty_at: number; refused: number }>(TAKE, key, now, intervalMs(rate), burstMs(rate))
-  if (row === undefined) throw new Error('An upsert gave no row')
+  if (row === undefined) throw new Error('Cannot read the rate limit: the upsert returned no row')
   return { isAllowed: row.refused === 0, emptyAt: row.empty_at }
 }
 
@@ -27,12 +27,12 @@ export async function findBuckets(q: Queries, keys: readonly string[]): Promise<
   return new Map(rows.map((row) => [row.key, row.empty_at]))
 }
 
-/** From now until then every attempt at the actor's credentials looks at the stored buckets first. */
+/** Makes every authentication at the actor read the stored buckets first, until the given time. */
 export async function guardActor(tx: Transaction, actorId: string, until: number): Promise<void> {
   await tx.run('UPDATE actor SET guarded_until = $2 WHERE id = $1 AND guarded_until < $2', actorId, until)
 }
 
-/** Empty buckets say nothing. How many went, at most `limit`. */
+/** Deletes at most `limit` empty buckets, which no longer limit anything. Returns how many. */
 export async function purgeBuckets(tx: Transaction, now: number, limit: number): Promise<number> {
   return tx.run(
     'DELETE FROM rate_limit WHERE key IN (SELECT key FROM rate_limit WHERE empty_at < $1 ORDER BY empty_at LIMIT $2)',

@@ -1,4 +1,4 @@
-/** Lets so much through and refuses the rest, counted in the store for all processes. */
+/** Rate limits that all processes share, counted in the store. */
 import { ServiceError } from '../errors.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
@@ -22,7 +22,7 @@ export interface LimiterDeps {
 /** One bucket to take from. */
 export interface Demand {
   readonly limit: LimitKey
-  /** Whose bucket: an address, an actor, a mail address; null when it is not known, which no limiter counts. */
+  /** The owner of the bucket: an IP address, an actor or an email address. Null when unknown, which is not counted. */
   readonly of: string | null
 }
 
@@ -34,14 +34,14 @@ interface Bucket {
 
 const purgeEveryMs = 600_000
 const mostPurged = 5000
-/** A failing store is told of at most that often. */
+/** Minimum interval between log lines about a failing store. */
 const complainEveryMs = 60_000
 
 export class Limiter {
   readonly #deps: LimiterDeps
-  /** What the store said of full buckets: they are refused without asking again. */
+  /** The buckets that the store reported as full. Requests are refused without another query. */
   readonly #known = new Buckets()
-  /** Counts while the store fails: this process alone, but never nobody. */
+  /** Counts in this process while the store fails, so that limits still apply. */
   readonly #fallback = new Buckets()
   #purgedAt: number
   #complainedAt = Number.NEGATIVE_INFINITY
@@ -54,11 +54,11 @@ export class Limiter {
   }
 
   /**
-   * Takes one from each bucket in turn, up to the first that is full: what a narrow one refuses costs the wider ones
-   * nothing.
+   * Takes one from each bucket in order and stops at the first full one. A refusal by a narrow limit does not count against
+   * the wider limits.
    *
-   * @returns what the answer tells of it: the bucket with the least left.
-   * @throws ServiceError `too_many_requests`, with the headers that say when to come again.
+   * @returns the rate-limit headers of the bucket with the least remaining.
+   * @throws ServiceError `too_many_requests`, with `Retry-After`.
    */
   async charge(demands: readonly Demand[]): Promise<Readonly<Record<string, string>>> {
     const buckets = demands.flatMap((demand) => this.#bucketOf(demand) ?? [])
@@ -81,7 +81,7 @@ export class Limiter {
       : rateLimitHeaders(limitName(tightest.bucket.limit), tightest.bucket.rate, tightest.standing)
   }
 
-  /** Once a running purge ended. */
+  /** Resolves when the current purge has ended. */
   settled(): Promise<void> {
     return this.#purging
   }
@@ -128,12 +128,15 @@ export class Limiter {
     return tooMany(limit, rate, bucketStandingOf(emptyAt, this.#deps.now(), rate))
   }
 
-  /** Repeated events are counted, not repeated. */
+  /** Logs at most one warning a minute, with the number of failures since the last one. */
   #complain(error: unknown): void {
     const { now, log } = this.#deps
     this.#unheard += 1
     if (Math.abs(now() - this.#complainedAt) < complainEveryMs) return
-    log.warn({ error, times: this.#unheard }, 'Rate limits are counted by this process alone: the store cannot be used')
+    log.warn(
+      { error, times: this.#unheard },
+      'Cannot count rate limits for all processes: the store cannot be used. This process counts alone',
+    )
     this.#complainedAt = now()
     this.#unheard = 0
   }
@@ -149,19 +152,19 @@ export class Limiter {
       }
     }
     this.#purging = runInBackground(() =>
-      purge().catch((error: unknown) => log.warn({ error }, 'Cannot remove the traces of old requests')),
+      purge().catch((error: unknown) => log.warn({ error }, 'Cannot delete expired rate-limit buckets')),
     )
   }
 }
 
-/** Hashed: an address or a name is nobody's business once it is counted. */
+/** Returns the key of a bucket. It is hashed, so that the store keeps no addresses or names. */
 export function keyOf(limit: LimitKey, of: string): string {
   return hashSecret(`${limit}\n${of}`)
 }
 
 export function tooMany(limit: LimitKey, rate: Rate, standing: BucketStanding): ServiceError {
-  return new ServiceError('too_many_requests', 'Cannot do this now: too many requests came before it', {
-    reason: `the limit ${limit} is used up`,
+  return new ServiceError('too_many_requests', 'Cannot serve this request: too many requests. Retry later', {
+    reason: `the limit ${limit} is exhausted`,
     retryAfterSeconds: standing.retryAfterSeconds,
     headers: rateLimitHeaders(limitName(limit), rate, { ...standing, remaining: 0 }),
   })

@@ -1,6 +1,6 @@
 /**
- * Lets so much through and refuses the rest, counted in the memory of this process: what is there to protect the process
- * costs no query, and other processes have their own.
+ * Rate limits of this process, counted in memory. They protect the process itself, so they need no query, and each process
+ * counts separately.
  */
 import type { Metrics } from '../observe/metrics.ts'
 import { Buckets } from './buckets.ts'
@@ -24,10 +24,10 @@ export class LocalLimiter {
   }
 
   /**
-   * Takes so many from the bucket of this client, or none.
+   * Takes `count` from the bucket of this client, or nothing.
    *
-   * @returns what the answer tells of it.
-   * @throws ServiceError `too_many_requests`, with the headers that say when to come again.
+   * @returns the rate-limit headers of the response.
+   * @throws ServiceError `too_many_requests`, with `Retry-After`.
    */
   charge(limit: ClientLimit, client: string, count: number): Readonly<Record<string, string>> {
     const rate = this.#deps.rates[limit]

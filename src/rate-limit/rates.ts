@@ -1,18 +1,18 @@
-/** Every limiter of the service, and what it lets through unless the operator says otherwise. */
+/** The limiters of the service with their default rates. */
 import { ConfigError } from '../config/config.ts'
 import type { Config } from '../config/options.ts'
 import type { Rate } from './gcra.ts'
 
 /**
- * Whose bucket it is: the sender's, that of what is asked for, the sender's at that target, everybody's; or that of a
- * client that an owner let in, which each process counts by itself.
+ * The owner of a bucket: the sender, the target, the pair of both, all requests together (`total`), or an AI client, which
+ * each process counts separately.
  */
 export type Per = 'source' | 'target' | 'pair' | 'total' | 'client'
 
 const minute = 60
 const hour = 3600
 
-/** `<what>/<per>`. Failures alone count for `passphrase` and `secret`; of the others every request does. */
+/** Default rates by `<what>/<per>`. `passphrase` and `secret` count failures only; the others count every request. */
 export const defaultRates = {
   'create_actor/source': { count: 30, seconds: 10 * minute },
   'create_actor/total': { count: 1000, seconds: 10 * minute },
@@ -30,7 +30,7 @@ export const defaultRates = {
   'secret/pair': { count: 60, seconds: minute },
   'secret/source': { count: 600, seconds: minute },
   'secret/target': { count: 600, seconds: minute },
-  // Each may send a mail; the target is the address.
+  // Each request may send an email. The target is the email address.
   'email_entry/source': { count: 10, seconds: 10 * minute },
   'email_entry/target': { count: 3, seconds: hour },
   'email_entry/total': { count: 1000, seconds: hour },
@@ -54,17 +54,17 @@ export type LimitKey = keyof typeof defaultRates
 export type ClientLimit = LimitKey & `${string}/client`
 export type LimitName = LimitKey extends `${infer N}/${string}` ? N : never
 
-/** Null where a limiter is off. */
+/** The rate of each limiter; null turns the limiter off. */
 export type Rates = { readonly [K in LimitKey]: Rate | null }
 
-/** While developing nobody wants to meet one, and everything comes from one address. */
+/** Multiplies the rates in development, where all requests come from one address. */
 const developmentFactor = 100
 
-/** `*` stands for every limiter that is not named itself. @throws ConfigError for a limiter that does not exist. */
+/** Returns the configured rates. `*` sets every limiter without its own rate. @throws ConfigError for an unknown limiter. */
 export function ratesOf({ mode, rateLimits: given }: Pick<Config, 'mode' | 'rateLimits'>): Rates {
   const unknown = Object.keys(given).find((key) => key !== '*' && !Object.hasOwn(defaultRates, key))
   if (unknown !== undefined)
-    throw new ConfigError(`TROUPE_RATE_LIMITS names a limiter that does not exist: ${unknown}.`)
+    throw new ConfigError(`Cannot use TROUPE_RATE_LIMITS: the limiter ${unknown} does not exist.`)
   const factor = mode === 'development' ? developmentFactor : 1
   const rateOf = (key: string, byDefault: Rate): Rate | null =>
     given[key] !== undefined
@@ -75,7 +75,7 @@ export function ratesOf({ mode, rateLimits: given }: Pick<Config, 'mode' | 'rate
   return Object.fromEntries(Object.entries(defaultRates).map(([key, rate]) => [key, rateOf(key, rate)])) as Rates
 }
 
-/** The limiters of one name, the narrowest first: whom it refuses does not count against everybody. */
+/** Returns the limiters of one name, narrowest first, so that refused requests do not count against wider limits. */
 export function limitersOf(name: LimitName): readonly LimitKey[] {
   return narrowestFirst(
     (Object.keys(defaultRates) as LimitKey[]).filter((key) => key.slice(0, key.indexOf('/')) === name),

@@ -98,7 +98,7 @@ forEachStore((_dialect, open, database) => {
       await assert.rejects(limiter.charge([fromOne]), {
         code: 'too_many_requests',
         detail: {
-          reason: 'the limit sign_in/source is used up',
+          reason: 'the limit sign_in/source is exhausted',
           retryAfterSeconds: 360,
           headers: { 'RateLimit-Policy': '"sign_in";q=10;w=3600', RateLimit: '"sign_in";r=0;t=3600' },
         },
@@ -200,7 +200,7 @@ forEachStore((_dialect, open, database) => {
       assert.equal(await passed(limiter, [fromOne], 100), 10)
       assert.equal(await passed(limiter, [fromOther, total], 100), 10)
       assert.equal(lines.length, 1)
-      assert.match(lines[0] ?? '', /counted by this process alone/)
+      assert.match(lines[0] ?? '', /This process counts alone/)
       store.plan()
       assert.equal(await passed(limiter, [fromOne], 100), 10)
     })

@@ -255,7 +255,7 @@ forEachService((start, dialect) => {
         await assert.rejects(start({ database, secretKeys }), {
           name: 'ConfigError',
           message:
-            'TROUPE_SECRET_KEYS opens none of the secrets in the database: set the keys that encrypted them, or use another database.',
+            'Cannot decrypt the secrets in the database: TROUPE_SECRET_KEYS did not encrypt them. Either set the keys that encrypted them, or use another database.',
         })
       }
       assert.deepEqual(await dumpStore(await storeOf(first)), before)

@@ -260,8 +260,11 @@ describe('DUR-07: a file that can no longer be used', () => {
 
     it('for an address that names no file', async () => {
       for (const url of ['sqlite:', 'sqlite::memory:', 'sqlite://host/file'])
-        await refusal(url, /^The address of an SQLite store has to name a file/)
-      await refusal('mysql://localhost/x', /^The address of the store has to begin with "sqlite:" or "postgres:"\.$/)
+        await refusal(url, /^Cannot open the store: its URL must name a file/)
+      await refusal(
+        'mysql://localhost/x',
+        /^Cannot open the store: its URL must begin with "sqlite:" or "postgres:"\.$/,
+      )
     })
 
     it('for rights that are missing', async (t) => {

@@ -556,7 +556,7 @@ describe('the keys', () => {
       const config = resolveConfig({}, { ...production, TROUPE_SECRET_KEYS: secretKeys })
       await assert.rejects(keyRingOf(config), {
         name: 'ConfigError',
-        message: `TROUPE_SECRET_KEYS cannot be used: ${why}.`,
+        message: `Cannot use TROUPE_SECRET_KEYS: ${why}.`,
       })
     }
   })

@@ -44,19 +44,19 @@ describe('the credential of a request', () => {
   })
 
   const malformed: [authorization: string, why: string][] = [
-    ['', 'Authorization is not a scheme and a value'],
-    [' ', 'Authorization is not a scheme and a value'],
-    ['Basic', 'Authorization is not a scheme and a value'],
-    ['Basic ', 'Authorization is not a scheme and a value'],
-    ['Bearer a b', 'Authorization is not a scheme and a value'],
-    ['Basic\tYTpi', 'Authorization is not a scheme and a value'],
-    [`Basic ${base64('nocolon')}`, 'Basic has no colon'],
-    ['Basic a:b', 'Basic is not base64'],
-    ['Basic YTpi====', 'Basic is not base64'],
-    ['Basic YT-i_w', 'Basic is not base64'],
-    [`Basic ${base64('a:\u00ff', 'latin1')}`, 'Basic is not UTF-8'],
-    ['Digest x', 'the authentication scheme is not known'],
-    ['Token x', 'the authentication scheme is not known'],
+    ['', 'Authorization must be a scheme and a value'],
+    [' ', 'Authorization must be a scheme and a value'],
+    ['Basic', 'Authorization must be a scheme and a value'],
+    ['Basic ', 'Authorization must be a scheme and a value'],
+    ['Bearer a b', 'Authorization must be a scheme and a value'],
+    ['Basic\tYTpi', 'Authorization must be a scheme and a value'],
+    [`Basic ${base64('nocolon')}`, 'the Basic value has no colon'],
+    ['Basic a:b', 'the Basic value is not base64'],
+    ['Basic YTpi====', 'the Basic value is not base64'],
+    ['Basic YT-i_w', 'the Basic value is not base64'],
+    [`Basic ${base64('a:\u00ff', 'latin1')}`, 'the Basic value is not UTF-8'],
+    ['Digest x', 'the authentication scheme is not supported'],
+    ['Token x', 'the authentication scheme is not supported'],
   ]
   for (const [authorization, why] of malformed) {
     it(`WEB-13 WEB-14 cannot be read from ${JSON.stringify(authorization)}, and no cookie takes its place`, () => {
@@ -69,7 +69,7 @@ describe('the credential of a request', () => {
     for (const authorization of ['Basic YTpi', 'Bearer x', undefined])
       assert.deepEqual(readCredential(authorization, 'oauth_token=good', true), {
         kind: 'malformed',
-        why: 'Authorization is given twice',
+        why: 'Authorization was sent twice',
       })
   })
 

@@ -91,7 +91,7 @@ describe('what a client has under way at once', () => {
     assert.throws(() => begin('a', 'p'), {
       code: 'too_many_requests',
       status: 429,
-      message: 'This client has 2 streams under way, the most there may be',
+      message: 'This client already has 2 streams open, which is the maximum',
     })
     begin('a', 'q')
     begin('b', 'p')

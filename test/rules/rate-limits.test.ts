@@ -194,7 +194,7 @@ describe('the table of limiters', () => {
   it('refuses a limiter that does not exist', () => {
     assert.throws(() => ratesOf({ mode: 'production', rateLimits: { 'sign_out/source': null } }), {
       name: 'ConfigError',
-      message: 'TROUPE_RATE_LIMITS names a limiter that does not exist: sign_out/source.',
+      message: 'Cannot use TROUPE_RATE_LIMITS: the limiter sign_out/source does not exist.',
     })
   })
 })

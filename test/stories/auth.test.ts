@@ -7,7 +7,7 @@ import { github, google } from '../../src/index.ts'
 import { basic, forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { answered, changesNothing, refused } from '../support/stored.ts'
 
-const wrong = 'Cannot let you in: the credentials are not valid for this actor'
+const wrong = 'Cannot authenticate: the credentials are not valid for this actor'
 const challenge = 'Basic realm="troupe.test", charset="UTF-8"'
 
 function encoded(text: string | Uint8Array): string {
@@ -95,17 +95,17 @@ forEachService((start) => {
     })
 
     for (const [what, authorization, why] of [
-      ['invalid base64', 'Basic !!!', 'Basic is not base64'],
-      ['base64 of another alphabet', 'Basic YTpi-_', 'Basic is not base64'],
-      ['a value without a colon', encoded('creator'), 'Basic has no colon'],
-      ['invalid UTF-8', encoded(new Uint8Array([0x63, 0x3a, 0xff])), 'Basic is not UTF-8'],
-      ['a scheme without a value', 'Basic', 'Authorization is not a scheme and a value'],
-      ['a space in place of a value', 'Basic ', 'Authorization is not a scheme and a value'],
-      ['two values', 'Basic YTpi YTpi', 'Authorization is not a scheme and a value'],
-      ['a value without a scheme', 'YTpi', 'Authorization is not a scheme and a value'],
-      ['an empty header', '', 'Authorization is not a scheme and a value'],
-      ['another scheme', 'Digest abc', 'the authentication scheme is not known'],
-      ['a bearer without a token', 'Bearer', 'Authorization is not a scheme and a value'],
+      ['invalid base64', 'Basic !!!', 'the Basic value is not base64'],
+      ['base64 of another alphabet', 'Basic YTpi-_', 'the Basic value is not base64'],
+      ['a value without a colon', encoded('creator'), 'the Basic value has no colon'],
+      ['invalid UTF-8', encoded(new Uint8Array([0x63, 0x3a, 0xff])), 'the Basic value is not UTF-8'],
+      ['a scheme without a value', 'Basic', 'Authorization must be a scheme and a value'],
+      ['a space in place of a value', 'Basic ', 'Authorization must be a scheme and a value'],
+      ['two values', 'Basic YTpi YTpi', 'Authorization must be a scheme and a value'],
+      ['a value without a scheme', 'YTpi', 'Authorization must be a scheme and a value'],
+      ['an empty header', '', 'Authorization must be a scheme and a value'],
+      ['another scheme', 'Digest abc', 'the authentication scheme is not supported'],
+      ['a bearer without a token', 'Bearer', 'Authorization must be a scheme and a value'],
     ] as const) {
       it(`responds with 401 and a challenge, never 500, to ${what} (R-AUTH-01, R-AUTH-03, WEB-13)`, async () => {
         const actor = await service.createActor()

@@ -31,7 +31,7 @@ export default app
 const key = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
 const free = { PORT: '0' }
 const unfit =
-  'TROUPE_SECRET_KEYS opens none of the secrets in the database: set the keys that encrypted them, or use another database.'
+  'Cannot decrypt the secrets in the database: TROUPE_SECRET_KEYS did not encrypt them. Either set the keys that encrypted them, or use another database.'
 
 let place: Workplace
 beforeEach(() => {
@@ -254,7 +254,7 @@ Stopped.
       [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL must be sqlite:<file> or postgres://<user>@<host>/<database>.'],
       [
         { TROUPE_SECRET_KEYS: 'secret' },
-        'TROUPE_SECRET_KEYS cannot be used: Entry 1 of the key ring has no ":" between id and key.',
+        'Cannot use TROUPE_SECRET_KEYS: Entry 1 of the key ring has no ":" between id and key.',
       ],
     ]
     for (const [env, sentence] of refusals) {
@@ -433,7 +433,7 @@ describe('troupe serve', () => {
       [{ ...production, TROUPE_DEVTEST: '1' }, 'TROUPE_DEVTEST cannot be on in production: it exposes internal data.'],
       [
         { ...production, TROUPE_SECRET_KEYS: `k1:${'A'.repeat(43)}` },
-        'TROUPE_SECRET_KEYS cannot be used: Key "k1" is not random bytes: it is typed text or a guessable pattern.',
+        'Cannot use TROUPE_SECRET_KEYS: Key "k1" is not random bytes: it is typed text or a guessable pattern.',
       ],
     ]
     for (const [env, sentence] of refusals) {
@@ -606,7 +606,7 @@ describe('keys of another database', () => {
     writeFileSync(file, await newKey())
     assertRefused(
       await place.run(['dev', 'app.ts'], { env: free }),
-      `The key in ${file} opens none of the secrets in the database: restore the key that encrypted them, or use another database.`,
+      `Cannot decrypt the secrets in the database: the key in ${file} did not encrypt them. Either restore the key that encrypted them, or use another database.`,
     )
     writeFileSync(file, kept)
     const { url } = await start(['dev', 'app.ts'])

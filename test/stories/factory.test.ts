@@ -524,7 +524,7 @@ forEachService((start) => {
           await service.request(`/${actor.id}`, { headers: { authorization } }),
           403,
           'forbidden',
-          'Cannot let you in: the credentials are not valid for this actor',
+          'Cannot authenticate: the credentials are not valid for this actor',
         )
       }
     })

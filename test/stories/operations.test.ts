@@ -344,7 +344,7 @@ forEachService((start) => {
             await call(method, 'order', undefined, { authorization: 'Bearer unknown' }),
             403,
             'forbidden',
-            /^Cannot let you in/,
+            /^Cannot authenticate/,
           )
         }
         await refused(await service.request(`/${actor.id}/${kind}`), 401, 'unauthorized', 'Authentication required')

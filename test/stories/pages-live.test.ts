@@ -191,7 +191,7 @@ forEachService((start) => {
         assert.equal(refused.headers.get('retry-after'), '5')
         assert.deepEqual(await refused.json(), {
           error: 'too_many_requests',
-          message: 'This actor has 32 streams for its pages under way, the most there may be',
+          message: 'This actor already has 32 streams for its pages open, which is the maximum',
         })
       }
       const other = await service.createActor('other@example.com')
