@@ -1,4 +1,4 @@
-/** Every page, once: the navigation, the page set and the routes of the owner's pages derive from this list. */
+/** The list of all pages. The navigation, the page set and the routes of the owner's pages derive from it. */
 import type { Route } from '../http/dispatch/route.ts'
 import { failed } from './failed/page.ts'
 import { front } from './front/page.ts'
@@ -17,7 +17,7 @@ import type { Navigation } from './shared/layout.ts'
 import type { PageDefinition } from './shared/page-group.ts'
 import type { View } from './shared/values.ts'
 
-/** In the order of the navigation. */
+/** Page groups in the order of the navigation. */
 const groups = [
   failed,
   front,
@@ -40,7 +40,7 @@ type Page = Group['pages'][number]
 /** The pages by name, each a function from plain data to safe HTML. */
 export type Pages = { readonly [P in Page as P['name']]: View<Parameters<P['view']>[0]> }
 
-/** The values that a page is made from. */
+/** The values of a page. */
 export type PageValues<Name extends keyof Pages> = Parameters<Pages[Name]>[0]
 
 export const pageDefinitions: readonly PageDefinition[] = groups.flatMap<PageDefinition>(({ pages }) => pages)
@@ -49,7 +49,7 @@ export const navigation: Navigation = groups.flatMap((group) => ('section' in gr
 
 type Routes = Extract<Group, { readonly routes: unknown }>['routes']
 
-/** What the handlers of all pages of the owner need together. */
+/** The deps of all handlers of the owner's pages. */
 export type OwnerPageDeps = Routes extends (deps: infer Deps) => unknown ? Deps : never
 
 export function ownerPageRoutes(deps: OwnerPageDeps): readonly Route[] {

@@ -65,7 +65,7 @@ describe('the local sign-in of development', () => {
     await page.getByLabel('E-mail address').fill('not an address')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('alert').waitFor()
-    assert.equal(await page.getByRole('alert').innerText(), 'This is no e-mail address.')
+    assert.equal(await page.getByRole('alert').innerText(), 'This is not an e-mail address.')
     assert.equal(await page.getByLabel('E-mail address').inputValue(), 'not an address')
     assert.deepEqual(await accessibilityViolations(page), [])
   })

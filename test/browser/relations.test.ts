@@ -353,7 +353,7 @@ describe('a page that is open during a change', () => {
     const page = await visit(actor)
     await listening(page, () => open(page, actor, '/properties/color'))
     await actor.request('DELETE', '/properties/color')
-    await page.locator('.stale', { hasText: 'not there any more' }).waitFor()
+    await page.locator('.stale', { hasText: 'no longer exists' }).waitFor()
   })
 
   it('shows changes at each poll when its stream is rejected, and backs off (R-WEB-01)', async () => {

@@ -237,7 +237,7 @@ describe('a walk through the pages of two services', () => {
       await ada.unfold('End the relationship')
       await ada.press('button', 'End the relationship with Grace Hopper')
       await ada.reads('Ended.')
-      assert.match(await ada.text(), /You know nobody yet/)
+      assert.match(await ada.text(), /You have no connections yet/)
       await ada.goTo('Activity')
 
       // Ends another session of the same user.
@@ -260,7 +260,7 @@ describe('a walk through the pages of two services', () => {
       assert.doesNotMatch(await ada.page.content(), /diary|green|ada@example\.com/)
       await ada.page.goto(url)
       await ada.at('Sign in')
-      if (way.javaScriptEnabled !== false) await grace.sees('What this page shows is not there any more.')
+      if (way.javaScriptEnabled !== false) await grace.sees('What this page shows no longer exists.')
       // A page that refreshes just after its subject was deleted receives a 404.
       const isOfEnd = (complaint: string): boolean => complaint.includes('404')
       assert.deepEqual(

@@ -285,7 +285,7 @@ describe('pages that only the application has', () => {
     const asData = await browser.get('/0', { accept: 'application/json' })
     assert.deepEqual(
       [asData.status, await asData.json()],
-      [404, { error: 'not_found', message: 'There is no such page' }],
+      [404, { error: 'not_found', message: 'The page does not exist' }],
     )
   })
 

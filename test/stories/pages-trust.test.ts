@@ -166,7 +166,7 @@ forEachService((start) => {
         'an address without an actor',
         { peer_url: 'http://127.0.0.1:9/unknown', trust_type: 'friend' },
         408,
-        /no actor at this address/,
+        /the actor at this address did not accept/,
       ],
     ] as const) {
       it(`keeps the typed values and explains what is wrong with ${what} (R-WEB-01)`, async () => {
@@ -229,7 +229,7 @@ forEachService((start) => {
         () => world.browser.send('/trust/new', { peer_url: '127.0.0.1:9/unknown', trust_type: 'friend' }),
         408,
       )
-      assert.match(world.asks[0]?.error ?? '', /no actor at this address/)
+      assert.match(world.asks[0]?.error ?? '', /the actor at this address did not accept/)
     })
   })
 

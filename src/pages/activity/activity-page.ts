@@ -1,4 +1,4 @@
-/** The page of the access ledger: its lines in words. */
+/** The page of the audit log: describes its entries in words. */
 import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import type { AuditDecision, AuditLogEntry } from '../../audit-log/entry.ts'
 import type { ActivityRow, ActivityValues } from './values.ts'
@@ -76,7 +76,7 @@ function rowOf(
     who: peer?.name ?? strangers[entry.callerKind === 'trustee' ? 'trustee' : 'anonymous'](entry.caller),
     what: visible(said[entry.decision](whatOf(entry))),
     is_refused: entry.decision === 'refused',
-    // Who and what stand before it already.
+    // The row already names the caller and the action.
     reason: visible(entry.reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, '')),
     times: entry.times,
     only_href: link === null || entry.caller === '' ? '' : link({ caller: entry.caller }),
@@ -97,7 +97,7 @@ const strangers = {
   anonymous: (address: string) => (address === '' ? 'Somebody unknown' : `Somebody unknown at ${address}`),
 } as const
 
-/** In words, for what others do with an actor; the request itself for the rest. */
+/** Describes a request to an actor in words. */
 function whatOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path' | 'through'>): string {
   if (through === 'mcp') return auditWordsOf(method, path.replace(/^\//, ''))
   const [, first = '', ...rest] = path.split('/').map(decoded)
@@ -109,12 +109,12 @@ function whatOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path'
 interface Addressed {
   readonly method: string
   readonly verb: string
-  /** The path below the first segment. */
+  /** Path below the first segment. */
   readonly name: string
   readonly rest: readonly string[]
 }
 
-/** By the first segment of the path. */
+/** Descriptions by the first segment of the path. */
 const wordsOf: ReadonlyMap<string, (request: Addressed) => string> = new Map([
   ['', () => 'look at the front door of this actor'],
   ['actions', ({ name }: Addressed) => (name === '' ? 'look at the actions' : `run the action “${name}”`)],
@@ -131,7 +131,7 @@ const wordsOf: ReadonlyMap<string, (request: Addressed) => string> = new Map([
   ['trust', ({ method, rest }: Addressed) => trustWords(method, rest)],
 ])
 
-/** Of what was done. */
+/** Puts the verb of a description into the past tense. */
 function done(what: string): string {
   const [verb = '', ...rest] = what.split(' ')
   return [past[verb] ?? verb, ...rest].join(' ')
@@ -150,7 +150,7 @@ const past: Readonly<Record<string, string>> = {
   run: 'ran',
   say: 'said',
   stop: 'stopped',
-  tell: 'told',
+  report: 'reported',
 }
 
 const verbs: Readonly<Record<string, string>> = { GET: 'read', POST: 'change', PUT: 'change', DELETE: 'delete' }
@@ -168,8 +168,8 @@ function subscriptionWords(method: string, depth: number): string {
 }
 
 function callbackWords(method: string, [kind]: readonly string[]): string {
-  if (kind === 'subscriptions') return method === 'DELETE' ? 'end what you listened to' : 'tell of a change at its side'
-  if (kind === 'permissions') return 'tell what you may do at its side'
+  if (kind === 'subscriptions') return method === 'DELETE' ? 'end what you listened to' : 'report a change at its side'
+  if (kind === 'permissions') return 'report what you may do at its side'
   return `ring “${kind ?? ''}”`
 }
 

@@ -1,4 +1,4 @@
-/** `/<actor>/www/activity`: the access ledger on a page. */
+/** Routes of `/<actor>/www/activity`, the page of the audit log. */
 import { activityQuery, type ActivityPageDeps, showActivity } from './activity-page.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import type { Route } from '../../http/dispatch/route.ts'

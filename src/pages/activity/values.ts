@@ -1,36 +1,36 @@
-/** What the page of the access ledger is made from. */
+/** Values of the page of the audit log. */
 import type { Moment } from '../shared/time.ts'
 import type { PeerName } from '../relationships/values.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
 export interface ActivityRow {
   readonly at: Moment
-  /** Null for somebody unknown. */
+  /** Null for an anonymous caller. */
   readonly peer: PeerName | null
-  /** `Grace Hopper`, `Somebody at 10.0.0.1`. */
+  /** Display name of the caller, such as `Grace Hopper`. */
   readonly who: string
-  /** `changed the property “color”`; of what was refused `change the property “color”`. */
+  /** `changed the property “color”`; for a refused request `change the property “color”`. */
   readonly what: string
   readonly is_refused: boolean
-  /** Why it was let, or refused. */
+  /** Why the request was allowed or refused. */
   readonly reason: string
   readonly times: number
-  /** Shows what this caller did, alone; empty where it does so already. */
+  /** Link to the activity of this caller alone; empty when the page is already filtered. */
   readonly only_href: string
   readonly request: string
 }
 
 export interface ActivityValues extends ActorPageValues {
   readonly entries: readonly ActivityRow[]
-  /** By day, the latest first. */
+  /** Entries by day, latest first. */
   readonly days: readonly { readonly day: string; readonly entries: readonly ActivityRow[] }[]
-  /** Who can be chosen. */
+  /** Callers for the filter. */
   readonly callers: readonly PeerName[]
-  /** The peer, client or address that is chosen; empty for everybody. */
+  /** The selected peer, client or address; empty for all callers. */
   readonly caller: string
   readonly caller_name: string
   readonly older_href: string | null
   readonly is_first: boolean
-  /** The operator keeps no ledger. */
+  /** True when the operator turned the audit log off. */
   readonly is_off: boolean
 }

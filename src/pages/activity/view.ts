@@ -1,4 +1,4 @@
-/** `/<actor>/www/activity`: who did what with the actor. */
+/** View of `/<actor>/www/activity`: the accesses to the actor. */
 import { html } from 'hono/html'
 import type { ActivityRow, ActivityValues } from './values.ts'
 import { actorPage, type Navigation } from '../shared/layout.ts'
@@ -15,7 +15,7 @@ export function activityPage(values: ActivityValues, navigation: Navigation): Ht
 <p class="lead">What others did with your actor, what they were refused, and what you decided about their calls. Nothing else that you do is kept, and no value ever is.</p>
 ${is_off ? html`<p class="empty">This service keeps no activity.</p>` : values.callers.length === 0 && caller === '' ? '' : filter(values)}
 ${caller === '' ? '' : html`<p>Only what <strong>${caller_name}</strong> did. <a href="${actor_www}/activity">Show everybody</a></p>`}
-${days.length === 0 && !is_off ? html`<p class="empty">Nobody did anything${is_first ? ' yet' : ' before that'}.</p>` : ''}
+${days.length === 0 && !is_off ? html`<p class="empty">No activity${is_first ? ' yet' : ' before that'}.</p>` : ''}
 ${days.map(({ day, entries }) => html`<h2 class="day">${day}</h2><ul class="rows">${entries.map(row)}</ul>`)}
 ${
   older_href === null && is_first

@@ -1,4 +1,4 @@
-/** The pages of calls that wait for the owner, and their form. */
+/** The pages of calls that wait for approval, and their form. */
 import { ServiceError } from '../../errors.ts'
 import { normalise } from '../../json/json.ts'
 import type { Approval, Approvals } from '../../operation/approvals.ts'
@@ -87,7 +87,7 @@ export async function decideApproval(
       const decision = sent.get('decision')
       if (decision !== 'allow' && decision !== 'refuse') throw formRefusal('the decision is neither allow nor refuse')
       if (!(await deps.approvals.decide(actor.id, id, decision === 'allow' ? 'approved' : 'denied')))
-        throw new ServiceError('conflict', 'Cannot decide this: it was decided already, or it is not open any more')
+        throw new ServiceError('conflict', 'Cannot decide this: it was decided already, or it is no longer open')
       return goOn(
         deps,
         exchange,

@@ -1,4 +1,4 @@
-/** What an approval is about, in the words of the application's declarations. */
+/** Describes the call of an approval with the title and description that the application declared. */
 import type { Registry } from '../../app/registry.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Approval } from '../../operation/approvals.ts'

@@ -1,4 +1,4 @@
-/** Calls that wait for the owner; the page of connected apps links to them. */
+/** Calls that wait for approval; the page of connected apps links here. */
 import type { PageGroup } from '../shared/page-group.ts'
 import { approvalPageRoutes } from './routes.ts'
 import { approvalsPage } from './list-view.ts'

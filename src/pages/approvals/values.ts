@@ -1,4 +1,4 @@
-/** What the pages of calls that wait for the owner are made from. */
+/** Values of the pages of calls that wait for approval. */
 import type { Moment } from '../shared/time.ts'
 import type { PeerName } from '../relationships/values.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
@@ -9,9 +9,9 @@ export interface ApprovalRow {
   readonly href: string
   readonly peer: PeerName
   readonly kind: 'methods' | 'actions' | 'tools' | 'prompts' | 'resources'
-  /** The name of what is called. */
+  /** Name of the method or action. */
   readonly operation: string
-  /** As the application calls it. */
+  /** Title that the application declared. */
   readonly title: string
   readonly description: string
   readonly asked: Moment

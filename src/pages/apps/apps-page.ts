@@ -39,7 +39,7 @@ export interface AppPageDeps extends PageDeps {
   }
 }
 
-/** Where somebody has more of them than anybody can look through. */
+/** Maximum number of rows: an owner could not review more. */
 const mostShown = 200
 
 export async function showApps(
@@ -137,11 +137,11 @@ async function groupsOf(
   return [...groups.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** A client may call itself what it likes; where it sends people back to is its own. */
+/** Returns the host of the redirect URI, which identifies a client better than the name that it chose itself. */
 function redirectHost(clientId: string, client: Client | undefined): string {
   const url = URL.parse(client?.redirectUris[0] ?? (clientId.startsWith('https://') ? clientId : ''))
   if (url === null) return ''
-  // Behind the scheme of an application a host means nothing.
+  // A host has no meaning with the custom scheme of an application.
   if (!/^https?:$/.test(url.protocol)) return url.protocol
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) ? 'a program on the same computer' : url.host
 }
@@ -163,12 +163,12 @@ export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bod
         case 'revoke': {
           const trust = await deps.trusts.find(actor.id, sent.get('peerid') ?? '')
           if (trust === null || !isApp(trust))
-            throw new ServiceError('conflict', 'Cannot disconnect it: there is no such app (any more)')
+            throw new ServiceError('conflict', 'Cannot disconnect it: the app is no longer connected')
           await deps.trusts.delete(actor, trust.peerId, null, { byPeer: false, tell: true })
           return goOn(deps, exchange, sent, '/apps', 'disconnected')
         }
         default:
-          throw formRefusal('the action is none of this page')
+          throw formRefusal('the action is unknown')
       }
     },
     (error) => showApps(deps, exchange, error),

@@ -1,4 +1,4 @@
-/** `/<actor>/www/apps`: sessions and connected apps on a page. */
+/** Routes of `/<actor>/www/apps`, the page of sessions and connected apps. */
 import { type AppPageDeps, changeApps, showApps } from './apps-page.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'

@@ -1,4 +1,4 @@
-/** What the page of connected apps is made from. */
+/** Values of the page of connected apps. */
 import type { Moment } from '../shared/time.ts'
 import type { RightsLine } from '../shared/rights.ts'
 import type { PeerName } from '../relationships/values.ts'
@@ -7,12 +7,12 @@ import type { ActorPageValues } from '../shared/values.ts'
 export interface SessionRow {
   readonly id: string
   readonly device: string
-  /** In words: `in a browser`. */
+  /** How the session began, in words: `in a browser`. */
   readonly began_with: string
   readonly began: Moment
   readonly last_used: Moment
   readonly ends: Moment
-  /** The one that looks at the page. */
+  /** True for the session that displays the page. */
   readonly is_current: boolean
 }
 
@@ -20,18 +20,18 @@ export interface ConnectedApp {
   readonly peer: PeerName
   readonly relationship_name: string
   readonly is_approved: boolean
-  /** What it may do with properties and tools. */
+  /** The app's rights to properties and tools. */
   readonly rights: readonly RightsLine[]
   readonly first_used: Moment
   readonly last_used: Moment
-  /** Whether it has a token that is good now. */
+  /** Whether the app has a valid token. */
   readonly has_access: boolean
 }
 
-/** The same program, as far as its name and the place that it sends people back to tell. */
+/** Connections of one program, grouped by client name and redirect host. */
 export interface AppGroup {
   readonly name: string
-  /** `claude.ai`; empty where it is not known. */
+  /** Host of the redirect URI, such as `claude.ai`; empty if unknown. */
   readonly redirect_host: string
   readonly apps: readonly ConnectedApp[]
 }
@@ -39,7 +39,7 @@ export interface AppGroup {
 export interface AppsValues extends ActorPageValues {
   readonly sessions: readonly SessionRow[]
   readonly groups: readonly AppGroup[]
-  /** Where AI apps connect; empty where the service takes none. */
+  /** URL at which AI apps connect; empty when the service serves no AI clients. */
   readonly mcp_url: string
   readonly form_action: string
 }

@@ -1,4 +1,4 @@
-/** `/<actor>/www/apps`: where the owner is signed in, and which programs act for them. */
+/** View of `/<actor>/www/apps`: the owner's sessions, and the programs that act for the owner. */
 import { html } from 'hono/html'
 import type { AppGroup, AppsValues, ConnectedApp, SessionRow } from './values.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'

@@ -1,4 +1,4 @@
-/** Values of the page where an owner lets a client in; the names are those that templates know (WIRE-PAGE-03). */
+/** Values of the page where an owner authorizes a client. Templates rely on these names (WIRE-PAGE-03). */
 import type { RightsLine } from '../shared/rights.ts'
 import type { SiteValues } from '../shared/values.ts'
 
@@ -6,27 +6,27 @@ export interface OfferedTrustType {
   readonly name: string
   readonly display_name: string
   readonly description: string
-  /** What it lets the client do, in words; what it does not open at all is left out. */
+  /** The rights of the trust type, in words, without categories that grant nothing. */
   readonly rights: readonly RightsLine[]
 }
 
 export interface ConsentValues extends SiteValues {
-  /** Goes into the form, as `consent`: good once, in this browser. */
+  /** Form field `consent`: a value that is valid once, in this browser. */
   readonly consent: string
   readonly form_action: string
   readonly form_method: 'POST'
   readonly client_id: string
-  /** As the client calls itself, which proves nothing. */
+  /** The name that the client chose itself, which proves nothing. */
   readonly client_name: string
-  /** The host that vouches for the client, for one that is known by its address; empty otherwise. */
+  /** Host of the client's metadata document, which vouches for the client; empty for a registered client. */
   readonly client_host: string
-  /** Where the answer goes: a host, or the scheme of an application. */
+  /** Destination of the response: a host, or the scheme of an application. */
   readonly redirect_host: string
-  /** The answer stays on the person's own machine, where any program may wait for it. */
+  /** True when the response goes to the person's own machine, where any program could receive it. */
   readonly is_local: boolean
   readonly trust_types: readonly OfferedTrustType[]
   readonly default_trust_type: string
-  /** Who is signed in already; null for nobody. */
+  /** Creator of the signed-in account; null when the visitor is not signed in. */
   readonly signed_in_as: string | null
   readonly oauth_providers: readonly { readonly name: string; readonly display_name: string }[]
   readonly error: string | null

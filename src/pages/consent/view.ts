@@ -1,4 +1,4 @@
-/** A client asks to be let in: who it is, where the answer goes, and what it may do, before anybody signs in. */
+/** The page that authorizes a client. It shows the client, the destination of the response and the rights before sign-in. */
 import { html } from 'hono/html'
 import type { ConsentValues, OfferedTrustType } from './values.ts'
 import { page } from '../shared/layout.ts'
@@ -30,7 +30,7 @@ ${allow(values)}
 <section class="notes">
 <h2>What happens then?</h2>
 <ul>
-<li>The name above is what the program calls itself; nobody has checked it.</li>
+<li>The name above is what the program calls itself; it is not verified.</li>
 <li>It gets a key of its own, never your password or your provider’s.</li>
 <li>Everything it does is listed under Activity, and you can take the key back at any time under Connected apps.</li>
 </ul>

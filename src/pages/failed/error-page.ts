@@ -1,4 +1,4 @@
-/** An error for a person in a browser: a page, with the status that the error has. */
+/** Renders an error as a page, with the status of the error. */
 import type { Identity } from '../../app/identity.ts'
 import type { ServiceError } from '../../errors.ts'
 import { errorResponse } from '../../http/edge/error-response.ts'
@@ -14,7 +14,7 @@ export interface ErrorPageDeps {
 }
 
 /**
- * Answers with JSON when the page itself fails.
+ * Renders an error page. Falls back to JSON when the page itself fails.
  *
  * @param about `actorId` is the actor whose page was requested; null for any other page.
  */

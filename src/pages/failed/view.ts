@@ -1,4 +1,4 @@
-/** What a person sees when a page cannot be shown. */
+/** View of the error page. */
 import { html } from 'hono/html'
 import { page } from '../shared/layout.ts'
 import type { FailedValues, Html } from '../shared/values.ts'

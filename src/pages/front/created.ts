@@ -1,4 +1,4 @@
-/** Shown once after an actor was made through the form: the only time the passphrase is on a page. */
+/** The page after the form created an actor. It is the only page that ever shows the passphrase. */
 import { html } from 'hono/html'
 import { page } from '../shared/layout.ts'
 import type { CreatedValues, Html } from '../shared/values.ts'
@@ -25,7 +25,7 @@ ${values.url}/properties</code></pre>
   )
 }
 
-/** As one word of a POSIX shell: an address may hold an apostrophe. */
+/** Quotes a string as one word of a POSIX shell, because an address may contain an apostrophe. */
 function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,4 +1,4 @@
-/** The front page: sign in, or make an actor. */
+/** The front page: sign in, or create an actor. */
 import { html } from 'hono/html'
 import { emailAddress, formField } from '../shared/form-field.ts'
 import { page } from '../shared/layout.ts'

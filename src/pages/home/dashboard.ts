@@ -1,4 +1,4 @@
-/** `/<actor>/www`: what the actor is and holds, at a glance. */
+/** View of `/<actor>/www`: the overview of an actor. */
 import { html } from 'hono/html'
 import { formField, verbatim } from '../shared/form-field.ts'
 import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
@@ -33,10 +33,10 @@ ${leaving(values)}`,
   )
 }
 
-/** As long as it went wrong, the form stays open. */
+/** The form that deletes the actor. It stays open after a refused attempt. */
 function leaving(values: DashboardValues): Html {
   return html`<details class="fold"${values.error === null ? '' : html` open`}><summary>Delete your actor…</summary>
-<p>Everything in it will be gone for good: properties, relationships, sessions and connected apps. Other actors are told that your relationship has ended.</p>
+<p>Everything in it will be gone for good: properties, relationships, sessions and connected apps. Other actors are notified that your relationship has ended.</p>
 <form method="post" action="${values.actor_www}">${forgeryField(values)}<input type="hidden" name="action" value="delete">
 ${formField({
   id: 'confirmation',

@@ -1,4 +1,4 @@
-/** `/<actor>/www/init`: first steps with a new actor. */
+/** View of `/<actor>/www/init`: first steps with a new actor. */
 import { html } from 'hono/html'
 import { actorPage, type Navigation } from '../shared/layout.ts'
 import type { ActorPageValues, Html } from '../shared/values.ts'

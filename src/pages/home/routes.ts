@@ -1,4 +1,4 @@
-/** `/<actor>/www`: the pages of the owner. Each part has a file of its own beside this one. */
+/** Routes of `/<actor>/www`: the overview, and pages that the application defines. */
 import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
 import { type HttpResponse, json, redirect } from '../../http/edge/response.ts'
@@ -79,7 +79,7 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       path: '/:actor/www/*',
       access: 'www',
       summary: 'A form on a page of the application’s own',
-      // The fields belong to the application.
+      // The application interprets the fields.
       request: pageForm(),
       responses: { ...pageResponses, ...errorResponses(400, 413, 415) },
       handler: async (exchange) => own(deps, exchange, await exchange.body()),
@@ -87,7 +87,7 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
   ]
 }
 
-/** Asks the application, which alone knows what there is below its addresses. */
+/** Renders a page that the application defines. */
 async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): Promise<HttpResponse> {
   const { actor, caller, rest, request } = exchange
   const path = rest.join('/')
@@ -96,7 +96,7 @@ async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): 
     { actor, caller },
     { path, method, fields: Object.fromEntries(fields.entries) },
   )
-  if (found === null) throw new ServiceError('not_found', 'There is no such page')
+  if (found === null) throw new ServiceError('not_found', 'The page does not exist')
   if (found.kind === 'data') return json(200, found.data)
   const page = deps.pages.find(found.template)
   if (page === null)
@@ -105,7 +105,7 @@ async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): 
   return showPage(exchange, page({ ...values, ...found.data }))
 }
 
-/** Of what waits. */
+/** Maximum number of pending items that the overview names. */
 const mostNamed = 10
 
 async function dashboard(
@@ -153,7 +153,7 @@ async function dashboard(
   return showPage(exchange, page, error?.status)
 }
 
-/** There is no way back, so the owner types who they are. */
+/** Deletes the actor. Deletion is irreversible, so the owner types the creator name as confirmation. */
 async function deleteActor(deps: HomePageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
   const { actor } = exchange
   const sent = await exchange.body()

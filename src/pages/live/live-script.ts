@@ -1,6 +1,6 @@
 /**
- * The one script of the pages: while a page is open it listens for changes, fetches the page again and puts the parts that
- * follow them in place of the old ones. Without it everything works; one sees changes at the next visit.
+ * The only script of the pages. It listens for changes, fetches the open page again and replaces the parts that changed.
+ * The pages work without it; changes then appear at the next load.
  */
 export const liveScript = `const main = document.querySelector('main[data-live]')
 if (main !== null && 'EventSource' in window) begin(main.dataset.live)
@@ -20,7 +20,7 @@ function begin(address) {
   const open = () => {
     if (source !== null || hasEnded || document.hidden) return
     source = new EventSource(address)
-    // What changed before the stream stood, or while it was broken, was told to nobody.
+    // Events before the stream opened, or while it was broken, are lost. So fetch the page once.
     source.addEventListener('open', () => {
       waitMs = 5000
       look(null)
@@ -31,8 +31,8 @@ function begin(address) {
     })
     source.addEventListener('error', () => {
       if (source?.readyState !== EventSource.CLOSED) return
-      // Refused, and the browser does not ask again: the page tells why, the service is not ready yet, or it has as many
-      // streams as it takes. It is left alone for longer each time; until it takes this one, each look shows what changed.
+      // The service refused the stream, and the browser does not retry: the session ended, the service is not ready, or the
+      // limit of streams is reached. The script retries with increasing delays and fetches the page each time.
       close()
       look(null)
       clearTimeout(again)
@@ -40,25 +40,25 @@ function begin(address) {
       waitMs = Math.min(2 * waitMs, 300000)
     })
   }
-  // A browser opens few connections to one place; pages that nobody looks at leave them to the others.
+  // Browsers limit the connections to one host, so hidden pages close their stream.
   const close = () => {
     source?.close()
     source = null
   }
   document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()))
   window.addEventListener('pagehide', close)
-  // The answer to the form replaces this page, and what the page shows may be deleted before that.
+  // The response to the form replaces this page. Until then, stop refreshing: the form may delete what the page shows.
   document.addEventListener('submit', () => {
     close()
     clearTimeout(timer)
     clearTimeout(again)
     refreshing?.abort()
   })
-  // A page that comes back from where the browser keeps those that were left.
+  // The browser restored the page from its back/forward cache.
   window.addEventListener('pageshow', ({ persisted }) => (persisted ? open() : undefined))
   open()
 
-  /** Changes come in crowds: one look for all of them. */
+  /** Collects changes that arrive together, and fetches the page once for all of them. */
   function look(change) {
     if (change !== null) waiting.push(change)
     clearTimeout(timer)
@@ -72,17 +72,17 @@ function begin(address) {
     const { signal } = refreshing
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual', signal })
-      // A redirect leads to the sign-in page; where there is none, 401 asks for the passphrase.
+      // The session ended: the service redirects to the sign-in page, or without one responds with 401.
       if (answer.type === 'opaqueredirect' || answer.status === 401) {
         return end('You are signed out. Load the page again to sign in.')
       }
-      if (answer.status === 404) return end('What this page shows is not there any more.')
+      if (answer.status === 404) return end('What this page shows no longer exists.')
       if (!answer.ok) return
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
       const shown = regions().filter((region) => replace(region, fresh.getElementById(region.id)))
       if (shown.length > 0) say(wordsFor(changes.filter((change) => shown.some((region) => follows(region, change)))))
     } catch {
-      // The service cannot be reached, or a form was sent. EventSource reconnects by itself, and the page refreshes then.
+      // The service is unreachable, or a form was sent. EventSource reconnects by itself, and the page refreshes then.
     }
   }
 
@@ -107,10 +107,10 @@ function follows(region, { category, name }) {
   return follows.split(' ').includes(category) && (only === undefined || only === name)
 }
 
-/** True when the region shows something else than before. */
+/** Replaces a region. Returns true when its content changed. */
 function replace(region, fresh) {
   if (fresh === null) return false
-  // What the service sent, and not what the visitor opened or typed since.
+  // Compare with the content from the service, without anything that the visitor opened or typed since.
   const before = region.source ?? plain(region)
   const after = plain(fresh)
   if (before === after) return false
@@ -130,7 +130,7 @@ function replace(region, fresh) {
   return true
 }
 
-/** Without what differs from one look to the next although nothing happened. */
+/** Returns the content of a region without parts that differ at every fetch. */
 function plain(region) {
   const copy = region.cloneNode(true)
   copy.classList.remove('fresh')
@@ -155,7 +155,7 @@ function isEdited(region) {
 
 const reachable = 'a[href], button, input, textarea, select, summary, [tabindex]'
 
-/** By its id, else by what it says and where it leads, else by its place among the others. */
+/** Identifies an element by its id, else by its text and link, else by its position. */
 function placeOf(region, element) {
   const all = [...region.querySelectorAll(reachable)]
   return { id: element.id, text: element.textContent, href: element.getAttribute('href'), index: all.indexOf(element) }

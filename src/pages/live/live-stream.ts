@@ -1,4 +1,4 @@
-/** What a page hears while it is open, as server-sent events (WHATWG HTML, "Server-sent events"). */
+/** The stream of changes for an open page, as server-sent events (WHATWG HTML, "Server-sent events"). */
 import type { Timers } from '../../timers.ts'
 import { AtOnce } from '../../rate-limit/concurrency-limit.ts'
 import type { Live } from '../../live/live.ts'
@@ -16,10 +16,10 @@ export interface LiveStream {
   readonly close: () => void
 }
 
-/** Each tick lasts so long: with every second one a sign of life, with every third one a look at the session. */
+/** Interval in milliseconds: every second tick sends a heartbeat, every third one checks the session. */
 const tickMs = 10_000
 const retryMs = 3000
-/** Open pages that somebody looks at, on all devices of an owner: whoever has a session could open any number. */
+/** Maximum number of visible pages on all devices of an owner, because a session could open any number. */
 const mostOfAnActor = 32
 
 export function pageStreams(): AtOnce {
@@ -27,9 +27,9 @@ export function pageStreams(): AtOnce {
 }
 
 /**
- * Checks the session before each event.
+ * Streams changes as events, and checks the session before each event.
  *
- * @param isGood resolves to false when the session ended, wherever that was: the stream ends then.
+ * @param isGood Resolves to false when the session has ended in any process. The stream then ends.
  * @throws ServiceError `too_many_requests`
  */
 export function liveStream(

@@ -1,4 +1,4 @@
-/** `/<actor>/www/live`: what changes while the owner's pages are open. */
+/** Route of `/<actor>/www/live`, the stream of changes for open pages. */
 import { ServiceError } from '../../errors.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { requestOriginOf } from '../../http/dispatch/anti-forgery.ts'
@@ -8,7 +8,7 @@ import type { PageExchange, Route } from '../../http/dispatch/route.ts'
 import { errorResponses } from '../../http/dispatch/schemas.ts'
 
 export interface LivePageDeps extends LiveStreamDeps {
-  /** Without a slash at the end. */
+  /** Public URL without a trailing slash. */
   readonly baseUrl: string
 }
 

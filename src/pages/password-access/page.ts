@@ -1,4 +1,4 @@
-/** Programs with a password; the page of connected apps links to them. */
+/** Programs with a password; the page of connected apps links here. */
 import type { PageGroup } from '../shared/page-group.ts'
 import { passwordAccessPageRoutes } from './routes.ts'
 import { passwordAccessPage } from './view.ts'

@@ -66,7 +66,7 @@ export async function decidePasswordAccess(
       } catch (error) {
         if (!(error instanceof ServiceError) || (error.code !== 'not_found' && error.code !== 'actor_not_found'))
           throw error
-        throw new ServiceError('conflict', 'Cannot decide this: the account does not exist (any more)')
+        throw new ServiceError('conflict', 'Cannot decide this: the account no longer exists')
       }
       return goOn(deps, exchange, sent, path, action === 'keep' ? 'accessKept' : 'accessRevoked')
     },

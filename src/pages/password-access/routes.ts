@@ -1,4 +1,4 @@
-/** `/<actor>/www/password-access`: programs with a password on a page. */
+/** Routes of `/<actor>/www/password-access`, the page about programs with a password. */
 import { decidePasswordAccess, type PasswordAccessPageDeps, showPasswordAccess } from './password-access-page.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'

@@ -3,12 +3,12 @@ import type { Moment } from '../shared/time.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
 export interface ProgramWithPassword {
-  /** Id of the account that the program created; goes into the form, as `actor`. */
+  /** Id of the account that the program created: the form field `actor`. */
   readonly actor: string
   readonly address: string
   /** The user name in its Basic credentials. */
   readonly creator: string
-  /** The account is this one: the owner joined it by its passphrase. */
+  /** True when the account is the present one, because the owner joined it by its passphrase. */
   readonly is_own: boolean
   readonly decision: 'pending' | 'kept' | 'revoked'
   /** When the owner proved to be the creator. */

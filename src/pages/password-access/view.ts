@@ -1,4 +1,4 @@
-/** `/<actor>/www/password-access`: programs that created an account under the owner's name, and the owner's decision. */
+/** View of `/<actor>/www/password-access`: programs that created an account under the owner's name, and the decision. */
 import { html } from 'hono/html'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, forgeryField, type Navigation } from '../shared/layout.ts'
@@ -47,8 +47,8 @@ function question({ decision }: ProgramWithPassword): string {
 function reach({ is_own, decision }: ProgramWithPassword): string {
   if (decision === 'revoked') return 'The password no longer works. What the account holds is still there.'
   return is_own
-    ? 'Until you revoke it, whoever has the password reads and changes everything in this account, as you do.'
-    : 'Whoever has the password reads and changes that account. The password opens nothing of yours, and you do not see what that account holds.'
+    ? 'Until you revoke it, anyone with the password reads and changes everything in this account, as you do.'
+    : 'Anyone with the password reads and changes that account. The password opens nothing of yours, and you do not see what that account holds.'
 }
 
 function decisions(values: PasswordAccessValues, { actor, creator, decision }: ProgramWithPassword): Html {

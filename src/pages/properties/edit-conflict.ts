@@ -1,4 +1,4 @@
-/** What was stored meanwhile beside what was typed: the owner saves one of them over the other, and loses neither. */
+/** The conflict between a form and a newer stored value. It shows both, so that the owner can choose without losing either. */
 import { html } from 'hono/html'
 import { formField } from '../shared/form-field.ts'
 import { hiddenFields, valueField } from '../shared/forms.ts'
@@ -11,7 +11,7 @@ export function editableOf(typed: { readonly value: string; readonly value_type:
   return { text: typed.value, type: typed.value_type === 'json' ? 'json' : 'text' }
 }
 
-/** Id of the field that holds what was typed; null where nothing was. */
+/** Returns the id of the field with the typed value; null without one. */
 export function conflictField({ about, can_save }: EditConflict, { form }: TypedItem): string | null {
   if (about === 'deletion' || form === 'delete') return null
   if (about === 'texts' && can_save) return 'conflict-description'
@@ -68,7 +68,7 @@ ${valueField('conflict-value', 'value', 'Value', editableOf(typed), values.error
   }
 }
 
-/** There is no place left for what was typed, so it stays here to be copied. */
+/** Shows the typed value for copying when it can no longer be saved. */
 function kept({ form, value, description, explanation }: TypedItem): Html {
   const text = form === 'metadata' ? [description, explanation].join('\n') : value
   return html`${formField({ id: 'conflict-value', name: 'kept', label: 'What you typed', value: text, rows: 4, attributes: { readonly: true, autofocus: true } })}

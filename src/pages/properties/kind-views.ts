@@ -1,4 +1,4 @@
-/** What the pages show of each kind of property. */
+/** Renders each kind of property for the pages. */
 import { ServiceError } from '../../errors.ts'
 import { isString, type JsonText, pretty, stringValue, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
@@ -13,9 +13,9 @@ import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
 import type { Editable, PropertyRow, PropertyValues } from './values.ts'
 
 interface KindView {
-  /** A row of the listing. */
+  /** Renders a row of the listing. */
   readonly row: (deps: KindViewDeps, access: Access, property: StoredProperty) => Promise<ShownRow>
-  /** The page of the property. */
+  /** Renders the page of the property. */
   readonly page: (deps: KindViewDeps, access: Access, shown: ShownProperty) => Promise<Shown>
 }
 
@@ -28,7 +28,7 @@ type ShownRow = Pick<PropertyRow, 'kind' | 'preview' | 'is_list_property' | 'is_
 
 interface ShownProperty {
   readonly name: string
-  /** As the hooks show it; null for a property that holds items. */
+  /** The value that the hooks returned; null for a list. */
   readonly value: JsonText | null
   readonly query: PartQuery
 }
@@ -51,7 +51,7 @@ type Shown = Pick<
 
 export const itemsOnAPage = 50
 
-/** In characters; what is longer is not put into a form. */
+/** Maximum length of a value in a form, in characters. */
 const longestEditable = 200_000
 
 const nothing = {
@@ -129,7 +129,7 @@ const listView: KindView = {
 
 export const kindViews: Readonly<Record<PropertyKind, KindView>> = { value: valueView, list: listView }
 
-/** A damaged list says so, and leaves the rest of the listing readable. */
+/** Describes the length. A damaged list is marked, so that the rest of the listing stays readable. */
 function lengthInWords(property: StoredProperty): string {
   try {
     return `List with ${count(kinds[property.kind].itemCount(property), 'item')}`

@@ -1,4 +1,4 @@
-/** `/<actor>/www/properties`: everything that the actor holds, and the form for something new. */
+/** View of `/<actor>/www/properties`: all properties, and the form for a new one. */
 import { html } from 'hono/html'
 import { editableOf } from './edit-conflict.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
@@ -35,7 +35,7 @@ function row({ name, href, kind, preview, is_read_only }: PropertyRow): Html {
 `
 }
 
-/** Id of the field that was refused. */
+/** Returns the id of the refused field. */
 function wrongFieldOf({ error_field: field, typed, existing }: PropertiesValues): string | null {
   if (field === null || typed === null) return null
   if (existing !== null && canSaveOver(existing, typed)) return 'existing-value'
@@ -47,7 +47,7 @@ function canSaveOver({ tree }: ExistingProperty, typed: TypedProperty): boolean 
   return tree !== null && typed.property_type !== 'list'
 }
 
-/** The name is taken: what is stored beside what was typed, which may be saved over it. */
+/** Shows the stored property when the typed name already exists. The typed value may be saved over it. */
 function existingView(values: PropertiesValues): Html | string {
   const { existing, typed } = values
   if (existing === null || typed === null) return ''
@@ -79,7 +79,7 @@ ${listForm(values, isList ? typed : null)}
 
 function valueForm(values: PropertiesValues, typed: TypedProperty | null): Html {
   const { existing, actor_www } = values
-  // The card of the existing property has a field of its own for the value that was typed.
+  // The card of the existing property contains its own field with the typed value.
   const isSettled = existing !== null && typed !== null && canSaveOver(existing, typed)
   const isRefused = values.typed === typed && !isSettled
   return html`<details class="card"${typed !== null && !isSettled ? html` open` : ''}><summary>A value</summary>

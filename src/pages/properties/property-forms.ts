@@ -75,7 +75,7 @@ async function createValue(
   })
 }
 
-/** Refusals of a write that its value caused, as far as their code says. */
+/** Attributes refusals that the value caused, according to their code, to the field. */
 async function aboutValue<T>(work: () => Promise<T>, field: string): Promise<T> {
   try {
     return await work()
@@ -109,7 +109,7 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
   )
 }
 
-/** A value or a list. */
+/** Deletes a value or a list. */
 export async function deleteProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const name = params['name'] ?? ''
@@ -186,7 +186,7 @@ async function changeItemAs(
   }
 }
 
-/** A list that was deleted since the page was made is a conflict: the page keeps what was typed. */
+/** Converts the refusal of a meanwhile deleted list to a conflict, so that the page keeps the typed values. */
 async function keepTyped<T>(sent: Params, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -196,7 +196,7 @@ async function keepTyped<T>(sent: Params, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Our own forms name the item itself; others name its position. */
+/** Changes an item. The built-in forms identify the item by its handle; other forms use its position. */
 async function changePlace(
   sent: Params,
   change: { byHandle: (handle: string) => Promise<boolean>; byIndex: (index: number) => Promise<boolean> },
@@ -215,7 +215,7 @@ async function changePlace(
     throw new ServiceError('invalid_index', `Cannot change the item: the list has no item ${index}`)
 }
 
-/** What a list says about itself. */
+/** Changes the description and explanation of a list. */
 export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const name = params['name'] ?? ''
@@ -241,13 +241,13 @@ export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange
 }
 
 /**
- * What a field stands for. Where the form does not say what it is: JSON when it can be read so, else a text.
+ * Parses a typed value. Without a type, the value is JSON if it parses as JSON, else a string.
  *
- * @throws ServiceError `bad_request` when nothing was typed, `invalid_json` for what is to be JSON and is not.
+ * @throws ServiceError `bad_request` when the field is empty, `invalid_json` when the type is JSON and parsing fails.
  */
 function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText {
   if (typed === '') throw formRefusal('a value is missing')
-  // Browsers send the line breaks of a form in their own way.
+  // Browsers submit line breaks as CRLF.
   const text = typed.replaceAll('\r\n', '\n')
   if (type === 'text') return stringText(text)
   try {
@@ -264,7 +264,7 @@ function typedValue(value: string | undefined, sent: Params): Pick<TypedItem, 'v
   return { value: value ?? '', value_type: sent.get('value_type') ?? '' }
 }
 
-/** These two alone: what else was typed would be kept with the list. */
+/** Returns only these two fields, because the list would store any further member. */
 function texts({ description, explanation }: Pick<TypedItem, 'description' | 'explanation'>): {
   description: string
   explanation: string

@@ -1,4 +1,4 @@
-/** The pages of properties: what they show, and in which deps. */
+/** The pages of properties. */
 import type { ServiceError } from '../../errors.ts'
 import { type Json, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
@@ -34,10 +34,10 @@ export interface PropertyPageDeps extends PageDeps, KindViewDeps {
   }
 }
 
-/** Properties of a page. */
+/** Properties per page. */
 const rowsOnAPage = 100
 
-/** @param refused The form that was sent to it, and why it was not taken. */
+/** @param refused The refused form and the reason. */
 export async function showProperties(
   deps: PropertyPageDeps,
   exchange: PageExchange<string, PartQuery>,
@@ -66,7 +66,7 @@ export async function showProperties(
   return showPage(exchange, page, refused?.error.status)
 }
 
-/** What stands under the name that was typed for something new; null when the owner may not see it. */
+/** Returns the property that already has the name typed for a new one; null when the owner may not read it. */
 async function existingOf(
   deps: PropertyPageDeps,
   { actor, caller }: PageExchange<string, PartQuery>,
@@ -114,7 +114,7 @@ export async function showProperty(
   const { actor, caller } = exchange
   const access = { actor, caller }
   const name = exchange.params['name'] ?? ''
-  // The version is read before, or with, what the page shows: a later change is a conflict, never overlooked.
+  // The version is read before or with the content, so that every later change is detected as a conflict.
   const { found, version } = await deps.properties.getWithVersion(access, name)
   const typed = refused?.typed ?? null
   const conflict = refused?.error.code === 'conflict' ? await conflictOf(deps, exchange, refused.typed, found) : null
@@ -138,7 +138,7 @@ export async function showProperty(
   return showPage(exchange, deps.pages.property({ ...values, ...shown }), refused?.error.status)
 }
 
-/** What is stored now in the place that the form was made from. */
+/** Returns what is stored now in the place that the form edited. */
 async function conflictOf(
   deps: PropertyPageDeps,
   exchange: PageExchange<string, PartQuery>,
@@ -167,7 +167,7 @@ async function conflictOf(
   }
 }
 
-/** Null when the list no longer has the item. */
+/** Returns the item of a handle; null when the list no longer contains it. */
 function itemOf(deps: PropertyPageDeps, { actor, caller, params }: PageExchange, handle: string) {
   return handle === '' ? null : deps.listReader.locate({ actor, caller }, params['name'] ?? '', handle)
 }

@@ -1,4 +1,4 @@
-/** `/<actor>/www/properties/<name>`: one value or one list, and the forms to change it. */
+/** View of `/<actor>/www/properties/<name>`: one value or list, and the forms to change it. */
 import { html } from 'hono/html'
 import { conflictField, conflictView, editableOf } from './edit-conflict.ts'
 import { formField } from '../shared/form-field.ts'
@@ -38,7 +38,7 @@ ${values.is_list_property ? list(values) : simple(values)}`,
   )
 }
 
-/** Id of the field that was refused. In a conflict, what was typed stands in the form that settles the conflict. */
+/** Returns the id of the refused field. In a conflict, the typed value is in the form that resolves the conflict. */
 function wrongFieldOf({ error_field: field, typed, conflict, items }: PropertyValues): string | null {
   if (field === null || typed === null) return null
   if (conflict !== null) return conflictField(conflict, typed)
@@ -58,13 +58,13 @@ function wrongFieldOf({ error_field: field, typed, conflict, items }: PropertyVa
   }
 }
 
-/** Our own forms name the item by its handle: its position may be another one now. */
+/** Whether the refused form edited this item. The built-in forms use the handle, because the position may have changed. */
 function isTypedItem(typed: TypedItem | null, { handle, index }: ListItemValues): boolean {
   if (typed?.form !== 'update') return false
   return typed.item_handle === '' ? typed.item_index === String(index) : typed.item_handle === handle
 }
 
-/** The sentence under the field of this form, if the form was refused for the field. */
+/** Returns the error for the field of this form, if the field caused the refusal. */
 function errorIn({ error, error_field, typed, conflict }: PropertyValues, form: TypedItem['form']): string | null {
   return conflict === null && error_field !== null && typed?.form === form ? error : null
 }
@@ -78,7 +78,7 @@ ${deletion(values, {
   action: form_action,
   fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
   what: `“${property}”`,
-  warning: `“${property}” and what is in it will be gone. Those who follow it are told.`,
+  warning: `“${property}” and what is in it will be gone. Its followers are notified.`,
 })}`
 }
 
@@ -114,7 +114,7 @@ ${deletion(values, {
   action: form_action,
   fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
   what: 'the list',
-  warning: `The list “${property}” and all of its items will be gone. Those who follow it are told.`,
+  warning: `The list “${property}” and all of its items will be gone. Its followers are notified.`,
 })}`
 }
 

@@ -1,4 +1,4 @@
-/** `/<actor>/www/properties`: values and lists on pages, and the forms that change them. */
+/** Routes of `/<actor>/www/properties`: the pages of values and lists, and their forms. */
 import { changeItem, changeProperty, changeTexts, createProperty, deleteProperty } from './property-forms.ts'
 import { type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -8,7 +8,7 @@ import { partQuery } from '../shared/paging.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 
-/** A link that stands for DELETE carries the fields in its query. */
+/** A link that represents DELETE sends the fields in its query. */
 const versionForm: RequestBody<Params> = {
   ...pageForm('version'),
   read: async (sent) => (sent.request.method === 'POST' ? pageForm().read(sent) : sent.query),

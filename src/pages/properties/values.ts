@@ -1,38 +1,38 @@
-/** What the pages of properties are made from. */
+/** Values of the pages of properties. */
 import type { Json } from '../../json/json.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
-/** Which part of something long a page shows. */
+/** The part of a long list that a page shows. */
 export interface Paging {
-  /** From 1. */
+  /** Page number, counted from 1. */
   readonly page: number
   readonly pages: number
-  /** Of the whole. */
+  /** Total number of entries. */
   readonly total: number
 }
 
 export interface PropertyRow {
   readonly name: string
   readonly href: string
-  /** In words: `Text`, `Object with 3 parts`, `List of 12`. */
+  /** Type in words: `Text`, `Object with 3 parts`, `List of 12`. */
   readonly kind: string
-  /** One line; empty for a list. */
+  /** One line of the value; empty for a list. */
   readonly preview: string
   readonly is_list_property: boolean
   readonly is_read_only: boolean
 }
 
 export interface PropertiesValues extends ActorPageValues {
-  /** By name: the value, or for a list how long it is, in words. Of this page, as the other members. */
+  /** The properties on this page by name: the value, or for a list its length in words. */
   readonly properties: Readonly<Record<string, Json>>
   readonly read_only_properties: readonly string[]
   readonly list_properties: readonly string[]
   readonly rows: readonly PropertyRow[]
   readonly paging: Paging
-  /** What was typed into the form that was refused; null when none was. */
+  /** The input of the refused form; null when no form was refused. */
   readonly typed: TypedProperty | null
-  /** The property whose name was typed for a new one; null unless the form was refused for that. */
+  /** The existing property that has the name typed for a new one; null unless the form was refused for that. */
   readonly existing: ExistingProperty | null
 }
 
@@ -43,7 +43,7 @@ export interface ExistingProperty {
   readonly kind: string
   /** Null for a list. */
   readonly tree: ValueTree | null
-  /** Goes into the form that saves over it, as `version`. */
+  /** Form field `version` of the form that overwrites the property. */
   readonly version: string
 }
 
@@ -58,13 +58,13 @@ export interface TypedProperty {
 
 export interface ListItemValues {
   readonly index: number
-  /** Names the item as it was when the page was made: changing it by this changes nothing else. */
+  /** Identifies the version of the item that the page shows, so that a form changes exactly this version. */
   readonly handle: string
   readonly tree: ValueTree
   readonly editable: Editable
 }
 
-/** A value as it stands in a field for editing. */
+/** A value in a form field. */
 export interface Editable {
   readonly text: string
   readonly type: 'text' | 'json'
@@ -72,7 +72,7 @@ export interface Editable {
 
 export interface PropertyValues extends ActorPageValues {
   readonly property: string
-  /** As a person reads it: a text bare, anything else as JSON; of a list how long it is. */
+  /** The value for people: a string without quotes, other values as JSON, a list as its length. */
   readonly value: string
   readonly raw_value: Json
   /** `a` found, `n` missing. */
@@ -83,42 +83,42 @@ export interface PropertyValues extends ActorPageValues {
   readonly is_list_property: boolean
   readonly list_description: string
   readonly list_explanation: string
-  /** The items of this page of the list, plain. */
+  /** The items on this page of the list, as plain JSON. */
   readonly list_items: readonly Json[]
   readonly items: readonly ListItemValues[]
   readonly paging: Paging
-  /** Null of a list. */
+  /** Null for a list. */
   readonly tree: ValueTree | null
-  /** Null of a list, and of what is too long for a form. */
+  /** Null for a list, and for a value that is too long for a form. */
   readonly editable: Editable | null
-  /** Address of the property's forms: items and metadata lie below it. */
+  /** URL of the property's forms; the URLs of items and metadata are below it. */
   readonly form_action: string
-  /** What was typed into the form that was refused; null when none was. */
+  /** The input of the refused form; null when no form was refused. */
   readonly typed: TypedItem | null
-  /** Goes into the forms as `version`: a value or list that changed since then is not overwritten or deleted. */
+  /** Form field `version`, which prevents a form from overwriting or deleting a newer value or list. */
   readonly version: string
-  /** Goes into the form for the texts of a list, as `version`. */
+  /** Form field `version` of the form for the description and explanation of a list. */
   readonly texts_version: string
-  /** What was stored meanwhile in the place that the refused form was made from; null without a conflict. */
+  /** The newer content in the place that the refused form edited; null without a conflict. */
   readonly conflict: EditConflict | null
 }
 
 export interface EditConflict {
-  /** What the form was about: the value, one item, the texts of the list, or the deletion of all of it. */
+  /** Subject of the form: the value, one item, the description and explanation of the list, or the deletion of everything. */
   readonly about: 'value' | 'item' | 'texts' | 'deletion'
   readonly is_gone: boolean
-  /** Stored now; null where it is gone, or is no value. */
+  /** The value that is stored now; null when it was deleted or is not a value. */
   readonly tree: ValueTree | null
-  /** Position of the item now. */
+  /** Current position of the item. */
   readonly index: number
-  /** Goes into the form that saves or deletes in spite of the change, as `item_handle`. */
+  /** Form field `item_handle` of the form that saves or deletes in spite of the change. */
   readonly handle: string
-  /** False where what was typed has no place any more: a list has the name of a value now, or a value that of a list. */
+  /** False when the typed value can no longer be saved: a list now has the name of the value, or a value that of the list. */
   readonly can_save: boolean
 }
 
 export interface TypedItem {
-  /** Of which form: the value, or what to do with an item or with the texts of the list. */
+  /** The form that was sent. */
   readonly form: 'value' | 'add' | 'update' | 'delete' | 'metadata' | 'remove'
   readonly item_index: string
   readonly item_handle: string

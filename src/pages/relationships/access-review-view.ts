@@ -1,4 +1,4 @@
-/** Parts of forms that give a peer access: the choice of a trust type, and what the choice means. */
+/** Parts of forms that give a peer access: the choice of a trust type, and the rights of the chosen type. */
 import { html } from 'hono/html'
 import { fieldError, formField, verbatim } from '../shared/form-field.ts'
 import { rightsList } from './rights-form-view.ts'
@@ -28,7 +28,7 @@ export function beyond(reach: readonly string[]): Html | string {
   return reach.length === 0 ? '' : html`<p class="warning"><strong>Full control:</strong> ${reach.join(' ')}</p>`
 }
 
-/** The rights of the type by themselves, then what they open of the present content. */
+/** Shows the rights of the type, then the current content that they open. */
 export function reviewView({ who, level, rights, reach, now }: AccessReview): Html {
   return html`<p><strong>${who}</strong> will be able to do this in your account, as <strong>${level}</strong>:</p>
 ${rightsList(rights)}
@@ -44,7 +44,7 @@ function dataAccess({ text, names, more }: DataAccess): Html {
   return html`<li>${text}: <span class="names">${names.map((name) => `“${name}”`).join(', ')}${more === 0 ? '' : ` and ${more} more`}</span></li>`
 }
 
-/** For a powerful type: nothing happens by a click alone. */
+/** The confirmation field for a powerful type, which must not be given by a single click. */
 export function confirmationField(
   id: string,
   { who, needs_confirmation: isNeeded }: AccessReview,

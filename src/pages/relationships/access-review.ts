@@ -1,4 +1,4 @@
-/** What a relationship lets a peer do in the owner's account, from the rules that the service enforces. */
+/** Computes what a trust type allows a peer in the owner's account, from the rules that the service enforces. */
 import { hash } from 'node:crypto'
 import type { Override } from '../../trust/override-store.ts'
 import { typesForPeople } from '../../permission/offered-types.ts'
@@ -13,7 +13,7 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
-/** The trust types for people, least access first, each with its rights in words. */
+/** Returns the trust types for people, least access first, each with its rights in words. */
 export function choicesOf(deps: RelationshipPageDeps): readonly TrustTypeChoice[] {
   const { types } = deps.relationships
   return typesForPeople(types, deps.config.clientTrustTypes).map(({ name, display_name, description }) => ({
@@ -28,7 +28,7 @@ export function choicesOf(deps: RelationshipPageDeps): readonly TrustTypeChoice[
 
 type Names = { readonly [category in RuledCategory]: readonly string[] }
 
-/** Names of what the account holds and offers now, by category, and which of the properties are lists. */
+/** Returns the current names in the account by category, and which of the properties are lists. */
 export async function ownNames(
   deps: RelationshipPageDeps,
   { actor, caller }: PageExchange,
@@ -43,7 +43,7 @@ export async function ownNames(
   }
 }
 
-/** @param fields Go into the form that carries out what was reviewed. */
+/** @param fields Hidden fields of the form that executes the reviewed change. */
 export async function accessReview(
   deps: RelationshipPageDeps,
   exchange: PageExchange,
@@ -69,12 +69,12 @@ export async function accessReview(
   }
 }
 
-/** Names the rules that a review showed: rights that changed since then are reviewed again. */
+/** Returns the version of the reviewed rules. If the rights have changed since, the owner reviews them again. */
 function reviewedVersion(relationship: string, rules: Rules): string {
   return hash('sha256', JSON.stringify([relationship, rules]), 'base64url').slice(0, 22)
 }
 
-/** Of many names the first are shown. */
+/** Maximum number of names to show. */
 const mostNamed = 20
 
 function dataAccess(
@@ -85,7 +85,7 @@ function dataAccess(
   const categories = isApp ? ruledCategories : (['properties', 'methods', 'actions'] as const)
   return categories.flatMap((category) =>
     grantableOf[category].flatMap((operation) => {
-      // Items are added to lists alone.
+      // Only lists accept items.
       const all = operation === 'append' ? names[category].filter((name) => lists.has(name)) : names[category]
       const reached = all.filter((target) => decide(rules, { category, operation, target }).allowed)
       if (reached.length === 0) return []

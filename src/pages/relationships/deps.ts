@@ -1,4 +1,4 @@
-/** What the handlers of the relationship pages need. */
+/** Deps of the handlers of the relationship pages. */
 import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import type { PageDeps } from '../shared/page.ts'
 import type { PeerNameDeps } from '../shared/peer-names.ts'

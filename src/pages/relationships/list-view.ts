@@ -1,4 +1,4 @@
-/** `/<actor>/www/trust`: with whom the actor is connected, as a picture and as a list. */
+/** View of `/<actor>/www/trust`: the actor's relationships, as a picture and as a list. */
 import { html } from 'hono/html'
 import { pager } from '../shared/forms.ts'
 import { actorPage, following, type Navigation } from '../shared/layout.ts'
@@ -24,7 +24,7 @@ ${following(
 ${waiting.length === 0 ? '' : waits(waiting)}
 ${
   paging.total === 0
-    ? html`<p class="empty">You know nobody yet. Ask somebody, or give them your address.</p>`
+    ? html`<p class="empty">You have no connections yet. Ask somebody, or give them your address.</p>`
     : html`
 <section class="card stage" aria-labelledby="all">
 <h2 id="all">${count(paging.total, 'relationship')}</h2>
@@ -68,7 +68,7 @@ function row({
 `
 }
 
-/** The mark tells apart what the colour does. */
+/** Marks the standing by a symbol besides the color, for people who do not see colors. */
 export function badge(standing: TrustStanding, text: string): Html {
   return html`<span class="badge ${standing}"><svg viewBox="0 0 20 20" aria-hidden="true" focusable="false">${marks[standing]}</svg> ${text}</span>`
 }

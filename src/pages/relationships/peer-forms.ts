@@ -1,4 +1,4 @@
-/** The forms on the page of a peer (WIRE-PAGE-02, and ours). */
+/** The forms on the page of a peer (WIRE-PAGE-02, with additional actions). */
 import { ServiceError } from '../../errors.ts'
 import { findOverride } from '../../trust/override-store.ts'
 import { readOverride, type RightsJudge } from '../../trust/permissions.ts'
@@ -21,7 +21,7 @@ import { trustTypeName } from '../shared/trust-rows.ts'
 import { confirmationFieldName, requireConfirmation } from './typed-confirmation.ts'
 import type { AskQuery, RelationshipPageDeps } from './deps.ts'
 
-/** Approving, pausing, following, changing the access level, and ending. */
+/** Handles the form of a connection: approve, pause, follow, change the access level, or end. */
 export async function changeTrust(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, AskQuery> & Bodied<Params>,
@@ -60,7 +60,7 @@ export async function changeTrust(
           await deps.trusts.delete(actor, peerId, null, { byPeer: false, tell: true, judge })
           return goOn(deps, exchange, sent, '/trust', 'ended')
         default:
-          throw formRefusal('the action is none of approve, withdraw, level, follow and end')
+          throw formRefusal('the action must be approve, withdraw, level, follow or end')
       }
     },
     (error) => showPeer(deps, exchange, { error: notFollowed(error, sent.get('action')), typed: typedOf(sent) }),
@@ -75,7 +75,7 @@ function typedOf(sent: Params): { action: string; confirmation: string; trust_ty
   }
 }
 
-/** Forms that name no version, such as those of templates, are not compared. */
+/** Checks the version of the connection. Forms without a version, such as those of templates, are not checked. */
 function judgeVersion(sent: Params): TrustJudge {
   return async (before, tx) => {
     const expected = sent.get('version') ?? null
@@ -84,7 +84,7 @@ function judgeVersion(sent: Params): TrustJudge {
   }
 }
 
-/** The trust type that counts is the stored one: the peer may have asked for another since the page was made. */
+/** Approves the stored trust type, because the peer may have requested another one since the page was rendered. */
 async function approve(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, AskQuery>,
@@ -101,7 +101,7 @@ async function approve(
   })
 }
 
-/** Asks the peer for another trust type in the place of the present one. `step=send` sends what was reviewed. */
+/** Requests another trust type from the peer. `step=send` sends the reviewed request. */
 async function changeLevel(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, AskQuery>,
@@ -148,7 +148,7 @@ async function changeLevel(
   return goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'asked')
 }
 
-/** The connection must still exist when the request is sent: without it the request would make a new one. */
+/** Checks that the connection still exists before sending: otherwise the request would create a new one. */
 function judgeLevel(
   sent: Params,
   { peerId }: Trust,
@@ -180,7 +180,7 @@ function notFollowed(error: ServiceError, action: string | undefined): ServiceEr
   )
 }
 
-/** Shown before it is saved, unless the form says that it was. */
+/** Saves the rights of a peer. Shows a preview first, unless the form states that the owner has seen it. */
 export async function changeRights(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, AskQuery> & Bodied<Params>,
@@ -206,7 +206,7 @@ export async function changeRights(
       if (step !== 'preview' && step !== 'save') throw formRefusal('the step is neither preview, save nor reset')
       const override = overrideIn(fields, deps.relationships.effective(relationship, null))
       const body = override === null ? null : overrideBody(override)
-      // What cannot be saved is refused before it is shown.
+      // Rejects invalid rights before the preview.
       if (body !== null) readOverride(body)
       judge(trust, stored)
       if (step === 'preview') return showPeer(deps, exchange, { sent: { fields, override, error: null } })

@@ -1,4 +1,4 @@
-/** `/<actor>/www/trust/<peerid>`: who a peer is, what it may do and why, and what the owner can do about it. */
+/** View of `/<actor>/www/trust/<peerid>`: a peer, its rights with their reasons, and the forms to change them. */
 import { html } from 'hono/html'
 import { operationsOf, ruledCategories } from '../../permission/rules.ts'
 import { confirmationField, levelChoice, reviewView } from './access-review-view.ts'
@@ -38,16 +38,16 @@ function head({ trust }: TrustPeerValues): Html {
 <p class="lead">${badge(trust.standing, trust.standing_word)} ${trust.standing_text}</p>`
 }
 
-/** Id of the field that was refused. */
+/** Returns the id of the refused field. */
 function wrongFieldOf({ error_field: field, typed, trust, level }: TrustPeerValues): string | null {
   if (field === 'confirmation')
     return typed.action === 'level' ? 'level-confirmation' : trust.approved ? null : 'confirmation'
   if (field === 'trust_type') return level === null ? null : 'level-type'
-  // Of the rights form, such as `properties.patterns`.
+  // Fields of the rights form have names such as `properties.patterns`.
   return field === null ? null : field.replace('.', '-')
 }
 
-/** A sentence for the field, where the form of this action was refused for the field. */
+/** Returns the error for a field, if the form of this action was refused because of the field. */
 function errorOf({ error, error_field, typed }: TrustPeerValues, action: string, field: string): string | null {
   return error_field === field && typed.action === action ? error : null
 }
@@ -77,7 +77,7 @@ ${approval.needs_confirmation ? reviewView(approval) : ''}
   }</div></section>`
 }
 
-/** Another trust type for the connection: chosen, reviewed, and for a powerful type confirmed by typing. */
+/** The form that requests another trust type: choice, review, and a typed confirmation for a powerful type. */
 function level(values: TrustPeerValues): Html | string {
   const { form_action, level: form, trust, typed } = values
   if (form === null) return ''
@@ -118,7 +118,7 @@ ${profile.map(([name, text]) => html`<dt>Says of itself (${name})</dt><dd>${text
 </dl></section>`
 }
 
-/** The other direction of what it may do here: what the owner wants to know of it. */
+/** The form that follows the peer: the owner's subscription to the peer's data. */
 function follow(values: TrustPeerValues): Html | string {
   const { trust, followed, form_action } = values
   if (trust.peer.is_app || trust.standing !== 'mutual') return ''
@@ -199,7 +199,7 @@ ${confirmation(values, {
   summary: isApp ? 'Disconnect it…' : 'End the relationship…',
   warning: isApp
     ? `${name} loses its access at once. To come back it has to ask you again.`
-    : `${name} loses its access at once, what it follows here ends, and what you know of it is forgotten. It is told.`,
+    : `${name} loses its access at once, what it follows here ends, and what you know of it is forgotten. It is notified.`,
   button: isApp ? `Disconnect ${name}` : `End the relationship with ${name}`,
   isDanger: true,
 })}</section>`

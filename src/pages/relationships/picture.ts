@@ -1,4 +1,4 @@
-/** The relationships as a picture: the actor in the middle, the others around it. The list beside it tells the same. */
+/** The picture of the relationships: the actor in the middle, the peers around it. The list contains the same information. */
 import { html } from 'hono/html'
 import type { TrustStanding, TrustRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
@@ -7,20 +7,20 @@ const width = 400
 const height = 380
 const middle = { x: width / 2, y: height / 2 }
 const ring = { x: 92, y: 128 }
-/** More would lie over each other. */
+/** Maximum number of peers, because more would overlap. */
 export const mostInPicture = 12
 const longestLabel = 13
 
 interface Place {
   readonly x: number
   readonly y: number
-  /** Where the label goes: to the outer side. */
+  /** Text anchor of the label, on the outer side. */
   readonly anchor: 'start' | 'middle' | 'end'
   readonly labelX: number
   readonly labelY: number
 }
 
-/** Evenly around, the first on top. */
+/** Returns evenly spaced places on a circle, the first one on top. */
 function peerPlaces(count: number): readonly Place[] {
   return Array.from({ length: count }, (_, index) => {
     const angle = (index / count) * 2 * Math.PI - Math.PI / 2
@@ -53,7 +53,7 @@ ${placed.map(({ trust, place }) => node(trust, place))}
 </svg>`
 }
 
-/** Whole for both sides, broken for one, dotted for none. */
+/** Draws a line: solid when both sides approved, dashed for one, dotted for none. */
 function line(standing: TrustStanding, { x, y }: Place): Html {
   return html`<line class="tie ${standing}" x1="${middle.x}" y1="${middle.y}" x2="${x}" y2="${y}"/>`
 }
@@ -66,7 +66,7 @@ function node({ peer, standing, standing_word }: TrustRow, place: Place): Html {
 <text class="standing" x="${labelX}" y="${labelY + 17}" text-anchor="${anchor}">${standing_word}</text></a>`
 }
 
-/** A ring within a circle is mutual, a diamond waits, a broken outline was asked; apps are squares. */
+/** Draws a peer: a ring in a circle is mutual, a diamond waits, a dashed outline was requested; apps are squares. */
 function shape(standing: TrustStanding, isApp: boolean, { x, y }: Place): Html {
   const classes = `node ${standing}`
   if (standing === 'waiting') {

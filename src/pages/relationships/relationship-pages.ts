@@ -1,4 +1,4 @@
-/** The pages of relationships: the list, asking for one, and everything about one peer. */
+/** The pages of relationships: the list, the request form, and the page of a peer. */
 import type { ServiceError } from '../../errors.ts'
 import { parseQuestion } from '../../permission/explain.ts'
 import { isClient, type PermissionsView } from '../../trust/permissions.ts'
@@ -49,7 +49,7 @@ export async function showTrusts(
   const values = pageValues(deps, exchange, '/trust')
   const page = deps.pages.trust({
     ...values,
-    // As templates of the reference expect it (WIRE-PAGE-01).
+    // Templates of the reference implementation expect the trailing slash (WIRE-PAGE-01).
     url: `${values.url}/`,
     trusts: partOf(rows, paging, rowsOnAPage),
     waiting: rows.filter(({ standing }) => standing === 'waiting'),
@@ -80,7 +80,7 @@ function connectionOf(row: TrustRow): TrustConnection {
 
 const nothingTyped = { peer_url: '', trust_type: '', description: '' }
 
-/** The form as it was filled in: refused, to be looked at before it is sent, or to be changed after that. */
+/** The submitted form: refused, under review, or to be edited again after a review. */
 interface FilledIn {
   readonly typed: TrustNewValues['typed']
   readonly error?: ServiceError
@@ -105,18 +105,18 @@ export async function showTrustNew(
   return showPage(exchange, page, filledIn?.error?.status)
 }
 
-/** The rights form as it was sent: refused, or to be looked at before it is saved. */
+/** The submitted rights form: refused, or shown as a preview. */
 export interface SentRights {
   readonly fields: ReturnType<typeof typedFields>
   readonly error: ServiceError | null
-  /** Null where the form cannot be read. */
+  /** Null when the form is invalid. */
   readonly override: OverrideRules | null
 }
 
 interface PeerAnswer {
   readonly sent: SentRights | null
   readonly error: ServiceError | null
-  /** Another access level, to be looked at before it is asked for. */
+  /** Review of another access level, before it is requested. */
   readonly review: AccessReview | null
   readonly typed: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
 }
@@ -177,7 +177,7 @@ function followedHref(www: string, { peerId, subscriptionId }: SubscriberSubscri
   return `${www}/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`
 }
 
-/** Rights that are in conflict with newer ones are shown again. Rights that cannot be saved are not. */
+/** Whether to preview the rights: also in a conflict with newer rights, but not when they are invalid. */
 function hasPreview(sent: SentRights | null): sent is SentRights {
   return sent !== null && (sent.error === null || sent.error.code === 'conflict')
 }
@@ -217,7 +217,7 @@ async function previewOf(
   }
 }
 
-/** What it says of itself is shown as its own words. */
+/** Returns the profile of a peer as strings, marked as the peer's own words. */
 function profileTexts(profile: unknown, attributes: readonly string[]): readonly (readonly [string, string])[] {
   if (typeof profile !== 'object' || profile === null) return []
   const found = new Map(Object.entries(profile))

@@ -1,4 +1,4 @@
-/** The form that asks another actor for a relationship (WIRE-PAGE-02), with a review before the request is sent. */
+/** The form that requests a relationship with another actor (WIRE-PAGE-02), with a review before sending. */
 import { quoted, ServiceError } from '../../errors.ts'
 import { parseBaseuri } from '../../trust/baseuri.ts'
 import type { Trust } from '../../trust/trust.ts'
@@ -23,8 +23,8 @@ interface Typed {
 }
 
 /**
- * `step=review` shows what the peer will be able to do; `step=send`, and a form of another maker without a step, sends
- * the request. The peer is asked while the owner waits.
+ * Handles the form. `step=review` shows the rights that the peer would get. `step=send`, or a form without a step (from a
+ * template), sends the request while the owner waits.
  */
 export async function requestTrust(
   deps: RelationshipPageDeps,
@@ -41,7 +41,7 @@ export async function requestTrust(
     async () => {
       const step = sent.get('step') ?? 'send'
       if (step === 'edit') return showTrustNew(deps, exchange, { typed })
-      if (step !== 'review' && step !== 'send') throw formRefusal('the step is none of review, edit and send')
+      if (step !== 'review' && step !== 'send') throw formRefusal('the step must be review, edit or send')
       const url = judgeTyped(deps, exchange, typed, sent)
       const review = await reviewOf(deps, exchange, typed, url)
       if (step === 'review') return showTrustNew(deps, exchange, { typed, review })
@@ -57,7 +57,7 @@ export async function requestTrust(
   )
 }
 
-/** The address of the actor that is asked. @throws ServiceError `bad_request`, which names the field */
+/** Returns the URL of the requested actor. @throws ServiceError `bad_request` with the name of the field. */
 function judgeTyped(
   deps: RelationshipPageDeps,
   { actor }: PageExchange,
@@ -69,7 +69,7 @@ function judgeTyped(
   if (address === '') throw refused('the address of the other actor is missing', 'peer_url')
   if (trust_type === '') throw refused('choose what it is to be', 'trust_type')
   if (types.find(trust_type) === undefined)
-    throw refused(`there is no kind of relationship ${quoted(trust_type)}`, 'trust_type')
+    throw refused(`the kind of relationship ${quoted(trust_type)} does not exist`, 'trust_type')
   if (types.needsConfirmation(trust_type))
     throw refused(
       `“${trustTypeName(types, trust_type)}” can only be given to an existing connection, on its page`,
@@ -86,7 +86,7 @@ function judgeTyped(
   return url
 }
 
-/** What the owner chose for the peer before holds for the new type too. */
+/** Returns the review. An existing override for the peer applies to the new trust type too. */
 async function reviewOf(
   deps: RelationshipPageDeps,
   exchange: PageExchange,
@@ -121,13 +121,13 @@ function refused(why: string, field?: string): ServiceError {
   return new ServiceError('bad_request', `Cannot ask for this relationship: ${why}`, detail)
 }
 
-/** People leave the scheme out, and copy the address of a page of the actor, which lies below that of the actor. */
+/** Returns the actor's URL for a typed address. People omit the scheme, or copy the URL of a page below the actor. */
 function actorAt(address: string): string {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`
   return url.replace(/\/www(?:[/?#].*)?$/, '')
 }
 
-/** What a person can do about it. */
+/** Adds advice for the owner to a failure of the peer. */
 async function inWords(
   deps: RelationshipPageDeps,
   exchange: PageExchange,
@@ -138,7 +138,7 @@ async function inWords(
   const known = await knownAt(deps, exchange, actorAt(typed.peer_url.trim()))
   const why =
     known === undefined || known.relationship === typed.trust_type
-      ? 'there is no actor at this address that takes part. Check the address, or try again later.'
+      ? 'the actor at this address did not accept the request. Check the address, or try again later.'
       : `you have another one with this actor, “${trustTypeName(deps.relationships.types, known.relationship)}”, and it did not take a second one. End that one first, or try again later.`
   return new ServiceError('peer_failed', `Cannot ask for this relationship: ${why}`, {
     ...error.detail,

@@ -1,4 +1,4 @@
-/** `/<actor>/www/trust/new`: asks another actor for a relationship. */
+/** View of `/<actor>/www/trust/new`: the form that requests a relationship. */
 import { html } from 'hono/html'
 import { levelChoice, reviewView } from './access-review-view.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
@@ -23,7 +23,7 @@ export function trustNewPage(values: TrustNewValues, navigation: Navigation): Ht
   )
 }
 
-/** The fields of the form; each has its name as id. */
+/** Fields of the form; the id of each field is its name. */
 const ids = { peer_url: true, trust_type: true, description: true }
 
 function request(values: TrustNewValues): Html {

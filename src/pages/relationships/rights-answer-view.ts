@@ -1,10 +1,10 @@
-/** Why a peer may or may not do something, in the words of the form in which the owner changes it. */
+/** Explains why a peer may or may not do something, in the terms of the rights form. */
 import { type Explanation, parseQuestion } from '../../permission/explain.ts'
 import type { RuledCategory } from '../../permission/rules.ts'
 import { excludedInWords, grantedInWords, verbOf } from '../shared/rights.ts'
 import type { MayAnswer } from './values.ts'
 
-/** The fields of the form, as they are labelled. */
+/** Labels of the fields in the form. */
 export const fieldLabels = {
   patterns: 'Also',
   excluded_patterns: 'But not',
@@ -21,10 +21,10 @@ const oneOf = {
   prompts: 'prompt',
 } as const satisfies Record<RuledCategory, string>
 
-/** @param kind The kind of relationship, as people read it. */
+/** @param kind Display name of the trust type. */
 export function answerInWords(explanation: Explanation, kind: string): MayAnswer {
   const { allowed, operation, target } = explanation
-  // What the routes ask for in its place: removing an item of a list is changing the list.
+  // The routes check another operation for some requests: removing an item from a list is a write to the list.
   const decided = { ...explanation, ...parseQuestion(explanation.decided_as ?? '') }
   const because = becauseInWords(decided, kind)
   const isOther = explanation.exists !== false && (decided.operation !== operation || decided.target !== target)

@@ -1,4 +1,4 @@
-/** What a change of rights does to what there is. */
+/** Computes what a change of rights opens and closes of the current content. */
 import { decide } from '../../permission/decision.ts'
 import { propertyAt } from '../../permission/property-address.ts'
 import { grantableOf, type RuledCategory, type Rules } from '../../permission/rules.ts'
@@ -6,13 +6,13 @@ import { verbOf } from '../shared/rights.ts'
 
 type Names = { readonly [category in RuledCategory]: readonly string[] }
 
-/** Of many the first are named. */
+/** Maximum number of named differences. */
 const mostNamed = 200
 
 /**
- * By operation and name: `read “notes”`.
+ * Returns the differences by operation and name, such as `read “notes”`.
  *
- * @param lists The properties that are lists: items can be added to these alone.
+ * @param lists Properties that are lists: only lists accept items.
  */
 export function differences(
   before: Rules,
@@ -32,7 +32,7 @@ export function differences(
       for (const name of all) {
         const can = changed(category, operation, name)
         if (can === null) continue
-        // Changing a list covers adding to it, so that only one of the two is said.
+        // Write access to a list includes adding items, so only one of the two is listed.
         if (operation === 'append' && (!lists.has(name) || changed(category, 'write', name) === can)) continue
         const place = category === 'resources' ? propertyAt(name) : null
         if (place !== null && changed('properties', 'read', place.name) === can) continue

@@ -1,4 +1,4 @@
-/** The form in which an owner gives a peer other rights than its trust type does, and what they would mean. */
+/** View of the form that overrides a peer's rights, with a preview of the effect. */
 import { html } from 'hono/html'
 import { formField } from '../shared/form-field.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
@@ -90,7 +90,7 @@ ${
 </section>`
 }
 
-/** What somebody else stored meanwhile, in words. */
+/** Describes the rights that were stored meanwhile. */
 function rightsNow({ rights }: TrustPeerValues): Html {
   return html`${rights
     .filter(({ is_granted: isGranted }) => isGranted)

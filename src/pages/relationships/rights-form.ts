@@ -1,4 +1,4 @@
-/** The form in which an owner gives a peer other rights than its trust type does. */
+/** The form in which an owner overrides the rights of a peer's trust type. */
 import type { JsonText } from '../../json/json.ts'
 import { normalise } from '../../json/json.ts'
 import {
@@ -16,7 +16,7 @@ import type { Params } from '../../http/edge/params.ts'
 
 type Fields = Readonly<Record<RuledCategory, RightsFields>>
 
-/** As they stand in the form before anything was typed. */
+/** Returns the initial fields of the form. */
 export function fieldsOf(base: Rules, override: OverrideRules): Fields {
   return byCategory((category) => {
     const given: OverrideRule = override[category] ?? {}
@@ -31,7 +31,7 @@ export function fieldsOf(base: Rules, override: OverrideRules): Fields {
   })
 }
 
-/** As they were typed. */
+/** Returns the submitted fields. */
 export function typedFields(form: Params): Fields {
   return byCategory((category) => {
     const text = (part: string): string => form.get(`${category}.${part}`)?.replaceAll('\r\n', '\n') ?? ''
@@ -46,7 +46,7 @@ export function typedFields(form: Params): Fields {
   })
 }
 
-/** The same as hidden fields. */
+/** Returns the fields as hidden form fields. */
 export function hiddenFieldsOf(fields: Fields): Readonly<Record<string, string>> {
   return Object.fromEntries(
     ruledCategories.flatMap((category) => {
@@ -58,7 +58,7 @@ export function hiddenFieldsOf(fields: Fields): Readonly<Record<string, string>>
   )
 }
 
-/** What the form asks for; null where it says nothing that the trust type does not say by itself. */
+/** Returns the override that the form describes; null when it adds nothing to the trust type. */
 export function overrideIn(fields: Fields, base: Rules): OverrideRules | null {
   const rules = byCategory((category) => ruleIn(category, fields[category], base[category] ?? {}))
   return ruledCategories.every((category) => Object.keys(rules[category]).length === 0) ? null : rules
@@ -66,7 +66,7 @@ export function overrideIn(fields: Fields, base: Rules): OverrideRules | null {
 
 function ruleIn(category: RuledCategory, { only, operations, ...texts }: RightsFields, base: Rule): OverrideRule {
   const names = Object.entries(texts).map(([part, text]) => [part, namesIn(text)] as const)
-  // What the trust type grants is left out by granting nothing in its place.
+  // An empty part in the override removes what the trust type grants.
   const replaces = (part: string): boolean =>
     only && ((part === 'patterns' && base.patterns !== undefined) || (part === 'allowed' && base.allowed !== undefined))
   const given = names.filter(([part, list]) => list.length > 0 || replaces(part))
@@ -77,7 +77,7 @@ function ruleIn(category: RuledCategory, { only, operations, ...texts }: RightsF
   }
 }
 
-/** @throws ServiceError `invalid_json` for texts that no store can keep. */
+/** Returns the JSON of an override. @throws ServiceError `invalid_json` for strings that no database can store. */
 export function overrideBody(rules: OverrideRules): JsonText {
   return normalise(JSON.stringify({ ...rules, created_by: 'creator' }))
 }
@@ -103,7 +103,7 @@ function byCategory<T>(of: (category: RuledCategory) => T): Readonly<Record<Rule
   return Object.fromEntries(ruledCategories.map((category) => [category, of(category)])) as Record<RuledCategory, T>
 }
 
-/** Those that the form has a box for: what a rule lists besides grants nothing. */
+/** Returns the operations that the form has a checkbox for; other operations in a rule grant nothing. */
 function grantable(category: RuledCategory, operations: readonly string[]): readonly string[] {
   return grantableOf[category].filter((operation) => operations.includes(operation))
 }

@@ -1,4 +1,4 @@
-/** `/<actor>/www/trust`: relationships on pages, and the forms that make, change and end them. */
+/** Routes of `/<actor>/www/trust`: the pages of relationships, and the forms that create, change and end them. */
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import { partQuery } from '../shared/paging.ts'

@@ -1,13 +1,13 @@
-/** The owner types the peer's name or address before a page gives the peer a powerful trust type. */
+/** The typed confirmation: the owner enters the peer's name or address before the peer gets a powerful trust type. */
 import { ServiceError } from '../../errors.ts'
 import type { Json } from '../../json/json.ts'
 import type { Trust } from '../../trust/trust.ts'
 import { peerName, shownText } from '../shared/peer-names.ts'
 
-/** The form field. */
+/** Name of the form field. */
 export const confirmationFieldName = 'confirmation'
 
-/** @throws ServiceError `bad_request` when the text is neither the peer's name, as the page shows it, nor its address. */
+/** @throws ServiceError `bad_request` when the input is neither the peer's displayed name nor its address. */
 export function requireConfirmation(typed: string, trust: Trust, profile: Json | undefined): void {
   const { name } = peerName(trust, profile, '')
   const given = plain(typed)

@@ -1,4 +1,4 @@
-/** What the pages of relationships are made from. */
+/** Values of the pages of relationships. */
 import type { RuledCategory } from '../../permission/rules.ts'
 import type { TrustRecord } from '../../app/trust-record.ts'
 import type { Moment } from '../shared/time.ts'
@@ -7,17 +7,17 @@ import type { RightsLine } from '../shared/rights.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
-/** Where a relationship stands, in the owner's view. */
+/** State of a relationship from the owner's view. */
 export type TrustStanding = 'waiting' | 'asked' | 'approved-here' | 'mutual'
 
-/** The other side, as it is called on pages. */
+/** A peer or app as pages name it. */
 export interface PeerName {
   readonly peerid: string
-  /** As it calls itself, or by its address. */
+  /** The name that the peer chose itself, or its address. */
   readonly name: string
-  /** Where it is, which it cannot make up; empty for an app. */
+  /** Host of the peer, which it cannot forge; empty for an app. */
   readonly host: string
-  /** Of its page. */
+  /** Link to the peer's page. */
   readonly href: string
   readonly is_app: boolean
 }
@@ -25,10 +25,10 @@ export interface PeerName {
 export interface TrustRow extends TrustRecord {
   readonly peer: PeerName
   readonly standing: TrustStanding
-  /** In a few words, and in a sentence. */
+  /** The state in a few words; `standing_text` describes it in a sentence. */
   readonly standing_word: string
   readonly standing_text: string
-  /** The trust type as people read it. */
+  /** Display name of the trust type. */
   readonly relationship_name: string
   readonly relationship_description: string
   readonly since: Moment
@@ -54,72 +54,72 @@ export interface TrustConnection {
 }
 
 export interface TrustListValues extends ActorPageValues {
-  /** Of this page, the last contact first. */
+  /** Relationships on this page, latest contact first. */
   readonly trusts: readonly TrustRow[]
-  /** Those that wait for the owner, whichever page they are on. */
+  /** Relationships that wait for approval, from all pages of the list. */
   readonly waiting: readonly TrustRow[]
   readonly oauth_clients: readonly OauthClient[]
   readonly trust_connections: readonly TrustConnection[]
   readonly paging: Paging
 }
 
-/** A trust type as forms offer it; in forms the types with least access come first. */
+/** A trust type that a form offers. Forms list the types with the least access first. */
 export interface TrustTypeChoice {
   readonly name: string
   readonly display_name: string
   readonly description: string
-  /** What the type grants, in words, without the categories that it leaves closed. */
+  /** The rights of the type, in words, without categories that grant nothing. */
   readonly rights: readonly RightsLine[]
-  /** What the type opens beside the data. */
+  /** Additional access that the type gives besides the data. */
   readonly reach: readonly string[]
-  /** The owner types the peer's name or address before the type is given. */
+  /** True when the owner must type the peer's name or address to give this type. */
   readonly needs_confirmation: boolean
 }
 
-/** What rules open of the account's present content: `read 2 of your 3 properties`. */
+/** The current content that rules open, such as `read 2 of your 3 properties`. */
 export interface DataAccess {
   readonly text: string
-  /** The first of them. */
+  /** The first names. */
   readonly names: readonly string[]
-  /** Number of names that are left out. */
+  /** Number of omitted names. */
   readonly more: number
 }
 
-/** What a peer will be able to do, shown before it is given. */
+/** The rights that a peer would get, shown before the owner gives them. */
 export interface AccessReview {
-  /** Name of the peer, or the address while no name is known. */
+  /** Name of the peer, or its address while the name is unknown. */
   readonly who: string
-  /** The trust type as people read it. */
+  /** Display name of the trust type. */
   readonly level: string
   readonly rights: readonly RightsLine[]
   readonly reach: readonly string[]
   readonly now: readonly DataAccess[]
-  /** The form has a field `confirmation` for the peer's name or address. */
+  /** True when the form has a field `confirmation` for the peer's name or address. */
   readonly needs_confirmation: boolean
-  /** Hidden fields of the form that carries out what was reviewed. */
+  /** Hidden fields of the form that executes the reviewed change. */
   readonly fields: Readonly<Record<string, string>>
 }
 
 export interface TrustNewValues extends ActorPageValues {
   readonly form_action: string
   readonly form_method: 'post'
-  /** For people, least access first. Types that need a typed confirmation are only on the page of a connection. */
+  /** Trust types for people, least access first. Types with a typed confirmation appear only on the page of a connection. */
   readonly trust_types: readonly TrustTypeChoice[]
   readonly default_relationship: string
-  /** The request as it was filled in, to be looked at before it is sent; null otherwise. */
+  /** Review of the request before sending; null without one. */
   readonly review: AccessReview | null
-  /** What was typed into the form; empty at first. */
+  /** Input of the form; empty at first. */
   readonly typed: { readonly peer_url: string; readonly trust_type: string; readonly description: string }
 }
 
-/** The fields of the form for one category of rights, as texts of one pattern for each line. */
+/** Fields of the form for one category of rights. Each string contains one pattern per line. */
 export interface RightsFields {
   readonly patterns: string
   readonly operations: readonly string[]
   readonly excluded_patterns: string
   readonly allowed: string
   readonly denied: string
-  /** What the trust type grants does not count beside the patterns and names given here. */
+  /** True when the patterns and names replace those of the trust type. */
   readonly only: boolean
 }
 
@@ -128,19 +128,19 @@ export interface RightsFieldset {
   readonly subject: string
   readonly fields: RightsFields
   readonly operations: readonly string[]
-  /** What the trust type says by itself. */
+  /** The rights of the trust type without the override. */
   readonly by_type: readonly string[]
-  /** Which fields there are beside those that belong to the kind of category. */
+  /** Which additional fields this category has. */
   readonly has_patterns: boolean
   readonly has_names: boolean
 }
 
 export interface RightsPreview {
   readonly lines: readonly RightsLine[]
-  /** What it may do then and may not now, and the other way round: `read “notes”`. */
+  /** Rights that the peer would gain, such as `read “notes”`; `lost` lists those that it would lose. */
   readonly gained: readonly string[]
   readonly lost: readonly string[]
-  /** Goes into the form that saves it. */
+  /** Hidden fields of the form that saves the rights. */
   readonly fields: Readonly<Record<string, string>>
 }
 
@@ -153,35 +153,35 @@ export interface MayAnswer {
 
 export interface TrustPeerValues extends ActorPageValues {
   readonly trust: TrustRow
-  /** What the peer says of itself, by name. */
+  /** The peer's profile by property name, in its own words. */
   readonly profile: readonly (readonly [name: string, text: string])[]
   readonly rights: readonly RightsLine[]
   readonly reach: readonly string[]
   readonly fieldsets: readonly RightsFieldset[]
   readonly preview: RightsPreview | null
-  /** Where what the owner follows of the peer is shown; null for nothing. */
+  /** Link to the owner's subscriptions to the peer; null without any. */
   readonly followed: string | null
-  /** The form was sent and refused, or is being looked at before it is saved. */
+  /** True when the rights form was refused or is under review. */
   readonly is_editing: boolean
   readonly may: { readonly ask: string; readonly target: string; readonly answer: MayAnswer | null }
   readonly form_action: string
-  /** Goes into forms about the connection as `version`: a connection that changed since then is shown again. */
+  /** Form field `version`, by which a form detects that the connection has changed. */
   readonly version: string
-  /** Goes into the rights form as `version`. */
+  /** Form field `version` of the rights form. */
   readonly rights_version: string
-  /** What approval would open; null when the connection is approved. */
+  /** The rights that approval would give; null when the connection is approved. */
   readonly approval: AccessReview | null
-  /** Change of the access level; null where the connection allows none. */
+  /** Form for another access level; null when the connection does not allow a change. */
   readonly level: LevelForm | null
-  /** What was typed into a form of the page that was refused; empty otherwise. */
+  /** Input of the refused form; empty otherwise. */
   readonly typed: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
 }
 
 export interface LevelForm {
-  /** All types for people but the present one. */
+  /** All trust types for people except the current one. */
   readonly choices: readonly TrustTypeChoice[]
   readonly chosen: string
-  /** Shown before it is sent; null at first. */
+  /** Review before sending; null at first. */
   readonly review: AccessReview | null
 }
 
@@ -189,7 +189,7 @@ export interface SeenProperty {
   readonly name: string
   readonly kind: string
   readonly tree: ValueTree | null
-  /** Of a list: the first of its items, and how many more there are. */
+  /** First items of a list; `more` counts the others. */
   readonly items: readonly ValueTree[]
   readonly more: number
   /** `read`, `change` … */
@@ -206,11 +206,11 @@ export interface SeenOperation {
 export interface TrustViewValues extends ActorPageValues {
   readonly trust: TrustRow
   readonly properties: readonly SeenProperty[]
-  /** Parts of values that it may not read as a whole. */
+  /** Parts of values that the peer may not read completely. */
   readonly parts: readonly SeenProperty[]
   readonly paging: Paging
   readonly methods: readonly SeenOperation[]
   readonly actions: readonly SeenOperation[]
-  /** Null where they are not for this kind of peer. */
+  /** Tools of an AI client; null for other peers. */
   readonly tools: readonly SeenOperation[] | null
 }

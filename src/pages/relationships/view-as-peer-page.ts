@@ -1,4 +1,4 @@
-/** What a peer sees of the actor, asked as the peer would ask. */
+/** The page that shows what a peer sees of the actor, read with the peer's rights. */
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { Related } from '../../permission/permission.ts'
 import { decide } from '../../permission/decision.ts'
@@ -18,7 +18,7 @@ import type { RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
 
-/** The caller that a request of the peer would have; nothing is noted of it. */
+/** Returns the caller of the peer's requests. Reads for this page are not recorded in the audit log. */
 export function callerOf(trust: Trust): Related {
   const { peerId, relationship, approved, facts } = trust
   const clientId = facts.oauth_client_id

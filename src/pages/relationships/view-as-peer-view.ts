@@ -1,4 +1,4 @@
-/** `/<actor>/www/trust/<peerid>/view`: the actor as a peer sees it. */
+/** View of `/<actor>/www/trust/<peerid>/view`: the actor as a peer sees it. */
 import { html } from 'hono/html'
 import { pager } from '../shared/forms.ts'
 import { actorPage, following, type Navigation } from '../shared/layout.ts'

@@ -1,4 +1,4 @@
-/** The style sheet, the script and the mark, as texts, so that a build needs to copy nothing. */
+/** The style sheet, the script and the logo as strings, so that a build copies no files. */
 import { liveScript } from '../live/live-script.ts'
 import { style } from './style.ts'
 

@@ -2,30 +2,30 @@
 import { html } from 'hono/html'
 import type { Html } from './values.ts'
 
-/** Attributes of the field by name. `true` stands for an attribute without a value, `false` leaves it out. */
+/** Attributes by name. `true` sets an attribute without a value, `false` omits it. */
 export type FieldAttributes = Readonly<Record<string, string | boolean>>
 
 export interface Field {
-  /** Unique on the page. */
+  /** Id, unique on the page. */
   readonly id: string
-  /** Of the field in the form. */
+  /** Name of the form field. */
   readonly name: string
   readonly label: Html | string
   readonly value: string
   readonly hint?: Html | string
-  /** Why the form was refused because of this field; null or absent otherwise. */
+  /** Error that this field caused; null or absent without one. */
   readonly error?: string | null | undefined
-  /** The page has no message about the error elsewhere: a screen reader reads the sentence under the field at once. */
+  /** True when the page shows the error nowhere else, so that a screen reader announces it immediately. */
   readonly isOnlyMessage?: boolean
   readonly attributes?: FieldAttributes
-  /** Height of a field for several lines; one line unless given. */
+  /** Number of lines of a multi-line field. Default: a single-line field. */
   readonly rows?: number
 }
 
-/** For names, addresses and values: text that no keyboard should change. */
+/** Attributes for names, URLs and values, which keyboards must not autocorrect. */
 export const verbatim: FieldAttributes = { autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }
 
-/** For the address of a person. */
+/** Attributes for an email address. */
 export const emailAddress: FieldAttributes = {
   ...verbatim,
   autocomplete: 'email',
@@ -34,8 +34,8 @@ export const emailAddress: FieldAttributes = {
 }
 
 /**
- * The error stands under the field and belongs to its description, so that a screen reader reads it with the field. A
- * refused field takes the focus without any script, and the browser scrolls to it.
+ * Renders a labelled field. The error is part of the field's description, so that a screen reader reads it with the field.
+ * A refused field has `autofocus`, so the browser scrolls to it without a script.
  */
 export function formField(field: Field): Html {
   const { id, name, label, value, hint, error, rows } = field
@@ -44,13 +44,13 @@ export function formField(field: Field): Html {
 ${
   rows === undefined
     ? html`<input id="${id}" name="${name}" value="${value}"${attributes}>`
-    : // The parser drops a line break right after the tag, so that one is given to it.
+    : // The parser drops one line break after the tag.
       html`<textarea id="${id}" name="${name}" rows="${rows}"${attributes}>
 ${value}</textarea>`
 }${hint === undefined ? '' : html`<p class="hint" id="${id}-hint">${hint}</p>`}${fieldError(id, error, field.isOnlyMessage)}</div>`
 }
 
-/** The sentence under a refused field, or under a group of radio buttons. */
+/** Renders the error below a refused field or group of radio buttons. */
 export function fieldError(id: string, error: string | null | undefined, isAlert = false): Html | string {
   return isWrong(error)
     ? html`<p class="field-error"${isAlert ? html` role="alert"` : ''} id="${id}-error">${error}</p>`
@@ -69,7 +69,7 @@ function isWrong(error: string | null | undefined): error is string {
   return error !== null && error !== undefined
 }
 
-/** Values are escaped; names are our own. */
+/** Renders attributes. Values are escaped; names come from code. */
 function attributesView(attributes: FieldAttributes): Html {
   return html`${Object.entries(attributes).map(([name, value]) =>
     value === false ? '' : value === true ? html` ${name}` : html` ${name}="${value}"`,

@@ -1,4 +1,4 @@
-/** Parts that forms have in common. */
+/** Parts shared by forms. */
 import { html } from 'hono/html'
 import { formField } from './form-field.ts'
 import { forgeryField } from './layout.ts'
@@ -6,11 +6,11 @@ import type { Editable, Paging } from '../properties/values.ts'
 import type { ActorPageValues, Html } from './values.ts'
 
 /**
- * A field for a value, and what the text in it is.
+ * Renders a field for a value, with a choice of its type.
  *
- * @param id Of the field; unique on the page.
- * @param name Of the field in the form.
- * @param error Why the form was refused because of this field.
+ * @param id Id of the field, unique on the page.
+ * @param name Name of the form field.
+ * @param error Error that this field caused.
  */
 export function valueField(
   id: string,
@@ -27,7 +27,7 @@ export function valueField(
 </fieldset>`
 }
 
-/** Something that is gone afterwards: shown first, done by the second click. */
+/** Renders a deletion: the first click explains it, the second click executes it. */
 export function deletion(
   values: ActorPageValues,
   about: {
@@ -40,7 +40,7 @@ export function deletion(
   return confirmation(values, { ...about, summary: 'Delete…', button: `Delete ${about.what}`, isDanger: true })
 }
 
-/** What is asked for by the first click, explained, and done by the second one. */
+/** Renders an action: the first click explains it, the second click executes it. */
 export function confirmation(
   values: Pick<ActorPageValues, 'csrf_token'>,
   about: {
@@ -62,15 +62,15 @@ export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
   return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`
 }
 
-/** Where what is there fills more than a screen, the form for more is out of sight. */
+/** Number of rows beyond which the form below them is off screen. */
 const manyRows = 10
 
-/** A way past the rows to the form for another one. */
+/** Renders a link past the rows to the form below them. */
 export function pastRows(shown: number, id: string): Html | string {
   return shown > manyRows ? html` <a href="#${id}">Add one</a>` : ''
 }
 
-/** Ways to the neighbouring parts; nothing where there is one part only. `query` is added to its address. */
+/** Renders links to the neighboring pages of a list; nothing for a single page. */
 export function pager({ page, pages }: Paging, label: string, path: string): Html | string {
   if (pages <= 1) return ''
   const link = (to: number, text: string, rel: string): Html | string =>

@@ -1,4 +1,4 @@
-/** The frames of the pages: one for everybody, one for the owner of an actor. */
+/** The layouts: one for public pages, one for the pages of an actor's owner. */
 import { html } from 'hono/html'
 import type { LiveCategory } from '../../live/live.ts'
 import type { ActorPageValues, Html, SiteValues } from './values.ts'
@@ -17,14 +17,14 @@ ${content}
   )
 }
 
-/** A link of the navigation that every page of the owner has. */
+/** A link in the navigation of the owner's pages. */
 export interface Section {
   /** Path below `actor_www`; empty for the first page. */
   readonly path: string
   readonly label: string
 }
 
-/** In the order in which the pages show it. */
+/** Sections in the displayed order. */
 export type Navigation = readonly Section[]
 
 export interface ActorFrame {
@@ -32,11 +32,11 @@ export interface ActorFrame {
   readonly navigation: Navigation
   /** Path of the section that the page belongs to. */
   readonly section: string
-  /** Ways up, outermost first, where the page lies below another one. */
+  /** Breadcrumbs, outermost first, when the page is below another page. */
   readonly trail?: readonly Step[]
-  /** The page answers a form, with what was typed in it: nothing of that is shown anew while it is open. */
+  /** True when the page shows the input of a submitted form. Such a page is not refreshed while it is open. */
   readonly isAnswer?: boolean
-  /** Id of the field that the form was refused for: the message links to it, and the field takes the focus. */
+  /** Id of the field that caused the refusal. The message links to the field, and the field takes the focus. */
   readonly wrongField?: string | null
 }
 
@@ -45,7 +45,7 @@ export interface Step {
   readonly href: string
 }
 
-/** A page of the owner. `content` begins with its `h1`. */
+/** Renders a page of the owner. `content` begins with its `h1`. */
 export function actorPage(values: ActorPageValues, frame: ActorFrame, content: Html): Html {
   const isAnswer = values.error !== null || frame.isAnswer === true
   return shell(
@@ -68,7 +68,7 @@ ${content}
   )
 }
 
-/** The outcome of the form. It takes the focus, so that a screen reader reads it, unless a refused field does. */
+/** Renders the outcome of a form. It takes the focus for screen readers, unless a refused field does. */
 function messages({ notice, error }: ActorPageValues, wrongField: string | null): Html {
   return html`<div aria-live="polite">${
     notice === null ? '' : html`<p class="notice" role="status" tabindex="-1" autofocus>${notice}</p>`
@@ -97,10 +97,10 @@ function owner(values: ActorPageValues): Html {
 }
 
 /**
- * A part of a page that is shown anew when what it tells of changes, while the page is open. Each has an id of its own.
+ * Renders a region that the live script refreshes when its content changes. Each region has its own id.
  *
  * @param follows Categories of changes, as `/<actor>/www/live` names them.
- * @param name Only changes of this name; of every one unless given.
+ * @param name Refreshes only for changes of this name. Default: all changes.
  */
 export function following(
   id: string,
@@ -111,7 +111,7 @@ export function following(
   return html`<div id="${id}" data-follows="${follows.join(' ')}"${name === null ? '' : html` data-name="${name}"`}>${content}</div>`
 }
 
-/** Belongs into every form. */
+/** Renders the CSRF token, which every form must contain. */
 export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>): Html {
   return html`<input type="hidden" name="csrf_token" value="${csrf_token}">`
 }

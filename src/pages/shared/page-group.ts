@@ -1,4 +1,4 @@
-/** What each folder of pages says about itself; `all-pages.ts` lists the folders. */
+/** The declaration of one folder of pages. `all-pages.ts` lists the folders. */
 import type { Route } from '../../http/dispatch/route.ts'
 import type { Navigation, Section } from './layout.ts'
 import type { Html } from './values.ts'

@@ -1,4 +1,4 @@
-/** What the routes of an actor's pages share: the values of every page, showing one, and going on after a form. */
+/** Helpers for the routes of an actor's pages: common values, rendering, and the redirect after a form. */
 import type { Identity } from '../../app/identity.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { ActorPageValues, Html } from './values.ts'
@@ -9,16 +9,16 @@ import { parseRedirectTarget } from '../../http/dispatch/redirect-target.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
 
-/** What every page of an actor needs. */
+/** Deps of every page of an actor. */
 export interface PageDeps {
   readonly identity: Identity
-  /** Without a slash at the end. */
+  /** Public URL without a trailing slash. */
   readonly baseUrl: string
-  /** The path that every address of the service begins with; empty without a prefix. */
+  /** Path prefix of the service; empty without one. */
   readonly basePath: string
 }
 
-/** @param path Of the page below `/<actor>/www`: empty, or beginning with a slash. */
+/** @param path Path of the page below `/<actor>/www`: empty, or beginning with a slash. */
 export function pageValues(
   deps: PageDeps,
   { request, actor, caller, csrfToken }: PageExchange,
@@ -35,7 +35,7 @@ export function pageValues(
     actor_root: root,
     actor_www: `${root}/www`,
     csrf_token: csrfToken,
-    // A browser keeps Basic credentials until it is closed, whatever the service says.
+    // A browser keeps Basic credentials until it is closed, so the service cannot sign it out.
     can_sign_out: caller.kind === 'creator' && caller.via !== 'basic',
     notice: noticeOf(request),
     error: error?.message ?? null,
@@ -45,14 +45,14 @@ export function pageValues(
 
 export async function showPage({ request }: PageExchange, page: Html, status = 200): Promise<HttpResponse> {
   const answer = html(status, await page)
-  // A HEAD shows nothing, so the flash message waits for the GET.
+  // HEAD displays nothing, so the flash message is kept for the next GET.
   const isShown = request.method !== 'HEAD' && noticeOf(request) !== null
   return isShown ? { ...answer, cookies: [noticeShown] } : answer
 }
 
 /**
- * After a form was taken: on to the page that the form names in `redirect_to`, else to `path` below `/<actor>/www`. The
- * browser never leaves the service.
+ * Redirects after an accepted form: to the page in `redirect_to`, else to `path` below `/<actor>/www`. The target is always
+ * on this service, which prevents open redirects.
  */
 export function goOn(
   deps: PageDeps,

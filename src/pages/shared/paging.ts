@@ -1,11 +1,11 @@
-/** Which part of something long is asked for. */
+/** The requested page of a long list. */
 import type { Paging } from '../properties/values.ts'
 import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 
 export const partQuery = { page: optional(stringField('Which part, from 1')) }
 export type PartQuery = ValuesOf<typeof partQuery>
 
-/** The last one for what lies behind it. */
+/** Returns the requested page, or the last page when the number is too high. */
 export function pagingOf({ page }: PartQuery, total: number, size: number): Paging {
   const pages = Math.max(1, Math.ceil(total / size))
   const wanted = page !== undefined && /^[0-9]{1,9}$/.test(page) ? Number(page) : 1

@@ -1,4 +1,4 @@
-/** What peers and apps are called on pages: as they call themselves, beside where they are, which they cannot make up. */
+/** Names of peers and apps on pages: the name that they chose, next to the host, which they cannot forge. */
 import type { Json } from '../../json/json.ts'
 import type { PeerFacts } from '../../replica/peer-metadata.ts'
 import type { Trust } from '../../trust/trust.ts'
@@ -13,14 +13,14 @@ export interface PeerNameDeps {
 }
 
 export interface Peers {
-  /** By peer. */
+  /** All relationships, ordered by peer. */
   readonly trusts: readonly Trust[]
-  /** Also of somebody without a relationship (any more). */
+  /** Returns the name of a peer, even without a current relationship. */
   readonly nameOf: (peerId: string) => PeerName
   readonly profileOf: (peerId: string) => Json | undefined
 }
 
-/** Two statements, however many there are. */
+/** Loads the relationships and profiles of all peers with two statements. */
 export async function peersOf({ trusts: all, facts, basePath }: PeerNameDeps, actorId: string): Promise<Peers> {
   const [trusts, profiles] = await Promise.all([all.list(actorId), facts.profiles(actorId)])
   const www = `${basePath}/${actorId}/www`
@@ -50,7 +50,7 @@ export function peerName(trust: Trust, profile: Json | undefined, www: string): 
 
 const longestName = 80
 
-/** In one line, with every hidden character shown as its code point. */
+/** Returns a string in one line, with every hidden character as its code point. */
 export function shownText(text: string): string {
   const line = visible(text).replace(/\s+/g, ' ').trim()
   return line.length > longestName ? `${line.slice(0, longestName).toWellFormed()}…` : line

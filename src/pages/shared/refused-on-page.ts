@@ -1,10 +1,10 @@
-/** A form that cannot be taken. */
+/** Responses to refused forms. */
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../../http/edge/accepts.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 
-/** A person gets the page again with what was typed and why it was not taken; a program gets the error. */
+/** Runs the work of a form. On a refusal, a browser receives the page with its input and the reason; a program the error. */
 export async function refusedOnPage(
   exchange: PageExchange,
   work: () => Promise<HttpResponse>,
@@ -14,21 +14,21 @@ export async function refusedOnPage(
     return await work()
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
-    // What a hook does not take from a page is not allowed (WIRE-PAGE-02), whichever way it was sent.
-    const told = error.code === 'rejected' ? new ServiceError('forbidden', error.message, error.detail) : error
-    if (!acceptsPages(exchange.request) || told.code === 'not_found') throw told
-    return show(told)
+    // A value that a hook rejects is reported as forbidden on a page (WIRE-PAGE-02).
+    const refusal = error.code === 'rejected' ? new ServiceError('forbidden', error.message, error.detail) : error
+    if (!acceptsPages(exchange.request) || refusal.code === 'not_found') throw refusal
+    return show(refusal)
   }
 }
 
-/** @param field Name of the field that is at fault. */
+/** @param field Name of the field that caused the refusal. */
 export function formRefusal(why: string, field?: string): ServiceError {
   return new ServiceError('bad_request', `Cannot take the form: ${why}`, field === undefined ? {} : { field })
 }
 
 /**
- * A refusal of what was typed into the field names the field, unless the refusal names another one. Refusals that no
- * other text in the field would lift stay as they are.
+ * Runs the work and attributes a refusal to the field, unless it names another field. Refusals that other input in the field
+ * could not avoid stay unchanged.
  */
 export async function atField<T>(field: string, work: () => T | Promise<T>): Promise<T> {
   try {

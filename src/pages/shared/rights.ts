@@ -1,4 +1,4 @@
-/** Rights in plain language: what rules let somebody do, in sentences that their owner can judge. */
+/** Describes the rights that rules grant in sentences that an owner can judge. */
 import { roleTable } from '../../permission/roles.ts'
 import {
   grantableOf,
@@ -11,10 +11,10 @@ import {
 
 export interface RightsLine {
   readonly category: RuledCategory
-  /** What it is about: `Properties`. */
+  /** Category, such as `Properties`. */
   readonly subject: string
   readonly sentences: readonly string[]
-  /** False where nothing at all is granted. */
+  /** False when nothing is granted. */
   readonly is_granted: boolean
 }
 
@@ -43,7 +43,7 @@ export function verbOf(operation: string): string {
   return verbs[operation] ?? operation
 }
 
-/** One line for each category. @param isClient AI clients reach what other actors never do. */
+/** Returns one line for each category. @param isClient Whether to include categories that only AI clients can use. */
 export function rightsInWords(rules: Rules, isClient = true): readonly RightsLine[] {
   return ruledCategories.map((category) =>
     !isClient && forClients.has(category)
@@ -59,7 +59,7 @@ export function rightsInWords(rules: Rules, isClient = true): readonly RightsLin
 
 const forClients: ReadonlySet<RuledCategory> = new Set(['tools', 'prompts'])
 
-/** What a missing right is about. A tool may do what a client may not do itself, so the sentence is never about "anything". */
+/** The object of a missing right. Never "anything", because a tool may do what a client may not do directly. */
 const itself = {
   properties: 'any property or list itself',
   methods: 'any method',
@@ -69,7 +69,7 @@ const itself = {
   prompts: 'any prompt',
 } as const satisfies Record<RuledCategory, string>
 
-/** What a right brings with it, for those who read only this line. */
+/** A warning in each line, for owners who read only that line. */
 const ofTheApplication = 'They do what the application says, and that may change and delete your data.'
 const meanings: Readonly<Partial<Record<RuledCategory, string>>> = {
   methods: ofTheApplication,
@@ -81,7 +81,7 @@ function lineOf(category: RuledCategory, rule: Rule): RightsLine {
   const { excluded_patterns: excluded = [], allowed = [], denied = [] } = rule
   const line = { category, subject: subjects[category] }
   const reached = grantableOf[category].filter((operation) => reachesInto(rule, operation, ''))
-  // Whoever may change may add, so that one of the two is said.
+  // The right to change includes the right to add, so only one of the two is listed.
   const known = grantableOf[category].filter(
     (operation) => operation !== 'append' || (reached.includes('append') && !reached.some((each) => each === 'write')),
   )
@@ -117,7 +117,7 @@ function meaningOf(category: RuledCategory, reached: readonly string[]): readonl
   return meaning === undefined ? [] : [meaning]
 }
 
-/** `“search”, everything in “notes” and “shared” and what begins with “get_” or “list_”`. */
+/** Returns `“search”, everything in “notes” and “shared” and what begins with “get_” or “list_”`. */
 export function grantedInWords(patterns: readonly string[]): string {
   if (patterns.includes('*')) return 'everything'
   const { names, places, beginnings, shapes } = sorted(patterns)
@@ -129,7 +129,7 @@ export function grantedInWords(patterns: readonly string[]): string {
   ])
 }
 
-/** `what is in “private” or “security” or what begins with “oauth_”`. */
+/** Returns `what is in “private” or “security” or what begins with “oauth_”`. */
 export function excludedInWords(patterns: readonly string[]): string {
   if (patterns.includes('*')) return 'anything'
   const { names, places, beginnings, shapes } = sorted(patterns)
@@ -141,7 +141,7 @@ export function excludedInWords(patterns: readonly string[]): string {
   ])
 }
 
-/** By what they cover, in quotation marks. `*` is any run of characters, `?` is one (`permission/pattern.ts`). */
+/** Groups patterns by what they cover, in quotation marks. `*` matches any string, `?` one character. */
 function sorted(patterns: readonly string[]) {
   const [names, places, beginnings, shapes]: [string[], string[], string[], string[]] = [[], [], [], []]
   for (const pattern of patterns) {
@@ -154,7 +154,7 @@ function sorted(patterns: readonly string[]) {
   return { names, places, beginnings, shapes }
 }
 
-/** What the name of the relationship opens beside the data, whatever its rules say. */
+/** Returns what the trust type opens besides the data, independently of its rules. */
 export function reachInWords(relationship: string): readonly string[] {
   const table = roleTable({ relationship })
   return (['actor', 'trust', 'subscriptions', 'services'] as const).flatMap((category) => {

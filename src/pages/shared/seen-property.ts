@@ -1,17 +1,17 @@
-/** A property as somebody else sees it: a value as a tree, the first items of a list. */
+/** A property as a peer sees it: a value as a tree, or the first items of a list. */
 import type { JsonText } from '../../json/json.ts'
 import type { SeenProperty } from '../relationships/values.ts'
 import { kindInWords, treeOf } from './value-tree.ts'
 import { count } from './plural.ts'
 
-/** Of a list. */
+/** Number of list items to show. */
 export const itemsShown = 5
 
 export function seenValue(name: string, value: JsonText, may: readonly string[]): SeenProperty {
   return { name, kind: kindInWords(value), tree: treeOf(value), items: [], more: 0, may }
 }
 
-/** @param length of the list, of which `items` may be the first ones. */
+/** @param length Length of the list; `items` may contain only its first items. */
 export function seenList(
   name: string,
   { length, items }: { readonly length: number; readonly items: readonly JsonText[] },

@@ -1,4 +1,4 @@
-/** The style sheet of all pages: one text, light and dark by the visitor's system, from phone to desktop. */
+/** The style sheet of all pages: light or dark like the visitor's system, from phone to desktop. */
 export const style = `:root {
   --ground: #f6f5f2; --surface: #ffffff; --ink: #1d1b19; --muted: #5f5a54; --line: #dedad3;
   --accent: #7a2e3a; --accent-ink: #ffffff; --alert: #9c1c1c; --good: #1d6438; --code: #f0ede8; --chosen: #ebe6de;
@@ -24,7 +24,7 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 .skip:focus { top: .5rem; }
 .unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
-/* The frame */
+/* Layout */
 .bar { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; padding: 1rem clamp(1rem, 4vw, 2.5rem); }
 .brand { display: inline-flex; gap: .6rem; align-items: center; font-weight: 650; color: inherit; text-decoration: none; }
 .owner { display: flex; gap: .75rem; align-items: center; min-width: 0; }
@@ -45,7 +45,7 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 .trail li { overflow-wrap: anywhere; min-width: 0; }
 .trail li + li::before { content: "/"; padding: 0 .5rem; }
 
-/* What stands on it */
+/* Content */
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: 14px; padding: clamp(1.1rem, 4vw, 1.75rem); margin: 0 0 1.25rem; }
 .card { overflow-wrap: anywhere; }
 .card > :last-child, .card form > :last-child { margin-bottom: 0; }

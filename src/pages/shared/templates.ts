@@ -1,4 +1,4 @@
-/** Pages out of a folder of Liquid templates (https://liquidjs.com) that the application supplies. */
+/** Pages from a folder of Liquid templates (https://liquidjs.com) that the application supplies. */
 import { readdirSync, statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { raw } from 'hono/html'
@@ -16,19 +16,19 @@ export class Templates {
   }
 
   /**
-   * Reads every `.html` file of the folder, once.
+   * Reads all `.html` files of the folder.
    *
-   * @throws ConfigError naming the file and the line of a template that cannot be used.
+   * @throws ConfigError naming the file and the line of an invalid template.
    */
   static load(folder: string): Templates {
     const root = resolve(folder)
-    // What is put into a page is text, unless the template says `| raw`.
+    // Values are escaped, unless the template uses `| raw`.
     const engine = new Liquid({ root, outputEscape: 'escape', strictFilters: true, cache: true })
     const parsed = new Map<string, Template[]>()
     for (const name of namesIn(root)) {
       try {
         const template = engine.parseFileSync(name)
-        // Layouts and parts are looked up when a page is shown; one that is missing is better known now.
+        // Liquid resolves layouts and partials at rendering. Resolving them now reports a missing file at the start.
         engine.analyzeSync(template)
         parsed.set(name, template)
       } catch (error) {
@@ -38,7 +38,7 @@ export class Templates {
     return new Templates(engine, parsed)
   }
 
-  /** Null when there is no file of that name; the ending may be left out. */
+  /** Returns a template by file name, with or without `.html`; null when it does not exist. */
   find(name: string): ((values: object) => Html) | null {
     const template = this.#parsed.get(name) ?? this.#parsed.get(`${name}.html`)
     return template === undefined ? null : async (values) => raw(await this.#render(template, values))
@@ -50,7 +50,7 @@ export class Templates {
   }
 }
 
-/** One line, without where the folder is. */
+/** Returns the error in one line, without the path of the folder. */
 function complaintOf(error: unknown, root: string): string {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   const [, missing] = /Failed to lookup ("[^"]*")/.exec(line) ?? []

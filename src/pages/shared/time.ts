@@ -1,11 +1,11 @@
-/** A time as people read it: how long ago, with the exact time at hand. */
+/** A relative time for people, with the exact time as a tooltip. */
 import { html } from 'hono/html'
 import type { Html } from './values.ts'
 
 export interface Moment {
   /** ISO 8601, UTC. */
   readonly at: string
-  /** `3 minutes ago`, `in 2 hours`; the day for what is further away. */
+  /** `3 minutes ago` or `in 2 hours`; the date for distant times. */
   readonly words: string
 }
 
@@ -13,7 +13,7 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** @param ms Unix milliseconds, as `now`. */
+/** @param ms Unix milliseconds, like `now`. */
 export function momentOf(ms: number, now: number): Moment {
   return { at: new Date(ms).toISOString(), words: wordsOf(ms, now) }
 }
@@ -49,7 +49,7 @@ export function momentView({ at, words }: Moment): Html {
   return html`<time datetime="${at}" title="${exactly(at)}">${words}</time>`
 }
 
-/** With the seconds: for what follows on itself within moments. */
+/** Renders a time with seconds, for events within moments of each other. */
 export function clockView({ at }: Moment): Html {
   return html`<time datetime="${at}" title="${exactly(at)}">${at.slice(11, 23)}</time>`
 }

@@ -1,4 +1,4 @@
-/** A relationship as pages show it. */
+/** Rows of relationships on pages. */
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import type { Relationships } from '../../trust/relationships.ts'
 import { trustRecord } from '../../trust/record.ts'
@@ -42,7 +42,7 @@ export function trustTypeName(types: TrustTypes, relationship: string): string {
   return types.find(relationship)?.display_name ?? relationship
 }
 
-/** Whoever asks approves by that; the other side's owner decides. */
+/** Returns the state of a relationship. A request implies the approval of its sender; the other owner decides. */
 function trustStandingOf(trust: Trust): TrustStanding {
   switch (stateOf(trust).kind) {
     case 'pending':

@@ -1,10 +1,10 @@
-/** A value as a page shows it: by its type, nested as it is, and never more of it than a page can hold. */
+/** A value for display: typed and nested, truncated to the size of a page. */
 import { visible } from './visible.ts'
 import { elements, type JsonText, kindOf, members, stringValue } from '../../json/json.ts'
 
 export type ValueTree =
   | { readonly kind: 'text'; readonly text: string }
-  /** As it is written: big numbers keep their digits. */
+  /** The original spelling, so that big numbers keep their digits. */
   | { readonly kind: 'number' | 'word'; readonly text: string }
   | { readonly kind: 'object'; readonly members: readonly Member[]; readonly more: number }
   | { readonly kind: 'array'; readonly elements: readonly ValueTree[]; readonly more: number }
@@ -14,7 +14,7 @@ export interface Member {
   readonly value: ValueTree
 }
 
-/** Of one value: parts in all, and characters of one text. */
+/** Maximum number of parts of a value. */
 const maxParts = 400
 const maxCharacters = 20_000
 
@@ -22,7 +22,7 @@ export function treeOf(json: JsonText): ValueTree {
   return grow(json, { left: maxParts })
 }
 
-/** The whole value, which is bounded elsewhere, with every hidden character shown: a person decides by it. */
+/** Returns the complete value with visible hidden characters, because a person decides by it. Its size is limited elsewhere. */
 export function wholeTreeOf(json: JsonText): ValueTree {
   return grow(json, { left: Number.POSITIVE_INFINITY }, visible)
 }
@@ -53,7 +53,7 @@ function grow(json: JsonText, budget: { left: number }, shownAs: (text: string) 
   return { kind: 'text', text: shownAs(text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text) }
 }
 
-/** What kind of value it is, in words. */
+/** Returns the type of a value, in words. */
 export function kindInWords(json: JsonText): string {
   switch (kindOf(json)) {
     case 'object': {
@@ -75,7 +75,7 @@ export function kindInWords(json: JsonText): string {
   }
 }
 
-/** One line of it. */
+/** Returns a preview in one line. */
 export function previewOf(json: JsonText): string {
   const text = stringValue(json) ?? json
   const line = text.slice(0, 200).replace(/\s+/g, ' ').trim()

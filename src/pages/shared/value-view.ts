@@ -1,4 +1,4 @@
-/** A value on a page: texts as they are, objects and arrays as an indented tree. */
+/** Renders a value: strings unchanged, objects and arrays as an indented tree. */
 import { html } from 'hono/html'
 import type { ValueTree } from './value-tree.ts'
 import type { Html } from './values.ts'

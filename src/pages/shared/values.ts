@@ -1,20 +1,20 @@
 /**
- * What the pages are made from, and what they are. The names are those that templates know (R-WEB-02), so
- * that a page of the application's own gets the same values whether it is a function or a template.
+ * Values of the pages. Templates rely on these names (R-WEB-02), so that an application-defined page gets the same values
+ * as a function or as a template.
  */
 import type { HtmlEscapedString } from 'hono/utils/html'
 
-/** Text that is safe as HTML: made by `html`, which escapes what is put into it. */
+/** Safe HTML, created by `html`, which escapes interpolated values. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
 /** A page: a function from plain data to safe HTML. */
 export type View<Values> = (values: Values) => Html
 
-/** What every page gets. */
+/** Values of every page. */
 export interface SiteValues {
-  /** The path prefix of the service, empty without one; links begin with it. */
+  /** Path prefix of the service; empty without one. Links begin with it. */
   readonly base_path: string
-  /** Of the application. */
+  /** Name of the application. */
   readonly name: string
 }
 
@@ -30,18 +30,18 @@ export interface FactoryValues extends SiteValues {
   readonly oauth_providers: readonly SignInProvider[]
   readonly oauth_enabled: boolean
   readonly description: string
-  /** What went wrong with the form that was sent. */
+  /** Error of the submitted form. */
   readonly error: string | null
-  /** What was typed into the form that was refused; empty otherwise. */
+  /** Input of the refused form; empty otherwise. */
   readonly creator: string
-  /** What happened before the visitor came here: signed out, expired, account deleted, another account's page. */
+  /** Why the visitor is here: signed out, expired, account deleted, or redirected from another account's page. */
   readonly notice: string | null
-  /** A page of the service was asked for, and follows the sign-in. */
+  /** True when the sign-in continues to a requested page. */
   readonly is_continuing: boolean
-  /** The creator of the account that the visitor is signed in to, and where they continue as that one. */
+  /** Creator of the account that the visitor is signed in to; `continue_url` leads there. */
   readonly signed_in_as: string | null
   readonly continue_url: string | null
-  /** A page that the passphrase opens, where there is no sign-in provider and the account is known. */
+  /** Page that the passphrase opens; set when the account is known and no provider is configured. */
   readonly password_url: string | null
 }
 
@@ -52,62 +52,62 @@ export interface CreatedValues extends SiteValues {
   readonly passphrase: string
 }
 
-/** An error, where a page was asked for. */
+/** Values of the error page. */
 export interface FailedValues extends SiteValues {
-  /** What could not be done, in a sentence. */
+  /** The error, in a sentence. */
   readonly error: string
   readonly status_code: number
-  /** For whoever asks the operator about it. */
+  /** Request id, for questions to the operator. */
   readonly request_id: string
-  /** A way on: the pages of the actor where one of them was asked for, else the front page. */
+  /** Link to the pages of the requested actor, else to the front page. */
   readonly back: string
   readonly is_actor_page: boolean
 }
 
-/** Before a sign-out that another site asks for. */
+/** Values of the page that confirms a sign-out requested by another site. */
 export interface SignOutValues extends SiteValues {
-  /** Belongs into the form, as `csrf_token`. */
+  /** Form field `csrf_token`. */
   readonly csrf_token: string
 }
 
-/** What every page below `/<actor>/www` gets (R-WEB-02). */
+/** Values of every page below `/<actor>/www` (R-WEB-02). */
 export interface ActorPageValues extends SiteValues {
   readonly id: string
   readonly creator: string
-  /** The address of this page. */
+  /** URL of this page. */
   readonly url: string
-  /** Path of the actor, the prefix included: `/<prefix>/<actor>`. Links to the API begin with it. */
+  /** Path of the actor with the prefix: `/<prefix>/<actor>`. Links to the API begin with it. */
   readonly actor_root: string
-  /** Path of its pages: `/<prefix>/<actor>/www`. */
+  /** Path of the actor's pages: `/<prefix>/<actor>/www`. */
   readonly actor_www: string
-  /** Goes into every form as the field `csrf_token`. */
+  /** Form field `csrf_token` of every form. */
   readonly csrf_token: string
-  /** False where the creator's Basic credentials opened the page: browsers keep these until they are closed. */
+  /** False when Basic credentials opened the page, because browsers keep these until they are closed. */
   readonly can_sign_out: boolean
-  /** What was just done, in a sentence: shown once, after a form. */
+  /** Flash message about the last form, shown once. */
   readonly notice: string | null
-  /** Why the form that was sent was refused; null otherwise. */
+  /** Error of the refused form; null otherwise. */
   readonly error: string | null
-  /** Name of the form field that was refused; null where the error belongs to no single field. */
+  /** Name of the field that caused the error; null when no single field did. */
   readonly error_field: string | null
 }
 
 export interface DashboardValues extends ActorPageValues {
   readonly passphrase: string
-  /** How many simple properties, and how many lists. */
+  /** Number of properties that are not lists; `list_count` counts the lists. */
   readonly property_count: number
   readonly list_count: number
   readonly relationship_count: number
-  /** Relationships that wait for the owner's approval. */
+  /** Number of relationships that wait for owner approval. */
   readonly waiting_count: number
-  /** Calls of AI clients that wait for the owner's yes. */
+  /** Number of calls that wait for owner approval. */
   readonly approval_count: number
-  /** 1 when the owner has to decide about programs with a password, else 0: one page lists them all. */
+  /** 1 when the owner must decide about programs with a password, else 0: one page lists all of them. */
   readonly password_count: number
-  /** Programs that act for the owner; relationships too. */
+  /** Number of programs that act for the owner; they count as relationships too. */
   readonly app_count: number
-  /** What was typed into the form that deletes the actor and was refused; empty otherwise. */
+  /** Input of the refused form that deletes the actor; empty otherwise. */
   readonly typed_confirmation: string
-  /** What waits, the first of it, each with the page where it is decided. */
+  /** The first pending items, each with the page for the decision. */
   readonly waiting: readonly { readonly text: string; readonly href: string }[]
 }

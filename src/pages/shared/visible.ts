@@ -1,7 +1,7 @@
 /**
- * Text from outside, for a person who decides by it. Some characters show nothing, or change how their neighbors are
- * shown (Unicode Technical Report 36, "Bidirectional Text Spoofing"): a name that ends in U+202E turns the sentence after
- * it around, and two names that differ in U+200B look the same.
+ * Makes hidden characters of external strings visible, because a person decides by these strings. Some characters are
+ * invisible or change their neighbors (Unicode Technical Report 36, "Bidirectional Text Spoofing"). A name that ends in
+ * U+202E reverses the following sentence, and two names that differ in U+200B look identical.
  */
 
 /** Control, format, private and unassigned characters, line separators, and letters and symbols without a glyph. */
@@ -11,12 +11,12 @@ const hidden = /[[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}]--[\
 const joined =
   '[[\\p{scx=Arab}\\p{scx=Deva}\\p{scx=Beng}\\p{scx=Guru}\\p{scx=Gujr}\\p{scx=Taml}\\p{scx=Telu}\\p{scx=Knda}\\p{scx=Mlym}\\p{scx=Sinh}]&&[\\p{L}\\p{M}]]'
 
-/** Sequences that need hidden characters and show that they are there. */
+/** Sequences in which hidden characters are required and have a visible effect. */
 const legible = `\\p{RGI_Emoji}|(?<=${joined})[\\u{200C}\\u{200D}](?=${joined})`
 
 const pieces = new RegExp(`(?<legible>${legible})|${hidden.source}`, 'gv')
 
-/** The text with every hidden character written as its code point: `Ada[U+202E]`. Line breaks and tabs stay. */
+/** Replaces every hidden character by its code point, as in `Ada[U+202E]`. Keeps line breaks and tabs. */
 export function visible(text: string): string {
   return text
     .toWellFormed()

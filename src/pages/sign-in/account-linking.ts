@@ -1,4 +1,4 @@
-/** Somebody has this person's identity without proof: the person joins that actor by its passphrase, or begins anew. */
+/** The page for an identity that an unproven actor already uses: join that actor by its passphrase, or create a new one. */
 import { html } from 'hono/html'
 import { formField } from '../shared/form-field.ts'
 import { page } from '../shared/layout.ts'
@@ -27,7 +27,7 @@ ${values.can_join ? join(values) : ''}
       values.can_join
         ? 'If you made it, its passphrase opens it here, with everything in it. '
         : 'If you made it by typing this address, open the link that was sent to you, in the browser where you typed it, before you sign in here again. '
-    }If you begin with a new actor, the other one stays with whoever made it and never sees what you do. ${
+    }If you begin with a new actor, the other one stays with the person who made it and never sees what you do. ${
       values.can_join
         ? 'On the page “Programs with a password” you then decide whether its passphrase keeps working.'
         : ''
@@ -44,7 +44,7 @@ ${formField({
   id: 'passphrase',
   name: 'passphrase',
   label: 'It is mine, and this is its passphrase',
-  // A secret is never written into a page.
+  // Pages never contain a secret.
   value: '',
   error: values.error,
   isOnlyMessage: true,

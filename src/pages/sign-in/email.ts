@@ -1,4 +1,4 @@
-/** Asks for the address that the provider did not vouch for. */
+/** The page that asks for an address, when the provider vouched for none. */
 import { html } from 'hono/html'
 import { emailAddress, formField } from '../shared/form-field.ts'
 import { page } from '../shared/layout.ts'

@@ -1,4 +1,4 @@
-/** The pages of the local provider of development, in the style of the service. */
+/** The pages of the development provider, in the style of the service. */
 import { html } from 'hono/html'
 import type { LocalChoice, LocalPages } from '../../sign-in/local/local-server.ts'
 import { assets } from '../shared/assets.ts'
@@ -6,7 +6,7 @@ import { emailAddress, formField } from '../shared/form-field.ts'
 import { page } from '../shared/layout.ts'
 import type { Html, SiteValues } from '../shared/values.ts'
 
-/** @param name Of the application. */
+/** @param name Name of the application. */
 export function localPages(name: string): LocalPages {
   const site = { base_path: '', name }
   return {
@@ -22,7 +22,7 @@ function localChoicePage(site: SiteValues, { person, email, isRefused }: LocalCh
     html`
 <section class="card">
 <h1>Sign in locally</h1>
-<p class="lead"><strong>For development only.</strong> Nobody is asked for a password here: choose who you are. In production people sign in with the providers that are configured.</p>
+<p class="lead"><strong>For development only.</strong> No password is needed here: choose who you are. In production people sign in with the providers that are configured.</p>
 <form method="post">
 <button type="submit" name="email" value="${person.email}">Sign in as ${person.name}</button>
 </form>
@@ -35,7 +35,7 @@ ${formField({
   name: 'email',
   label: 'E-mail address',
   value: email,
-  error: isRefused ? 'This is no e-mail address.' : null,
+  error: isRefused ? 'This is not an e-mail address.' : null,
   isOnlyMessage: true,
   attributes: { ...emailAddress, type: 'email', maxlength: '254' },
 })}
@@ -54,7 +54,7 @@ function localEndedPage(site: SiteValues): Html {
     html`
 <section class="card">
 <h1>Nothing to choose</h1>
-<p class="lead">This sign-in is over, or the service was started anew since. Go back to the service and sign in again.</p>
+<p class="lead">This sign-in is over, or the service was restarted since. Go back to the service and sign in again.</p>
 </section>`,
   )
 }

@@ -1,4 +1,4 @@
-/** Pages on the way into an account and out of it. */
+/** Pages for sign-in and sign-out. */
 import type { PageGroup } from '../shared/page-group.ts'
 import { signOutPage } from './sign-out.ts'
 import { emailPage } from './email.ts'

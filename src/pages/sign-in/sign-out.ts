@@ -1,4 +1,4 @@
-/** Shown when another site sent the browser to sign out: the person decides. */
+/** The page that confirms a sign-out requested by another site. */
 import { html } from 'hono/html'
 import { forgeryField, page } from '../shared/layout.ts'
 import type { Html, SignOutValues } from '../shared/values.ts'

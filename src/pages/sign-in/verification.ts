@@ -1,4 +1,4 @@
-/** The link that verifies an address: a button, because programs that look through mail open links, and what came of it. */
+/** The pages that verify an address: a button, because mail scanners open links, and the outcome. */
 import { html } from 'hono/html'
 import { page } from '../shared/layout.ts'
 import type { VerificationValues } from './values.ts'

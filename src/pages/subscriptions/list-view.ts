@@ -1,4 +1,4 @@
-/** `/<actor>/www/subscriptions`: who listens to the actor, and to whom it listens. */
+/** View of `/<actor>/www/subscriptions`: subscriptions of peers to the actor, and of the actor to peers. */
 import { html } from 'hono/html'
 import { pager } from '../shared/forms.ts'
 import { actorPage, following, type Navigation } from '../shared/layout.ts'
@@ -13,16 +13,16 @@ export function subscriptionsPage(values: SubscriptionsValues, navigation: Navig
     { title: 'Subscriptions', section: '/subscriptions', navigation },
     html`
 <h1>Subscriptions</h1>
-<p class="lead">Who is told when something changes here, and whose changes you are told.</p>
+<p class="lead">Who is notified when something changes here, and whose changes you receive.</p>
 ${following(
   'subscriptions',
   ['subscriptions', 'properties', 'trust'],
   html`
 <h2>Who listens to you</h2>
-${listeners.length === 0 ? html`<p class="empty">Nobody listens to you.</p>` : html`<ul class="rows">${listeners.map(row)}</ul>`}
+${listeners.length === 0 ? html`<p class="empty">No peer listens to you.</p>` : html`<ul class="rows">${listeners.map(row)}</ul>`}
 ${pager(paging, 'Parts of the list', `${actor_www}/subscriptions`)}
 <h2>Whom you listen to</h2>
-${listening.length === 0 ? html`<p class="empty">You listen to nobody.</p>` : html`<ul class="rows">${listening.map(row)}</ul>`}`,
+${listening.length === 0 ? html`<p class="empty">You listen to no peer.</p>` : html`<ul class="rows">${listening.map(row)}</ul>`}`,
 )}`,
   )
 }

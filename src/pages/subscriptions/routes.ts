@@ -1,4 +1,4 @@
-/** `/<actor>/www/subscriptions`: who listens to whom, on pages. */
+/** Routes of `/<actor>/www/subscriptions`, the pages of subscriptions. */
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import { partQuery } from '../shared/paging.ts'

@@ -90,7 +90,7 @@ export async function showSubscription(
     })
     return showPage(exchange, page, error?.status)
   }
-  if (own === undefined) throw new ServiceError('not_found', 'There is no such subscription')
+  if (own === undefined) throw new ServiceError('not_found', 'The subscription does not exist')
   const remote = await deps.subscribing.known(actor.id, address.peerId)
   const known = [...remote].filter(([name]) => own.subtarget === '' || own.subtarget === name)
   const parting = pagingOf(query, known.length, namesOnAPage)
@@ -142,7 +142,7 @@ export async function changeSubscription(
 }
 
 function gone(): ServiceError {
-  return new ServiceError('not_found', 'There is no such subscription (any more)')
+  return new ServiceError('not_found', 'The subscription no longer exists')
 }
 
 type Common = Omit<SubscriptionRow, 'state' | 'is_in_order'>
@@ -178,7 +178,7 @@ function publisherRow(
     granularity === 'high'
       ? 'is sent each change'
       : granularity === 'low'
-        ? 'is told that something changed'
+        ? 'is notified that something changed'
         : 'comes and asks'
   return { ...commonRow(deps, exchange, peers, subscription, how), ...publisherState(deps, subscription, backlog) }
 }
@@ -210,7 +210,7 @@ function subscriberRow(
     granularity === 'high'
       ? 'you are sent each change'
       : granularity === 'low'
-        ? 'you are told that something changed'
+        ? 'you are notified that something changed'
         : 'you ask when you like'
   const state = isUnknown
     ? { state: 'Not known there', is_in_order: false }
@@ -237,7 +237,7 @@ function timelineRow(entry: TimelineEntry, now: number): TimelineRow {
     attempts: entry.attempts,
     written: momentOf(entry.writtenAt, now),
     sent: moment(entry.sentAt),
-    // Who is sent something acknowledges it by the answer.
+    // A successful response to a callback acknowledges the diff.
     acknowledged: moment(acknowledgedAt ?? (outcome === 'delivered' ? answeredAt : null)),
   }
 }

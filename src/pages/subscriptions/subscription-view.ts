@@ -1,4 +1,4 @@
-/** `/<actor>/www/subscriptions/<peerid>/<id>`: what became of each number of one subscription. */
+/** View of `/<actor>/www/subscriptions/<peerid>/<id>`: the outcome of each diff of a subscription. */
 import { html } from 'hono/html'
 import { confirmation, pager } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
@@ -27,8 +27,8 @@ ${confirmation(values, {
   fields: { action: 'end' },
   summary: 'End it…',
   warning: isOwn
-    ? `You will not be told any more what changes at ${peer.name}, and the copy of it goes. The other side is told.`
-    : `${peer.name} will not be told any more what changes here. It is told that this ended.`,
+    ? `You will no longer be notified of changes at ${peer.name}, and the copy of its data is deleted. The peer is notified.`
+    : `${peer.name} will no longer be notified of changes here. It is notified that this ended.`,
   button: 'End this subscription',
   isDanger: true,
 })}`,

@@ -1,4 +1,4 @@
-/** What the pages of subscriptions are made from. */
+/** Values of the pages of subscriptions. */
 import type { Moment } from '../shared/time.ts'
 import type { Paging } from '../properties/values.ts'
 import type { PeerName, SeenProperty } from '../relationships/values.ts'
@@ -7,11 +7,11 @@ import type { ActorPageValues } from '../shared/values.ts'
 export interface SubscriptionRow {
   readonly subscriptionid: string
   readonly peer: PeerName
-  /** In words: `everything in properties`. */
+  /** Scope in words: `everything in properties`. */
   readonly about: string
-  /** In words: `is told of each change`. */
+  /** Way of delivery in words: `is sent each change`. */
   readonly how: string
-  /** The last number. */
+  /** The last sequence number. */
   readonly sequence: number
   readonly state: string
   readonly is_in_order: boolean
@@ -20,17 +20,17 @@ export interface SubscriptionRow {
 }
 
 export interface SubscriptionsValues extends ActorPageValues {
-  /** Those of peers, of this page. */
+  /** Subscriptions of peers to this actor, on this page. */
   readonly listeners: readonly SubscriptionRow[]
   readonly paging: Paging
-  /** Those of this actor to peers. */
+  /** Subscriptions of this actor to peers. */
   readonly listening: readonly SubscriptionRow[]
 }
 
 export interface TimelineRow {
   readonly sequence: number
   readonly outcome: 'waiting' | 'delivered' | 'failed' | 'superseded' | 'unsent'
-  /** In words, with the reason where there is one. */
+  /** Outcome in words, with the reason if any. */
   readonly outcome_text: string
   readonly attempts: number
   readonly written: Moment
@@ -40,12 +40,12 @@ export interface TimelineRow {
 
 export interface SubscriptionValues extends ActorPageValues {
   readonly subscription: SubscriptionRow
-  /** True: this actor listens to the peer, and there is no time line. */
+  /** True when this actor is the subscriber; such a page has no timeline. */
   readonly is_own: boolean
-  /** What is known of the peer, of this page; empty unless `is_own`. */
+  /** The copied data of the peer on this page; empty unless `is_own`. */
   readonly known: readonly SeenProperty[]
   readonly entries: readonly TimelineRow[]
-  /** How many failed for good; they can be sent again while they are kept. */
+  /** Number of permanently failed diffs, which can be retried while they are stored. */
   readonly failed: number
   readonly paging: Paging
   readonly form_action: string
