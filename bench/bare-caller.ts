@@ -1,4 +1,4 @@
-/** The outbound client alone: so many callbacks' worth of POSTs, so many at once, and nothing else. */
+/** Measures the outbound client alone: sends `count` POSTs of a callback's size, `atOnce` concurrently. */
 import { GuardedClient } from '../src/peer/guarded-client.ts'
 
 export interface BareCalls {
@@ -43,7 +43,8 @@ async function run({ peers, count, atOnce }: BareCalls): Promise<void> {
         bearer: { secret: 'c'.repeat(40), baseuri: `${peers}/peer` },
         body,
       })
-      if (outcome.kind !== 'answered' || outcome.status !== 204) throw new Error('A peer did not answer 204')
+      if (outcome.kind !== 'answered' || outcome.status !== 204)
+        throw new Error('Cannot measure: a peer did not answer 204')
     }
   }
   await Promise.all(Array.from({ length: atOnce }, one))

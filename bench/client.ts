@@ -1,4 +1,4 @@
-/** Prepares data over HTTP and writes requests as bytes. */
+/** Creates test data over HTTP, and formats requests as bytes. */
 export interface BenchActor {
   readonly id: string
   readonly authorization: string
@@ -43,7 +43,7 @@ export function requestText(actor: BenchActor | null, method: string, path: stri
   return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${authorization}${content}\r\n${body ?? ''}`
 }
 
-/** Signs in with the passphrase, so many times. */
+/** Signs in with the passphrase, `times` times. */
 export async function signIn(port: number, actor: BenchActor, times: number): Promise<BenchTokens[]> {
   const passphrase = Buffer.from(actor.authorization.slice(6), 'base64').toString().split(':')[1]
   const body = JSON.stringify({ grant_type: 'passphrase', actor_id: actor.id, passphrase })

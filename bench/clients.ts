@@ -1,4 +1,4 @@
-/** Calls of AI clients beside a bare server that does the same look-ups by hand. */
+/** Compares calls of AI clients with a bare server that does the same look-ups by hand. */
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
 import { besideBare, type Line } from './report.ts'
@@ -10,7 +10,7 @@ export async function measureClients(store: string, subject: Subject, loader: Lo
   const troupe = await startServer('troupe', subject)
   const bare = await startServer('bare', subject)
   try {
-    const token = await letIn(troupe.port)
+    const token = await authorizeClient(troupe.port)
     const cases: readonly (readonly [what: string, request: string])[] = [
       ['MCP tools/list, 50 tools', rpc(token, 'tools/list', {})],
       ['MCP tools/call', rpc(token, 'tools/call', { name: 'get_1', arguments: { text: 'hello' } })],
@@ -28,8 +28,8 @@ export async function measureClients(store: string, subject: Subject, loader: Lo
   }
 }
 
-/** A client that acts for itself: its token is like any other's. */
-async function letIn(port: number): Promise<string> {
+/** Returns the token of a client that acts for itself, which costs the same as any other token. */
+async function authorizeClient(port: number): Promise<string> {
   const post = async (path: string, type: string, body: string): Promise<Record<string, string>> => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'POST',

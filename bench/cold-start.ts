@@ -1,4 +1,4 @@
-/** From the start of the process to the first answer, with the sample application. */
+/** Measures the time from the start of the process to the first response, with the sample application. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

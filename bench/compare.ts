@@ -1,10 +1,10 @@
-/** Two servers under the same load in short alternating slices, so that a noisy machine disturbs both alike. */
+/** Measures servers under the same load in short alternating slices, so that noise of the machine affects all of them equally. */
 import type { Loader, Running } from './process.ts'
 
 export interface Measured {
-  /** Requests per second, the median of the slices. */
+  /** Requests per second, as the median of the slices. */
   readonly rate: number
-  /** Processor time of the server for each request, in microseconds; the figure that noise moves least. */
+  /** Processor time of the server per request, in microseconds. Noise affects this figure least. */
   readonly cpu: number
   readonly p99: number
   readonly rss: number
@@ -29,14 +29,14 @@ export async function compare(
       const result = await loader.run({
         port: server.port,
         connections: slices.connections,
-        // The first round is not counted: until the compiler has seen enough, more code only means more to compile.
+        // The first round is a warm-up for the JIT compiler and is not counted.
         milliseconds: round < 0 ? 2500 : slices.milliseconds,
         requests: requestsFor(index),
       })
       const after = await server.usage()
       if (result.refused > 0) {
         throw new Error(
-          `${result.refused} of ${result.answers} requests were refused, the first with ${result.refusal}`,
+          `Cannot measure: ${result.refused} of ${result.answers} requests were refused, the first with ${result.refusal}`,
         )
       }
       if (round < 0) continue

@@ -1,4 +1,4 @@
-/** What it costs to be listened to: for the one who writes, and until everybody has been told. */
+/** Measures the cost of subscriptions: until a write is answered, and until all subscribers have the change. */
 import { Agent, request as httpRequest } from 'node:http'
 import { type BenchActor, value } from './client.ts'
 import { median } from './compare.ts'
@@ -9,16 +9,16 @@ import { type Line, micros, rate } from './report.ts'
 import type { Subject } from './subject.ts'
 
 export interface DeliveryAmounts {
-  /** Writes of each kind. */
+  /** Number of writes of each kind. */
   readonly writes: number
-  /** Callbacks for the rate. */
+  /** Number of callbacks for the rate. */
   readonly calls: number
   readonly foreign: number
   readonly backlog: number
 }
 
 const fanOut = 1000
-/** Callbacks that are not counted: until the compiler has seen enough, more code only means more to compile. */
+/** Number of uncounted callbacks, as a warm-up for the JIT compiler. */
 const warmUp = 20_000
 
 export async function measureDelivery(
@@ -39,7 +39,7 @@ export async function measureDelivery(
   }
 }
 
-/** One write after the other, each when everybody has heard of the one before. */
+/** Measures sequential writes. Each starts after all subscribers have received the previous change. */
 async function measureWrites(
   store: string,
   subject: Subject,
@@ -100,7 +100,7 @@ async function measureWrites(
   }
 }
 
-/** The same write beside subscriptions of others. */
+/** Measures whether subscriptions to other actors slow a write down. */
 async function measureForeign(
   store: string,
   few: Subject,
@@ -147,7 +147,7 @@ async function measureForeign(
   }
 }
 
-/** Callbacks of many actors, beside the outbound client alone at its best. */
+/** Compares the callback rate of many actors with the best rate of the outbound client alone. */
 async function measureRate(store: string, subject: Subject, peers: Peers, { calls }: DeliveryAmounts): Promise<Line[]> {
   const perSecond = async (from: Arrived, count: number): Promise<number> => {
     const { last } = await peers.until(count)
@@ -166,15 +166,15 @@ async function measureRate(store: string, subject: Subject, peers: Peers, { call
   }
   const actors = 100
   const diffs = Math.ceil((warmUp + calls) / actors / 4)
-  const told = actors * 4 * diffs
+  const expected = actors * 4 * diffs
   await createPublishers(subject, { actors, subscribers: 4, diffs, granularity: 'high', peers: peers.url })
   await peers.reset()
   const server = await startServer('troupe', subject)
   try {
     const from = await peers.until(warmUp)
     const before = await server.usage()
-    const delivered = await perSecond(from, told)
-    const cpu = ((await server.usage()).cpu - before.cpu) / (told - from.count)
+    const delivered = await perSecond(from, expected)
+    const cpu = ((await server.usage()).cpu - before.cpu) / (expected - from.count)
     return [
       {
         store,
@@ -191,7 +191,7 @@ async function measureRate(store: string, subject: Subject, peers: Peers, { call
   }
 }
 
-/** What a stopped service left, picked up by the next. */
+/** Measures how fast a new process delivers the backlog of a stopped one. */
 async function measureBacklog(
   store: string,
   subject: Subject,
@@ -216,7 +216,7 @@ async function measureBacklog(
       {
         store,
         what: `${backlog.toLocaleString('en')} changes left by a stopped service`,
-        measured: `told in ${seconds.toFixed(1)} s (${rate(backlog / seconds)}), at most ${megabytes(most)}`,
+        measured: `sent in ${seconds.toFixed(1)} s (${rate(backlog / seconds)}), at most ${megabytes(most)}`,
         bound: `${megabytes(atStart)} at the start`,
         ratio: null,
         aim: '',
@@ -230,7 +230,7 @@ async function measureBacklog(
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** Milliseconds until a write is answered. */
+/** Returns the milliseconds until a write is answered. */
 function timed(server: Running, actor: BenchActor, round: number): Promise<number> {
   const started = performance.now()
   return new Promise((resolve, reject) => {

@@ -1,7 +1,6 @@
 /**
- * One list of 5,256,000 items: the longest pause of the event loop and the memory beyond idle, for each way to the list.
- * The bound of the pause applies to the thread's own processor time, because on a busy machine other processes make
- * the pause longer.
+ * Measures each access to a list of 5,256,000 items: the longest pause of the event loop, and the memory beyond idle.
+ * The bound of the pause applies to the thread's own processor time, because other processes make the pause longer.
  */
 import type { BenchActor } from './client.ts'
 import { type LargeListServer, startLargeListServer } from './process.ts'
@@ -27,7 +26,7 @@ const requests: readonly (readonly [what: string, method: string, path: string])
   ['GET its metadata', 'GET', '/properties/long/metadata'],
 ]
 const works: readonly Work[] = ['length', 'find the last item', 'iterate over all items', 'removeWhere without a match']
-/** In this order, the last one on everything that is left. */
+/** Deletions in this order; the last one deletes everything that remains. */
 const removals: readonly (readonly [what: string, method: string, path: string])[] = [
   ['DELETE the list, with the deletion of its rows', 'DELETE', '/properties/long'],
   ['DELETE the actor', 'DELETE', ''],
@@ -38,11 +37,11 @@ export async function measureLargeList(store: string, subject: Subject, items: n
   const actor = await filling.obey<BenchActor>({ kind: 'fill', items })
   await filling.stop()
   const lines: Line[] = []
-  /** Each in a process of its own, so that none profits from what another one has allocated. */
+  /** Measures in a separate process, so that no measurement profits from memory that another one allocated. */
   const measure = async (what: string, work: (server: LargeListServer) => Promise<unknown>): Promise<void> => {
     const server = await startLargeListServer(subject)
     try {
-      // Idle is a service that has been in use: the first requests of a process make its heap grow in any case.
+      // Warm-up: the first requests of a process always grow its heap, so idle means a service after some use.
       for (let at = 0; at < usualRequests; at += 1) await send(server.port, actor, 'GET', '/properties/color')
       await server.obey({ kind: 'begin' })
       const started = performance.now()
@@ -79,7 +78,7 @@ function lineOf(store: string, what: string, seconds: number, { delayMs, cpuMs, 
   }
 }
 
-/** Reads the answer to its end and keeps nothing of it. */
+/** Reads the response to its end and discards it. */
 async function send(port: number, { id, authorization }: BenchActor, method: string, path: string): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${port}/${id}${path}`, { method, headers: { authorization } })
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`)

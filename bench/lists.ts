@@ -1,4 +1,4 @@
-/** List operations at 100 and at 100,000 items, in alternating slices on one server, one request after the other. */
+/** Compares list operations at 100 and at 100,000 items, in alternating slices on one server with one connection. */
 import { type BenchActor, createActor, requestText, send } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
@@ -46,7 +46,7 @@ export async function measureLists(store: string, subject: Subject, loader: Load
 
 type Request = readonly [method: string, path: string, body?: string]
 
-/** Each cycle leaves the length as it was. */
+/** Cycles of requests that leave the length of the list unchanged. */
 const operations: readonly { readonly what: string; readonly cycle: (list: string, length: number) => Request[] }[] = [
   {
     what: 'append, then delete the last',

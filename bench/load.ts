@@ -1,6 +1,6 @@
 /**
- * A load generator that costs less than what it measures: it runs in a process of its own, writes prepared bytes and
- * counts answers. Measured here, a general one needs twice the time of the bare server for each request.
+ * A load generator that costs less than the measured server: a separate process that writes prepared bytes and counts
+ * responses. In measurements, a general one needed twice the time of the bare server per request.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -8,20 +8,20 @@ export interface Load {
   readonly port: number
   readonly connections: number
   readonly milliseconds: number
-  /** Sent round robin, each a whole request. */
+  /** Complete requests, sent round robin. */
   readonly requests: readonly string[]
 }
 
 interface Count {
   answers: number
   refused: number
-  /** The first one, whole. */
+  /** The first refused response, complete. */
   refusal: string
 }
 
 export interface LoadResult extends Readonly<Count> {
   readonly seconds: number
-  /** Microseconds. */
+  /** Latencies in microseconds. */
   readonly p50: number
   readonly p99: number
 }
@@ -57,7 +57,7 @@ function client(load: Load, next: () => Buffer, until: number, latencies: number
   })
 }
 
-/** Null until the head is whole. */
+/** Returns the length of a response; null until its head is complete. */
 function answerLength(bytes: Buffer): number | null {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return null
@@ -84,8 +84,8 @@ export async function run(load: Load): Promise<LoadResult> {
 }
 
 /**
- * A slower server would find its clients asleep more often than a faster one does, and pay for waking them with every
- * answer: measured here, 8 µs for each request beside 4 µs of work for it. So nobody sleeps.
+ * Keeps the event loop busy. A slower server would find its clients asleep more often and pay for waking them with every
+ * response: 8 µs per request in measurements, compared with 4 µs of work.
  */
 function stayAwake(until: number): void {
   if (performance.now() < until) setImmediate(stayAwake, until)

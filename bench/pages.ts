@@ -1,4 +1,4 @@
-/** Pages of an actor beside the same data as JSON, from one server. */
+/** Compares pages of an actor with the same data as JSON, from one server. */
 import { createActor, requestText, send, signIn, value } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'

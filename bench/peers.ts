@@ -1,10 +1,10 @@
-/** Many peers behind one port, in a process of their own: each request is counted and answered 204. */
+/** A process that acts as many peers on one port. It counts each request and answers 204. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface Arrived {
   readonly count: number
-  /** Milliseconds of the machine's clock: the first and the last arrival since the last reset. */
+  /** Time of the first arrival since the last reset, in milliseconds of the machine's clock. `last` is the latest one. */
   readonly first: number
   readonly last: number
 }

@@ -1,4 +1,4 @@
-/** Child processes of a measurement, each ended by whoever started it. */
+/** Child processes of a measurement. The caller that starts a process must stop it. */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
@@ -15,8 +15,8 @@ export interface Running {
 }
 
 /**
- * The servers on one core, the load on another, where the system can do that: otherwise they take turns on both, and a
- * server pays for waking the one that asks.
+ * Starts a process and pins it to a core where the system supports that: servers to one, load to the other. Otherwise they
+ * would alternate on both cores, and a server would pay for waking the load generator.
  */
 function start(file: string, args: readonly string[] = []): ChildProcess {
   const child = fork(new URL(file, import.meta.url), args, {
@@ -72,10 +72,10 @@ export async function startLargeListServer(subject: Subject): Promise<LargeListS
 
 export interface Peers {
   readonly url: string
-  /** What arrived since the last reset. */
+  /** Returns the arrivals since the last reset. */
   arrived(): Promise<Arrived>
   reset(): Promise<Arrived>
-  /** Until so much has arrived. */
+  /** Waits until `count` requests have arrived. */
   until(count: number): Promise<Arrived>
   stop(): void
 }
@@ -94,19 +94,19 @@ export async function startPeers(): Promise<Peers> {
         if (so.count >= count) return so
         await setTimeout(2)
       }
-      throw new Error(`Less than ${count} calls arrived`)
+      throw new Error(`Cannot measure: fewer than ${count} calls arrived`)
     },
     stop: () => void child.kill(),
   }
 }
 
 export interface Caller {
-  /** Microseconds of processor time. */
+  /** Runs the calls and returns their processor time in microseconds. */
   run(calls: BareCalls): Promise<number>
   stop(): void
 }
 
-/** Makes calls with the outbound client alone. */
+/** Starts a process that calls peers with the outbound client alone. */
 export function startCaller(): Caller {
   const child = start('./bare-caller.ts')
   return {

@@ -1,4 +1,4 @@
-/** Actors with peers that listen to them, put into a store in bulk. */
+/** Inserts actors with subscribers into a store in bulk. */
 import { parseKeyRing } from '../src/secret/key-ring.ts'
 import { hashSecret } from '../src/secret/hash.ts'
 import { randomId, randomToken } from '../src/secret/random.ts'
@@ -11,12 +11,12 @@ import type { Subject } from './subject.ts'
 
 export interface Publishers {
   readonly actors: number
-  /** Of each actor, each a peer of its own. */
+  /** Subscribers of each actor; each is a separate peer. */
   readonly subscribers: number
-  /** That wait for each of them. */
+  /** Waiting diffs of each subscriber. */
   readonly diffs: number
   readonly granularity: 'high' | 'none'
-  /** Where the peers live. */
+  /** Base URL of the peers. */
   readonly peers: string
 }
 

@@ -1,13 +1,13 @@
 import type { Measured } from './compare.ts'
 
-/** The table: on the screen, and in `docs/benchmarks.md` when asked for. */
+/** A line of the table on the screen and, with `--write`, in `docs/benchmarks.md`. */
 export interface Line {
   readonly store: string
   readonly what: string
   readonly measured: string
   readonly bound: string
   readonly ratio: number | null
-  /** What the ratio should be, in words. */
+  /** Target of the ratio, such as `≤ 2`. */
   readonly aim: string
   readonly met: boolean | null
 }
@@ -17,11 +17,11 @@ interface BesideBare {
   readonly what: string
   readonly own: Measured
   readonly bound: Measured
-  /** The least ratio of the rates; null without one. */
+  /** Minimum ratio of the rates; null without a target. */
   readonly aim: number | null
 }
 
-/** The line of a request that the service and the bare server answered in turn. */
+/** Returns the line of a request that the service and the bare server answered alternately. */
 export function besideBare({ store, what, own, bound, aim }: BesideBare): Line {
   const ratio = own.rate / bound.rate
   return {

@@ -1,4 +1,4 @@
-/** Single requests beside the bare server on the same store. */
+/** Compares single requests with the bare server on the same store. */
 import { type BenchActor, createActor, requestText, send, signIn, value } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
@@ -66,7 +66,7 @@ export async function measureRequests(
 interface Case {
   readonly what: string
   readonly aim: number | null
-  /** Asked once for each server. */
+  /** Creates the requests, once for each server. */
   readonly requests: () => Promise<readonly string[]>
 }
 
@@ -74,13 +74,13 @@ function always(request: string): () => Promise<readonly string[]> {
   return () => Promise.resolve([request])
 }
 
-/** Each value another than the one before: SQLite notices one that is there already and writes nothing. */
+/** Returns writes of different values, because SQLite writes nothing for an unchanged value. */
 function changing(actor: BenchActor, path: string): () => Promise<readonly string[]> {
   const bodies = Array.from({ length: 97 }, (_, index) => value.replace('dark', `dar${index + 100}`))
   return () => Promise.resolve(bodies.map((body) => requestText(actor, 'PUT', path, body)))
 }
 
-/** Each token is shown up to a hundred times within its grace window, every time for a rotation in full. */
+/** Returns refresh requests. Each token is used up to a hundred times in its grace window, each time with a full rotation. */
 async function rotations(port: number, actor: BenchActor): Promise<string[]> {
   const tokens = await signIn(port, actor, 2000)
   return tokens.map(({ refresh }) =>
@@ -93,7 +93,7 @@ async function rotations(port: number, actor: BenchActor): Promise<string[]> {
   )
 }
 
-/** A peer that may read what friends may. */
+/** Creates a peer with the rights of a friend. */
 async function befriend(port: number, actor: BenchActor): Promise<BenchActor> {
   const [id, secret] = ['bench-peer', 'bench-secret-of-a-peer']
   await send(

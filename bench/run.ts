@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: every hot path beside its bound, in one run on one machine. Figures of different runs or machines do
- * not compare; the ratios do.
+ * `npm run bench`: measures every hot path and its bound in one run on one machine. Only the ratios are comparable between
+ * runs and machines.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -22,14 +22,14 @@ import { measureScale } from './scale.ts'
 
 const { values: flags } = commandOptions({
   command: 'npm run bench',
-  about: 'Measures every hot path beside its bound, in one run on one machine.',
+  about: 'Measures every hot path and its bound, in one run on one machine.',
   options: {
     quick: { kind: 'flag', about: 'Shorter slices, and 100,000 actors instead of a million.' },
     write: { kind: 'flag', about: 'Also writes docs/benchmarks.md.' },
     only: {
       kind: 'choice',
       choices: ['start', 'requests', 'clients', 'pages', 'lists', 'scale', 'delivery', 'large-list'],
-      about: 'One part alone. large-list runs only when it is named.',
+      about: 'Runs one part only. large-list runs only with this option.',
     },
   },
 })
@@ -41,21 +41,21 @@ const amounts = flags.quick
   ? { writes: 40, calls: 20_000, foreign: 10_000, backlog: 10_000 }
   : { writes: 200, calls: 20_000, foreign: 100_000, backlog: 100_000 }
 
-/** Takes long, and says whether bounds hold; nothing is compared with it. */
+/** Part that runs only on request, because it takes long. It checks bounds instead of ratios. */
 const onRequest = 'large-list'
 const ratiosIntroduction = `# Benchmarks
 
-Written by \`npm run bench -- --write\`. Every line is measured in the same run as what it stands beside; figures of other
-runs or machines do not compare, the ratios do. The bare server is \`bench/server-bare.ts\`: plain \`node:http\`, the same
-check of the passphrase and the same store call by hand, nothing else. CPU is the server's processor time for one request.
-List operations run one after the other, each waiting for its commit; the other lines have 32 connections.
+Written by \`npm run bench -- --write\`. Each line and its comparison are measured in the same run. Only the ratios are
+comparable between runs and machines. The bare server is \`bench/server-bare.ts\`: plain \`node:http\`, with the same check of
+the passphrase and the same store call by hand. CPU is the server's processor time for one request. List operations run one
+after the other, and each waits for its commit. The other lines use 32 connections.
 `
 const largeListHeading = '## One list of 5,256,000 items\n'
 const largeListIntroduction = `
-Written by \`npm run bench -- --only large-list --write\`, beside the bounds of 50 ms for a pause of the event loop and
+Written by \`npm run bench -- --only large-list --write\`, with the bounds of 50 ms for a pause of the event loop and
 64 MiB of memory beyond idle ([decision 030](decisions/030-long-lists-are-read-in-pages.md)). The first figure is the longest
-pause that other work would notice; it includes the time in which other processes had the processor. The bound applies to
-the second one, the processor time that the thread itself spent in one pause. Waiting for the disk is in the first one alone.
+pause that other work would notice; it includes the time in which other processes had the processor. The bound applies to the
+second figure, the processor time that the thread itself spent in one pause. Only the first figure includes disk waits.
 `
 const listItems = flags.quick ? 500_000 : 5_256_000
 

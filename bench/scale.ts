@@ -1,4 +1,4 @@
-/** The same reads with 1,000 and with 1,000,000 actors in the file, and what their number costs in memory. */
+/** Compares reads and memory with 1,000 and with 1,000,000 actors in the database file. */
 import { parseKeyRing } from '../src/secret/key-ring.ts'
 import { actorPassphrase, bindingOf } from '../src/secret/sealed-columns.ts'
 import { randomId } from '../src/secret/random.ts'
@@ -10,7 +10,7 @@ import { type Loader, startServer } from './process.ts'
 import { type Line, micros, rate } from './report.ts'
 import type { Subject } from './subject.ts'
 
-/** Actors that are asked for, spread evenly among the others. */
+/** Number of requested actors, spread evenly among all actors. */
 const asked = 1000
 
 export async function measureScale(
@@ -61,7 +61,7 @@ async function fill(subject: Subject, actors: number): Promise<BenchActor[]> {
   const store = await openStore({ url: subject.database, synchronous: 'NORMAL' })
   const made: BenchActor[] = []
   const every = Math.max(1, Math.floor(actors / asked))
-  const other = seal(ring, 'nobody knows this one, it is never asked for', ['other'])
+  const other = seal(ring, 'a passphrase that no request uses', ['other'])
   for (let from = 0; from < actors; from += 10_000) {
     const rows: [string, string][] = []
     for (let at = from; at < Math.min(actors, from + 10_000); at += 1) {

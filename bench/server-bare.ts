@@ -1,6 +1,6 @@
 /**
- * The bound: a bare node:http server that does by hand what one request needs and nothing else: read the actor, check
- * the credential by its one look-up, make the same store call, answer.
+ * The bound of the measurements: a bare node:http server that does only the necessary work of a request. It reads the actor,
+ * checks the credential with one look-up, makes the same store call and responds.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -79,7 +79,7 @@ const server = createServer((request, response) => {
       const passphrase = open(ring, actor.passphrase, bindingOf(actorPassphrase, actor.id))
       return sameSecret(user, actor.creator) && sameSecret(password, passphrase)
     }
-    // Told apart by length, as the two kinds have it in these measurements.
+    // In these measurements the length distinguishes a session token from a peer's secret.
     if (value.length === 40) {
       const token = await store.read((q) => findAccessToken(q, hashSecret(value)))
       return token !== null && token.chain.actorId === actor.id && Date.now() <= token.expiresAt
@@ -87,7 +87,7 @@ const server = createServer((request, response) => {
     return (await store.read((q) => findTrustBySecret(q, actor.id, hashSecret(value))))?.approved === true
   }
 
-  /** The token, the actor, its relationship and what the owner changed in it; then the answer. */
+  /** Handles an MCP call: reads the token, the actor, the relationship and the override, and responds. */
   async function call({ id, method, params }: Call): Promise<void> {
     const [, token = ''] = (request.headers.authorization ?? '').split(' ')
     const found = await store.read((q) => findAccessToken(q, hashSecret(token)))

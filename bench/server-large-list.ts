@@ -1,4 +1,4 @@
-/** A service with one long list, which measures its own event loop and memory while it is used. */
+/** A service with one long list that measures its own event loop and memory. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -6,18 +6,18 @@ import { runInNewContext } from 'node:vm'
 import type { ListHandle } from '../src/app/actor-handle.ts'
 import { subjectApp } from './subject-app.ts'
 
-/** What the process is asked to do. */
+/** A message to the process. */
 export type Order =
   | { readonly kind: 'fill'; readonly items: number }
   | { readonly kind: 'begin' }
   | { readonly kind: 'end' }
-  /** Work of an application on the list. */
+  /** Runs work of an application on the list. */
   | { readonly kind: 'work'; readonly actorId: string; readonly what: keyof typeof works }
-  /** Waits until nothing of removed lists is left. */
+  /** Waits until the rows of removed lists are deleted. */
   | { readonly kind: 'settle' }
   | { readonly kind: 'stop' }
 
-/** The longest pause of the event loop, and the most memory beyond what was in use before. */
+/** The longest pause of the event loop, and the maximum memory beyond the initial use. */
 export interface Strain {
   /** Includes the time in which other processes had the processor. */
   readonly delayMs: number
@@ -38,7 +38,7 @@ const works = {
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 const app = subjectApp('warn')
-// Counts must not call it, and streams call it for every item.
+// Counting items must not call this hook; reading items calls it for each one.
 app.property('hooked', { get: ({ value }) => value })
 const listening = await app.listen()
 const { store } = await app.running()
@@ -72,7 +72,7 @@ async function begin(): Promise<void> {
   let cpu = process.threadCpuUsage()
   samplings = [
     setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5),
-    // This timer runs after every turn of the loop that takes longer than 1 ms. A sample is one turn and at most 1 ms of others.
+    // The timer runs after every turn of the loop over 1 ms. A sample contains one such turn and at most 1 ms of other turns.
     setInterval(() => {
       const { user, system } = process.threadCpuUsage(cpu)
       mostCpuMs = Math.max(mostCpuMs, (user + system) / 1000)

@@ -1,4 +1,4 @@
-/** The service under measurement, in a process of its own. */
+/** The measured service, in a separate process. */
 import { serveMeasurements } from './subject.ts'
 import { subjectApp } from './subject-app.ts'
 

@@ -1,4 +1,4 @@
-/** The service under measurement. Apart from `subject.ts`, which the bare server imports without the service. */
+/** The measured application. Separate from `subject.ts`, which the bare server imports without the service. */
 import { createLog } from '../src/observe/log.ts'
 import { App } from '../src/troupe.ts'
 import type { Subject } from './subject.ts'
@@ -15,7 +15,7 @@ export function subjectApp(level: 'info' | 'warn'): App {
       host: '127.0.0.1',
       port: 0,
       env: {},
-      // A refused request is less work than the one that is measured.
+      // No rate limits: a refused request would cost less than the measured one.
       rateLimits: { '*': null },
     },
     { log: createLog(level) },

@@ -1,4 +1,4 @@
-/** What is measured, and how its process talks to the one that measures. */
+/** The protocol between a measured process and the measuring process. */
 export interface Subject {
   readonly database: string
   readonly keys: string
@@ -7,11 +7,11 @@ export interface Subject {
 export interface Usage {
   /** Microseconds of processor time since the start. */
   readonly cpu: number
-  /** Bytes. */
+  /** Resident memory in bytes. */
   readonly rss: number
 }
 
-/** Tells the port, then its usage whenever it is asked, and ends when it is told to. */
+/** Sends the port, answers `usage` messages, and exits after `stop`. */
 export function serveMeasurements(port: number, stop: () => Promise<void>): void {
   process.send?.({ port })
   process.on('message', (message: 'usage' | 'stop') => {
