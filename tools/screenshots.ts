@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { App } from '../src/index.ts'
 import { openPage, phone, type WatchedPage } from '../test/support/browser.ts'
 import { relate } from '../test/support/friends.ts'
-import { letIn } from '../test/support/mcp-client.ts'
+import { authorizeClient } from '../test/support/mcp-client.ts'
 import { authorizePath, newPkce, registerClient } from '../test/support/oauth-client.ts'
 import { sqliteService, type TestActor, type TestService } from '../test/support/service.ts'
 import { signIn } from '../test/support/sessions.ts'
@@ -99,7 +99,7 @@ void test('the pictures of the pages', async () => {
   })
   const subscription = subscribed.headers.get('location')?.split('/').at(-1) ?? ''
   for (const color of ['red', 'green']) await ada.request('PUT', '/properties/color', color)
-  const client = await letIn(service, ada)
+  const client = await authorizeClient(service, ada)
   const reason = 'Spring cleaning: everything from last year goes'
   await client.modern('tools/call', { name: 'clear_notes', arguments: { reason } })
   const waiting = (await (await ada.request('GET', '/approvals')).json()) as { approvals: { id: string }[] }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { desktop, openPage, type WatchedPage } from '../support/browser.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { authorizePath, newPkce, registerClient } from '../support/oauth-client.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
@@ -32,7 +32,7 @@ before(async () => {
   })
   actor = await service.createActor()
   const { parts, store } = await service.app.running()
-  const client = await letIn(service, actor)
+  const client = await authorizeClient(service, actor)
   app = client.peerId
   await store.writeActor(actor.id, async (tx) => {
     const trust = await findTrust(tx, actor.id, client.peerId)

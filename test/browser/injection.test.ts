@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { desktop, openPage, type WatchedPage } from '../support/browser.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { payloads } from '../support/payloads.ts'
 import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
@@ -183,7 +183,7 @@ describe('a page with a hundred payloads that look like markup', () => {
       const asking = { baseuri: `https://peer.example.com/${id}`, id, desc: payload, type: payload }
       await owner.request('POST', '/trust/friend', asking)
     }
-    const client = await letIn(service, owner)
+    const client = await authorizeClient(service, owner)
     const all = payloads.filter((payload) => !payload.includes('\0')).join('\n')
     await store.writeActor(owner.id, async (tx) => {
       const trust = await findTrust(tx, owner.id, client.peerId)

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { accessibilityViolations, desktop, isTooWide, phone, type WatchedPage } from '../support/browser.ts'
 import { relate } from '../support/friends.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
@@ -82,7 +82,7 @@ async function furnished(): Promise<Furnished> {
   for (const color of ['red', 'green']) await actor.request('PUT', '/properties/color', color)
   await related.request('GET', '/properties/color')
   await related.request('GET', '/properties/private')
-  const client = await letIn(service, actor)
+  const client = await authorizeClient(service, actor)
   await client.modern('tools/call', { name: 'send_letter', arguments: { to: 'Charles', copies: [1, { deep: true }] } })
   const { parts } = await service.app.running()
   await writtenLedger(service)
@@ -244,7 +244,7 @@ describe('a page that is open during a change', () => {
     await relate(asking, [service, actor], 'friend', false)
     await page.getByRole('heading', { name: 'One thing waits for you' }).waitFor()
     assert.equal(await said(page), 'Relationships changed')
-    const client = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
     await client.modern('tools/call', { name: 'send_letter', arguments: {} })
     await page.getByRole('heading', { name: '2 things wait for you' }).waitFor()
     await page.getByRole('link', { name: 'A test client wants to: Send a letter' }).waitFor()

@@ -3,7 +3,7 @@
  */
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { declareFixtures } from './fixtures.ts'
 
@@ -26,7 +26,7 @@ export async function startSubject(databaseUrl: string): Promise<Subject> {
     logLevel: 'error',
   })
   const actor = await service.createActor('conformance@example.com')
-  const { token } = await letIn(service, actor, { relationship: 'conformance' })
+  const { token } = await authorizeClient(service, actor, { relationship: 'conformance' })
   door.on('request', (request, response) => {
     const onward = httpRequest(
       `${service.url}${request.url ?? ''}`,

@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts'
 import {
   type ClientTokens,
   codeFor,
-  letInByConsent,
+  authorizeClientByConsent,
   mcpStatus,
   newPkce,
   type Pkce,
@@ -96,7 +96,7 @@ forEachService((start, dialect) => {
     it('OTK-01 that comes again at once, or later, is refused, and every token that came of it stops working', async () => {
       let later = 0
       const { service, browser, client, pkce } = await scene(start, {}, { now: () => Date.now() + later })
-      const beside = await letInByConsent(service, await provider(), { browser })
+      const beside = await authorizeClientByConsent(service, await provider(), { browser })
       for (const wait of [1, 30_000, 3_500_000]) {
         const code = await codeFor(browser, client, pkce)
         const first = await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
@@ -466,7 +466,7 @@ forEachService((start, dialect) => {
         const redeemed = await codeFor(browser, client, pkce)
         const tokens = await tokensOf(await requestTokens(service, redemption(client, redeemed, pkce)))
         const code = await codeFor(browser, client, pkce)
-        const beside = await letInByConsent(service, await provider(), { sub: 'bob' })
+        const beside = await authorizeClientByConsent(service, await provider(), { sub: 'bob' })
         const owner = { authorization: `Bearer ${browser.cookies.get('oauth_token') ?? ''}` }
         const path = `/${tokens.actor_id}`
         const trust = `${path}/trust/mcp_client/oauth2_client:ada_at_example_dot_com:${client.client_id}`
@@ -761,7 +761,7 @@ describe('the token endpoint', () => {
       const { scope: given } = await tokensOf(await requestTokens(service, { ...bodyOf(post), scope }))
       assert.equal(given, 'mcp')
     }
-    const { tokens, client } = await letInByConsent(service, await provider())
+    const { tokens, client } = await authorizeClientByConsent(service, await provider())
     const refresh = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: tokens.refresh_token }
     for (const scope of ['admin', 'mcp"', '', ' '])
       assert.deepEqual(await refused(service, { ...refresh, scope }), [400, 'invalid_scope'])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { github, google } from '../../src/index.ts'
 import { relate } from '../support/friends.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
 import { leavesAll } from '../support/stored.ts'
@@ -32,7 +32,7 @@ forEachService((start) => {
       const wish = { peerid: actor.id, target: 'properties', granularity: 'high' }
       const subscribed = await peer.request('POST', '/subscriptions', wish)
       const id = subscribed.headers.get('location')?.split('/').at(-1)
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const stranger = await OwnersBrowser.open(service, peer)
       const paths = [
         '/trust',

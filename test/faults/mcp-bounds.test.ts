@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { letIn, listen, rpc, type TestClient } from '../support/mcp-client.ts'
+import { authorizeClient, listen, rpc, type TestClient } from '../support/mcp-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { untilWatched } from '../support/stored.ts'
 import { until } from '../support/until.ts'
@@ -62,8 +62,8 @@ describe('what one client may have at once', () => {
   it('is 16 streams, of both kinds together: the next is 429 with Retry-After, and one that ends makes room', async () => {
     const service = await start({ declare: new Waiting().declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
-    const other = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
+    const other = await authorizeClient(service, actor)
     const session = await begin(client)
     const events = (): Promise<Response> =>
       service.request('/mcp', {
@@ -100,8 +100,8 @@ describe('what one client may have at once', () => {
     const waiting = new Waiting()
     const service = await start({ declare: waiting.declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
-    const other = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
+    const other = await authorizeClient(service, actor)
     const running = Array.from({ length: 100 }, () => client.modern('tools/call', { name: 'wait' }))
     await until(() => waiting.heard.length === 100)
     assert.equal((await client.modern('tools/call', { name: 'wait' })).status, 429)
@@ -114,7 +114,7 @@ describe('what one client may have at once', () => {
 
   it('is 20 questions of one session: a call that asks more of them fails', async () => {
     const service = await start({ declare: new Waiting().declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const session = await begin(client)
     const stream = new EventStream(await client.send(rpc(1, 'tools/call', { name: 'ask_much' }), session))
     const questions: { id: string }[] = []
@@ -129,7 +129,7 @@ describe('what one client may have at once', () => {
 
   it('is 500 resources that a session watches: one more is refused in the protocol’s words', async () => {
     const service = await start({ declare: new Waiting().declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const session = await begin(client)
     const subscribe = (uri: unknown) => client.legacy('resources/subscribe', { uri }, session)
     const answers = await Promise.all(Array.from({ length: 500 }, (_, n) => subscribe(`x://${n}`)))
@@ -153,8 +153,8 @@ describe('what one client may ask for in a time', () => {
       const clock = new ManualClock()
       const service = await start({ now: clock.now, rateLimits: five })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
-      const other = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
+      const other = await authorizeClient(service, actor)
       const first = await client.modern('tools/list')
       assert.deepEqual(told(first), ['"mcp";q=5;w=60', '"mcp";r=4;t=12', null])
       assert.equal((await client.legacy('ping')).status, 200)
@@ -181,7 +181,7 @@ describe('what one client may ask for in a time', () => {
     it('RATE-03 counts a batch as its messages, and takes all of them or none', async () => {
       const clock = new ManualClock()
       const service = await start({ now: clock.now, rateLimits: five })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       const batch = (size: number): Promise<Response> =>
         client.send(`[${Array.from({ length: size }, (_, id) => rpc(id, 'ping')).join()}]`, {
           'mcp-protocol-version': '2025-03-26',
@@ -202,7 +202,7 @@ describe('what one client may ask for in a time', () => {
       const off = await start({ rateLimits: { 'mcp/client': null } })
       const counts: number[] = []
       for (const service of [limited, off]) {
-        const client = await letIn(service, await service.createActor())
+        const client = await authorizeClient(service, await service.createActor())
         assert.equal((await client.modern('tools/list')).status, 200)
         service.reset()
         assert.equal((await client.modern('tools/list')).status, 200)
@@ -223,7 +223,7 @@ describe('what one client may ask for in a time', () => {
 
     it('is nothing to whoever has no good token', async () => {
       const service = await start({ rateLimits: five })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       for (let times = 0; times < 7; times++) {
         const answer = await client.send(rpc(1, 'ping'), { authorization: 'Bearer nobody' })
         assert.deepEqual([answer.status, told(answer)], [401, [null, null, null]])
@@ -239,8 +239,8 @@ describe('what is kept of clients', () => {
       const clock = new ManualClock()
       const service = await start({ declare: new Waiting().declare, now: clock.now, timers: clock.timers })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
-      const other = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
+      const other = await authorizeClient(service, actor)
       const others = await begin(other)
       const sessions: Record<string, string>[] = []
       for (let n = 0; n < 22; n++) {
@@ -261,7 +261,7 @@ describe('what is kept of clients', () => {
       const takes = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } }
       const tables = ['mcp_session', 'mcp_task', 'approval']
       const use = async (): Promise<void> => {
-        const client = await letIn(service, actor)
+        const client = await authorizeClient(service, actor)
         await begin(client)
         const begun = await client.modern('tools/call', { name: 'think' }, takes)
         assert.equal(begun.body.result.resultType, 'task')
@@ -277,7 +277,7 @@ describe('what is kept of clients', () => {
 
     it('no answers to what nobody asked, and no more than may wait', async () => {
       const service = await start({ declare: new Waiting().declare })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       const session = await begin(client)
       const send = (id: unknown): Promise<Response> =>
         client.send(JSON.stringify({ jsonrpc: '2.0', id, result: { action: 'accept' } }), session)
@@ -294,7 +294,7 @@ describe('what is kept of clients', () => {
 
   it('little of what a client says of itself: a long story is refused, and nothing is kept', async () => {
     const service = await start({ declare: new Waiting().declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const answer = await client.legacy('initialize', {
       protocolVersion: '2025-11-25',
       capabilities: { experimental: { story: 'x'.repeat(100_000) } },
@@ -323,7 +323,7 @@ describe('a stream on which nothing happens', () => {
       version: '1.2.3',
     })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
     const response = await listen(client, notifications)
     assert.ok(response.body !== null)
     const stream = { chunks: [] as string[], isOver: false }
@@ -398,7 +398,7 @@ describe('a stream that nobody reads', () => {
   it('is let go when too much waits for it, and its client is told that it ended', async () => {
     const service = await start({ declare: new Waiting().declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor, { relationship: 'admin' })
+    const client = await authorizeClient(service, actor, { relationship: 'admin' })
     const response = await listen(client, { resourceSubscriptions: ['x://'] })
     const stream = new EventStream(response)
     await stream.next()
@@ -426,7 +426,7 @@ describe('rights that change while a stream is open', () => {
     it('MCP-10 count with the next change: another kind of relationship, and one that is no longer approved', async () => {
       const service = await start({ declare: new Waiting().declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor, { relationship: 'admin' })
+      const client = await authorizeClient(service, actor, { relationship: 'admin' })
       const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
       await stream.next()
       const told = stream.next()
@@ -461,7 +461,7 @@ describe('a client that goes away over a real connection', () => {
 
   async function calling(waiting: Waiting) {
     const service = await start({ declare: waiting.declare, listen: true })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     /** `status` is null until the answer begins, and for a call that was given up. */
     const call = (headers: Record<string, string>, body: string): { abort(): void; status: Promise<number | null> } => {
       const controller = new AbortController()
@@ -530,8 +530,8 @@ describe('a legacy client that cancels by a message', () => {
     const waiting = new Waiting()
     const service = await start({ declare: waiting.declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
-    const other = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
+    const other = await authorizeClient(service, actor)
     const session = await begin(client)
     const elsewhere = await begin(client)
     const foreign = await begin(other)
@@ -557,7 +557,7 @@ describe('a legacy client that cancels by a message', () => {
 
   it('ends the question that waits for its person', async () => {
     const service = await start({ declare: new Waiting().declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const session = await begin(client)
     const stream = new EventStream(await client.send(rpc('a', 'tools/call', { name: 'ask' }), session))
     const question = await stream.next()

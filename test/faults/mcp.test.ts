@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { ServiceError } from '../../src/errors.ts'
 import type { App } from '../../src/troupe.ts'
-import { letIn, listen, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
+import { authorizeClient, listen, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
@@ -51,7 +51,7 @@ describe('who gets to the protocol', () => {
       },
     })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
     const { parts, store } = await service.app.running()
     const session = await store.writeActor(actor.id, (tx) =>
       parts.tokens.startSession(tx, {
@@ -97,7 +97,7 @@ describe('who gets to the protocol', () => {
 
   it('MCP-01 MCP-02 nobody who sends the header twice, or the token in a cookie', async () => {
     const service = await start({ declare, listen: true })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const send = (headers: Record<string, string | string[]>) =>
       rawRequest(service.url, 'POST', '/mcp', {
         headers: { 'content-type': 'application/json', ...headers },
@@ -116,8 +116,8 @@ describe('who gets to the protocol', () => {
     let later = 0
     const service = await start({ declare, now: () => Date.now() + later })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
-    const ended = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
+    const ended = await authorizeClient(service, actor)
     const { parts, store } = await service.app.running()
     await store.writeActor(actor.id, (tx) => parts.tokens.endChain(tx, actor.id, ended.chainId))
     assert.equal((await ended.modern('tools/list')).status, 401)
@@ -143,7 +143,7 @@ describe('who gets to the protocol', () => {
 
   it('MCP-05 no page of another site, and none that points its own name at this machine, before a token is looked at', async () => {
     const service = await start({ declare, listen: true })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const { port } = new URL(service.url)
     const send = (method: string, headers: Record<string, string>) =>
       rawRequest(service.url, method, '/mcp', {
@@ -233,7 +233,7 @@ describe('who gets to the protocol', () => {
   it('pages of a named origin may read what is answered, refusals too, and no other page', async () => {
     const site = 'https://inspector.example'
     const service = await start({ declare, mcpOrigins: [site] })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const ask = (method: string, headers: Record<string, string>): Promise<Response> =>
       service.request('/mcp', { method, headers, ...(method === 'POST' ? { body: rpc('tools/list') } : {}) })
     const preflight = await ask('OPTIONS', {
@@ -277,8 +277,8 @@ describe('a store that fails in the middle of a call', () => {
       let store: FaultyStore | undefined
       const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
       const actor = await service.createActor()
-      const allowed = await letIn(service, actor)
-      const denied = await letIn(service, actor, { relationship: 'viewer' })
+      const allowed = await authorizeClient(service, actor)
+      const denied = await authorizeClient(service, actor, { relationship: 'viewer' })
       assert.ok(store !== undefined)
       const call = { name: 'paint', arguments: { color: 'red' } }
       for (const way of ['modern', 'legacy'] as const) {
@@ -323,7 +323,7 @@ describe('a store that fails in the middle of a call', () => {
       let store: FaultyStore | undefined
       const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
       const actor = await service.createActor()
-      const client = await letIn(service, actor, { relationship: 'admin' })
+      const client = await authorizeClient(service, actor, { relationship: 'admin' })
       const calls: [method: string, params: object][] = [
         ['tools/list', {}],
         ['prompts/list', {}],
@@ -374,7 +374,7 @@ describe('a permission check that fails', () => {
     })
     const actor = await service.createActor()
     await actor.request('PUT', '/properties/color', 'blue')
-    const client = await letIn(service, actor, { relationship: 'admin' })
+    const client = await authorizeClient(service, actor, { relationship: 'admin' })
     for (const [method, params] of calls) {
       for (const way of ['modern', 'legacy'] as const) {
         const { status, body } = await client[way](method, params)
@@ -397,7 +397,7 @@ describe('a permission check that fails', () => {
       relationshipRules: () => Promise.reject(new ServiceError('store_unavailable')),
     })
     const actor = await service.createActor()
-    const client = await letIn(service, actor, { relationship: 'admin' })
+    const client = await authorizeClient(service, actor, { relationship: 'admin' })
     for (const [method, params] of calls) assert.equal((await client.modern(method, params)).status, 503, method)
     assert.equal(await kept(actor), '{}')
   })
@@ -437,7 +437,7 @@ describe('what a stream says it follows', () => {
         `house://${'x'.repeat(2041)}`,
       ]
       const of = async (relationship: string): Promise<unknown> =>
-        granted(await letIn(service, actor, { relationship }), {
+        granted(await authorizeClient(service, actor, { relationship }), {
           resourcesListChanged: true,
           resourceSubscriptions: asked,
         })
@@ -472,7 +472,7 @@ describe('what a stream says it follows', () => {
     it('MCP-12 is all that is told, also when more may be read later', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor, { relationship: 'viewer' })
+      const client = await authorizeClient(service, actor, { relationship: 'viewer' })
       const uris = ['actingweb://properties/diary', 'actingweb://properties/public']
       const stream = new EventStream(await listen(client, { resourceSubscriptions: uris }))
       assert.deepEqual((await stream.next()).params.notifications, { resourceSubscriptions: [uris[1]] })
@@ -496,7 +496,7 @@ describe('what a stream says it follows', () => {
           }),
       })
       const actor = await service.createActor()
-      const [one, other] = [await letIn(service, actor), await letIn(service, actor)]
+      const [one, other] = [await authorizeClient(service, actor), await authorizeClient(service, actor)]
       const begin = async (client: TestClient): Promise<string> =>
         (await client.modern('tools/call', { name: 'think' }, takesTasks)).body.result.taskId
       const [first, theirs, last] = [await begin(one), await begin(other), await begin(one)]
@@ -512,7 +512,7 @@ describe('what a stream says it follows', () => {
     it('MCP-13 is 503 before the stream begins when it cannot be read', async () => {
       let store: FaultyStore | undefined
       const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       const wants: [notifications: object, statement: RegExp, isGranted: object][] = [
         [
           { resourceSubscriptions: ['house://status'] },
@@ -538,7 +538,7 @@ describe('handlers that fail', () => {
 
   it('MCP-16 tell nothing of what went wrong, whatever they are declared as', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
     const calls: [method: string, params: object][] = [
       ['prompts/get', { name: 'advise' }],
       ['resources/read', { uri: 'house://status' }],
@@ -563,7 +563,7 @@ describe('handlers that fail', () => {
       },
     })
     const actor = await service.createActor()
-    const client = await letIn(service, actor, { relationship: 'admin' })
+    const client = await authorizeClient(service, actor, { relationship: 'admin' })
     const records = JSON.stringify(await (await actor.request('GET', '/trust')).json())
     const secrets = [...records.matchAll(/"(?:secret|verification_token)":"([^"]+)"/g)].map(([, secret = '']) => secret)
     assert.ok(secrets.length >= 1)
@@ -587,7 +587,7 @@ describe('broken messages', () => {
   it('MCP-14 are answered in order, with a bounded text, in both eras', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor, { relationship: 'admin' })
+    const client = await authorizeClient(service, actor, { relationship: 'admin' })
     const long = 'x'.repeat(1_000_000)
     const sent: [what: string, body: string | Uint8Array<ArrayBuffer>, code: number, id: unknown][] = [
       ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), -32700, undefined],
@@ -647,7 +647,7 @@ describe('broken messages', () => {
   it('MCP-14 a batch is answered entry by entry, with the rights of each; one of notifications alone by 202', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor, { relationship: 'viewer' })
+    const client = await authorizeClient(service, actor, { relationship: 'viewer' })
     const send = (entries: unknown[]): Promise<Response> =>
       client.send(JSON.stringify(entries), { 'mcp-protocol-version': '2025-03-26' })
     const call = (id: number, name: string): unknown =>
@@ -686,7 +686,7 @@ describe('broken messages', () => {
 
   it('MCP-06 a version that is not known is refused in few words, and fills no log', async () => {
     const service = await start({ declare, listen: true, logLevel: 'info' })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     service.reset()
     for (let n = 0; n < 50; n++) {
       const { status, body } = await client.legacy(
@@ -713,7 +713,7 @@ describe('broken messages', () => {
 
   it('MCP-15 an address that is made to be hard is answered at once, and nobody waits for it', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
     const started = process.cpuUsage()
     for (const uri of [
       `house://rooms/${'%'.repeat(2000)}`,
@@ -733,7 +733,7 @@ describe('what stands between the eras', () => {
 
   it('modern notifications are taken by 202 with no further header, and responses are refused', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
     for (const params of [{}, { _meta }]) {
       const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
@@ -747,7 +747,7 @@ describe('what stands between the eras', () => {
 
   it('GET and DELETE in the modern way find nothing without a session, and no session is made', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const headers = { ...modern, authorization: `Bearer ${client.token}`, accept: 'text/event-stream' }
     const listening = await service.request('/mcp', { headers })
     assert.equal(listening.status, 405)
@@ -761,7 +761,7 @@ describe('what stands between the eras', () => {
 
   it('a log level that is none is refused in the words of each', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     for (const level of ['loud', 7, null, {}]) {
       const meta = { 'io.modelcontextprotocol/logLevel': level }
       const asked = await client.modern('tools/call', { name: 'look' }, { meta })
@@ -776,7 +776,7 @@ describe('what stands between the eras', () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     await actor.request('PUT', '/properties/color', 'red')
-    const client = await letIn(service, actor, { relationship: 'admin' })
+    const client = await authorizeClient(service, actor, { relationship: 'admin' })
     const discovered = (await client.modern('server/discover')).body.result
     assert.equal(discovered.cacheScope, 'private')
     const read = (await client.modern('resources/read', { uri: 'actingweb://properties/color' })).body.result
@@ -812,9 +812,9 @@ describe('clients whose ids are parts of others', () => {
       const id = one.client.clientId
       const near: TestClient[] = []
       for (const clientId of [`${id}0`, `x${id}`, id.slice(0, -1), id.toUpperCase(), `${id}%`, `_${id.slice(1)}`]) {
-        near.push(await letIn(service, actor, { clientId }))
+        near.push(await authorizeClient(service, actor, { clientId }))
       }
-      const itself = await letIn(service, actor, { clientId: id })
+      const itself = await authorizeClient(service, actor, { clientId: id })
       for (const client of [itself, ...near]) assert.equal((await client.modern('tools/list')).status, 200)
       assert.equal((await actor.request('DELETE', `/trust/friend/${encodeURIComponent(itself.peerId)}`)).status, 204)
       assert.equal((await itself.modern('tools/list')).status, 401)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
 import type { Timers } from '../../src/timers.ts'
-import { Heard } from '../support/heard.ts'
+import { EventRecorder } from '../support/event-recorder.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { declareAll, furnish, isBelowActor, requestOf, routes, samples } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -23,7 +23,7 @@ const hurried: Timers = {
 const strong = (letter: string): string => letter.repeat(40)
 
 forEachService((start) => {
-  const heard = new Heard()
+  const heard = new EventRecorder()
   let service: TestService
   const peers: PythonPeer[] = []
 
@@ -461,7 +461,7 @@ forEachService((start) => {
       const off = await service.createActor()
       assert.equal((await ask(off, stranger('x'), 'associate')).status, 202)
       for (const relationship of ['associate', 'admin']) {
-        const told = new Heard()
+        const told = new EventRecorder()
         const accepting = await start({ autoAcceptTrust: true, relationship, declare: told.declare, timers: hurried })
         const actor = await accepting.createActor()
         const asking = async (name: string, as: string) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { Timers } from '../../src/timers.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
-import { Heard } from '../support/heard.ts'
+import { EventRecorder } from '../support/event-recorder.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -90,7 +90,7 @@ interface TrustView {
 forEachService((start) => {
   let network: Network
   let clock: number
-  let heard: Record<'here' | 'there', Heard>
+  let heard: Record<'here' | 'there', EventRecorder>
   let here: TestService
   let there: TestService
   let asker: TestActor
@@ -113,7 +113,7 @@ forEachService((start) => {
   beforeEach(async () => {
     network = new Network()
     clock = 1_900_000_000_000
-    heard = { here: new Heard(), there: new Heard() }
+    heard = { here: new EventRecorder(), there: new EventRecorder() }
     here = await startAt('http://here.test', { declare: heard.here.declare })
     there = await startAt('http://there.test', { declare: heard.there.declare })
     asker = await here.createActor('asker@example.com')

@@ -13,7 +13,7 @@ import {
   signIn,
   signInAt,
   singlePageReturn,
-  signsNobodyIn,
+  assertNoSignIn,
   TestBrowser,
   wayBack,
   statusesOf,
@@ -61,7 +61,7 @@ forEachService((start) => {
       const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
       const browser = new TestBrowser(service)
-      const { page } = await signsNobodyIn(service, () => claimOn(browser, sub))
+      const { page } = await assertNoSignIn(service, () => claimOn(browser, sub))
       assert.ok(page.includes(email))
       assert.ok(!page.includes(squatted.id))
       assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
@@ -127,7 +127,7 @@ forEachService((start) => {
       const browser = new TestBrowser(service)
       const { claim } = await claimOn(browser, sub)
       for (const passphrase of ['wrong', '', stranger.passphrase]) {
-        const answer = await signsNobodyIn(service, () =>
+        const answer = await assertNoSignIn(service, () =>
           browser.post('/oauth/claim', { claim, choice: 'join', passphrase }),
         )
         assert.equal(answer.status, 403)
@@ -152,7 +152,7 @@ forEachService((start) => {
         { claim, choice: 'join', passphrase: squatted.passphrase },
         { choice: 'anew' },
       ]) {
-        assert.equal((await signsNobodyIn(service, () => thief.post('/oauth/claim', form))).status, 400)
+        assert.equal((await assertNoSignIn(service, () => thief.post('/oauth/claim', form))).status, 400)
       }
       const answers = await Promise.all(
         [1, 2, 3].map(() => new Sibling(browser).post('/oauth/claim', { claim, choice: 'anew' })),
@@ -316,11 +316,11 @@ forEachService((start) => {
       const victim = new TestBrowser(service)
       assert.equal((await victim.get(`/oauth/email?session=${session}`)).status, 400)
       assert.equal(
-        (await signsNobodyIn(service, () => victim.post('/oauth/email', { session, email: 'v@example.com' }))).status,
+        (await assertNoSignIn(service, () => victim.post('/oauth/email', { session, email: 'v@example.com' }))).status,
         400,
       )
       const entry = { session, email: `${sub}@example.com` }
-      assert.equal((await signsNobodyIn(service, () => victim.fetchJson('/oauth/email', entry))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => victim.fetchJson('/oauth/email', entry))).status, 400)
       const entered = await service.request('/oauth/email', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -488,7 +488,7 @@ forEachService((start) => {
       const { sub } = newPerson(await provider())
       const { url } = await (await provider()).signIn(await beginSinglePage(service), sub)
       store?.plan({ matching: /INSERT INTO token_chain/ })
-      const answer = await signsNobodyIn(service, () => service.request(url.href.slice(service.url.length)), [
+      const answer = await assertNoSignIn(service, () => service.request(url.href.slice(service.url.length)), [
         'deleted_actor',
       ])
       store?.plan()
@@ -519,7 +519,7 @@ forEachService((start) => {
       const gone = openid({ name: 'gone', issuer: 'http://127.0.0.1:9', clientId, clientSecret })
       const service = await startWith({ signIn: [gone] })
       const browser = new TestBrowser(service)
-      assert.equal((await signsNobodyIn(service, () => browser.get('/oauth/login/gone'))).status, 502)
+      assert.equal((await assertNoSignIn(service, () => browser.get('/oauth/login/gone'))).status, 502)
       assert.equal((await browser.fetchJson('/oauth/spa/authorize', {})).status, 502)
       assert.equal((await browser.get('/login')).status, 200)
       const config = await service.request('/oauth/config')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { declareAll, furnish, isBelowActor, requestOf, routes } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
@@ -20,7 +20,7 @@ forEachService((start) => {
     /** Everything that is good somewhere for this very actor, but opens none of its addresses. */
     let others: Readonly<Record<string, string>>
     let session: { readonly accessToken: string; readonly refreshToken: string }
-    let client: Awaited<ReturnType<typeof letIn>>
+    let client: Awaited<ReturnType<typeof authorizeClient>>
     let clientRefresh: string
     const peerSecret = 'the-secret-of-a-friend-of-the-actor'
     const done: string[] = []
@@ -41,7 +41,7 @@ forEachService((start) => {
         beganWith: 'web',
         device: '',
       })
-      client = await letIn(service, actor, { relationship: 'admin' })
+      client = await authorizeClient(service, actor, { relationship: 'admin' })
       const { clientId, peerId } = client
       const second = await store.writeActor(actor.id, (tx) =>
         parts.tokens.startClient(
@@ -104,7 +104,7 @@ forEachService((start) => {
           headers: { 'content-type': 'application/json', ...headers },
           body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
         })
-      const elsewhere = await letIn(service, actor, { audience: 'https://other.example/mcp' })
+      const elsewhere = await authorizeClient(service, actor, { audience: 'https://other.example/mcp' })
       const refused = [
         session.accessToken,
         session.refreshToken,

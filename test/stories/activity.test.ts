@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { everything, granting, TestCallers } from '../support/callers.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { faulty } from '../support/stores.ts'
-import { letIn, type McpAnswer } from '../support/mcp-client.ts'
+import { authorizeClient, type McpAnswer } from '../support/mcp-client.ts'
 import { registerClient, requestTokens } from '../support/oauth-client.ts'
 import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
@@ -161,7 +161,7 @@ forEachService((start) => {
         },
       })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const { parts } = await service.app.running()
       const decide = async (decision: 'approved' | 'denied'): Promise<void> => {
         const [waiting] = await parts.approvals.waiting(actor.id)

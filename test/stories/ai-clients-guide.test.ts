@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { TestClient } from '../support/mcp-client.ts'
-import { letInToProgram } from '../support/mcp-program.ts'
+import { startProgramWithClient } from '../support/mcp-program.ts'
 import { Workplace } from '../support/program.ts'
 
 const guide = readFileSync(join(dirname(dirname(import.meta.dirname)), 'docs', 'ai-clients.md'), 'utf8')
@@ -16,7 +16,7 @@ describe('the application of the guide for AI clients', () => {
   before(async () => {
     place.write('package.json', '{"type":"module"}')
     place.write('app.ts', [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code).join('\n'))
-    ;({ client } = await letInToProgram(place, 'app.ts'))
+    ;({ client } = await startProgramWithClient(place, 'app.ts'))
   })
   after(() => place.remove())
 

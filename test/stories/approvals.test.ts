@@ -8,7 +8,7 @@ import type { App } from '../../src/troupe.ts'
 import { everything, TestCallers } from '../support/callers.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
@@ -325,7 +325,7 @@ describe('prompts and resources of a method that declares confirm', () => {
     it(`wait for the owner in the forms of the protocol: ${method}`, async () => {
       const service = await start({ declare, activityPerActor: 1000, timers: stoppedTimers })
       const actor = await service.createActor()
-      const client = await letIn(service, actor, { relationship: 'admin' })
+      const client = await authorizeClient(service, actor, { relationship: 'admin' })
       const asked = await client.modern(method, params, opens)
       const { result } = asked.body as { result: { inputRequests: Record<string, { params: { url: string } }> } }
       const { inputRequests } = result

@@ -5,7 +5,7 @@ import {
   codeFor,
   consent,
   consentIn,
-  letInByConsent,
+  authorizeClientByConsent,
   mcpStatus,
   newPkce,
   redemption,
@@ -13,7 +13,7 @@ import {
   registerClient,
   requestTokens,
 } from '../support/oauth-client.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { actorIn, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 
@@ -79,8 +79,8 @@ describe('authorizing an AI client', () => {
 
     it('creates one relationship for each owner and client, which the owner deletes together with the tokens (R-OC-20)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
-      const one = await letInByConsent(service, await provider())
-      const two = await letInByConsent(service, await provider(), { browser: one.browser })
+      const one = await authorizeClientByConsent(service, await provider())
+      const two = await authorizeClientByConsent(service, await provider(), { browser: one.browser })
       assert.equal(one.tokens.actor_id, two.tokens.actor_id)
       const actorId = one.tokens.actor_id
       const asOwner = { authorization: `Bearer ${one.browser.cookies.get('oauth_token') ?? ''}` }
@@ -120,7 +120,7 @@ describe('authorizing an AI client', () => {
 
     it('creates a relationship that the owner approved, and that the client approves when it connects with its name (R-OC-20, R-MCP-08)', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
-      const { client, tokens, browser } = await letInByConsent(service, await provider())
+      const { client, tokens, browser } = await authorizeClientByConsent(service, await provider())
       const asOwner = { authorization: `Bearer ${browser.cookies.get('oauth_token') ?? ''}` }
       const expected = {
         peerid: `oauth2_client:ada_at_example_dot_com:${client.client_id}`,
@@ -174,7 +174,7 @@ describe('authorizing an AI client', () => {
     it('revokes the tokens of a code when the code is used again later (OTK-01)', async () => {
       let later = 0
       const service = await start({ ...signInAt(await provider()), declare, now: () => Date.now() + later })
-      const { client, tokens, code, pkce } = await letInByConsent(service, await provider())
+      const { client, tokens, code, pkce } = await authorizeClientByConsent(service, await provider())
       later = 5_000
       const again = await requestTokens(service, {
         grant_type: 'authorization_code',
@@ -304,7 +304,7 @@ describe('authorizing an AI client', () => {
     it('revokes the tokens of a code also when the code is used again at the same moment (OTK-01, R-AS-04)', async () => {
       const moment = Date.now()
       const service = await start({ ...signInAt(await provider()), declare, now: () => moment })
-      const { tokens, client, code, pkce } = await letInByConsent(service, await provider())
+      const { tokens, client, code, pkce } = await authorizeClientByConsent(service, await provider())
       assert.equal(await mcpStatus(service, tokens.access_token), 200)
       const again = await requestTokens(service, redemption(client, code, pkce))
       assert.equal(again.status, 400)
@@ -450,7 +450,7 @@ describe('the metadata for OAuth clients', () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     for (const scope of ['', 'profile', 'mcp2 xmcp']) {
-      const client = await letIn(service, actor, { scope })
+      const client = await authorizeClient(service, actor, { scope })
       for (const method of ['tools/list', 'initialize', 'ping']) {
         const answer = await client.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} }))
         assert.equal(answer.status, 403)
@@ -464,7 +464,7 @@ describe('the metadata for OAuth clients', () => {
         assert.equal(((await answer.json()) as { error: string }).error, 'insufficient_scope')
       }
     }
-    const client = await letIn(service, actor, { scope: 'profile mcp' })
+    const client = await authorizeClient(service, actor, { scope: 'profile mcp' })
     assert.equal((await client.legacy('tools/list')).status, 200)
   })
 

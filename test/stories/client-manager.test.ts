@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import {
   authorizePath,
   codeFor,
-  letInByConsent,
+  authorizeClientByConsent,
   mcpStatus,
   newPkce,
   redemption,
@@ -11,7 +11,7 @@ import {
   registerClient,
   requestTokens,
 } from '../support/oauth-client.ts'
-import { Heard } from '../support/heard.ts'
+import { EventRecorder } from '../support/event-recorder.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 import { dumpStore } from '../support/store-dump.ts'
@@ -140,7 +140,7 @@ forEachService((start) => {
       const bob = new TestBrowser(service)
       await signIn(bob, await provider(), 'bob')
       const code = await codeFor(bob, asClient, pkce)
-      const beside = await letInByConsent(service, await provider(), { browser })
+      const beside = await authorizeClientByConsent(service, await provider(), { browser })
       const about = async (): Promise<string[]> => {
         const dump = await dumpStore((await service.app.running()).store)
         return ['oauth_client', 'trust', 'token_chain'].flatMap((table) =>
@@ -195,7 +195,7 @@ forEachService((start) => {
 
   describe('the deletion of a client', () => {
     /** The `trust_deleted` events, sorted: actor, peer, relationship, client, and whether the peer ended the relationship. */
-    const events = ({ all }: Heard): string[] =>
+    const events = ({ all }: EventRecorder): string[] =>
       lines(
         all.map(({ name, event }) => [
           name,
@@ -212,13 +212,13 @@ forEachService((start) => {
     /** Creates a client of one actor that ada and bob authorize, too. */
     async function shared(): Promise<{
       service: TestService
-      heard: Heard
+      heard: EventRecorder
       owner: TestActor
       clientId: string
       ada: string
       bob: string
     }> {
-      const heard = new Heard()
+      const heard = new EventRecorder()
       const service = await start({ ...signInAt(await provider()), declare: heard.declare })
       const owner = await service.createActor('owner@example.com')
       const handle = await service.app.actors.get(owner.id)
@@ -293,7 +293,7 @@ forEachService((start) => {
 
     it('notifies the application once when an unused client expires (R-EVT-01)', async () => {
       let now = Date.now()
-      const heard = new Heard()
+      const heard = new EventRecorder()
       const service = await start({ declare: heard.declare, now: () => now })
       const { client_id: clientId } = await registerClient(service, {
         grant_types: ['client_credentials'],
@@ -329,7 +329,7 @@ forEachService((start) => {
     it('are found, counted and deleted by the application', async () => {
       const service = await start({ ...signInAt(await provider()) })
       assert.deepEqual(await service.app.clients.stats(), { total: 0, active: 0, trustTypes: {} })
-      const { client, tokens } = await letInByConsent(service, await provider())
+      const { client, tokens } = await authorizeClientByConsent(service, await provider())
       await registerClient(service)
       assert.deepEqual(await service.app.clients.stats(), { total: 2, active: 1, trustTypes: { mcp_client: 2 } })
       assert.equal((await service.app.clients.get(client.client_id))?.name, 'A program')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { open, type Sealed } from '../../src/secret/sealed.ts'
-import { Heard } from '../support/heard.ts'
+import { EventRecorder } from '../support/event-recorder.ts'
 import { bound } from '../support/stores.ts'
 import { basic, forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 
 forEachService((start) => {
   describe('a companion', () => {
-    const heard = new Heard()
+    const heard = new EventRecorder()
     let factory: TestService
     let onDeleted: (actorId: string) => void = () => {}
     let service: TestService

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { letIn, listen, rpc } from '../support/mcp-client.ts'
+import { authorizeClient, listen, rpc } from '../support/mcp-client.ts'
 import { forEachService, sqliteService } from '../support/service.ts'
 import { untilWatched } from '../support/stored.ts'
 
@@ -51,7 +51,7 @@ describe('a URL that the user is asked to open', () => {
 
   it('is part of the response to a modern call, and the handler receives the action of the user', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const asked = await client.modern('tools/call', { name: 'connect' }, opens)
     assert.deepEqual(asked.body.result.inputRequests, {
       archive: { method: 'elicitation/create', params: { mode: 'url', ...question } },
@@ -66,7 +66,7 @@ describe('a URL that the user is asked to open', () => {
 
   it('is not sent to a client that does not declare elicitation by URL', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     for (const capabilities of [{}, { elicitation: {} }, { elicitation: { form: {} } }]) {
       const { status, body } = await client.modern('tools/call', { name: 'connect' }, { capabilities })
       assert.equal(status, 400)
@@ -76,7 +76,7 @@ describe('a URL that the user is asked to open', () => {
 
   it('is sent as a separate request in a session of 2025-11-25', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const begun = await client.legacy('initialize', {
       protocolVersion: '2025-11-25',
       capabilities: opens.capabilities,
@@ -102,7 +102,7 @@ describe('the response to a form', () => {
 
     it(`reaches the handler of a session without its content on ${action}`, async () => {
       const service = await start({ declare })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       const begun = await client.legacy('initialize', { protocolVersion: '2025-11-25', ...fills })
       const headers = {
         'mcp-session-id': begun.headers.get('mcp-session-id') ?? '',
@@ -120,7 +120,7 @@ describe('the response to a form', () => {
   for (const action of ['decline', 'cancel'] as const)
     it(`reaches the handler of a modern call without its content on ${action}`, async () => {
       const service = await start({ declare })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       const inputResponses = { name: { action, content }, both: { action, content } }
       const done = await client.modern('tools/call', { name: 'survey', inputResponses }, fills)
       assert.deepEqual(done.body.result.structuredContent, { one: { action }, both: { action } })
@@ -128,7 +128,7 @@ describe('the response to a form', () => {
 
   it('reaches the handler with its content on accept', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const accepted = { action: 'accept', content }
     const inputResponses = { name: accepted, both: accepted }
     const done = await client.modern('tools/call', { name: 'survey', inputResponses }, fills)
@@ -141,7 +141,7 @@ describe('elicitation by prompts and resources', () => {
 
   it('works in rounds as for tools, and refuses the state of another request', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
     const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
     const prompt = await client.modern('prompts/get', { name: 'card' }, fills)
     assert.equal(prompt.body.result.resultType, 'input_required')
@@ -168,7 +168,7 @@ describe('the state of a round', () => {
   it('is valid for 15 minutes, and then an error that says to begin again', async () => {
     const clock = new ManualClock()
     const service = await start({ declare, now: clock.now, timers: clock.timers })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const { requestState } = (await client.modern('tools/call', { name: 'greet' }, fills)).body.result
     const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
     const retry = () => client.modern('tools/call', { name: 'greet', inputResponses, requestState }, fills)
@@ -183,8 +183,10 @@ describe('the state of a round', () => {
   it('is valid only for the same actor and operation', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor, { clientId: 'mcp_same' })
-    const elsewhere = await letIn(service, await service.createActor('bob@example.com'), { clientId: 'mcp_same' })
+    const client = await authorizeClient(service, actor, { clientId: 'mcp_same' })
+    const elsewhere = await authorizeClient(service, await service.createActor('bob@example.com'), {
+      clientId: 'mcp_same',
+    })
     const { requestState } = (await client.modern('tools/call', { name: 'greet' }, fills)).body.result
     const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
     const params = { name: 'greet', inputResponses, requestState }
@@ -199,8 +201,8 @@ describe('tasks that a client listens to', () => {
     it('are reported as by tasks/get, only to the client that owns them', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
-      const other = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
+      const other = await authorizeClient(service, actor)
       const { taskId } = (await client.modern('tools/call', { name: 'think' }, takes)).body.result
       const foreign = (await other.modern('tools/call', { name: 'think' }, takes)).body.result.taskId
       const asked = await listen(client, { taskIds: [taskId, foreign] }, { capabilities: takes.capabilities, id: 's' })
@@ -232,7 +234,7 @@ describe('tasks that a client listens to', () => {
 
   it('are refused before the stream begins when the client does not support tasks', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const { status, body } = await client.modern('subscriptions/listen', { notifications: { taskIds: ['t_1'] } })
     assert.deepEqual([status, body.error.code], [400, -32021])
     assert.deepEqual(body.error.data, {
@@ -247,8 +249,8 @@ describe('announced changes', () => {
   it('are sent to the clients that listen to them, and for a resource only to those that may read it', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
-    const reader = await letIn(service, actor, { relationship: 'admin' })
-    const viewer = await letIn(service, actor, { relationship: 'viewer' })
+    const reader = await authorizeClient(service, actor, { relationship: 'admin' })
+    const viewer = await authorizeClient(service, actor, { relationship: 'viewer' })
     const wants = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['house://'] }
     const one = new EventStream(await listen(reader, wants))
     const other = new EventStream(await listen(viewer, { ...wants, toolsListChanged: false }))
@@ -280,7 +282,7 @@ describe('a long list of tools', () => {
       },
     })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
     const seen: string[] = []
     const sizes: number[] = []
     for (let cursor: string | undefined; ; ) {
@@ -295,7 +297,10 @@ describe('a long list of tools', () => {
         -32602,
       )
       assert.equal((await client.modern('prompts/list', { cursor })).body.error.code, -32602)
-      assert.equal((await (await letIn(service, actor)).modern('tools/list', { cursor })).body.error.code, -32602)
+      assert.equal(
+        (await (await authorizeClient(service, actor)).modern('tools/list', { cursor })).body.error.code,
+        -32602,
+      )
     }
     assert.deepEqual(sizes, [100, 100, 50])
     assert.deepEqual(seen, names)
@@ -331,7 +336,7 @@ describe('tools for some clients', () => {
         )
       },
     })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const cases: [name: string | null, type: string, tools: string[], described: string][] = [
       ['claude-ai', 'claude', ['for_claude', 'described', 'unsure'], 'declared'],
       ['Anthropic/Desktop', 'claude', ['for_claude', 'described', 'unsure'], 'declared'],
@@ -370,7 +375,7 @@ describe('tools for some clients', () => {
       },
     })
     const actor = await service.createActor()
-    const clients = await Promise.all(Array.from({ length: 8 }, () => letIn(service, actor)))
+    const clients = await Promise.all(Array.from({ length: 8 }, () => authorizeClient(service, actor)))
     const contexts = await Promise.all(
       Array.from({ length: 80 }, async (_, n) => {
         const client = clients[n % 8]

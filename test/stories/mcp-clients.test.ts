@@ -12,7 +12,7 @@ import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from '@modelco
 import * as oauth from 'oauth4webapi'
 import { z } from 'zod'
 import type { App } from '../../src/troupe.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { consent, redirectUri } from '../support/oauth-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { sharedProvider, signInAt, TestBrowser } from '../support/sign-in.ts'
@@ -277,7 +277,7 @@ describe('the service', () => {
 
   it('lists and calls tools for the command line of the inspector', async () => {
     const service = await start({ declare: notes, listen: true })
-    const client = await letIn(service, await service.createActor(), { relationship: 'mcp_client' })
+    const client = await authorizeClient(service, await service.createActor(), { relationship: 'mcp_client' })
     const inspect = async (...args: string[]): Promise<unknown> => {
       const program = join(import.meta.dirname, '../../node_modules/.bin/mcp-inspector')
       const { stdout } = await promisify(execFile)(

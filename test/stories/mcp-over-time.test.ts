@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { McpFailure } from '../../src/mcp/protocol/failure.ts'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
-import { letIn, listen, type McpAnswer, rpc, type TestClient } from '../support/mcp-client.ts'
+import { authorizeClient, listen, type McpAnswer, rpc, type TestClient } from '../support/mcp-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
 import { untilWatched } from '../support/stored.ts'
@@ -68,7 +68,7 @@ describe('a session of a legacy client', () => {
   forEachService((start) => {
     it('asks the user on the stream of the call, and continues with the response that arrives in a separate request', async () => {
       const service = await start({ declare })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       const session = await initialize(client)
       const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
       const stream = new EventStream(await client.send(rpc(7, 'tools/call', { name: 'greet' }), headers))
@@ -89,7 +89,7 @@ describe('a session of a legacy client', () => {
     it('accepts the response in a process other than the one that asks', async () => {
       const one = await start({ declare })
       const other = await start({ declare, database: one.databaseUrl })
-      const client = await letIn(one, await one.createActor())
+      const client = await authorizeClient(one, await one.createActor())
       const session = await initialize(client)
       const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
       const stream = new EventStream(await client.send(rpc(1, 'tools/call', { name: 'greet' }), headers))
@@ -106,9 +106,9 @@ describe('a session of a legacy client', () => {
     it('is 404 for other clients, and for its own client after it ended (MCP-07)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
-      const other = await letIn(service, actor)
-      const stranger = await letIn(service, await service.createActor('bob@example.com'))
+      const client = await authorizeClient(service, actor)
+      const other = await authorizeClient(service, actor)
+      const stranger = await authorizeClient(service, await service.createActor('bob@example.com'))
       const session = await initialize(client)
       const headers = { 'mcp-session-id': session }
       assert.equal((await client.legacy('tools/list', {}, headers)).status, 200)
@@ -132,7 +132,7 @@ describe('a session of a legacy client', () => {
     it('gives each call its own response, whatever ids clients choose (MCP-08)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const clients = await Promise.all(Array.from({ length: 6 }, () => letIn(service, actor)))
+      const clients = await Promise.all(Array.from({ length: 6 }, () => authorizeClient(service, actor)))
       const answers = await Promise.all(
         clients.map(async (client, index) => {
           const session = await initialize(client)
@@ -154,7 +154,7 @@ describe('a session of a legacy client', () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const session = await initialize(client)
       const headers = { 'mcp-session-id': session }
       await client.legacy('resources/subscribe', { uri: 'actingweb://properties/color' }, headers)
@@ -181,7 +181,7 @@ describe('a session of a legacy client', () => {
 
   it('is optional: calls work without it, and a question becomes an error text', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const greeted = await client.legacy('tools/call', { name: 'greet' })
     assert.equal(greeted.body.result.isError, true)
     const listening = await service.request('/mcp', {
@@ -192,7 +192,7 @@ describe('a session of a legacy client', () => {
 
   it('sends increasing progress, and log messages of the configured level', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const headers = { 'mcp-session-id': await initialize(client), 'mcp-protocol-version': '2025-11-25' }
     await client.legacy('logging/setLevel', { level: 'warning' }, headers)
     const call = { name: 'steps', _meta: { progressToken: 'p' } }
@@ -226,7 +226,7 @@ describe('a modern listening stream', () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const wants = {
         toolsListChanged: true,
         promptsListChanged: true,
@@ -263,7 +263,7 @@ describe('a modern listening stream', () => {
     it('omits changes that the client may not read', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor, { relationship: 'viewer' })
+      const client = await authorizeClient(service, actor, { relationship: 'viewer' })
       const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
       await stream.next()
       const following = stream.next()
@@ -277,7 +277,7 @@ describe('a modern listening stream', () => {
     it('ends with the relationship, with the result of the request', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const stream = new EventStream(
         await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }, { id: 30 }),
       )
@@ -301,7 +301,7 @@ describe('the owner’s approval', () => {
     it('releases exactly the approved call, once, and the client waits until then', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const { parts } = await service.app.running()
       const call = { name: 'paint', arguments: { color: 'red' } }
       const asked = await client.modern('tools/call', call, opens)
@@ -335,7 +335,7 @@ describe('the owner’s approval', () => {
     it('shows the owner all arguments of the call, and is not requested for arguments that are too long to review', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const { parts } = await service.app.running()
       const call = (args: object): Promise<McpAnswer> => client.legacy('tools/call', { name: 'paint', arguments: args })
       const many = { notes: Array.from({ length: 900 }, (_, index) => `note ${index}`), last: 'and the last one' }
@@ -368,7 +368,7 @@ describe('the owner’s approval', () => {
         },
       })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const { parts } = await service.app.running()
       const both = { capabilities: { elicitation: { form: {}, url: {} } } }
       const call = (more: object = {}) => client.modern('tools/call', { name: 'sell', ...more }, both)
@@ -389,7 +389,7 @@ describe('the owner’s approval', () => {
     it('releases one of several equal calls that arrive concurrently', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const { parts } = await service.app.running()
       const call = { name: 'paint', arguments: {} }
       await client.modern('tools/call', call, opens)
@@ -404,7 +404,7 @@ describe('the owner’s approval', () => {
     it('is reported with its URL, and later as a denial, to legacy clients', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const { parts } = await service.app.running()
       const call = { name: 'paint', arguments: {} }
       const received = await client.legacy('tools/call', call)
@@ -431,7 +431,7 @@ describe('tasks', () => {
     it('exist before the client receives them, ask for input, and keep the result of the work', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const begun = await client.modern('tools/call', { name: 'think' }, takes)
       assert.equal(begun.body.result.resultType, 'task')
       const { taskId } = begun.body.result
@@ -460,7 +460,7 @@ describe('tasks', () => {
           })
         },
       })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       const failed = (await client.modern('tools/call', { name: 'fail' }, takes)).body.result
       const seen = await client.modern('tasks/get', { taskId: failed.taskId }, takes)
       assert.deepEqual([seen.body.result.status, seen.body.result.result.isError], ['completed', true])
@@ -472,8 +472,8 @@ describe('tasks', () => {
     it('are limited to 100 for each client, whose further calls respond with their result', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
-      const other = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
+      const other = await authorizeClient(service, actor)
       const call = async (who: TestClient): Promise<string> =>
         (await who.modern('tools/call', { name: 'count' }, takes)).body.result.resultType
       for (let n = 0; n < 100; n++) assert.equal(await call(client), 'task')
@@ -484,8 +484,8 @@ describe('tasks', () => {
     it('are hidden from other clients, and from clients that do not support tasks', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
-      const other = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
+      const other = await authorizeClient(service, actor)
       const begun = await client.modern('tools/call', { name: 'think' }, takes)
       const { taskId } = begun.body.result
       for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
@@ -505,7 +505,7 @@ describe('tasks', () => {
       const now = (): number => Date.now() + later
       const service = await start({ declare, now })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const { parts, store, keyRing } = await service.app.running()
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
       const { McpTasks } = await import('../../src/mcp/tasks/tasks.ts')
@@ -521,7 +521,7 @@ describe('tasks', () => {
     it('do not exist after the owner withdrew the approval (MCP-12)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const begun = await client.modern('tools/call', { name: 'count' }, takes)
       const { taskId } = begun.body.result
       assert.equal((await untilTask(client, taskId, takes, 'completed')).status, 'completed')
@@ -537,7 +537,7 @@ describe('tasks', () => {
       const now = (): number => Date.now() + later
       const one = await start({ declare, now })
       const actor = await one.createActor()
-      const client = await letIn(one, actor)
+      const client = await authorizeClient(one, actor)
       const done = (await client.modern('tools/call', { name: 'count' }, takes)).body.result.taskId as string
       await untilTask(client, done, takes, 'completed')
       const lost = (await client.modern('tools/call', { name: 'think' }, takes)).body.result.taskId as string

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { App } from '../../src/troupe.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { EventStream } from '../support/event-stream.ts'
-import { letIn, listen } from '../support/mcp-client.ts'
+import { authorizeClient, listen } from '../support/mcp-client.ts'
 import { forEachService, sqliteService } from '../support/service.ts'
 
 function notes(app: App): void {
@@ -103,7 +103,7 @@ describe('/mcp without a token', () => {
 
   it('refuses a token in the query or in a form (MCP-02)', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const byQuery = await service.request(`/mcp?access_token=${client.token}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -147,15 +147,15 @@ describe('/mcp with a token', () => {
   it('refuses a token that was issued for another audience (MCP-04)', async () => {
     const service = await start()
     const actor = await service.createActor()
-    const client = await letIn(service, actor, { audience: 'https://other.example.com/mcp' })
+    const client = await authorizeClient(service, actor, { audience: 'https://other.example.com/mcp' })
     assert.equal((await client.legacy('ping')).status, 401)
-    const fitting = await letIn(service, actor)
+    const fitting = await authorizeClient(service, actor)
     assert.deepEqual((await fitting.legacy('ping')).body, { jsonrpc: '2.0', id: 1, result: {} })
   })
 
   it('refuses POST from pages of other origins (MCP-05)', async () => {
     const service = await start({ mcpOrigins: ['https://inspector.example.com'] })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const asked = async (origin: string): Promise<number> => (await client.legacy('ping', {}, { origin })).status
     assert.equal(await asked('https://evil.example.com'), 403)
     assert.equal(await asked('null'), 403)
@@ -166,7 +166,7 @@ describe('/mcp with a token', () => {
 
   it('refuses GET and HEAD from pages of other origins, whatever the page accepts, with a token or without (MCP-05)', async () => {
     const service = await start({ mcpOrigins: ['https://inspector.example.com'] })
-    const { token } = await letIn(service, await service.createActor())
+    const { token } = await authorizeClient(service, await service.createActor())
     for (const accept of ['*/*', 'application/json', 'text/html', 'text/event-stream']) {
       for (const authorization of [{}, { authorization: `Bearer ${token}` }]) {
         for (const origin of ['https://evil.example.com', 'null', 'http://troupe.test.evil.example.com', '']) {
@@ -189,7 +189,7 @@ describe('/mcp with a token', () => {
   it('negotiates the requested version, and describes the service without an actor id (R-MCP-02)', async () => {
     const service = await start({ declare: notes, name: 'notebook', version: '3.1.0', mcpInstructions: 'Ask first.' })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
     for (const [asked, answered] of [
       ['2024-11-05', '2024-11-05'],
       ['2025-03-26', '2025-03-26'],
@@ -208,7 +208,7 @@ describe('/mcp with a token', () => {
 
   it('assumes 2025-03-26 without a version header, and refuses an unknown version (R-MCP-06)', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const plain = await client.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }))
     const listed = (await plain.json()) as { result: { tools: object[] } }
     assert.ok(!JSON.stringify(listed).includes('"title"'), 'expected a revision without titles')
@@ -221,7 +221,7 @@ describe('/mcp with a token', () => {
   it('lists each tool with its title, its declared schemas, and the description for this actor (R-MCP-05, R-OP-06)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor('ada@example.com')
-    const client = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
     const { body } = await client.legacy('tools/list')
     const tools = new Map<string, Record<string, unknown>>(
       body.result.tools.map((tool: { name: string }) => [tool.name, tool]),
@@ -241,7 +241,7 @@ describe('/mcp with a token', () => {
 
   it('calls a hidden tool for a client with the right to it, but no tool that is not offered (MCP-12)', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const hidden = await client.legacy('tools/call', { name: 'hidden' })
     assert.deepEqual(hidden.body.result.structuredContent, { found: true })
     const unoffered = await client.legacy('tools/call', { name: 'not_offered' })
@@ -252,7 +252,7 @@ describe('/mcp with a token', () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
     await actor.request('PUT', '/properties/color', 'red')
-    const client = await letIn(service, actor, { relationship: 'viewer' })
+    const client = await authorizeClient(service, actor, { relationship: 'viewer' })
     assert.deepEqual((await client.legacy('tools/list')).body.result, { tools: [] })
     assert.deepEqual((await client.legacy('prompts/list')).body.result, { prompts: [] })
     assert.deepEqual((await client.legacy('resources/list')).body.result, { resources: [] })
@@ -278,7 +278,7 @@ describe('/mcp with a token', () => {
   it('authorizes nothing without an approved relationship (MCP-10)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
-    const client = await letIn(service, actor, { relationship: 'admin', approved: false })
+    const client = await authorizeClient(service, actor, { relationship: 'admin', approved: false })
     assert.deepEqual((await client.legacy('tools/list')).body.result, { tools: [] })
     const call = await client.legacy('tools/call', { name: 'add_note', arguments: { text: 'x' } })
     assert.equal(call.body.error.code, -32003)
@@ -288,7 +288,7 @@ describe('/mcp with a token', () => {
   it('applies a withdrawn permission to the next call (MCP-10)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
     assert.equal((await client.legacy('tools/call', { name: 'count' })).body.result.isError, false)
     const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
     const denied = await actor.request('PUT', path, { tools: { denied: ['count'] } })
@@ -302,8 +302,8 @@ describe('/mcp with a token', () => {
   it('separates the permissions of two clients of one actor (MCP-09)', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
-    const reading = await letIn(service, actor, { relationship: 'viewer' })
-    const writing = await letIn(service, actor, { relationship: 'friend' })
+    const reading = await authorizeClient(service, actor, { relationship: 'viewer' })
+    const writing = await authorizeClient(service, actor, { relationship: 'friend' })
     const outcomes = await Promise.all(
       Array.from({ length: 40 }, async (_, round) => {
         const client = round % 2 === 0 ? reading : writing
@@ -318,7 +318,7 @@ describe('/mcp with a token', () => {
 
   it('hides internal errors, but returns the message of a refusal by the application (MCP-16)', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const failed = await client.legacy('tools/call', { name: 'fails' })
     assert.deepEqual(failed.body.result, {
       content: [{ type: 'text', text: 'The tool failed. Only the log of the service has the details.' }],
@@ -336,7 +336,7 @@ describe('/mcp with a token', () => {
   it('describes invalid arguments to a model in the result, and to clients of older revisions in an error', async () => {
     const service = await start({ declare: notes })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
     const call = { name: 'add_note', arguments: { text: 7 } }
     const newer = await client.legacy('tools/call', call)
     assert.equal(newer.body.result.isError, true)
@@ -348,7 +348,7 @@ describe('/mcp with a token', () => {
 
   it('responds with structured content from 2025-06-18 on, and always with text (R-MCP-03, R-MCP-04)', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     for (const version of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
       const { body } = await client.legacy('tools/call', { name: 'count' }, { 'mcp-protocol-version': version })
       assert.deepEqual(body.result, {
@@ -361,7 +361,7 @@ describe('/mcp with a token', () => {
 
   it('gives handlers the context of the current call only (R-MCP-08)', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor(), {
+    const client = await authorizeClient(service, await service.createActor(), {
       clientId: 'mcp_context',
       relationship: 'friend',
     })
@@ -379,7 +379,7 @@ describe('/mcp with a token', () => {
 
   it('responds to malformed messages with their error codes (MCP-14)', async () => {
     const service = await start()
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const sent: [body: string, status: number, code: number][] = [
       ['{"jsonrpc"', 400, -32700],
       ['', 400, -32700],
@@ -405,7 +405,7 @@ describe('/mcp with a token', () => {
 
   it('accepts batches in the revisions that support them, and checks each entry separately (MCP-14)', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor(), { relationship: 'viewer' })
+    const client = await authorizeClient(service, await service.createActor(), { relationship: 'viewer' })
     const batch = JSON.stringify([
       { jsonrpc: '2.0', id: 1, method: 'ping' },
       { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -431,7 +431,7 @@ describe('/mcp with a token', () => {
 
   it('responds to notifications with 202 and no body, or with an empty result for clients that name no version', async () => {
     const service = await start()
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     const named = await client.send(body, { 'mcp-protocol-version': '2025-11-25' })
     assert.equal(named.status, 202)
@@ -447,7 +447,7 @@ describe('the modern protocol version', () => {
 
   it('is discovered with its versions, capabilities and server information', async () => {
     const service = await start({ declare: notes, name: 'notebook', version: '3.1.0' })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const { status, body } = await client.modern('server/discover')
     assert.equal(status, 200)
     assert.equal(body.result.resultType, 'complete')
@@ -468,7 +468,7 @@ describe('the modern protocol version', () => {
 
   it('marks lists as private, and names the type of each result', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
     for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
       const { body } = await client.modern(method)
       assert.equal(body.result.resultType, 'complete', method)
@@ -482,7 +482,7 @@ describe('the modern protocol version', () => {
 
   it('responds with 404 to unknown methods and to methods of older revisions', async () => {
     const service = await start()
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     for (const method of ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'no/such', 'toString']) {
       const { status, body } = await client.modern(method)
       assert.equal(status, 404, method)
@@ -492,7 +492,7 @@ describe('the modern protocol version', () => {
 
   it('responds to an unknown resource or tool with -32602, and names the URI of the resource', async () => {
     const service = await start({ declare: notes })
-    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
     const resource = await client.modern('resources/read', { uri: 'other://x' })
     assert.deepEqual(resource.body.error, { code: -32602, message: 'Resource not found', data: { uri: 'other://x' } })
     const tool = await client.modern('tools/call', { name: 'no_such' })
@@ -506,7 +506,7 @@ describe('an AI client', () => {
   forEachService((start) => {
     it('lists prompts with their arguments, and gets them as messages (R-MCP-01)', async () => {
       const service = await start({ declare: notes })
-      const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+      const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
       const listed = await client.legacy('prompts/list')
       assert.deepEqual(listed.body.result.prompts, [
         { name: 'summarize', description: 'Sums up', arguments: [{ name: 'topic', required: true }] },
@@ -525,7 +525,7 @@ describe('an AI client', () => {
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
       await actor.request('PUT', '/properties/café', { open: true })
-      const client = await letIn(service, actor, { relationship: 'admin' })
+      const client = await authorizeClient(service, actor, { relationship: 'admin' })
       await client.legacy('tools/call', { name: 'add_note', arguments: { text: 'first' } })
       const listed = await client.legacy('resources/list')
       assert.deepEqual(
@@ -584,7 +584,7 @@ describe('an AI client', () => {
       await service.app.actors
         .get(actor.id)
         .then((handle) => handle?.list('log').extend(Array.from({ length: 250 }, (_, n) => n)))
-      const client = await letIn(service, actor, { relationship: 'admin' })
+      const client = await authorizeClient(service, actor, { relationship: 'admin' })
       const read = async (uri: string): Promise<{ uri: string; mimeType: string; text: string }[] | number> => {
         const { body } = await client.modern('resources/read', { uri })
         return body.result?.contents ?? body.error.code
@@ -619,7 +619,7 @@ describe('an AI client', () => {
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/public', { motto: 'hello' })
       await actor.request('PUT', '/properties/secret', 'hush')
-      const client = await letIn(service, actor, { relationship: 'viewer' })
+      const client = await authorizeClient(service, actor, { relationship: 'viewer' })
       const listed = await client.legacy('resources/list')
       assert.deepEqual(
         listed.body.result.resources.map(({ uri }: { uri: string }) => uri),
@@ -649,7 +649,7 @@ describe('an AI client', () => {
           café: 1,
           log: { _type: 'list' },
         })
-        const client = await letIn(service, actor, { relationship: 'friend' })
+        const client = await authorizeClient(service, actor, { relationship: 'friend' })
         const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
         assert.equal((await actor.request('PUT', path, { resources })).status, 201)
         const listed = async (method: string, member: string, name: string): Promise<string[]> =>
@@ -720,7 +720,7 @@ describe('an AI client', () => {
         const service = await start({ declare: notes })
         const actor = await service.createActor()
         await actor.request('PUT', '/properties/color', 'red')
-        const client = await letIn(service, actor, { relationship: 'viewer' })
+        const client = await authorizeClient(service, actor, { relationship: 'viewer' })
         const path = `/trust/viewer/${encodeURIComponent(client.peerId)}/permissions`
         assert.equal((await actor.request('PUT', path, { resources: { allowed: ['*'] } })).status, 201)
         assert.equal((await client.modern('resources/read', { uri: color })).body.error.code, 403)
@@ -732,7 +732,7 @@ describe('an AI client', () => {
       const service = await start({ declare: notes })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
-      const client = await letIn(service, actor, { relationship: 'friend' })
+      const client = await authorizeClient(service, actor, { relationship: 'friend' })
       const path = `/trust/friend/${encodeURIComponent(client.peerId)}`
       const rights = {
         tools: { allowed: ['*'] },
@@ -771,7 +771,7 @@ describe('an AI client', () => {
       })
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const read = async (uri: string): Promise<unknown> =>
         (await client.modern('resources/read', { uri })).body.result.contents[0].text
       assert.equal(await read('actingweb://properties/color'), '"red"')
@@ -786,7 +786,7 @@ describe('an AI client', () => {
         },
       })
       const actor = await service.createActor()
-      const client = await letIn(service, actor, { relationship: 'friend' })
+      const client = await authorizeClient(service, actor, { relationship: 'friend' })
       const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
       const rights = { resources: { excluded_patterns: ['letters://private/*'], denied: ['papers://private/*'] } }
       assert.equal((await actor.request('PUT', path, rights)).status, 201)
@@ -812,8 +812,8 @@ describe('an AI client', () => {
       const actor = await service.createActor()
       const values = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`p${String(n).padStart(3, '0')}`, n]))
       await actor.request('PUT', '/properties', values)
-      const client = await letIn(service, actor, { relationship: 'admin' })
-      const other = await letIn(service, actor, { relationship: 'admin' })
+      const client = await authorizeClient(service, actor, { relationship: 'admin' })
+      const other = await authorizeClient(service, actor, { relationship: 'admin' })
       const first = await client.legacy('resources/list')
       assert.equal(first.body.result.resources.length, 100)
       const { nextCursor: cursor } = first.body.result
@@ -841,7 +841,7 @@ describe('an AI client', () => {
             },
           }),
       })
-      const client = await letIn(service, await service.createActor())
+      const client = await authorizeClient(service, await service.createActor())
       broken = true
       const during = await client.legacy('tools/list')
       assert.equal(during.status, 503)
@@ -873,7 +873,7 @@ describe('elicitation in rounds', () => {
 
   it('asks the client, and continues with its response', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const asked = await client.modern('tools/call', { name: 'greet' }, elicitation)
     assert.equal(asked.body.result.resultType, 'input_required')
     assert.deepEqual(asked.body.result.inputRequests, {
@@ -894,7 +894,7 @@ describe('elicitation in rounds', () => {
 
   it('keeps earlier responses, and gives each round its own state', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const call = (params: object) => client.modern('tools/call', { name: 'twice', ...params }, elicitation)
     const accept = (name: string) => ({ action: 'accept', content: { name } })
     const first = await call({})
@@ -914,7 +914,7 @@ describe('elicitation in rounds', () => {
 
   it('asks again when a response does not match the form', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     for (const content of [7, null, {}, { name: 3 }]) {
       const again = await client.modern(
         'tools/call',
@@ -928,8 +928,8 @@ describe('elicitation in rounds', () => {
   it('refuses a state that was changed, or that belongs to another call or another caller', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
-    const other = await letIn(service, actor)
+    const client = await authorizeClient(service, actor)
+    const other = await authorizeClient(service, actor)
     const first = await client.modern('tools/call', { name: 'twice' }, elicitation)
     const { requestState } = first.body.result
     const inputResponses = { step1: { action: 'accept', content: { name: 'A' } } }
@@ -945,7 +945,7 @@ describe('elicitation in rounds', () => {
 
   it('is refused when the client did not declare it', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const modern = await client.modern('tools/call', { name: 'greet' })
     assert.equal(modern.status, 400)
     assert.deepEqual(modern.body.error, {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { HostLabels } from '../../src/observe/host-labels.ts'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
-import { letIn, listen } from '../support/mcp-client.ts'
+import { authorizeClient, listen } from '../support/mcp-client.ts'
 import { requestTokens } from '../support/oauth-client.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestService } from '../support/service.ts'
@@ -38,8 +38,8 @@ describe('the metrics of AI clients', () => {
   it('count calls by declared tool and by outcome', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
-    const client = await letIn(service, actor)
-    const stranger = await letIn(service, actor, { relationship: 'no-such-type' })
+    const client = await authorizeClient(service, actor)
+    const stranger = await authorizeClient(service, actor, { relationship: 'no-such-type' })
     for (let round = 0; round < 3; round += 1) await client.modern('tools/call', { name: 'add_note' })
     await client.legacy('tools/call', { name: 'fails' })
     await stranger.legacy('tools/call', { name: 'add_note' })
@@ -58,7 +58,7 @@ describe('the metrics of AI clients', () => {
 
   it('have no label with a value that a client invents', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     for (let round = 0; round < 20; round += 1) {
       await client.legacy('tools/call', { name: `made-up-${round}` })
       await client.legacy(`made/up/${round}`)
@@ -79,7 +79,7 @@ describe('the metrics of AI clients', () => {
 
   it('count the sessions that begin, by revision', async () => {
     const service = await start()
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const begin = (protocolVersion: string): Promise<unknown> =>
       client.legacy('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } })
     await begin('2025-11-25')
@@ -97,7 +97,7 @@ describe('the metrics of AI clients', () => {
 describe('the metrics of streams', () => {
   it('count a stream from its first event until its receiver is gone', async () => {
     const service = await start()
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     const open = async (): Promise<number> => {
       const [sample] = await samples(service, 'troupe_streams_open')
       assert.deepEqual(sample?.labels ?? { route: 'mcpMessage' }, { route: 'mcpMessage' })
@@ -266,7 +266,7 @@ describe('the table of metrics in docs/operations.md', () => {
       const service = await start({ declare, allowPrivatePeers: true, devtest: true })
       const actor = await service.createActor('somebody@example.com')
       const session = await signIn(service, actor)
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       await client.modern('tools/call', { name: 'add_note' })
       const peer = await relateTo(service, actor, { baseuri: `${remote.url}/remote` })
       await peer.subscribe({ granularity: 'high' })

@@ -4,7 +4,7 @@ import { symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { TestClient } from '../support/mcp-client.ts'
-import { letInToProgram } from '../support/mcp-program.ts'
+import { startProgramWithClient } from '../support/mcp-program.ts'
 import { Workplace } from '../support/program.ts'
 
 const root = dirname(dirname(import.meta.dirname))
@@ -16,7 +16,7 @@ describe('the notes sample application, used by an AI client that its owner auth
   let actorId = ''
   before(async () => {
     symlinkSync(join(root, 'examples'), place.path('examples'), 'junction')
-    ;({ client, url, actorId } = await letInToProgram(place, 'examples/notes/app.ts'))
+    ;({ client, url, actorId } = await startProgramWithClient(place, 'examples/notes/app.ts'))
   })
   after(() => place.remove())
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseOrigin } from '../../src/origin.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService, type TestService } from '../support/service.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
 
@@ -28,7 +28,7 @@ describe('the origin of a change', () => {
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red', { 'x-request-id': 'request-1' })
       assert.deepEqual(await originIn(service, actor.id, 'color'), { by: 'creator', request: 'request-1' })
-      const client = await letIn(service, actor, { clientId: 'mcp_origin' })
+      const client = await authorizeClient(service, actor, { clientId: 'mcp_origin' })
       await client.legacy('tools/call', { name: 'add_note' }, { 'x-request-id': 'request-2' })
       const origin = { by: 'client', name: 'mcp_origin', call: 'tools/call add_note 1', request: 'request-2' }
       assert.deepEqual(await originIn(service, actor.id, 'color'), origin)
@@ -63,8 +63,8 @@ describe('the origin of a change', () => {
         declare: (app) => void app.action('add_note', { mcp: true }, async () => ({ saved: true })),
       })
       const actor = await service.createActor()
-      const client = await letIn(service, actor)
-      const viewer = await letIn(service, actor, { relationship: 'viewer' })
+      const client = await authorizeClient(service, actor)
+      const viewer = await authorizeClient(service, actor, { relationship: 'viewer' })
       await client.legacy('tools/call', { name: 'add_note', arguments: { secret: 'hush' } })
       await viewer.modern('tools/call', { name: 'add_note' })
       await writtenLedger(service)

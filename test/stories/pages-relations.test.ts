@@ -13,7 +13,7 @@ import type {
 } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
 import { leavesAll, quietStore } from '../support/stored.ts'
@@ -222,8 +222,8 @@ forEachService((start) => {
       const world = await open()
       const { actor, browser, shown } = world
       const [first, second] = [
-        await letIn(world.service, actor),
-        await letIn(world.service, actor, { relationship: 'viewer' }),
+        await authorizeClient(world.service, actor),
+        await authorizeClient(world.service, actor, { relationship: 'viewer' }),
       ]
       await browser.get('/apps')
       assert.deepEqual(
@@ -254,7 +254,7 @@ forEachService((start) => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       await relate(peer, [service, actor])
-      const theirs = await letIn(service, peer)
+      const theirs = await authorizeClient(service, peer)
       await signIn(service, peer)
       const [foreign] = (await (await peer.request('GET', '/sessions')).json()) as { id: string }[]
       for (const fields of [
@@ -291,7 +291,7 @@ forEachService((start) => {
     }
 
     async function waiting(world: World): Promise<Waiting> {
-      const client = await letIn(world.service, world.actor)
+      const client = await authorizeClient(world.service, world.actor)
       const call = async (): Promise<unknown> => {
         const called: { readonly body: unknown } = await client.modern('tools/call', {
           name: 'send_letter',
@@ -431,7 +431,7 @@ forEachService((start) => {
         declare: (app) => app.action('pay', { mcp: { title: 'Pay a bill', confirm: 'owner' } }, () => ({})),
       })
       const { service, actor, browser, shown } = world
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       const { parts } = await service.app.running()
       const pay = { name: 'pay', arguments: {} }
       await client.legacy('tools/call', pay)
@@ -467,7 +467,7 @@ forEachService((start) => {
         [[], 0, 0],
       )
       await relate(peer, [service, actor], 'friend', false)
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       await client.modern('tools/call', { name: 'pay', arguments: {} })
       await browser.get('')
       const [values] = shown.dashboard
@@ -490,7 +490,7 @@ forEachService((start) => {
       const world = await open({ activityPerActor: 1000 })
       const { service, actor, peer, browser } = world
       const related = await relate(peer, [service, actor])
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       await actor.request('POST', '/properties', { list: { _type: 'list' } })
       const subscribed = await related.request('POST', `/subscriptions/${peer.id}`, { target: 'properties' })
       const { subscriptionid: id } = (await subscribed.json()) as { subscriptionid: string }
@@ -526,7 +526,7 @@ forEachService((start) => {
       for (let n = 0; n < 30; n++) {
         await related.request('POST', `/subscriptions/${peer.id}`, { target: 'properties', subtarget: `p${n}` })
         await actor.request('POST', '/trust/friend', { baseuri: `https://peer.example.com/q${n}`, id: `q${n}` })
-        await letIn(service, actor)
+        await authorizeClient(service, actor)
         await signIn(service, actor)
         await actor.request('PUT', '/properties/p0', String(n))
       }

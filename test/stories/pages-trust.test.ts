@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
 import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
 import { leavesAll, quietStore } from '../support/stored.ts'
@@ -57,7 +57,7 @@ forEachService((start) => {
       await relate(peer, [service, actor], 'friend', false)
       const other = await service.createActor('other@example.com')
       await relate(actor, [service, other], 'partner', false)
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       assert.equal((await browser.get('/trust')).status, 200)
       const [values] = lists
       assert.ok(values)
@@ -390,7 +390,7 @@ forEachService((start) => {
         },
       })
       const { service, actor, peer, browser, peers } = world
-      const client = await letIn(service, actor)
+      const client = await authorizeClient(service, actor)
       await relate(peer, [service, actor])
       const asked = async (peerId: string, ask: string, target: string): Promise<unknown> => {
         await browser.get(`/trust/${encodeURIComponent(peerId)}?ask=${ask}&target=${target}`)
@@ -627,7 +627,7 @@ forEachService((start) => {
           app.action('admin_all', { mcp: true }, () => ({}))
         },
       })
-      const client = await letIn(world.service, world.actor)
+      const client = await authorizeClient(world.service, world.actor)
       await world.browser.get(`/trust/${encodeURIComponent(client.peerId)}/view`)
       const listed: { readonly body: unknown } = await client.modern('tools/list')
       const { result } = listed.body as { result: { tools: { name: string }[] } }

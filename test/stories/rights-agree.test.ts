@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { html } from '../../src/index.ts'
 import type { TrustPeerValues } from '../../src/pages.ts'
-import { letIn, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
+import { authorizeClient, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { isGranted, type RulesOnWire } from '../support/rights-model.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -196,7 +196,7 @@ forEachService((start, dialect) => {
     await actor.request('PUT', '/properties', content)
     await remake(actor)
     const peer = await relateTo(service, actor, { relationship: 'neighbour' })
-    const client = await letIn(service, actor, { relationship: 'neighbour' })
+    const client = await authorizeClient(service, actor, { relationship: 'neighbour' })
     const browser = await OwnersBrowser.open(service, actor)
     const subscription = await peer.subscribe({ granularity: 'none' })
     return { actor, peer, client, browser, pages, subscription }

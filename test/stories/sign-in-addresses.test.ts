@@ -12,7 +12,7 @@ import {
   sharedProvider,
   signIn,
   signInAt,
-  signsNobodyIn,
+  assertNoSignIn,
   TestBrowser,
   statusesOf,
 } from '../support/sign-in.ts'
@@ -68,7 +68,7 @@ forEachService((start) => {
     for (const sub of ['silent', 'unverified']) {
       it(`must enter an address (${sub}) before anything is created (R-OC-12, IDP-07)`, async () => {
         const { service, browser } = await startWith()
-        const session = await signsNobodyIn(service, () => askedFor(browser, sub))
+        const session = await assertNoSignIn(service, () => askedFor(browser, sub))
         const page = await browser.get(`/oauth/email?session=${session}`)
         assert.equal(page.status, 200)
         const text = await page.text()
@@ -152,7 +152,7 @@ forEachService((start) => {
       for (const other of [stranger, new TestBrowser(service)]) {
         await stranger.get('/oauth/login/acme')
         assert.equal(
-          (await signsNobodyIn(service, () => other.post('/oauth/email', { session: used, email: 'a@example.com' })))
+          (await assertNoSignIn(service, () => other.post('/oauth/email', { session: used, email: 'a@example.com' })))
             .status,
           400,
         )
@@ -160,7 +160,7 @@ forEachService((start) => {
       }
       assert.equal((await browser.post('/oauth/email', { session: used, email: 'a@example.com' })).status, 302)
       assert.equal(
-        (await signsNobodyIn(service, () => browser.post('/oauth/email', { session: used, email: 'b@example.com' })))
+        (await assertNoSignIn(service, () => browser.post('/oauth/email', { session: used, email: 'b@example.com' })))
           .status,
         400,
       )
@@ -168,7 +168,7 @@ forEachService((start) => {
       idp.people.set('late', {})
       const late = await askedFor(browser, 'late')
       clock.pass(600_001)
-      const tooLate = await signsNobodyIn(service, () =>
+      const tooLate = await assertNoSignIn(service, () =>
         browser.post('/oauth/email', { session: late, email: 'late@example.com' }),
       )
       assert.equal(tooLate.status, 400)
@@ -190,7 +190,7 @@ forEachService((start) => {
       it(`may try again after the invalid address ${JSON.stringify(typed)} (IDP-10, R-OC-09)`, async () => {
         const { service, browser } = await startWith()
         const session = await askedFor(browser)
-        const answer = await signsNobodyIn(service, () => browser.post('/oauth/email', { session, email: typed }))
+        const answer = await assertNoSignIn(service, () => browser.post('/oauth/email', { session, email: typed }))
         assert.equal(answer.status, 400)
         assert.match(await answer.text(), /name="session"[^]*aria-invalid="true"[^]*role="alert"/)
         assert.equal((await browser.post('/oauth/email', { session, email: 'right@example.com' })).status, 302)
@@ -236,7 +236,7 @@ forEachService((start) => {
       await service.createActor('api@example.com')
       const session = await askedFor(browser)
       assert.equal(
-        (await signsNobodyIn(service, () => browser.post('/oauth/email', { session, email: 'api@example.com' })))
+        (await assertNoSignIn(service, () => browser.post('/oauth/email', { session, email: 'api@example.com' })))
           .status,
         409,
       )
@@ -272,7 +272,7 @@ forEachService((start) => {
       const { service, browser, post } = await startWith()
       const session = await askedFor(browser)
       post.answer = false
-      const answer = await signsNobodyIn(
+      const answer = await assertNoSignIn(
         service,
         () => browser.post('/oauth/email', { session, email: 'no@example.com' }),
         ['deleted_actor'],
@@ -323,7 +323,7 @@ forEachService((start) => {
       const { service, browser, post } = await startWith()
       await enter(browser, 'link@example.com')
       const path = `/oauth/email?verify=${post.last.token}`
-      await signsNobodyIn(service, async () => {
+      await assertNoSignIn(service, async () => {
         const page = await browser.get(path)
         assert.equal(page.status, 200)
         assert.match(
@@ -352,7 +352,7 @@ forEachService((start) => {
       assert.equal(fields['email_verified'], 'true')
       assert.match(fields['email_verified_at'] ?? '', /^\d+$/)
       assert.deepEqual(post.verified, ['button@example.com'])
-      const again = await signsNobodyIn(service, () => browser.post('/oauth/email', { verify: token }))
+      const again = await assertNoSignIn(service, () => browser.post('/oauth/email', { verify: token }))
       assert.equal(again.status, 403)
       assert.equal((await browser.get(`/oauth/email?verify=${token}`)).status, 403)
       assert.deepEqual(post.verified, ['button@example.com'])
@@ -393,7 +393,7 @@ forEachService((start) => {
         () => browser.get(`/oauth/email?verify=${token}`),
         () => browser.post('/oauth/email', { verify: token }),
       ]) {
-        assert.equal((await signsNobodyIn(service, work)).status, 410)
+        assert.equal((await assertNoSignIn(service, work)).status, 410)
       }
       assert.equal((await browser.get(`/oauth/email?verify=${'x'.repeat(43)}`)).status, 403)
     })
@@ -402,7 +402,7 @@ forEachService((start) => {
       const { service, browser, post } = await startWith()
       const id = actorIn(await enter(browser, 'legacy@example.com'))
       const path = `/${id}/www/verify_email?token=${post.last.token}`
-      const page = await signsNobodyIn(service, () => new TestBrowser(service).get(path))
+      const page = await assertNoSignIn(service, () => new TestBrowser(service).get(path))
       assert.equal(page.status, 200)
       assert.match(await page.text(), /legacy@example\.com[^]*name="verify"/)
       const answer = await service.request(path, { headers: { accept: 'application/json' } })
@@ -417,7 +417,7 @@ forEachService((start) => {
       const other = await service.createActor('other@example.com')
       const json = { headers: { accept: 'application/json' } }
       assert.equal(
-        (await signsNobodyIn(service, () => service.request(`/${other.id}/www/verify_email?token=${token}`, json)))
+        (await assertNoSignIn(service, () => service.request(`/${other.id}/www/verify_email?token=${token}`, json)))
           .status,
         403,
       )

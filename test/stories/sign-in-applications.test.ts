@@ -5,7 +5,7 @@ import { apple } from '../../src/index.ts'
 import { startApple } from '../support/providers/apple.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
-import { sharedProvider, signInAt, signsNobodyIn, TestBrowser, statusesOf } from '../support/sign-in.ts'
+import { sharedProvider, signInAt, assertNoSignIn, TestBrowser, statusesOf } from '../support/sign-in.ts'
 import type { IdentityProvider } from '../support/identity-provider.ts'
 
 const provider = sharedProvider()
@@ -277,7 +277,7 @@ forEachService((start) => {
       ).json()) as Begun
       const { url } = await idp.signIn(begun.authorization_url, 'ada')
       const victim = new TestBrowser(service)
-      assert.equal((await signsNobodyIn(service, () => victim.get(url.href))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => victim.get(url.href))).status, 400)
       const answer = await browser.get(url.href)
       const location = locationOf(answer)
       assert.deepEqual([...location.searchParams.keys()], ['session'])
@@ -296,7 +296,7 @@ forEachService((start) => {
       const service = await startWith()
       for (const token_delivery of ['cookie', 'hybrid']) {
         const begun = await begin(service, { token_delivery })
-        const answer = await signsNobodyIn(service, async () =>
+        const answer = await assertNoSignIn(service, async () =>
           comeBack(service, await provider(), begun, 'ada', 'application/json'),
         )
         assert.deepEqual([answer.status, answer.headers.getSetCookie()], [400, []])
@@ -361,7 +361,7 @@ forEachService((start) => {
       const begun = await begin(service, { redirect_uri: target })
       const back = (await idp.cancel(begun.authorization_url)).url
       back.searchParams.set('error_description', '"><script>alert(1)</script>\r\nSet-Cookie: a=b&session=forged')
-      const answer = await signsNobodyIn(service, () => service.request(back.href.slice(service.url.length)))
+      const answer = await assertNoSignIn(service, () => service.request(back.href.slice(service.url.length)))
       const location = locationOf(answer)
       assert.equal(location.origin, 'https://app.example.com')
       assert.deepEqual(Object.fromEntries(location.searchParams), {
@@ -392,7 +392,7 @@ forEachService((start) => {
       const service = await startWith()
       for (const sub of ['silent', 'unverified']) {
         const begun = await begin(service, { redirect_uri: target })
-        const answer = await signsNobodyIn(service, async () => comeBack(service, await provider(), begun, sub))
+        const answer = await assertNoSignIn(service, async () => comeBack(service, await provider(), begun, sub))
         const query = locationOf(answer).searchParams
         assert.equal(query.get('email_required'), 'true')
         assert.match(query.get('session') ?? '', /^[\w-]{43}$/)
@@ -419,7 +419,7 @@ forEachService((start) => {
           response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
         )
         try {
-          const answer = await signsNobodyIn(service, () => comeBack(service, idp, begun, 'ada'))
+          const answer = await assertNoSignIn(service, () => comeBack(service, idp, begun, 'ada'))
           const query = locationOf(answer).searchParams
           assert.equal(query.get('error'), error)
           assert.ok((query.get('error_description') ?? '').length > 10)
@@ -433,7 +433,7 @@ forEachService((start) => {
     it('reports auth_rejected when a handler rejects the sign-in (R-EVT-02, R-OC-16)', async () => {
       const service = await startWith({ declare: (app) => app.on('oauth_success', () => false) })
       const begun = await begin(service, { redirect_uri: target })
-      const answer = await signsNobodyIn(service, async () => comeBack(service, await provider(), begun, 'ada'), [
+      const answer = await assertNoSignIn(service, async () => comeBack(service, await provider(), begun, 'ada'), [
         'deleted_actor',
       ])
       assert.equal(locationOf(answer).searchParams.get('error'), 'auth_rejected')
@@ -457,13 +457,13 @@ forEachService((start) => {
       const browser = new TestBrowser(service)
       const begun = await browser.get('/oauth/login/form')
       const { path, form } = await formBack(idp, begun.headers.get('location') ?? '', 'ada')
-      const posted = await signsNobodyIn(service, () => browser.postFromElsewhere(path, form))
+      const posted = await assertNoSignIn(service, () => browser.postFromElsewhere(path, form))
       assert.equal(posted.status, 303)
       const next = posted.headers.get('location') ?? ''
       assert.match(next, /^http:\/\/troupe\.test\/oauth\/callback\?form_post=[\w-]{43}$/)
       assert.ok(!next.includes(form.get('code') ?? 'none'))
       const victim = new TestBrowser(service)
-      assert.equal((await signsNobodyIn(service, () => victim.get(next))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => victim.get(next))).status, 400)
       // The handle that the stranger used is consumed, but the form of the browser is still valid.
       const again = await browser.postFromElsewhere(path, form)
       const answer = await browser.get(again.headers.get('location') ?? '')
@@ -493,7 +493,7 @@ forEachService((start) => {
       const { path, form } = await formBack(await provider(), begun.headers.get('location') ?? '', 'ada')
       const posted = await browser.postFromElsewhere(path, form)
       clock.pass(60_001)
-      assert.equal((await signsNobodyIn(service, () => browser.get(posted.headers.get('location') ?? ''))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => browser.get(posted.headers.get('location') ?? ''))).status, 400)
     })
 
     it('completes the sign-in of an application directly when no browser is bound (R-OC-02)', async () => {
@@ -604,7 +604,7 @@ forEachService((start) => {
       const service = await startWith()
       const begun = await begin(service, { provider: 'acme', redirect_uri: target })
       const form = new URLSearchParams({ state: begun.state, code: 'x' })
-      const answer = await signsNobodyIn(service, () =>
+      const answer = await assertNoSignIn(service, () =>
         new TestBrowser(service).postFromElsewhere('/oauth/callback/form', form),
       )
       assert.equal(answer.status, 400)
@@ -646,7 +646,7 @@ forEachService((start) => {
         const tokens = (await answer.json()) as TokenAnswer
         assert.equal(tokens.email, 'ada@example.com')
         assert.equal(await opens(service, tokens), 200)
-        const again = await signsNobodyIn(service, () => post(service, '/oauth/spa/token', { grant_type, ticket }))
+        const again = await assertNoSignIn(service, () => post(service, '/oauth/spa/token', { grant_type, ticket }))
         assert.equal(again.status, 400)
       })
     }
@@ -666,7 +666,7 @@ forEachService((start) => {
       const { ticket } = await ticketOf(service, await provider())
       clock.pass(300_001)
       for (const wrong of [{ ticket }, { ticket: 'x'.repeat(43) }, { ticket: '' }, {}]) {
-        const answer = await signsNobodyIn(service, () =>
+        const answer = await assertNoSignIn(service, () =>
           post(service, '/oauth/spa/token', { grant_type: 'mobile_ticket', ...wrong }),
         )
         assert.equal(answer.status, 400)
@@ -714,7 +714,7 @@ forEachService((start) => {
           { origin: 'https://evil.example' },
           { 'sec-fetch-site': 'cross-site', 'content-type': 'text/plain' },
         ]) {
-          const answer = await signsNobodyIn(service, () => redeem(ticket, delivery, headers))
+          const answer = await assertNoSignIn(service, () => redeem(ticket, delivery, headers))
           assert.deepEqual([answer.status, answer.headers.getSetCookie()], [403, []])
         }
       }
@@ -792,7 +792,7 @@ forEachService((start) => {
     it('receives 403 when a handler rejects the sign-in, and nothing is stored (R-EVT-02, R-OC-05)', async () => {
       const service = await startWith({ declare: (app) => app.on('oauth_success', () => false) })
       const { ticket } = await ticketOf(service, await provider())
-      const answer = await signsNobodyIn(
+      const answer = await assertNoSignIn(
         service,
         () => post(service, '/oauth/spa/token', { grant_type: 'mobile_ticket', ticket }),
         ['deleted_actor'],
@@ -806,7 +806,7 @@ forEachService((start) => {
       const begun = await begin(service, { provider: 'acme-mobile' })
       const { url } = await idp.signIn(begun.authorization_url, 'unverified')
       const ticket = locationOf(await service.request(url.href.slice(service.url.length))).searchParams.get('ticket')
-      const answer = await signsNobodyIn(service, () =>
+      const answer = await assertNoSignIn(service, () =>
         post(service, '/oauth/spa/token', { grant_type: 'mobile_ticket', ticket }),
       )
       assert.equal(answer.status, 401)
@@ -861,7 +861,7 @@ forEachService((start) => {
         const one = await idp.assertion({ ...person, aud: 'ios-client', nonce: 'n-1', ...jti })
         const answers = await Promise.all(Array.from({ length: 6 }, () => show(service, one)))
         assert.deepEqual(statusesOf(answers), [200, 400, 400, 400, 400, 400])
-        const again = await signsNobodyIn(service, () => show(service, one))
+        const again = await assertNoSignIn(service, () => show(service, one))
         assert.equal(again.status, 400)
         assert.match(((await again.json()) as { message: string }).message, /invalid_grant/)
       })
@@ -881,7 +881,7 @@ forEachService((start) => {
       assert.equal((await show(service, one)).status, 200)
       for (let minutes = 0; minutes < 70; minutes += 10) {
         clock.pass(600_000)
-        assert.equal((await signsNobodyIn(service, () => show(service, one))).status, 400)
+        assert.equal((await assertNoSignIn(service, () => show(service, one))).status, 400)
       }
     })
 
@@ -918,7 +918,7 @@ forEachService((start) => {
       it(`is rejected with 400 when it is ${what}`, async () => {
         const service = await startWith()
         const body = await make(await provider())
-        const answer = await signsNobodyIn(service, () =>
+        const answer = await assertNoSignIn(service, () =>
           post(service, '/oauth/spa/token', { grant_type, provider: 'acme-native', nonce: 'n-1', ...body }),
         )
         assert.equal(answer.status, 400)
@@ -935,7 +935,7 @@ forEachService((start) => {
         aud: 'ios-client',
         nonce: 'n-1',
       })
-      assert.equal((await signsNobodyIn(service, () => show(service, one))).status, 401)
+      assert.equal((await assertNoSignIn(service, () => show(service, one))).status, 401)
     })
   })
 
@@ -985,7 +985,7 @@ forEachService((start) => {
       const service = await startWith({ signInIdentity: 'provider' })
       for (const sub of ['silent', 'unverified']) {
         const begun = await begin(service, { redirect_uri: target, trust_type: 'mcp_client' })
-        const answer = await signsNobodyIn(service, async () => comeBack(service, await provider(), begun, sub))
+        const answer = await assertNoSignIn(service, async () => comeBack(service, await provider(), begun, sub))
         const query = locationOf(answer).searchParams
         assert.equal(query.get('error'), 'identifier_failed')
         assert.equal(query.has('email_required'), false)

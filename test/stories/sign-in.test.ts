@@ -12,7 +12,7 @@ import {
   sharedProvider,
   signIn,
   signInAt,
-  signsNobodyIn,
+  assertNoSignIn,
   TestBrowser,
   wayBack,
   statusesOf,
@@ -181,7 +181,7 @@ forEachService((start) => {
     ]) {
       it(`does not begin with the redirect ${JSON.stringify(redirect)} (WEB-11, R-OC-18)`, async () => {
         const { service, browser } = await startWith()
-        const answer = await signsNobodyIn(service, () =>
+        const answer = await assertNoSignIn(service, () =>
           browser.get(`/oauth/login/acme?redirect=${encodeURIComponent(redirect)}`),
         )
         assert.equal(answer.status, 400)
@@ -239,7 +239,7 @@ forEachService((start) => {
         const back = await wayBack(browser, idp, 'ada')
         change(back)
         idp.requests.length = 0
-        const answer = await signsNobodyIn(service, () => browser.get(back.href))
+        const answer = await assertNoSignIn(service, () => browser.get(back.href))
         assert.equal(answer.status, 400)
         assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
         assert.deepEqual([browser.lastCookies, idp.requests], [[], []])
@@ -261,7 +261,7 @@ forEachService((start) => {
       assert.ok(idp.requests.includes('POST /token'))
       clock.pass(1)
       idp.requests.length = 0
-      assert.equal((await signsNobodyIn(service, () => browser.get(late.href))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => browser.get(late.href))).status, 400)
       assert.deepEqual(idp.requests, [])
     })
 
@@ -269,7 +269,7 @@ forEachService((start) => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       assert.equal((await browser.get(back.href)).status, 302)
-      assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => browser.get(back.href))).status, 400)
     })
 
     it('is accepted in one of ten concurrent requests (IDP-02)', async () => {
@@ -288,9 +288,9 @@ forEachService((start) => {
       const idp = await provider()
       const attacker = await wayBack(browser, idp, 'bob')
       const victim = new TestBrowser(service)
-      assert.equal((await signsNobodyIn(service, () => victim.get(attacker.href))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => victim.get(attacker.href))).status, 400)
       await victim.get('/oauth/login/acme')
-      assert.equal((await signsNobodyIn(service, () => victim.get(attacker.href))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => victim.get(attacker.href))).status, 400)
       assert.deepEqual([...victim.cookies.keys()], ['__Host-browser'])
       assert.equal((await browser.get(attacker.href)).status, 302)
     })
@@ -317,7 +317,7 @@ forEachService((start) => {
         const answer = await browser.post(path, { state, code: 'stolen' })
         assert.ok([form, 405].includes(answer.status), `${path} ${answer.status}`)
       }
-      const answer = await signsNobodyIn(service, () => browser.get(`/oauth/callback?state=${state}&code=stolen`))
+      const answer = await assertNoSignIn(service, () => browser.get(`/oauth/callback?state=${state}&code=stolen`))
       assert.equal(answer.status, 400)
       assert.deepEqual(idp.requests, [])
     })
@@ -326,7 +326,7 @@ forEachService((start) => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       back.searchParams.set('iss', 'https://evil.example')
-      assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 502)
+      assert.equal((await assertNoSignIn(service, () => browser.get(back.href))).status, 502)
     })
 
     it('is purged after it expired, when users sign in (R-OC-18)', async () => {
@@ -369,7 +369,7 @@ forEachService((start) => {
       const back = await wayBack(browser, await provider(), 'ada')
       const path = back.href.slice(service.url.length)
       const cookie = `__Host-browser=${browser.cookies.get('__Host-browser')}`
-      await signsNobodyIn(service, () => service.request(path, { method: 'HEAD', headers: { cookie } }))
+      await assertNoSignIn(service, () => service.request(path, { method: 'HEAD', headers: { cookie } }))
       assert.equal((await browser.get(back.href)).status, 302)
     })
   })
@@ -381,7 +381,7 @@ forEachService((start) => {
       const begun = await browser.get('/oauth/login/acme')
       const back = (await idp.cancel(begun.headers.get('location') ?? '')).url
       back.searchParams.set('error', '<script>alert(1)</script>')
-      const answer = await signsNobodyIn(service, () => browser.get(back.href))
+      const answer = await assertNoSignIn(service, () => browser.get(back.href))
       assert.equal(answer.status, 400)
       const page = await answer.text()
       assert.ok(!page.includes('<script>alert'))
@@ -392,7 +392,7 @@ forEachService((start) => {
       const { service, browser } = await startWith()
       const back = await wayBack(browser, await provider(), 'ada')
       back.searchParams.delete('code')
-      assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 400)
+      assert.equal((await assertNoSignIn(service, () => browser.get(back.href))).status, 400)
     })
 
     for (const [what, path] of [
@@ -407,7 +407,7 @@ forEachService((start) => {
           response.writeHead(500, { 'content-type': 'text/html' }).end('<p>secret-of-provider'),
         )
         try {
-          const answer = await signsNobodyIn(service, () => browser.get(back.href))
+          const answer = await assertNoSignIn(service, () => browser.get(back.href))
           assert.equal(answer.status, 502)
           assert.ok(!(await answer.text()).includes('secret-of-provider'))
         } finally {
@@ -484,7 +484,7 @@ forEachService((start) => {
       const idp = await provider()
       await signIn(browser, idp, 'ada')
       heard.answer = false
-      const answer = await signsNobodyIn(service, () => signIn(new TestBrowser(service), idp, 'ada'))
+      const answer = await assertNoSignIn(service, () => signIn(new TestBrowser(service), idp, 'ada'))
       assert.equal(answer.status, 403)
     })
 
@@ -513,7 +513,7 @@ forEachService((start) => {
       const idp = await provider()
       const ada = actorIn(await signIn(new TestBrowser(service), idp, 'ada'))
       for (const sub of ['bob', 'silent']) {
-        const answer = await signsNobodyIn(service, () => signIn(browser, idp, sub, `/oauth/login/acme?actor=${ada}`))
+        const answer = await assertNoSignIn(service, () => signIn(browser, idp, sub, `/oauth/login/acme?actor=${ada}`))
         assert.equal(answer.status, 403, sub)
         assert.ok(!(await answer.text()).includes('ada@example.com'))
       }
@@ -527,14 +527,14 @@ forEachService((start) => {
       assert.equal(form.status, 302)
       const begin = (form.headers.get('location') ?? '').slice(service.url.length)
       assert.equal(begin, '/oauth/login/acme?login_hint=Ada%40Example.com')
-      assert.equal((await signsNobodyIn(service, () => signIn(browser, idp, 'bob', begin))).status, 403)
+      assert.equal((await assertNoSignIn(service, () => signIn(browser, idp, 'bob', begin))).status, 403)
       assert.equal((await signIn(browser, idp, 'ada', begin)).status, 302)
     })
 
     it('is rejected for an unknown actor (IDP-11)', async () => {
       const { service, browser } = await startWith()
       const idp = await provider()
-      const answer = await signsNobodyIn(service, () =>
+      const answer = await assertNoSignIn(service, () =>
         signIn(browser, idp, 'ada', `/oauth/login/acme?actor=${'0'.repeat(32)}`),
       )
       assert.equal(answer.status, 403)
@@ -608,7 +608,7 @@ forEachService((start) => {
         'constructor',
         '__proto__',
       ]) {
-        const answer = await signsNobodyIn(service, () => browser.get(`/oauth/login/${name}`))
+        const answer = await assertNoSignIn(service, () => browser.get(`/oauth/login/${name}`))
         assert.equal(answer.status, 400, name)
       }
     })
@@ -666,7 +666,7 @@ forEachService((start) => {
   })
 })
 
-/** Like `signsNobodyIn`, but allows the tombstone of an actor that was created and deleted meanwhile. */
+/** Like `assertNoSignIn`, but allows the tombstone of an actor that was created and deleted meanwhile. */
 async function signsNobodyInBut<T>(service: TestService, work: () => Promise<T>): Promise<T> {
-  return signsNobodyIn(service, work, ['deleted_actor'])
+  return assertNoSignIn(service, work, ['deleted_actor'])
 }

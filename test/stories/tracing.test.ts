@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { trace } from '@opentelemetry/api'
-import { letIn } from '../support/mcp-client.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { Workplace } from '../support/program.ts'
@@ -247,7 +247,7 @@ describe('a recorder of spans', () => {
 
   it('receives the call of an AI client by method and tool, below the span that the client names, linked to its request', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     traces.ended.length = 0
     await client.modern(
       'tools/call',
@@ -273,7 +273,7 @@ describe('a recorder of spans', () => {
 
   it('receives a call without its own trace below its request, in every revision', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     for (const revision of ['legacy', 'modern'] as const) {
       traces.ended.length = 0
       await client[revision]('prompts/get', { name: 'summarize' })
@@ -285,7 +285,7 @@ describe('a recorder of spans', () => {
 
   it('receives only our own names for calls, and our own words for their failures', async () => {
     const service = await start({ declare })
-    const client = await letIn(service, await service.createActor())
+    const client = await authorizeClient(service, await service.createActor())
     traces.ended.length = 0
     await client.legacy('tools/call', { name: 'no-such-tool' })
     await client.legacy('no/such/method')

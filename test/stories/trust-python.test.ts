@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
-import { Heard } from '../support/heard.ts'
+import { EventRecorder } from '../support/event-recorder.ts'
 import { believe, PythonPeer } from '../support/python-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -10,7 +10,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 forEachService((start) => {
   describe('an actor of the Python implementation (R-TRUST-08)', () => {
-    const heard = new Heard()
+    const heard = new EventRecorder()
     let service: TestService
     const peers: PythonPeer[] = []
     before(async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { Heard } from '../support/heard.ts'
+import { EventRecorder } from '../support/event-recorder.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
 import { until } from '../support/until.ts'
@@ -24,7 +24,7 @@ async function storeOf(service: TestService, actor: TestActor): Promise<Dump> {
 
 forEachService((start) => {
   describe('two actors of two services', () => {
-    const [heardHere, heardThere] = [new Heard(), new Heard()]
+    const [heardHere, heardThere] = [new EventRecorder(), new EventRecorder()]
     let here: TestService
     let there: TestService
     before(async () => {

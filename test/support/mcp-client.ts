@@ -45,7 +45,7 @@ export interface ModernOptions {
 
 let made = 0
 
-export async function letIn(
+export async function authorizeClient(
   service: Pick<TestService, 'app' | 'url' | 'request'>,
   actor: Pick<TestActor, 'id' | 'creator'>,
   options: ClientOptions = {},
@@ -162,7 +162,7 @@ async function answerOf(response: Response): Promise<McpAnswer> {
 }
 
 /** At a program in another process, which was started with the keys of the tests: the way in goes through its database. */
-export async function letInAt(
+export async function authorizeClientAt(
   url: string,
   databaseUrl: string,
   actor: Pick<TestActor, 'id' | 'creator'>,
@@ -171,7 +171,7 @@ export async function letInAt(
   const beside = await startService(databaseUrl, { logLevel: 'silent' })
   try {
     const request: TestService['request'] = (path, init) => fetch(`${url}${path}`, { redirect: 'manual', ...init })
-    return await letIn({ app: beside.app, url, request }, actor, options)
+    return await authorizeClient({ app: beside.app, url, request }, actor, options)
   } finally {
     await beside.close()
   }

@@ -1,9 +1,9 @@
 /** An application that runs as a program of its own, and an AI client that the owner of an actor let in there. */
-import { letInAt, type TestClient } from './mcp-client.ts'
+import { authorizeClientAt, type TestClient } from './mcp-client.ts'
 import type { Workplace } from './program.ts'
 import { testKeys } from './service.ts'
 
-export async function letInToProgram(
+export async function startProgramWithClient(
   place: Workplace,
   app: string,
 ): Promise<{ client: TestClient; url: string; actorId: string }> {
@@ -17,6 +17,8 @@ export async function letInToProgram(
     body: '{"creator":"ada@example.com"}',
   })
   const actor = (await answer.json()) as { id: string; creator: string }
-  const client = await letInAt(url, `sqlite:${place.path('data/troupe.db')}`, actor, { relationship: 'mcp_client' })
+  const client = await authorizeClientAt(url, `sqlite:${place.path('data/troupe.db')}`, actor, {
+    relationship: 'mcp_client',
+  })
   return { client, url, actorId: actor.id }
 }

@@ -139,7 +139,7 @@ export interface ClientTokens {
 }
 
 /** The whole dance of a public client. */
-export async function letInByConsent(
+export async function authorizeClientByConsent(
   service: TestService,
   provider: IdentityProvider,
   {

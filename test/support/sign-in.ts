@@ -156,7 +156,7 @@ export async function peopleStored(service: TestService): Promise<Dump> {
 }
 
 /** Runs `work` and holds it to having made, linked and given out nothing. */
-export async function signsNobodyIn<T>(
+export async function assertNoSignIn<T>(
   service: TestService,
   work: () => Promise<T>,
   except: readonly string[] = [],

@@ -11,13 +11,13 @@ const names = [
 ] as const
 export type TrustEventName = (typeof names)[number]
 
-export interface HeardEvent {
+export interface RecordedEvent {
   readonly name: TrustEventName
   readonly event: TrustEvent & { readonly initiated_by_peer?: boolean }
 }
 
-export class Heard {
-  readonly all: HeardEvent[] = []
+export class EventRecorder {
+  readonly all: RecordedEvent[] = []
   readonly #waiting = new Set<() => void>()
 
   /** For `start`. */
@@ -36,7 +36,7 @@ export class Heard {
   }
 
   /** The first event of this name about this actor, once there is one. */
-  async first(name: TrustEventName, actorId: string): Promise<HeardEvent['event']> {
+  async first(name: TrustEventName, actorId: string): Promise<RecordedEvent['event']> {
     for (;;) {
       const found = this.all.find((heard) => heard.name === name && heard.event.actor.id === actorId)
       if (found !== undefined) return found.event
