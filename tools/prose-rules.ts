@@ -1,4 +1,5 @@
 /** The rules of docs/prose.md that a program can check, as pure functions over the text of one file. */
+import { areas } from '../test/support/catalogue.ts'
 
 export interface Finding {
   readonly path: string
@@ -145,9 +146,9 @@ export function idiomCount(text: string): number {
   return idioms.reduce((sum, [idiom]) => sum + [...text.matchAll(idiom)].length, 0)
 }
 
-/** The form of the ids of docs/spec. */
-const id = String.raw`(?:[A-Z]+-)*[A-Z]+-\d{2}|I\d{1,2}`
-const hasId = new RegExp(String.raw`(?<![\w-])(?:R-[A-Z]+-\d{2}|(?:[A-Z]{3,4})-\d{2})(?![\w-])`)
+/** An id of docs/spec, such as `LST-04` or `R-LIST-01`. */
+const id = String.raw`(?:${areas.map((area) => area.id).join('|')})-\d{2}|I\d{1,2}|CHOICE-\d{2}|WIRE-[A-Z]+-\d{2}`
+const hasId = new RegExp(String.raw`(?<![\w-])(?:${id})(?![\w-])`)
 const idsLast = new RegExp(String.raw` \((?:${id})(?:, (?:${id}))*\)$`)
 
 export function findings(path: string, text: string): Finding[] {

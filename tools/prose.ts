@@ -1,5 +1,5 @@
 /**
- * `npm run prose`: checks comments, test titles and documents against the rules of docs/prose.md. `npm run check` runs it.
+ * `npm run prose`: checks comments, test titles and documents against docs/prose.md.
  * With paths, it checks only the files below them; with `--count`, it prints the findings of each folder for each rule.
  */
 import { readFileSync } from 'node:fs'

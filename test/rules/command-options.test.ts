@@ -76,6 +76,7 @@ const commands: Readonly<Record<string, string>> = {
   mutate: 'tools/mutate.ts',
   models: 'test/models.ts',
   docs: 'tools/docs.ts',
+  prose: 'tools/prose.ts',
 }
 
 const run = (file: string, ...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> =>
