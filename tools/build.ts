@@ -1,4 +1,4 @@
-/** `npm run build`: what the package carries, in dist. What the code reads at run time, such as migrations, goes with it. */
+/** `npm run build`: compiles the package into dist, and copies files that the code reads at run time, such as migrations. */
 import { spawnSync } from 'node:child_process'
 import { cp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -8,7 +8,7 @@ const root = dirname(import.meta.dirname)
 const dist = join(root, 'dist')
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
 
-// A file that a renamed source left behind would be published.
+// Deletes dist first, because outputs of renamed sources would be published.
 await rm(dist, { recursive: true, force: true })
 const compiled = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' })
 if (compiled.status === 0) {

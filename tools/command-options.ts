@@ -1,12 +1,12 @@
-/** The options of this project's own commands: read, checked, and explained by `--help`. */
+/** Parses and validates the options of this project's commands, and prints `--help`. */
 import { parseArgs } from 'node:util'
 
 interface About {
-  /** What the option does; `--help` shows it. */
+  /** Description of the option for `--help`. */
   readonly about: string
 }
 
-/** An option that is not given is its `default`; undefined without one. */
+/** An option. An absent option has the value of `default`, or undefined. */
 export type CommandOption = About &
   (
     | { readonly kind: 'flag' }
@@ -35,11 +35,11 @@ type Options = Readonly<Record<string, CommandOption>>
 type Values<T extends Options> = { readonly [Name in keyof T]: Given<T[Name]> }
 
 export interface Command<T extends Options> {
-  /** As it is typed: `npm run crash`. */
+  /** The command line, such as `npm run crash`. */
   readonly command: string
   readonly about: string
   readonly options: T
-  /** What stands behind the options, where anything may: `[part of a path …]`. */
+  /** Operands after the options, if allowed, such as `[part of a path …]`. */
   readonly operands?: string
 }
 
@@ -48,7 +48,7 @@ export type Read<T extends Options> =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'wrong'; readonly message: string }
 
-/** Ends the process with 0 after `--help`, and with 2 after an option that is wrong. */
+/** Parses the options. Exits with 0 after `--help`, and with 2 after an invalid option. */
 export function commandOptions<const T extends Options>(
   command: Command<T>,
 ): { readonly values: Values<T>; readonly operands: readonly string[] } {
@@ -62,7 +62,7 @@ export function commandOptions<const T extends Options>(
   process.exit(2)
 }
 
-/** Refuses options by the command: for what one option alone does not tell. */
+/** Exits with 2 because of an invalid combination of options. */
 export function refuseOptions(command: Command<Options>, message: string): never {
   console.error(`${message}\n\n${usageOf(command)}`)
   process.exit(2)
@@ -83,7 +83,7 @@ export function readOptions<const T extends Options>(command: Command<T>, args: 
       ),
     })
     const read = Object.entries(options).map(([name, option]) => [name, readValue(name, option, values[name])])
-    // Each is read by the option of its name.
+    // The cast is safe, because `readValue` parsed each value by its own option.
     return { kind: 'run', values: Object.fromEntries(read) as Values<T>, operands: positionals }
   } catch (error) {
     if (!(error instanceof Error)) throw error

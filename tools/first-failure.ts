@@ -1,4 +1,4 @@
-/** A reporter of node:test that writes a line for each test that fails, as soon as it did, and nothing else. */
+/** A reporter of node:test that writes a line for each failed test immediately, and nothing else. */
 import type { TestEvent } from 'node:test/reporters'
 
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {

@@ -1,7 +1,7 @@
-/** Which tests a mutant is shown to, and in which order. */
+/** Selects the tests that run against a mutant, and their order. */
 import type { Mutant } from './mutants.ts'
 
-/** How often a part of a source was run, as V8 tells it: places in characters, the end not included. */
+/** Execution count of a part of a source, from V8 coverage. Offsets are in characters; the end is excluded. */
 export interface RunRange {
   readonly startOffset: number
   readonly endOffset: number
@@ -9,12 +9,12 @@ export interface RunRange {
 }
 
 /**
- * Whether a process came to the place of the mutant. The innermost range around a place says how often it was run.
+ * Whether a process executed the place of the mutant. The innermost range around a place has its execution count.
  *
- * @param ranges Of the file, those of all its functions, in the order in which V8 tells them.
+ * @param ranges Ranges of all functions of the file, in V8's order.
  */
 export function isReached(ranges: readonly RunRange[], { at, kind }: Pick<Mutant, 'at' | 'kind'>): boolean {
-  // The range of what stands right of `&&` and `??` begins with the sign, which says something about the left as well.
+  // V8's range for the right operand begins with the operator itself, which the left operand reaches too.
   const place = kind === 'connective' || kind === 'default' ? at - 1 : at
   let innermost: RunRange | undefined
   for (const range of ranges) {
@@ -28,17 +28,17 @@ function lengthOf({ startOffset, endOffset }: RunRange): number {
   return endOffset - startOffset
 }
 
-/** What is known of a test file and the mutants of one source. */
+/** Statistics of a test file for the mutants of one source file. */
 export interface Experience {
   readonly test: string
   readonly seconds: number
-  /** Mutants of the source that were shown to it. */
+  /** Number of the source's mutants that the test ran against. */
   readonly shown: number
-  /** As many of them it noticed. */
+  /** Number of these mutants that the test noticed. */
   readonly noticed: number
 }
 
-/** Soonest first: by the seconds that it takes for a mutant to be noticed, as far as one can tell. */
+/** Sorts tests by the expected time until they notice a mutant, shortest first. */
 export function inOrder(known: readonly Experience[]): readonly string[] {
   const secondsToNotice = ({ seconds, shown, noticed }: Experience): number => (seconds * (shown + 2)) / (noticed + 1)
   return known

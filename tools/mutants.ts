@@ -1,6 +1,6 @@
 /**
- * Small faults to put into a source file, found by its text: each is one place and what stands there instead. Comments and
- * texts are left alone, but for the conditions of SQL.
+ * Finds the mutants of a source file: small faults, each a place and its replacement. Comments and strings stay unchanged,
+ * except conditions in SQL.
  */
 
 export interface Mutant {
@@ -9,7 +9,7 @@ export interface Mutant {
   readonly length: number
   readonly text: string
   readonly kind: string
-  /** From 1. */
+  /** Line number, counted from 1. */
   readonly line: number
   readonly column: number
 }
@@ -26,7 +26,7 @@ const swaps: readonly (readonly [pattern: RegExp, to: Readonly<Record<string, st
   [/(?<=[\s(!])!(?=[\w(])/g, { '!': '' }, 'negation'],
 ]
 
-/** In SQL: a condition more or less, and its bounds. */
+/** Replacements in SQL. */
 const sqlSwaps: typeof swaps = [
   [/(?<= )(?:<=|>=|<|>)(?= )/g, { '<': '<=', '<=': '<', '>': '>=', '>=': '>' }, 'SQL bound'],
   [/(?<= )(?:IS NOT NULL|IS NULL)\b/g, { 'IS NOT NULL': 'IS NULL', 'IS NULL': 'IS NOT NULL' }, 'SQL null'],
@@ -34,10 +34,10 @@ const sqlSwaps: typeof swaps = [
 
 const large = 10_000
 
-/** Declarations without a body, and lines that only name types. */
+/** Lines without executable code: declarations without a body, and types. */
 const withoutCode = /^\s*(?:import\b|export (?:type|\*|\{)|type\b|export type\b|readonly\b|\||\/\/|\/?\*)/
 
-/** Every fault that fits somewhere, in the order of their places. What then is no TypeScript is for the caller to drop. */
+/** Returns all mutants in the order of their places. The caller drops those that are not valid TypeScript. */
 export function mutantsOf(source: string): Mutant[] {
   const { code, texts } = masked(source)
   const inTypes = typeLines(code)
@@ -68,14 +68,14 @@ interface Text {
   readonly text: string
 }
 
-/** The source with blanks in the place of comments and texts, character by character; code inside templates stays. */
+/** Returns the source with spaces in place of comments and strings. Code inside templates stays. */
 function masked(source: string): { readonly code: string; readonly texts: readonly Text[] } {
   const code = source.split('')
   const texts: Text[] = []
   const blank = (from: number, to: number): void => {
     for (let index = from; index < to; index += 1) if (code[index] !== '\n') code[index] = ' '
   }
-  /** Where braces of a template's code are open. */
+  /** Brace depths at which the code of a template began. */
   const depths: number[] = []
   let depth = 0
   let index = 0
@@ -153,7 +153,7 @@ function negatedConditions(code: string, source: string): Found[] {
   return [...code.matchAll(/\b(?:if|while) \(/g)].flatMap(({ index, 0: what }) => {
     const from = index + what.length
     const end = closing(code, from - 1)
-    // One that is negated as a whole already is another fault's.
+    // The fault `negation` covers a condition that is already negated.
     if (end === null || code[from] === '!') return []
     return [{ at: from, length: end - from, text: `!(${source.slice(from, end)})`, kind: 'condition' }]
   })
@@ -166,7 +166,7 @@ function withoutThrow(code: string): Found[] {
   })
 }
 
-/** A call or an assignment that stands by itself on its lines. */
+/** Removes a call or an assignment that is a statement of its own. */
 function withoutStatement(code: string): Found[] {
   return [...code.matchAll(/^[ \t]+(?=(?:await |void )?(?:this\.#)?\w[\w.#?]*(?:\(| \+?= )(?!.*=>\s*\{$))/gm)].flatMap(
     ({ index, 0: indent }) => {
@@ -178,7 +178,7 @@ function withoutStatement(code: string): Found[] {
       if (!isStatement || end === null || ',.?:&|+)]'.includes(after)) return []
       const statement = code.slice(at, end)
       if (/^(?:return|throw|if|for|while|const|let|case|default|super)\b/.test(statement)) return []
-      // Definitions of methods and fields, and constructors that keep what they are given.
+      // Skips definitions of methods and fields, and constructors that store their arguments.
       if (/^#|\{[^}]*$/.test(statement.split('\n')[0] ?? '') && /^#|\)(?:: [^=]+)? \{/.test(statement)) return []
       if (/^(?:this\.#\w+\.)?log\.|^this\.#log\./.test(statement)) return []
       if (/^this\.#(\w+) = (?:\1|parts|options)$/.test(statement)) return []
@@ -187,7 +187,7 @@ function withoutStatement(code: string): Found[] {
   )
 }
 
-/** The next one; of times and sizes, which nobody tells to the last unit, twice as much. */
+/** Increments numbers, and doubles large ones: tests do not notice a difference of one in times and sizes. */
 function otherNumbers(code: string): Found[] {
   return [...code.matchAll(/(?<![\w$.#-]|\| )\d[\d_]*(?![\w.']| \|)/g)].flatMap(({ index, 0: what }) => {
     const value = Number(what.replaceAll('_', ''))
@@ -209,7 +209,7 @@ function sqlMutants({ at, text }: Text): Found[] {
   return [...conditions, ...bounds]
 }
 
-/** The index of the bracket that closes the one at `from`. */
+/** Returns the index of the bracket that closes the bracket at `from`. */
 function closing(code: string, from: number): number | null {
   let depth = 0
   for (let index = from; index < code.length; index += 1) {
@@ -220,7 +220,7 @@ function closing(code: string, from: number): number | null {
   return null
 }
 
-/** Where the statement at `from` ends: at the end of a line on which nothing is open, and which the next does not go on. */
+/** Returns the end of the statement at `from`: the end of a line without open brackets that the next line does not continue. */
 function statementEnd(code: string, from: number): number | null {
   let depth = 0
   for (let index = from; index < code.length; index += 1) {
@@ -234,7 +234,7 @@ function statementEnd(code: string, from: number): number | null {
   return null
 }
 
-/** Lines of interfaces and types, where nothing runs. */
+/** Returns the lines of interfaces and types, which contain no executable code. */
 function typeLines(code: string): ReadonlySet<number> {
   const lines = code.split('\n')
   const found = new Set<number>()

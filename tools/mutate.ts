@@ -1,10 +1,9 @@
 /**
- * `npm run mutate`: puts one small fault after the other into a copy of the rooms that decide who may do what, and runs
- * the tests of the room until one fails. What no test notices is printed.
+ * `npm run mutate`: puts mutants, one at a time, into a copy of the modules that authorize requests, and runs the module's
+ * tests until one fails. It prints the mutants that no test noticed.
  *
- * A first run without mutants tells which test file comes to which place; a mutant is shown to those that come to its
- * place. Only the halves of tests that run on SQLite count. Ends with 1 when a room has less than 80 % of its mutants
- * noticed.
+ * A first run without mutants records which test file executes which place. Only test files that execute the place of a
+ * mutant run against it, on SQLite only. Exits with 1 when the tests of a module notice less than 80 % of its mutants.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -18,7 +17,7 @@ import { commandOptions } from './command-options.ts'
 import { inOrder, isReached, type RunRange } from './mutant-tests.ts'
 import { applied, type Mutant, mutantsOf } from './mutants.ts'
 
-/** The tests of each room. */
+/** The tests of each module. */
 const testsOf: Readonly<Record<string, readonly string[]>> = {
   auth: [
     'rules/credentials',
@@ -79,26 +78,26 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 
 const aim = 0.8
 const leastLimitSeconds = 15
-/** For a test file without any mutant. */
+/** Timeout of a test file without a mutant. */
 const plainLimitSeconds = 300
 
 const { values: flags } = commandOptions({
   command: 'npm run mutate',
-  about: 'Puts one small fault after the other into the rooms that decide, and names those that no test notices.',
+  about: 'Puts small faults into the modules that authorize requests, and names those that no test notices.',
   options: {
     room: {
       kind: 'texts',
-      about: `A room, may be repeated; all of them unless given: ${Object.keys(testsOf).join(', ')}.`,
+      about: `A module, may be repeated. Default: all of ${Object.keys(testsOf).join(', ')}.`,
     },
-    sample: { kind: 'integer', least: 1, about: 'How many mutants of each room, drawn by the seed; all unless given.' },
-    seed: { kind: 'integer', least: 0, default: 1, about: 'Where the drawing begins.' },
-    at: { kind: 'text', about: 'One place: token/judge-refresh.ts:48.' },
-    lanes: { kind: 'integer', least: 1, default: 2, about: 'How many mutants side by side.' },
+    sample: { kind: 'integer', least: 1, about: 'Number of mutants of each module, drawn by the seed. Default: all.' },
+    seed: { kind: 'integer', least: 0, default: 1, about: 'Seed of the drawing.' },
+    at: { kind: 'text', about: 'Only the mutants of one line, such as token/judge-refresh.ts:48.' },
+    lanes: { kind: 'integer', least: 1, default: 2, about: 'Number of mutants that run in parallel.' },
     limit: {
       kind: 'number',
       default: 3,
       about:
-        'How many times longer than without a mutant a test file may take, 15 s at least; longer counts as noticed.',
+        'Timeout of a test file, as a multiple of its time without a mutant, at least 15 s. A timeout counts as noticed.',
     },
     all: { kind: 'flag', about: 'Also names the test that noticed each mutant.' },
   },
@@ -118,24 +117,24 @@ const copied = [
 ]
 
 interface Placed {
-  /** Below `src`. */
+  /** Path below `src`. */
   readonly file: string
   readonly mutant: Mutant
   readonly source: string
 }
 
-/** What a test file does without any mutant. */
+/** The run of a test file without a mutant. */
 interface Plain {
   readonly test: string
   readonly seconds: number
-  /** What each of its processes ran of the files below `src`; null where it starts services that tell nothing of it. */
+  /** Coverage of files below `src` in each of its processes; null when it starts services that record no coverage. */
   readonly ranges: ReadonlyMap<string, readonly (readonly RunRange[])[]> | null
 }
 
-/** Why a test file is taken to have noticed, in words; null when it did not. */
+/** Why a test file counts as having noticed a mutant; null when it did not. */
 type Outcome = { readonly by: 'failure' | 'time'; readonly what: string } | null
 
-/** In memory where that can be: databases are what most tests wait for. */
+/** Folder of the copies, in memory if possible, because most tests wait for databases. */
 const folder = mkdtempSync(join(quickFolder(), 'troupe-mutate-'))
 const running = new Set<ChildProcess>()
 process.once('SIGINT', () => process.exit(130))
@@ -160,7 +159,7 @@ process.exitCode = isMet ? 0 : 1
 
 async function measure(room: string): Promise<boolean> {
   const names = testsOf[room]
-  if (names === undefined) throw new Error(`No tests are named for the room ${room}`)
+  if (names === undefined) throw new Error(`Cannot measure ${room}: no tests are configured for this module`)
   const tests = names.map((name) => join('test', `${name}.test.ts`))
   await inLanes(
     tests.filter((test) => !plains.has(test)),
@@ -191,7 +190,7 @@ async function measure(room: string): Promise<boolean> {
   return score >= aim
 }
 
-/** Each once, in one of the lanes. */
+/** Runs the work for each element once, distributed over the lanes. */
 async function inLanes<T>(each: readonly T[], work: (one: T, lane: string) => Promise<void>): Promise<void> {
   const waiting = [...each]
   await Promise.all(
@@ -206,23 +205,23 @@ function reaches({ ranges }: Plain, { file, mutant }: Placed): boolean {
 }
 
 async function plainRun(test: string, lane: string): Promise<Plain> {
-  const told = mkdtempSync(join(folder, 'ran-'))
+  const coverageFolder = mkdtempSync(join(folder, 'ran-'))
   const began = performance.now()
-  const outcome = await run(test, lane, plainLimitSeconds, told)
+  const outcome = await run(test, lane, plainLimitSeconds, coverageFolder)
   const seconds = (performance.now() - began) / 1000
-  if (outcome !== null) throw new Error(`Without any mutant there is ${outcome.what}`)
+  if (outcome !== null) throw new Error(`Cannot measure: the tests fail without any mutant, by ${outcome.what}`)
   const text = readFileSync(join(lane, test), 'utf8')
-  // Such services are killed, and know too little of their parent to tell it what they ran.
+  // These services are killed, so V8 cannot write their coverage.
   const startsServices = /service-process|service-pair|store-process|support\/program|node:child_process/.test(text)
-  const ranges = startsServices ? null : rangesIn(told, `${pathToFileURL(join(lane, 'src')).href}/`)
-  rmSync(told, { recursive: true })
+  const ranges = startsServices ? null : rangesIn(coverageFolder, `${pathToFileURL(join(lane, 'src')).href}/`)
+  rmSync(coverageFolder, { recursive: true })
   return { test, seconds, ranges }
 }
 
-function rangesIn(told: string, base: string): NonNullable<Plain['ranges']> {
+function rangesIn(coverageFolder: string, base: string): NonNullable<Plain['ranges']> {
   const found = new Map<string, RunRange[][]>()
-  for (const name of readdirSync(told)) {
-    const { result } = JSON.parse(readFileSync(join(told, name), 'utf8')) as {
+  for (const name of readdirSync(coverageFolder)) {
+    const { result } = JSON.parse(readFileSync(join(coverageFolder, name), 'utf8')) as {
       result: { url: string; functions: { ranges: RunRange[] }[] }[]
     }
     for (const { url, functions } of result) {
@@ -257,7 +256,7 @@ async function firstThatNotices(
   return null
 }
 
-/** Asked again when it takes too long: the machine may have been busy. */
+/** Runs a test file against a mutant. Repeats it after a timeout, because the machine may have been busy. */
 async function judged(test: string, seconds: number, lane: string): Promise<Outcome> {
   const limitSeconds = Math.round(Math.max(leastLimitSeconds, flags.limit * seconds))
   const outcome = await run(test, lane, limitSeconds)
@@ -295,8 +294,8 @@ function drawn<T>(all: readonly T[], count: number, seed: number): readonly T[] 
     .map(({ each }) => each)
 }
 
-/** Until a test fails. @param told Where to tell what was run; nobody asks unless given. */
-function run(test: string, lane: string, limitSeconds: number, told?: string): Promise<Outcome> {
+/** Runs a test file until a test fails. @param coverageFolder Folder for V8 coverage. Default: no coverage. */
+function run(test: string, lane: string, limitSeconds: number, coverageFolder?: string): Promise<Outcome> {
   const child = spawn(
     process.execPath,
     [
@@ -309,9 +308,13 @@ function run(test: string, lane: string, limitSeconds: number, told?: string): P
     {
       cwd: lane,
       stdio: ['ignore', 'pipe', 'ignore'],
-      // A group of its own, so that what a test starts ends with it.
+      // A separate process group, so that child processes of a test can be killed with it.
       detached: true,
-      env: { ...process.env, TMPDIR: join(lane, 'tmp'), ...(told === undefined ? {} : { NODE_V8_COVERAGE: told }) },
+      env: {
+        ...process.env,
+        TMPDIR: join(lane, 'tmp'),
+        ...(coverageFolder === undefined ? {} : { NODE_V8_COVERAGE: coverageFolder }),
+      },
     },
   )
   running.add(child)
@@ -347,7 +350,7 @@ function endGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody of it is left.
+    // All processes of the group have ended.
   }
 }
 

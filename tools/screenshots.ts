@@ -1,4 +1,4 @@
-/** `npm run screenshots`: makes the pictures of the documents again, from a running service in a real browser. */
+/** `npm run screenshots`: takes the screenshots of the documents from a running service in a real browser. */
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
@@ -44,12 +44,12 @@ const settings =
 
 interface View {
   readonly name: string
-  /** Below `/<actor>/www`. */
+  /** Path below `/<actor>/www`. */
   readonly path: string
   readonly width: number
   readonly height: number
   readonly dark?: true
-  /** The picture begins at this element. */
+  /** Selector of the element at which the screenshot begins. */
   readonly from?: string
 }
 

@@ -1,4 +1,4 @@
-/** What both services of the demo run: actors whose owners see what others show them. */
+/** The application that both services of the demo run. Its method returns the copy of a peer's data. */
 import { troupe } from 'troupe'
 import { z } from 'zod'
 
@@ -12,7 +12,7 @@ const peer = z.object({ peer: z.string() })
 
 app.method(
   'seen_of',
-  { description: 'The copy of what a peer shows', input: peer, annotations: { readOnlyHint: true } },
+  { description: 'The copy of what a peer shares', input: peer, annotations: { readOnlyHint: true } },
   async ({ actor, input }) => actor.remote(input.peer).all(),
 )
 

@@ -1,4 +1,4 @@
-/** Somebody with an actor, who asks it over HTTP. */
+/** An owner who uses an actor over HTTP. */
 import { setTimeout } from 'node:timers/promises'
 import type { DemoService } from './service.ts'
 
@@ -38,7 +38,7 @@ export class Owner {
     return `${this.#service.url}/${this.id}`
   }
 
-  /** Below the own actor; the answer as JSON. */
+  /** Sends a request to a path below the owner's actor, and returns the JSON response. */
   async ask(method: string, path: string, body?: unknown): Promise<unknown> {
     const answer = await fetch(`${this.url}${path}`, {
       method,
@@ -46,7 +46,7 @@ export class Owner {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status} ${text}`)
+    if (!answer.ok) throw new Error(`${method} ${path} failed: ${answer.status} ${text}`)
     return text === '' ? undefined : JSON.parse(text)
   }
 
@@ -66,7 +66,7 @@ export class Owner {
     return JSON.stringify(await this.seenOf(other))
   }
 
-  /** What became of each change that the other one was to be told of, the latest first. */
+  /** Returns the outcomes of the diffs for the peer's subscription, latest first. */
   async subscriptionOf(other: Owner): Promise<{ data: { sequence: number; outcome: string }[] }> {
     const { data } = (await this.ask('GET', `/subscriptions/${other.id}`)) as { data: Subscription[] }
     const [first] = data
@@ -76,11 +76,11 @@ export class Owner {
   }
 }
 
-/** Waits for something that happens at the other end. */
+/** Polls until the condition is true, for 15 seconds at most. */
 export async function until(what: string, happened: () => Promise<boolean>): Promise<void> {
   const limit = performance.now() + 15_000
   while (!(await happened())) {
-    if (performance.now() > limit) throw new Error(`Waited in vain for ${what}.`)
+    if (performance.now() > limit) throw new Error(`Timed out while waiting for ${what}.`)
     await setTimeout(20)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: Alice and Bob, each at a service of their own, as a story. Two processes on two free ports of this
- * machine, with their data in a temporary folder; nothing is left behind.
+ * `npm run demo`: a story of Alice and Bob, whose actors live at two services. It starts two processes on free ports, stores
+ * their data in a temporary folder, and deletes it at the end.
  */
 import { commandOptions } from '../../tools/command-options.ts'
 import { Owner, until } from './owner.ts'
@@ -9,7 +9,7 @@ import { say, tell } from './tell.ts'
 
 commandOptions({
   command: 'npm run demo',
-  about: 'Tells a story of two owners, each at a service of their own, on two free ports of this machine.',
+  about: 'Plays a story of two owners whose actors live at two services, on two free ports of this machine.',
   options: {},
 })
 
@@ -59,7 +59,7 @@ async function story(): Promise<void> {
   await bob.ask('PUT', `/trust/friend/${alice.id}`, { approved: true })
   await until('the approval to reach Alice', async () => (await alice.trustIn(bob))?.peer_approved === true)
   const now = await fetch(`${bob.url}/properties/mood`, { headers: { authorization: `Bearer ${secret}` } })
-  say(`Bob approves, and Alice is told. What does she get now? ${now.status}: ${await now.text()}.`)
+  say(`Bob approves, and Alice is notified. What does she get now? ${now.status}: ${await now.text()}.`)
 
   tell('A subscription')
   await alice.ask('POST', '/subscriptions', { peerid: bob.id, target: 'properties', granularity: 'high' })
@@ -78,7 +78,7 @@ async function story(): Promise<void> {
   await bob.ask('PUT', '/properties/mood', 'stormy')
   await bob.ask('POST', '/properties/shopping', 'milk')
   await bob.ask('PUT', '/properties/diary/tuesday', 'rain all day')
-  say('Bob goes on: a mood, an item, a page. His service keeps what it cannot tell her now, in order.')
+  say('Bob continues: a mood, an item, a page. His service keeps what it cannot deliver to her now, in order.')
   await alices.start()
   await until('everything that was missed', async () =>
     JSON.stringify(await alice.seenOf(bob)).includes('rain all day'),
@@ -86,7 +86,7 @@ async function story(): Promise<void> {
   say(`Alice's service is back (process ${alices.pid}), and nothing is missing: ${await alice.copyOf(bob)}`)
   const { data } = await bob.subscriptionOf(alice)
   const numbers = data.map(({ sequence, outcome }) => `${sequence} ${outcome}`).toReversed()
-  say(`Bob's service wrote down what became of each change: ${numbers.join(', ')}.`)
+  say(`Bob's service recorded the outcome of each change: ${numbers.join(', ')}.`)
 
   tell('Bob changes his mind about the diary')
   const rule = { patterns: ['*'], operations: ['read'], excluded_patterns: ['diary', 'diary/*'], merge: false }
@@ -100,10 +100,10 @@ async function story(): Promise<void> {
   say(`He writes another page, and is relieved. Alice sees: ${await alice.copyOf(bob)}`)
   if (!isSecret) throw new Error('Alice sees the diary.')
 
-  tell('Parting')
+  tell('The end of the relationship')
   await bob.ask('DELETE', `/trust/friend/${alice.id}`)
   const late = await fetch(`${bob.url}/properties/mood`, { headers: { authorization: `Bearer ${secret}` } })
   say(`Bob ends it. From that moment the secret opens nothing: ${late.status}.`)
-  await until('Alice to be told', async () => (await alice.trustIn(bob)) === undefined)
-  say(`Alice is told. Her relationship, her subscription and her copy are gone: ${await alice.copyOf(bob)}`)
+  await until('Alice to be notified', async () => (await alice.trustIn(bob)) === undefined)
+  say(`Alice is notified. Her relationship, her subscription and her copy are gone: ${await alice.copyOf(bob)}`)
 }

@@ -1,4 +1,4 @@
-/** A service of the demo: the real program, in a process of its own, on data of its own. */
+/** A service of the demo: the real program in a separate process, with its own data. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ const application = join(import.meta.dirname, 'app.ts')
 export class DemoService {
   readonly #folder: string
   #child: ChildProcess | undefined
-  /** Any free one at first, the same one from then on. */
+  /** A free port at the first start, and the same port afterwards. */
   #port = '0'
   url = ''
 
@@ -50,7 +50,7 @@ export class DemoService {
     throw new Error(`The service did not start: ${printed}`)
   }
 
-  /** As a loss of power would: nothing is ended in order. */
+  /** Kills the process without a graceful shutdown, like a power failure. */
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined) return

@@ -1,4 +1,4 @@
-/** The voice of the demo: plain text, with colours where somebody looks at a terminal. */
+/** The output of the demo: plain text, with colors on a terminal. */
 const isTerminal = process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === ''
 
 export function tell(chapter: string): void {

@@ -1,4 +1,4 @@
-/** An application under a path of an Express server, behind the body parsers that the server uses for itself. */
+/** An application mounted at a path of an Express server, behind the server's own body parsers. */
 import express from 'express'
 import { toNodeHandler, troupe } from 'troupe'
 
@@ -8,7 +8,7 @@ const app = troupe({
   type: 'urn:actingweb:example.com:express',
   name: 'express',
   mode: 'development',
-  // The path where Express mounts it is part of the address.
+  // The base URL includes the path at which Express mounts the application.
   baseUrl: `http://localhost:${port}/actors`,
 })
 app.method('hello', ({ actor }) => ({ hello: actor.creator }))

@@ -1,4 +1,4 @@
-/** An application under a path of a Fastify server. */
+/** An application mounted at a path of a Fastify server. */
 import fastify from 'fastify'
 import { toNodeHandler, troupe } from 'troupe'
 
@@ -19,7 +19,7 @@ site.get('/', () => 'The rest of the site')
 site.post('/echo', (request) => request.body)
 site.register((scope, _options, done) => {
   const actors = toNodeHandler(app)
-  // In this scope alone, Fastify leaves bodies unread.
+  // In this scope, Fastify must not read the body, because the application reads it.
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
   for (const path of ['/actors', '/actors/*']) {

@@ -1,4 +1,4 @@
-/** An application under a path of a Hono server: `fetch` as it is. */
+/** An application mounted at a path of a Hono server, by `app.fetch`. */
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { troupe } from 'troupe'

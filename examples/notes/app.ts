@@ -1,4 +1,4 @@
-/** The sample application: notes with a search, for people and AI clients; a profile with rules of its own; a resource. */
+/** The sample application: notes with search for people and AI clients, a property with hooks, and a resource. */
 import { type ActorHandle, troupe } from 'troupe'
 import { z } from 'zod'
 
@@ -92,7 +92,7 @@ app.method(
   async ({ actor }) => (await actor.list('notes').items()).slice(-10).reverse(),
 )
 
-// What AI clients may do, unless their owner gives them other rights.
+// The default rights of AI clients. An owner can override them for each client.
 app.trustType({
   name: 'mcp_client',
   display_name: 'AI client',
@@ -137,14 +137,14 @@ app.resource('summary', async ({ actor, input }) => {
   }
 })
 
-// Only an address can be stored as the address, and peers do not see it.
+// Only an email address can be stored here, and peers cannot read it.
 app.property('email', {
   get: ({ caller, value }) => (caller.kind === 'peer' ? null : value),
   put: ({ value }) => (typeof value === 'string' && value.includes('@') ? value.trim().toLowerCase() : null),
   post: ({ value }) => (typeof value === 'string' && value.includes('@') ? value.trim().toLowerCase() : null),
 })
 
-// A property that nobody removes.
+// This property cannot be deleted.
 app.property('created_with', { delete: () => null, get: ({ value }) => value })
 
 app.on('actor_created', async ({ actor }) => {

@@ -1,4 +1,4 @@
-/** An application at the root of a plain node:http server, beside an address of the server's own. */
+/** An application at the root of a plain node:http server that also has an endpoint of its own. */
 import { createServer } from 'node:http'
 import { toNodeHandler, troupe } from 'troupe'
 
@@ -12,7 +12,7 @@ const app = troupe({
 })
 app.method('hello', ({ actor }) => ({ hello: actor.creator }))
 
-// Opens the database now: a mistake in the settings shows here and not at the first request.
+// Opens the database now, so that an invalid setting fails here and not at the first request.
 await app.start()
 const actors = toNodeHandler(app)
 

@@ -1,4 +1,4 @@
-/** A service whose pages are a single-page application: the files in `public`, which the service itself serves. */
+/** A service with a single-page application, whose files in `public` the service itself serves. */
 import { join } from 'node:path'
 import { troupe } from 'troupe'
 

@@ -117,7 +117,7 @@ describe('the pages that are made from the code', () => {
     const text = read('docs/api.md')
     assert.match(
       text,
-      /### `POST \/`\n\nCreates an actor\.\n\n- Who: everybody\n- Body: `application\/json`, `application\/x-www-form-urlencoded`\n- 201: /,
+      /### `POST \/`\n\nCreates an actor\.\n\n- Who: anyone\n- Body: `application\/json`, `application\/x-www-form-urlencoded`\n- 201: /,
     )
     assert.match(
       text,

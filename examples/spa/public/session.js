@@ -1,21 +1,21 @@
 /**
- * The session of the person. The access token is in memory alone, and the refresh token in a cookie that no script reads
- * (`token_delivery: hybrid`): a page that is opened anew asks for new tokens with it.
+ * The session of the user. The access token is only in memory, and the refresh token in a cookie that no script can read
+ * (`token_delivery: hybrid`). A reloaded page gets new tokens with the cookie.
  */
 
-/** Where the service is: this file is in its `/assets`. */
+/** Path prefix of the service, derived from this file's location in `/assets`. */
 export const base = new URL('..', import.meta.url).pathname.replace(/\/$/, '')
 
 let session = null
 
-/** Who is signed in; null for nobody. */
+/** Restores the session; null when the user is not signed in. */
 export async function restore() {
   const id = new URLSearchParams(location.search).get('session')
   session = id === null ? await refresh() : await exchange(id)
   return session
 }
 
-/** What the callback left in the address is good once. */
+/** Exchanges the one-time session id that the callback put into the URL. */
 async function exchange(id) {
   const answer = await fetch(`${base}/oauth/spa/session/${encodeURIComponent(id)}`)
   return answer.ok ? tokensOf(await answer.json()) : null
@@ -52,7 +52,7 @@ export async function signOut() {
   session = null
 }
 
-/** A request to the actor. An access token that is over is renewed, once. */
+/** Sends a request to the actor. Renews an expired access token once. */
 export async function request(method, path, body) {
   const send = () =>
     fetch(`${base}/${session.actorId}${path}`, {

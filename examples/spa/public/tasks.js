@@ -1,4 +1,4 @@
-/** The application: who is signed in, and what waits to be done. */
+/** The application: sign-in, and the list of tasks. */
 import { base, providers, request, restore, signIn, signOut } from './session.js'
 
 const element = (id) => document.getElementById(id)
