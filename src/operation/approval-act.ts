@@ -1,9 +1,9 @@
-/** The owner's decision about a call, in the terms of the access ledger. */
+/** Creates the audit log entry for the owner's decision about a call. */
 import type { Act } from '../audit-log/entry.ts'
 import type { StoredApproval } from './approval-store.ts'
 import type { Decided } from './approvals.ts'
 
-/** The decision is recorded with the caller and the call that it is about, because the ledger is read by caller. */
+/** The entry for a decision. It names the caller and the call, because the audit log is read by caller. */
 export function decisionAct(
   { actorId, peerId, clientId, kind, operation }: Omit<StoredApproval, 'digest' | 'arguments'>,
   decided: Decided,

@@ -5,14 +5,14 @@ import type { Queries, Transaction } from '../store/store.ts'
 
 export type ApprovalState = 'waiting' | 'approved' | 'denied' | 'used'
 
-/** What is called: at `/<actor>/methods` or `/<actor>/actions`, or as one of the three kinds that AI clients know. */
+/** The kind of call: to `/<actor>/methods` or `/<actor>/actions`, or one of the three kinds of AI clients. */
 export type ApprovalKind = 'methods' | 'actions' | 'tools' | 'prompts' | 'resources'
 
 export interface StoredApproval {
   readonly actorId: string
   readonly approvalId: string
   readonly peerId: string
-  /** Empty for a peer. */
+  /** The OAuth client. Empty for a peer. */
   readonly clientId: string
   readonly kind: ApprovalKind
   readonly operation: string
@@ -45,7 +45,7 @@ export async function insertApproval(tx: Transaction, row: StoredApproval): Prom
   )
 }
 
-/** The last one for this very call, used ones left out. */
+/** The latest approval for exactly this call, without used ones. */
 export async function findApprovalFor(
   q: Queries,
   key: Pick<StoredApproval, 'actorId' | 'peerId' | 'clientId' | 'digest'>,
@@ -73,7 +73,7 @@ export async function findApproval(q: Queries, actorId: string, approvalId: stri
   return row ?? null
 }
 
-/** Waiting approvals, the newest first; with `before`, only those after that place in this order. */
+/** Waiting approvals, newest first. With `before`, only approvals after that position. */
 export async function findWaiting(
   q: Queries,
   actorId: string,
@@ -100,7 +100,7 @@ export interface ApprovalMove {
   readonly until: number
 }
 
-/** Changes the state by one conditional statement. False when the approval has expired or is not in the state `from`. */
+/** Changes the state with one conditional statement. False when the approval has expired or is not in the state `from`. */
 export async function moveApproval(
   tx: Transaction,
   actorId: string,

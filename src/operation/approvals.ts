@@ -1,7 +1,7 @@
 /**
  * Calls that need the owner's approval (`confirm: 'owner'`). The owner approves on a page of the service or through
- * `/<actor>/approvals`, never through the caller. An approval is for one call of one caller to one operation with exactly
- * these arguments. The first such call consumes it, in whichever process that call arrives.
+ * `/<actor>/approvals`, never through the caller. An approval covers one call of one caller to one operation with exactly
+ * these arguments. The first such call consumes the approval, in any process.
  */
 import type { Caller } from '../caller.ts'
 import { quoted, ServiceError } from '../errors.ts'
@@ -26,13 +26,13 @@ import {
   moveApproval,
 } from './approval-store.ts'
 
-/** Who calls whom. Only these callers need an approval. */
+/** The caller and the actor of a call. Only these callers need an approval. */
 export interface Asker {
   readonly actor: { readonly id: string }
   readonly caller: Extract<Caller, { kind: 'peer' | 'client' }>
 }
 
-/** What is called. */
+/** The operation of a call. */
 export interface Called {
   readonly kind: ApprovalKind
   readonly name: string
@@ -49,28 +49,28 @@ export interface ApprovalsDeps {
   readonly store: Store
   readonly live: Live
   readonly keyRing: KeyRing
-  /** Where the owner decides about an approval. */
+  /** The URL at which the owner decides about an approval. */
   readonly addressOf: (actorId: string, approvalId: string) => string
-  /** Runs after the owner's decision is stored; for the access ledger. */
+  /** Records the owner's decision in the audit log, after the decision is stored. */
   readonly note: (approval: Omit<StoredApproval, 'digest' | 'arguments'>, decided: Decided) => void
   readonly now: () => number
 }
 
 export type ApprovalAnswer =
-  /** `unseen`: the arguments are too long for the owner to review, so the owner is not asked. */
+  /** `unseen`: the owner is not asked, because the arguments are too long to review. */
   | { readonly answer: 'denied' | 'unseen' }
   | { readonly answer: 'granted'; readonly approvalId: string }
-  /** `url` is where the owner decides. */
+  /** The owner decides at `url`. */
   | { readonly answer: 'waiting'; readonly approvalId: string; readonly url: string; readonly expiresAt: number }
 
-/** Reasons for the access ledger. */
+/** Reasons for the audit log, which pages show. */
 export const heldBecause = {
   waiting: 'the owner has to agree to it',
   denied: 'the owner refused it',
   unseen: 'its arguments are too long to be looked through',
 } as const
 
-/** Lifetime of a request for approval, of an unused approval and of a refusal. */
+/** Lifetime of a request for approval, an unused approval and a denial. */
 const waitMs = 15 * 60_000
 const mostWaiting = 20
 export const mostListed = 100
@@ -85,15 +85,15 @@ export class Approvals {
   }
 
   /**
-   * Returns when the call may run: the caller is the owner or the application, or the owner approved this very call. In
-   * the latter case the approval is consumed.
+   * Returns when the call may run: the caller is the owner or the application, or the owner approved exactly this call.
+   * The call then consumes the approval.
    *
    * @throws ServiceError `approval_required` with `approval_url`; `approval_denied`; `forbidden` for arguments that are too
-   *   long to be reviewed; `too_many_requests` for a caller with too many waiting calls.
+   *   long to review; `too_many_requests` for a caller with too many waiting calls.
    */
   async require(actor: Asker['actor'], caller: Caller, called: Called, args: unknown): Promise<void> {
     if (caller.kind === 'creator' || caller.kind === 'application') return
-    // Permission refuses these callers before. An approval could not be bound to one of them.
+    // The permission check already rejects these callers. An approval could not be bound to them.
     if (caller.kind === 'anonymous' || caller.kind === 'trustee') throw new ServiceError('forbidden')
     const what = `Cannot call ${quoted(called.name)}:`
     const verdict = await this.ask({ actor, caller }, called, args)
@@ -112,7 +112,7 @@ export class Approvals {
         const { approvalId, url, expiresAt } = verdict
         throw new ServiceError(
           'approval_required',
-          `${what} it needs the owner's approval. The owner approves it at ${url}; repeat the same call after that.`,
+          `${what} it needs the owner's approval. The owner can approve it at ${url}; then repeat the same call.`,
           {
             reason: heldBecause.waiting,
             members: { approval_id: approvalId, approval_url: url, expires_at: new Date(expiresAt).toISOString() },
@@ -125,10 +125,10 @@ export class Approvals {
   }
 
   /**
-   * Consumes the approval of this call, or asks the owner for one.
+   * Consumes the approval of this call, or requests one from the owner.
    *
    * @throws ServiceError `too_many_requests` for a caller with too many waiting calls; `invalid_value` for arguments that
-   *   JSON cannot hold, because the owner could not see them.
+   *   JSON cannot represent, because the owner could not review them.
    */
   async ask({ actor, caller }: Asker, called: Called, args: unknown): Promise<ApprovalAnswer> {
     const { store, live, now } = this.#deps
@@ -140,7 +140,7 @@ export class Approvals {
       clientId: caller.kind === 'client' ? caller.clientId : '',
       digest: digestOf({ kind: called.kind, name: called.name, args }),
     }
-    // With the actor locked: two equal calls at once ask once, and one approval lets one of them through.
+    // Under the lock of the actor, concurrent equal calls request one approval, and only one of them consumes it.
     return store.writeActor(actor.id, async (tx, locked) => {
       const at = now()
       const found = await findApprovalFor(tx, key, at)
@@ -157,9 +157,13 @@ export class Approvals {
       if (found !== null) return this.#waiting(found)
       await deleteExpiredApprovals(tx, at)
       if ((await countWaiting(tx, actor.id, caller.peerId, at)) >= mostWaiting) {
-        throw new ServiceError('too_many_requests', 'Too many calls of this client wait for the owner', {
-          retryAfterSeconds: 60,
-        })
+        throw new ServiceError(
+          'too_many_requests',
+          'Cannot request approval: too many calls of this client wait for the owner',
+          {
+            retryAfterSeconds: 60,
+          },
+        )
       }
       const row = this.#newRow(key, called, shown, at)
       await insertApproval(tx, row)
@@ -168,7 +172,7 @@ export class Approvals {
     })
   }
 
-  /** Returns a consumed approval: its call did not finish, because the client was asked something and calls again. */
+  /** Restores a consumed approval. Its call did not finish, because the client must answer questions and repeat it. */
   async giveBack({ actor }: Pick<Asker, 'actor'>, approvalId: string): Promise<void> {
     const { store, now } = this.#deps
     await store.writeActor(actor.id, (tx) =>
@@ -176,15 +180,15 @@ export class Approvals {
     )
   }
 
-  /** The newest waiting approvals, as many as a page lists. */
+  /** The first page of the waiting approvals, newest first. */
   async waiting(actorId: string): Promise<Approval[]> {
     return (await this.page(actorId)).approvals
   }
 
   /**
-   * One page of the waiting approvals, the newest first; `next` is null on the last one.
+   * One page of the waiting approvals, newest first. `next` is null on the last page.
    *
-   * @throws ServiceError `bad_request` for a cursor that is not of this list.
+   * @throws ServiceError `bad_request` for an invalid cursor.
    */
   async page(
     actorId: string,
@@ -193,7 +197,7 @@ export class Approvals {
     const { store, now } = this.#deps
     const before = cursor === null ? null : parseCursor(cursor)
     if (cursor !== null && before === null)
-      throw new ServiceError('bad_request', 'Cannot list the approvals: the cursor is not one of this list')
+      throw new ServiceError('bad_request', 'Cannot list the approvals: invalid cursor; request the first page again')
     const rows = await store.read((q) => findWaiting(q, actorId, now(), { limit: mostListed + 1, before }))
     const listed = rows.slice(0, mostListed)
     const last = listed.at(-1)
@@ -210,7 +214,7 @@ export class Approvals {
     return row === null || row.expiresAt <= now() ? null : this.#shown(row)
   }
 
-  /** Stores the owner's decision. Returns false when the approval is not waiting. */
+  /** Stores the owner's decision. False when the approval is not waiting. */
   async decide(actorId: string, approvalId: string, decision: Decided): Promise<boolean> {
     const { store, live, now, note } = this.#deps
     const decided = await store.writeActor(actorId, async (tx, actor) => {

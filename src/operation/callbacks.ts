@@ -24,15 +24,15 @@ export class Callbacks {
     this.#deps = deps
   }
 
-  /** Whether everybody may call it. `*` stands for names that somebody thought of, so it never opens one. */
+  /** True when anonymous callers may call it. Only the exact name counts: `*` also covers unintended names. */
   isPublic(name: string): boolean {
     return this.#deps.registry.exactCallbacks(name).some(({ isPublic }) => isPublic)
   }
 
   /**
-   * The answer of the first handler that gives one that counts: an object, or `true`; `false` when none does.
+   * The first truthy result of a handler: an object, or `true` for any other value. `false` without one.
    *
-   * @throws ServiceError `not_found` when no such callback was declared.
+   * @throws ServiceError `not_found` when the callback is not declared.
    */
   async call({ actor, caller }: Access, name: string, data: CallbackData): Promise<JsonText> {
     const declared = this.#deps.registry.callbacks(name)
@@ -46,7 +46,7 @@ export class Callbacks {
     return known('false')
   }
 
-  /** As `call`, at the service itself. */
+  /** Like `call`, for callbacks of the service instead of an actor. */
   async callApp(name: string, data: CallbackData): Promise<JsonText> {
     const handlers = this.#deps.registry.appCallbacks(name)
     if (handlers.length === 0) throw noCallback(name)
@@ -57,14 +57,14 @@ export class Callbacks {
     return known('false')
   }
 
-  /** As `tell`, for who is not in hand yet. */
+  /** Like `tell`, but creates the actor handle only when a handler is declared. */
   async heard({ actor, caller }: Access, name: string, data: CallbackData): Promise<void> {
     if (this.#deps.registry.exactCallbacks(name).length > 0) {
       await this.tell(this.#deps.handleOf(actor), caller, name, data)
     }
   }
 
-  /** Tells the handlers of this very name what the service did already; one that throws is logged. */
+  /** Notifies the handlers of exactly this name after the service has acted. An error of a handler is only logged. */
   async tell(handle: ActorHandle, caller: Caller, name: string, data: CallbackData): Promise<void> {
     for (const { handler } of this.#deps.registry.exactCallbacks(name)) {
       try {
@@ -76,9 +76,9 @@ export class Callbacks {
   }
 
   /**
-   * Hands a peer's callback to the application as it came.
+   * Passes a peer's callback to the application unchanged.
    *
-   * @returns false when there is nobody to hand it to, or a handler refuses it.
+   * @returns false when no handler is declared, or a handler rejects the callback.
    */
   async raw(
     actor: Access['actor'],
@@ -107,5 +107,5 @@ function answerOf(result: unknown): JsonText {
 }
 
 function noCallback(name: string): ServiceError {
-  return new ServiceError('not_found', `There is no callback ${quoted(name)}`)
+  return new ServiceError('not_found', `The callback ${quoted(name)} does not exist`)
 }

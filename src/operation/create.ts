@@ -21,7 +21,7 @@ export function createOperations(runtime: Runtime, { permission, ledger }: Opera
     live,
     keyRing,
     addressOf: (actorId, approvalId) => {
-      // Without pages, the address is the one at which programs decide: it works for the owner in every configuration.
+      // Without pages, the address is the API endpoint, which works for the owner in every configuration.
       const own = `${baseUrl}/{actor}/${config.webUi ? 'www/approvals' : 'approvals'}/{approval}`
       return (config.approvalUrl ?? own).replaceAll('{actor}', actorId).replaceAll('{approval}', approvalId)
     },

@@ -1,4 +1,4 @@
-/** The SQL of requests that are made once. */
+/** The SQL of requests with an idempotency key. */
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 
@@ -15,7 +15,7 @@ export interface OnceRow {
   readonly answer: Sealed
 }
 
-/** False when there is one with this key already. @throws ServiceError `conflict` when the actor is gone. */
+/** Stores a request. False when its key is already in use. @throws ServiceError `conflict` when the actor was deleted. */
 export async function insertOnce(
   tx: Transaction,
   { actorId, key }: OnceKey,

@@ -1,7 +1,6 @@
 /**
- * A request that has its effect once, however often it is sent: what the first one was answered is kept for a day, and is
- * what every other one with the same key is answered, unless it was too large. While the first one runs the others wait
- * for it.
+ * Makes a repeated request take effect once. The response to the first request is kept for a day, and each later request
+ * with the same key receives it, without a body that was too large. While the first request runs, the others wait for it.
  */
 import { ServiceError } from '../errors.ts'
 import type { Timers } from '../timers.ts'
@@ -11,12 +10,12 @@ import { bindingOf, onceAnswer } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import { deleteOnce, deleteOnceBefore, findOnce, insertOnce, type OnceKey, putAnswer } from './idempotency-store.ts'
 
-/** What is kept of an answer. */
+/** The stored part of a response. */
 export interface KeptAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** There was a body; it was not kept. */
+  /** True when the body was too large to keep. */
   readonly isTooLarge?: true
 }
 
@@ -29,15 +28,15 @@ export interface OnceDeps {
 }
 
 export interface OnceRequest extends OnceKey {
-  /** Hash of all that it asks for. */
+  /** Hash of the request. */
   readonly request: string
 }
 
 const keptMs = 86_400_000
-/** Of an answer's body. What is larger is told to have been answered, and no more. */
+/** The largest body that is kept. Of a larger one, only the status and headers are kept. */
 const mostKeptBytes = 262_144
 const cleanMs = 3_600_000
-/** Another process may be at it: looked for so often, and so many times. */
+/** Poll interval and number of polls for a request that may run in another process. */
 const lookMs = 100
 const mostLooks = 100
 
@@ -50,9 +49,11 @@ export class Once {
   }
 
   /**
-   * @param work Says by `isKept` whether it had, or may have had, an effect; what had none may be tried again.
-   * @throws ServiceError `key_reused` for another request than the first one; `conflict` while the first one has no
-   *   answer, which for one that died with its process is for ever: nobody knows what became of it.
+   * Runs the work of the first request with a key. Later requests receive the stored response.
+   *
+   * @param work Returns `isKept: true` when it had, or may have had, an effect. Otherwise the request may be retried.
+   * @throws ServiceError `key_reused` for a different request with the same key; `conflict` while the first request has
+   *   no response. After a crash its outcome is unknown, so the conflict lasts until the key expires.
    */
   async run<A extends KeptAnswer>(
     asked: OnceRequest,
@@ -98,7 +99,7 @@ export class Once {
       }
       await new Promise<void>((resolve) => void timers.setTimer(lookMs, resolve))
     }
-    throw new ServiceError('conflict', 'Cannot answer this request: the first one with its key has no answer', {
+    throw new ServiceError('conflict', 'Cannot answer this request: the first request with its key has no response', {
       retryAfterSeconds: 1,
     })
   }

@@ -1,4 +1,4 @@
-/** Runs what the application declared: methods, actions and resources, behind rights and declared schemas. */
+/** Runs methods, actions and resources of the application, after checks of rights and schemas. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PageCall } from '../app/declarations.ts'
 import { handlerResult } from '../app/handler-result.ts'
@@ -27,12 +27,12 @@ export class Operations {
     this.#deps = deps
   }
 
-  /** A page of the application's own; null when it has none at this address. */
+  /** An application-defined page. Null when the application has no page at this address. */
   page(access: Access, call: Omit<PageCall, 'actor' | 'caller'>): Promise<OwnPage | null> {
     return ownPage(this.#deps, access, call)
   }
 
-  /** Only what the caller may call. */
+  /** The operations that the caller may call. */
   async list(access: Access, kind: OperationKind): Promise<Descriptor[]> {
     const { registry, permission } = this.#deps
     const descriptors = registry.descriptors(kind)
@@ -44,16 +44,16 @@ export class Operations {
   /**
    * Runs the handlers of the name in order until one handles the call.
    *
-   * @returns The handler's result, `undefined` when it returned nothing, or null when no handler took the call.
-   * @throws ServiceError `invalid_input` naming the field that does not fit the declared schema; `approval_required` and
-   *   what else `Approvals.require` throws, for an operation that needs the owner's approval.
+   * @returns The handler's result, `undefined` when it returned nothing, or null when no handler handled the call.
+   * @throws ServiceError `invalid_input` with the field that violates the declared schema; for an operation that needs
+   *   the owner's approval, `approval_required` and the other errors of `Approvals.require`.
    */
   async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<JsonText | undefined | null> {
     await this.require(access, kind, 'write', name)
     const { registry, approvals, handleOf } = this.#deps
     const operations = registry.operations(kind, name)
     if (registry.needsApproval(kind, name)) {
-      // The owner is not asked about a call that the declared schema refuses anyway.
+      // The owner is not asked about a call that violates the declared schema.
       await operations[0]?.input?.check(data)
       await approvals.require(access.actor, access.caller, { kind, name }, data)
     }
@@ -66,13 +66,13 @@ export class Operations {
     return null
   }
 
-  /** True when every handler of the name says that it only reads. */
+  /** True when every handler of the name is declared as read-only. */
   isReadOnly(kind: OperationKind, name: string): boolean {
     const declared = this.#deps.registry.operations(kind, name)
     return declared.length > 0 && declared.every((operation) => operation.metadata?.annotations?.readOnlyHint === true)
   }
 
-  /** As `call`, for a resource. Every falsy result except `undefined` passes the call on to the next handler. */
+  /** Like `call`, for a resource. Every falsy result except `undefined` passes the call to the next handler. */
   async resource(
     access: Access,
     right: Right,
@@ -80,7 +80,7 @@ export class Operations {
     data: { readonly [member: string]: Json },
   ): Promise<JsonText | undefined | null> {
     await this.require(access, 'resources', right, name)
-    // The rules on properties open these addresses, to their own route and to AI clients alone.
+    // The rules on properties also grant these addresses, but only for the properties route and for AI clients.
     if (name.startsWith(propertiesUri)) return null
     const handle = this.#deps.handleOf(access.actor)
     for (const handler of this.#deps.registry.resources(name)) {
@@ -95,7 +95,7 @@ export class Operations {
     await this.#deps.permission.require(access.actor.id, access.caller, { category, right, target: name })
   }
 
-  /** App-level: the first truthy answer of a bot handler decides. */
+  /** Passes a message to the bot handlers. True when a handler returned something truthy, which ends the search. */
   async bot(token: string, body: Json | undefined): Promise<boolean> {
     for (const handler of this.#deps.registry.bots) {
       if (await handler(present({ path: '/bot', method: 'POST', bot_token: token, body }))) return true
@@ -104,7 +104,7 @@ export class Operations {
   }
 }
 
-/** @throws ServiceError `bad_request` unless the data is something a handler can take. */
+/** @throws ServiceError `bad_request` for null, a number or a boolean, which handlers do not accept. */
 export function requireData(value: Json): Json {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') {
     throw new ServiceError('bad_request', 'Cannot call: the body must be a JSON object')

@@ -1,4 +1,4 @@
-/** Asks the application for a page of its own. */
+/** Requests an application-defined page from the handlers of the application. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PageCall } from '../app/declarations.ts'
 import type { Registry } from '../app/registry.ts'
@@ -8,7 +8,7 @@ export type OwnPage =
   | { readonly kind: 'page'; readonly template: string; readonly data: Readonly<Record<string, unknown>> }
   | { readonly kind: 'data'; readonly data: object }
 
-/** The answer of the first handler that gives an object; null when none does. */
+/** The first object that a page handler returns. Null when no handler returns one. */
 export async function ownPage(
   deps: { readonly registry: Registry; readonly handleOf: (actor: Access['actor']) => ActorHandle },
   { actor, caller }: Access,

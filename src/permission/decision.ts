@@ -1,6 +1,6 @@
 /**
- * What the rules of a relationship say to one operation. Enforcement, explanations, pages and listings all ask here, so
- * that none of them can differ from the others.
+ * Decides one operation by the rules of a relationship. Enforcement, explanations, pages and listings all use these
+ * functions, so that they always agree.
  */
 import { propertiesUri, propertyAt, spellingsOf } from './property-address.ts'
 import {
@@ -19,15 +19,15 @@ export interface Question {
   readonly target: string
 }
 
-/** The verdict, with the category whose rule gave it and the name that the rule was asked about. */
+/** A verdict, with the category of the rule that decided and the name that was checked against it. */
 export interface Decision extends RuleVerdict {
   readonly category: RuledCategory
   readonly target: string
 }
 
 /**
- * The address of a property as a resource is judged twice: what the rules of `resources` refuse is refused, and what they
- * leave open is for the rules of `properties` to grant.
+ * Decides a question by the rules. The address of a property as a resource is checked twice: a refusal by the rules of
+ * `resources` is final, and otherwise the rules of `properties` decide.
  */
 export function decide(rules: Rules, { category, operation, target }: Question): Decision {
   const place = category === 'resources' && operation === 'read' ? propertyAt(target) : null
@@ -39,7 +39,7 @@ export function decide(rules: Rules, { category, operation, target }: Question):
   return { ...judgeRule(rules.properties, 'read', place.name), category: 'properties', target: place.name }
 }
 
-/** Whether anything that begins with the target may be allowed. Errs towards yes: each name is judged when it comes. */
+/** True when a name that begins with the target may be allowed. It may err towards true: each name is checked later. */
 export function mayReach(rules: Rules, { category, operation, target }: Question): boolean {
   if (reachesInto(rules[category], operation, target)) return true
   if (category !== 'resources' || operation !== 'read' || !propertiesUri.startsWith(target)) return false

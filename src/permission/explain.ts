@@ -1,4 +1,4 @@
-/** Why a peer may or may not do something: which rule decides, where the rule stands, and what would change the answer. */
+/** Explains why an operation is allowed or denied: which rule decides, where it is defined, and how to change the result. */
 import { requiredOn } from './required-right.ts'
 import { decide, type Decision } from './decision.ts'
 import type { Category } from './operation.ts'
@@ -19,21 +19,21 @@ export interface Explanation {
   readonly category: Category
   readonly target: string
   readonly allowed: boolean
-  /** In one sentence. */
+  /** The reason in one sentence. */
   readonly because: string
   readonly rule: {
     readonly part: string
     readonly pattern: string | null
-    /** Where the deciding pattern stands. */
+    /** Where the deciding pattern is defined. */
     readonly source: 'approval' | 'trust_type' | 'override' | 'none'
   }
-  /** What the owner can do to turn the answer round; in one sentence. */
+  /** How the owner can reverse the result, in one sentence. */
   readonly to_change: string
-  /** `<category>.<operation>:<target>`, where a route asks for another right than the question named. */
+  /** `<category>.<operation>:<target>`, when the route requires another right than the question names. */
   readonly decided_as?: string
-  /** Only for what is allowed and waits, at each call, for the owner's approval. */
+  /** Present when the operation is allowed, but each call needs the owner's approval. */
   readonly needs_approval?: true
-  /** Only for what the application does not declare: nothing can be called by that name. */
+  /** Present when the application does not declare the target. */
   readonly exists?: false
 }
 
@@ -50,27 +50,27 @@ interface RuledQuestion extends WideQuestion {
 export interface ExplainSubject {
   readonly approved: boolean
   readonly relationship: string
-  /** AI clients alone reach tools, prompts, and properties as resources. */
+  /** Only AI clients can access tools, prompts, and properties as resources. */
   readonly isClient: boolean
   readonly base: Rules
   readonly override: OverrideRules | null
 }
 
-/** What the answer depends on beside the rules. */
+/** Facts other than the rules on which the result depends. */
 export interface ExplainFacts {
-  /** The question is about a list, or another kind that holds items. */
+  /** True for a question about a list, or another kind that holds items. */
   readonly holdsItems: boolean
   /** False for an operation or a resource that the application does not declare. */
   readonly isDeclared: boolean
-  /** Each call waits for the owner. */
+  /** True when each call needs the owner's approval. */
   readonly needsApproval: boolean
 }
 
-/** Categories that the table of roles alone decides. */
+/** Categories that the role table alone decides. */
 const tableCategories = ['actor', 'trust', 'subscriptions', 'callbacks', 'permissions', 'services', 'activity'] as const
 const tableOperations: readonly string[] = ['read', 'write', 'delete']
 
-/** `<operation>:<target>`, the category named by the operation: `read:notes/1`, `call:get_weather`; or with it: `resources.read:x`. */
+/** Parses `read:notes/1` or `call:get_weather`, where the operation implies the category, or `resources.read:x`. */
 export function parseQuestion(text: string): WideQuestion | null {
   const [, named, operation = '', target = ''] = /^(?:([a-z]+)\.)?([a-z]+):(.*)$/s.exec(text) ?? []
   const category = ruledCategories.find(
@@ -145,7 +145,7 @@ function byRules(
   }
 }
 
-/** What a route asks for, in the words of rules. */
+/** The right that a route requires, in the terms of rules. */
 function requiredFor(question: RuledQuestion, holdsItems: boolean): RuledQuestion {
   const { category, operation, target } = question
   if (category !== 'properties') return question
@@ -157,7 +157,7 @@ function textOf({ category, operation, target }: RuledQuestion): string {
   return `${category}.${operation}:${target}`
 }
 
-/** The rule that decides, and where it is written. */
+/** The rule that decides, and where it is defined. */
 interface DecidingRule extends Decision {
   readonly operation: string
   readonly source: 'trust_type' | 'override' | 'none'

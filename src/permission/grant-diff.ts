@@ -1,8 +1,8 @@
-/** What a peer granted to this actor, and what changed in it. Pure. */
+/** Compares the rules that a peer grants to this actor before and after a change. Pure functions. */
 import type { Rules } from './rules.ts'
 import { judgeRule } from './rules.ts'
 
-/** As handlers are told, and as the wire names it. */
+/** The changes as handlers receive them, with the names of the wire format. */
 export interface PermissionChanges {
   readonly is_initial: boolean
   readonly granted_patterns: readonly string[]
@@ -10,7 +10,7 @@ export interface PermissionChanges {
   readonly has_revocations: boolean
 }
 
-/** By the patterns of properties; exclusions that are new withdraw what they cover, and the other way round. */
+/** Compares the patterns for properties. A new exclusion revokes what it covers, and a removed exclusion grants it. */
 export function changesOfGrants(before: Rules | null, after: Rules): PermissionChanges {
   const patterns = (rules: Rules | null): readonly string[] => readPatterns(rules?.properties?.patterns, rules)
   const excluded = (rules: Rules | null): readonly string[] => rules?.properties?.excluded_patterns ?? []
@@ -28,12 +28,12 @@ export function changesOfGrants(before: Rules | null, after: Rules): PermissionC
   }
 }
 
-/** Patterns without the right to read grant no copy. */
+/** The patterns, or none without the right to read: a copy needs that right. */
 function readPatterns(patterns: readonly string[] | undefined, rules: Rules | null): readonly string[] {
   return rules?.properties?.operations?.includes('read') === true ? (patterns ?? []) : []
 }
 
-/** Whether a copy of the property was granted before and is not any more. */
+/** True when a copy of the property was granted before and is no longer granted. */
 export function isRevoked(before: Rules, after: Rules, name: string): boolean {
   return judgeRule(before.properties, 'read', name).allowed && !judgeRule(after.properties, 'read', name).allowed
 }

@@ -1,13 +1,13 @@
-/** The trust types that a form for people offers, and their order: least access first. */
+/** Selects the trust types that a form for people offers, ordered by access, least first. */
 import { reachesBeyondData } from './roles.ts'
 import { grantableOf, lists, ruledCategories, type Rules } from './rules.ts'
 import type { TrustType, TrustTypes } from './trust-types.ts'
 
 /**
- * Types that only programs get are left out.
+ * The types for people, without types for programs.
  *
- * @param clientTypes Names of the types that the consent page offers. A declared type among them counts as one for
- *   programs unless its declaration says otherwise; the built-in types for people stay.
+ * @param clientTypes Names of the types that the consent page offers. A declared type with such a name counts as a type
+ *   for programs unless its declaration says otherwise. Built-in types for people are always included.
  */
 export function typesForPeople(types: TrustTypes, clientTypes: readonly string[]): readonly TrustType[] {
   return types
@@ -16,7 +16,7 @@ export function typesForPeople(types: TrustTypes, clientTypes: readonly string[]
     .toSorted(byAccess)
 }
 
-/** Orders by how much the rules open: everything, then named parts, then fewer exclusions. Names break ties. */
+/** Orders by the access that rules grant: everything, then named targets, then fewer exclusions. Names break ties. */
 function byAccess(a: TrustType, b: TrustType): number {
   const [one, other] = [accessOf(a), accessOf(b)]
   const at = one.findIndex((value, index) => value !== other[index])
@@ -29,7 +29,7 @@ function accessOf({ name, permissions }: TrustType): readonly number[] {
   return [reachesBeyondData(name) ? 1 : 0, everything, named, -excluded]
 }
 
-/** A write weighs more than any number of reads, and a deletion more than any write. */
+/** Weights that rank a write above reads, and a deletion above writes. */
 const weights: Readonly<Record<string, number>> = { read: 1, append: 10, write: 100, delete: 10_000 }
 
 function sizeOf(rules: Rules): { everything: number; named: number; excluded: number } {

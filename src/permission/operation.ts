@@ -1,4 +1,4 @@
-/** What somebody wants to do, in the words that rights are granted in. */
+/** Operations that a caller requests, in the terms of rights. */
 export type Category =
   | 'actor'
   | 'properties'
@@ -16,18 +16,18 @@ export type Category =
   /** Calls that need the owner's approval. */
   | 'approvals'
   | 'www'
-  /** Where the owner is signed in. */
+  /** The sessions of the owner. */
   | 'sessions'
   | 'devtest'
 
-/** `append` adds an item to a list and does nothing else; whoever may `write` may `append`. */
+/** A right on a target. `append` only adds items to a list; `write` includes `append`. */
 export type Right = 'read' | 'append' | 'write' | 'delete'
 
 export interface Operation {
   readonly category: Category
   readonly right: Right
-  /** The full name of what is touched: property path (`settings/theme`), method or action name; empty for the whole category. */
+  /** The full name of the target: a property path (`settings/theme`), or a method or action. Empty for the category. */
   readonly target: string
-  /** Asks whether anything may be touched that begins with the target: for saying what is followed, never for giving it. */
+  /** True to ask about any name that begins with the target. For descriptions only, never to grant access to data. */
   readonly isPrefix?: boolean
 }

@@ -1,12 +1,12 @@
-/** Patterns in rules: `*` is any run of characters, slashes included, `?` is one; letter case counts. */
+/** Patterns in rules. `*` matches any characters including slashes, `?` matches one. Patterns are case-sensitive. */
 
 /**
- * Whether a pattern covers a target. One that ends in `://` covers what begins with it, and one that ends in `/*` also
- * covers the name before the slash: the parent holds everything below it.
+ * True when a pattern covers a target. A pattern that ends in `://` covers every target with this prefix. A pattern that
+ * ends in `/*` also covers the name before the slash, because the parent contains everything below it.
  */
 export function covers(pattern: string, target: string): boolean {
   if (pattern === '*' || pattern === target) return true
-  // Nearly always the first letter tells.
+  // Fast path: most targets already differ in the first character.
   const first = pattern[0]
   if (target !== '' && first !== target[0] && first !== '*' && first !== '?') return false
   if (pattern.endsWith('://')) return target.startsWith(pattern)
@@ -14,30 +14,30 @@ export function covers(pattern: string, target: string): boolean {
   return matches(pattern, target)
 }
 
-/** Whether something that begins with the prefix is covered; by a pattern with more than a `*` at its end, may be. */
+/** True when the pattern may cover a name with the prefix. Exact, unless it has wildcards other than a final `*`. */
 export function coversSomeOf(pattern: string, prefix: string): boolean {
   const literal = literalOf(pattern)
   if (literal.startsWith(prefix)) return true
   return (literal !== pattern || pattern.endsWith('://')) && prefix.startsWith(literal)
 }
 
-/** Whether everything that begins with the prefix is covered, by this pattern alone. */
+/** True when this pattern alone covers every name with the prefix. */
 export function coversAllOf(pattern: string, prefix: string): boolean {
   const literal = literalOf(pattern)
   return (pattern === `${literal}*` || pattern.endsWith('://')) && prefix.startsWith(literal)
 }
 
-/** Whether something below the target, not the target itself, is covered: then the target cannot be given as a whole. */
+/** True when the pattern covers something below the target. The full value of the target must then not be disclosed. */
 export function reachesBelow(pattern: string, target: string): boolean {
   return literalOf(pattern).startsWith(`${target}/`)
 }
 
-/** What stands before the first `*` or `?`. */
+/** The part of the pattern before the first `*` or `?`. */
 function literalOf(pattern: string): string {
   return /^[^*?]*/.exec(pattern)?.[0] ?? ''
 }
 
-/** Whether a pattern covers something that the target lies below: what is kept by its name is kept with all its parts. */
+/** True when the pattern covers a parent of the target: the exclusion of a name also covers everything below the name. */
 export function coversAbove(pattern: string, target: string): boolean {
   for (let end = target.lastIndexOf('/'); end > 0; end = target.lastIndexOf('/', end - 1)) {
     if (covers(pattern, target.slice(0, end))) return true
@@ -45,7 +45,7 @@ export function coversAbove(pattern: string, target: string): boolean {
   return false
 }
 
-/** Two positions and one point to return to: the time grows with length times length at worst, never faster. */
+/** Matches with one backtracking point, so that the time is at most quadratic. */
 function matches(pattern: string, target: string): boolean {
   let at = 0
   let position = 0

@@ -1,4 +1,4 @@
-/** May this caller do that? The one evaluator: every answer comes with its reason, and what nothing grants is denied. */
+/** Decides whether a caller may do an operation. Each verdict has a reason. The default is to deny. */
 import { type Caller, callerName } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import { currentContext } from '../observe/context.ts'
@@ -11,18 +11,18 @@ export type Verdict = { readonly allowed: boolean; readonly reason: string }
 export type Related = Extract<Caller, { kind: 'peer' | 'client' }>
 
 /**
- * The rules of a relationship (trust-type defaults and overrides): read once, then asked about as many targets as a
- * request has. Rules that cannot be read throw, and the request fails; that is never taken for a grant.
+ * Reads the rules of a relationship (trust type and override) once, for any number of targets. When the rules cannot be
+ * read, it throws and the request fails: an error never grants access.
  */
 export type RelationshipRules = (actorId: string, caller: Related) => Promise<(operation: Operation) => Verdict>
 
-/** Somebody in a relationship, and with whom. */
+/** A caller with its relationship to an actor. */
 export interface Relation {
   readonly actorId: string
   readonly caller: Related
 }
 
-/** As `RelationshipRules`, of many at once and as a transaction sees them: a fixed number of statements. */
+/** Like `RelationshipRules`, for many relationships in one transaction, by a fixed number of statements. */
 export type RulesOfMany = (
   q: Queries,
   relations: readonly Relation[],
@@ -39,7 +39,7 @@ export class Permission {
     this.#rulesOfMany = rulesOfMany
   }
 
-  /** The first gate, by category and right alone; it reads nothing. */
+  /** The first check, by category and right alone. It does not read the store. */
   mayTouch(caller: Caller, operation: Omit<Operation, 'target'>): Verdict {
     switch (caller.kind) {
       case 'application':
@@ -54,7 +54,7 @@ export class Permission {
         return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
       case 'client':
         if (!caller.clientId || !caller.peerId) return { allowed: false, reason: 'the client has no identity' }
-        // An override grants whatever the relationship is called, so the name alone would not close it.
+        // An override may grant rights to a relationship of any name, so an unapproved client needs this check.
         if (caller.relationship === '') return { allowed: false, reason: 'the relationship is not approved' }
         return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
       case 'anonymous':
@@ -64,7 +64,7 @@ export class Permission {
     }
   }
 
-  /** The whole answer for one target. */
+  /** The verdict for one target, by role table and rules. */
   async may(actorId: string, caller: Caller, operation: Operation): Promise<Verdict> {
     return (await this.judge(actorId, caller, operation))(operation.target)
   }
@@ -74,7 +74,7 @@ export class Permission {
     await this.requireAll(actorId, caller, operation, [operation.target])
   }
 
-  /** As `require`, for every one of `targets`; the rules are read once. */
+  /** Like `require`, for each of `targets`. Reads the rules once. */
   async requireAll(
     actorId: string,
     caller: Caller,
@@ -89,7 +89,7 @@ export class Permission {
     }
   }
 
-  /** Those of `targets` that may be touched: what a listing shows. */
+  /** The targets that the caller may access, for listings. */
   async filter(
     actorId: string,
     caller: Caller,
@@ -108,8 +108,8 @@ export class Permission {
   }
 
   /**
-   * Notes in the state of the request why its caller was allowed to do something. The audit log omits the owner, and a
-   * page that shows the owner what a peer sees asks for that peer.
+   * Records in the state of the request why its caller was allowed. Verdicts for the owner, and for a peer whose view the
+   * owner previews, are not recorded.
    */
   decided(caller: Caller, { reason }: Verdict): void {
     const context = currentContext()
@@ -117,7 +117,7 @@ export class Permission {
     if (this.isRuled(caller) || caller.kind === 'trustee') context.grant = reason
   }
 
-  /** For as many targets as there are: the rules are read once. */
+  /** A function that judges any number of targets. Reads the rules once. */
   async judge(
     actorId: string,
     caller: Caller,
@@ -131,7 +131,7 @@ export class Permission {
       : (target) => judge({ category, right, target })
   }
 
-  /** As `judge`, for every right on a category: the rules are read once. */
+  /** Like `judge`, for all rights of a category. Reads the rules once. */
   async judgeRights(
     actorId: string,
     caller: Caller,
@@ -145,7 +145,7 @@ export class Permission {
     }
   }
 
-  /** What many may touch, as a transaction sees their rights. With `isPrefix`, as of an operation. */
+  /** Like `judge`, for many relationships in one transaction. `isPrefix` has the meaning of `Operation.isPrefix`. */
   async judgeMany(
     q: Queries,
     relations: readonly Relation[],
@@ -160,13 +160,13 @@ export class Permission {
     }
   }
 
-  /** False when one answer holds for every target of a category. */
+  /** False when one verdict applies to every target of a category. */
   isRuled(caller: Caller): caller is Related {
     return caller.kind === 'peer' || caller.kind === 'client'
   }
 }
 
-/** For rules that are not read from the store. */
+/** Reads the rules of each relationship separately, for rules that are not in the store. */
 function oneByOne(rules: RelationshipRules): RulesOfMany {
   return async (_q, relations) => {
     const keyOf = ({ actorId, caller }: Relation): string => JSON.stringify([actorId, callerName(caller)])
@@ -181,7 +181,7 @@ export function refusal(
   operation: Omit<Operation, 'target'> & { target?: string },
   verdict: Verdict,
 ): ServiceError {
-  // A name in a body may be as long as the body.
+  // The target is shortened, because a name in a body may be as long as the body.
   const target = operation.target === undefined || operation.target === '' ? '' : `/${operation.target.slice(0, 120)}`
   const what = `${operation.right} ${operation.category}${target}`
   const reason = `${callerName(caller)} may not ${what}: ${verdict.reason}`

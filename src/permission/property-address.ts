@@ -1,19 +1,19 @@
-/** The addresses under which AI clients read properties and lists: `actingweb://properties/<name>`. */
+/** The addresses at which AI clients read properties and lists: `actingweb://properties/<name>`. */
 
 export const propertiesUri = 'actingweb://properties/'
-/** The values of all properties. */
+/** The address of the values of all properties. */
 export const everything = `${propertiesUri}all`
-/** The next items of a long list. */
+/** The template for a page of items of a long list. */
 export const itemsTemplate = `${propertiesUri}{list}/items/{from}`
 
 export interface PropertyPlace {
   readonly name: string
-  /** Index of the first item that is read; null for the property itself. */
+  /** Index of the first requested item. Null for the property itself. */
   readonly from: number | null
 }
 
 export function uriOf(name: string): string {
-  // The property called "all" is not the collection of the same address.
+  // The address of a property with the name "all" must differ from the address of all properties.
   return name === 'all' ? `${propertiesUri}%61ll` : `${propertiesUri}${encodeURIComponent(name)}`
 }
 

@@ -1,12 +1,13 @@
-/** The right that a route asks for. Routes and explanations both take it from here. */
+/** Determines the right that a route requires, for routes and explanations. */
 import type { JsonText } from '../json/json.ts'
 import type { Right } from './operation.ts'
 import { absent } from '../json/absent.ts'
 
 /**
- * Rights are granted on a list as a whole and on a value along its path. Removing an item writes the list.
+ * The required right and its path. A right applies to a whole list, but to a value along its path. Removing an item
+ * requires `write` on the list.
  *
- * @param holdsItems Whether the first segment is the name of a list, or of another kind that holds items.
+ * @param holdsItems True when the first segment is the name of a list, or of another kind that holds items.
  */
 export function requiredOn<R extends string>(
   holdsItems: boolean,
@@ -17,7 +18,7 @@ export function requiredOn<R extends string>(
   return { right: right === 'delete' ? 'write' : right, path: path.slice(0, 1) }
 }
 
-/** Writing the empty text at a name removes the property; below a name it is a value like any other. */
+/** The right for a PUT. The empty string at a name removes the property; below a name it is an ordinary value. */
 export function rightToPut(path: readonly string[], value: JsonText): Right {
   return path.length === 1 && value === absent ? 'delete' : 'write'
 }

@@ -1,6 +1,6 @@
 /**
- * The coarse table: which categories a role may touch at all. A peer needs a rule for the very target besides
- * (`permission.ts`), so this table only ever narrows what rules grant.
+ * The role table: the categories that a role may access at all. A peer also needs a rule for the target
+ * (`permission.ts`), so this table can only restrict what rules grant.
  */
 import type { Category, Right } from './operation.ts'
 
@@ -36,14 +36,14 @@ const creator: RoleTable = {
 
 const trustee: RoleTable = { actor: all, trust: all, subscriptions: all, services: all }
 
-/** Relationships that reach beyond the data. In the data categories rules alone decide, for every relationship. */
+/** Relationships with access beyond data. In the data categories, rules alone decide for every relationship. */
 const relationships: Readonly<Record<string, RoleTable>> = {
   admin: { ...data, actor: all, trust: all, services: all },
 }
 
 const otherRelationship: RoleTable = data
 
-/** Whether the relationship opens more than data, whatever its rules say: the actor, its relationships, its services. */
+/** True when the relationship itself grants access beyond data: to the actor, its relationships and its services. */
 export function reachesBeyondData(relationship: string): boolean {
   return Object.hasOwn(relationships, relationship)
 }

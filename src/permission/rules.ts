@@ -1,11 +1,11 @@
-/** The rules of a relationship, and what they say about one target. */
+/** The rules of a relationship, and their verdict about one target. */
 import { covers, coversAbove, coversAllOf, coversSomeOf, reachesBelow } from './pattern.ts'
 
 /** Categories that are granted by rules. */
 export const ruledCategories = ['properties', 'methods', 'actions', 'tools', 'resources', 'prompts'] as const
 export type RuledCategory = (typeof ruledCategories)[number]
 
-/** The operations of each category, in the words that rules use. */
+/** The operations of each category, as rules name them. */
 export const operationsOf = {
   properties: ['read', 'append', 'write', 'delete', 'subscribe'],
   methods: ['call'],
@@ -15,16 +15,16 @@ export const operationsOf = {
   prompts: ['invoke'],
 } as const satisfies Record<RuledCategory, readonly string[]>
 
-/** Those that a rule can grant by listing them: the pages offer these. */
+/** The operations that a rule can grant, which pages offer. */
 export const grantableOf = {
   ...operationsOf,
   properties: ['read', 'append', 'write', 'delete'],
 } as const satisfies Record<RuledCategory, readonly string[]>
 
-/** Operations that another one of the rule grants as well, or alone. `subscribe` is accepted in a rule and grants nothing. */
+/** Operations that other operations of a rule grant. A rule may list `subscribe`, but it grants nothing. */
 const grantedBy: Readonly<Record<string, readonly string[]>> = {
   append: ['append', 'write'],
-  // A peer may subscribe to anything and is sent what it may read.
+  // A peer may subscribe to anything, but receives only what it may read.
   subscribe: ['read'],
 }
 
@@ -38,7 +38,7 @@ export interface Rule {
 
 export type Rules = { readonly [category in RuledCategory]?: Rule }
 
-/** Which part of a rule decided, and by which of its patterns. */
+/** The part of a rule that decided. */
 export type DecidedBy = 'denied' | 'allowed' | 'operations' | 'excluded_patterns' | 'patterns' | 'nothing'
 
 export interface RuleVerdict {
@@ -47,12 +47,12 @@ export interface RuleVerdict {
   readonly pattern: string | null
 }
 
-/** Operations on what has parts. */
+/** Operations on targets that have parts. */
 const holdsParts: ReadonlySet<string> = new Set([...operationsOf.properties, ...operationsOf.resources])
 
 const nothing: RuleVerdict = { allowed: false, by: 'nothing', pattern: null }
 
-/** `denied` before `allowed` before patterns with their operations and exclusions; what nothing grants is denied. */
+/** Applies a rule: first `denied`, then `allowed`, then patterns with operations and exclusions. The default is to deny. */
 export function judgeRule(rule: Rule | undefined, operation: string, target: string): RuleVerdict {
   if (rule === undefined) return nothing
   const denied = findKeeping(rule.denied, operation, target)
@@ -67,7 +67,7 @@ export function judgeRule(rule: Rule | undefined, operation: string, target: str
   return { allowed: true, by: 'patterns', pattern: granted }
 }
 
-/** The refusal of a rule that speaks of the target; null where the rule grants, and where it says nothing. */
+/** The refusal by a rule that covers the target. Null when the rule grants the target or does not cover it. */
 export function refusalBy(rule: Rule | undefined, operation: string, target: string): RuleVerdict | null {
   const verdict = judgeRule(rule, operation, target)
   if (verdict.allowed) return null
@@ -76,21 +76,21 @@ export function refusalBy(rule: Rule | undefined, operation: string, target: str
   return excluded === null ? null : { allowed: false, by: 'excluded_patterns', pattern: excluded }
 }
 
-/** Whether the rule refuses everything that begins with `prefix`, as `refusalBy` would name by name. */
+/** True when `refusalBy` refuses every name that begins with `prefix`. */
 export function refusesAllOf(rule: Rule | undefined, operation: string, prefix: string): boolean {
   const { denied, allowed, patterns, operations, excluded_patterns: excluded } = rule ?? {}
   const isAllOf = (pattern: string): boolean => coversAllOf(pattern, prefix) || coversAbove(pattern, prefix)
   if (denied?.some(isAllOf) === true) return true
   if (allowed?.some((pattern) => coversSomeOf(pattern, prefix)) === true) return false
   if (excluded?.some(isAllOf) === true) return true
-  // A grant, and with it the lack of an operation, does not reach below the name that it covers.
+  // A pattern without the operation refuses the names that it covers, but not names below them.
   const isGranted = patterns?.some((pattern) => coversAllOf(pattern, prefix)) === true
   return isGranted && operations !== undefined && !lists(operations, operation)
 }
 
 /**
- * Whether something that begins with `prefix` may be allowed, for saying what is followed: each name is still judged when
- * it comes. It errs towards yes.
+ * True when a name that begins with `prefix` may be allowed. It may err towards true, so it is for descriptions only:
+ * each name is checked when it is used.
  */
 export function reachesInto(rule: Rule | undefined, operation: string, prefix: string): boolean {
   const { denied, allowed, patterns, operations, excluded_patterns: excluded } = rule ?? {}
@@ -103,7 +103,7 @@ export function reachesInto(rule: Rule | undefined, operation: string, prefix: s
   return patterns?.some(isSomeOf) === true
 }
 
-/** Whether the operations of a rule grant this one. */
+/** True when the operations of a rule grant this operation. */
 export function lists(operations: readonly string[], operation: string): boolean {
   return (grantedBy[operation] ?? [operation]).some((each) => operations.includes(each))
 }
@@ -112,16 +112,16 @@ function find(patterns: readonly string[] | undefined, target: string): string |
   return patterns?.find((pattern) => covers(pattern, target)) ?? null
 }
 
-/** The exclusion that keeps the target: a part belongs to its whole, and giving the whole would give each of its parts. */
+/** The exclusion that covers the target, its parent or one of its parts: access to a whole would disclose its parts. */
 function findKeeping(patterns: readonly string[] | undefined, operation: string, target: string): string | null {
-  // Names of what is called have no parts.
+  // Names of operations that are called have no parts.
   const hasParts = holdsParts.has(operation)
   const keeps = (pattern: string): boolean =>
     covers(pattern, target) || (hasParts && (reachesBelow(pattern, target) || coversAbove(pattern, target)))
   return patterns?.find(keeps) ?? null
 }
 
-/** A category of an override; `merge: false` lets its grants stand in the place of the type's. */
+/** One category of an override. With `merge: false`, its grants replace the grants of the type. */
 export interface OverrideRule extends Rule {
   readonly merge?: false
 }
@@ -129,8 +129,8 @@ export interface OverrideRule extends Rule {
 export type OverrideRules = { readonly [category in RuledCategory]?: OverrideRule }
 
 /**
- * The type's rules with the override's. Exclusions and denials of both hold, always: an override that is empty or
- * narrower never lifts one. Grants are united unless the override says `merge: false`.
+ * Merges the rules of a type with an override. Exclusions and denials of both always apply, so an override cannot remove
+ * one. Grants are united unless the override has `merge: false`.
  */
 export function mergeRules(base: Rules, override: OverrideRules): Rules {
   const merged: { [category in RuledCategory]?: Rule } = { ...base }

@@ -1,4 +1,4 @@
-/** The kinds of relationship: what each is called and what it grants by itself. */
+/** The trust types: the name, description and default rules of each kind of relationship. */
 import { reachesBeyondData } from './roles.ts'
 import type { Rules } from './rules.ts'
 
@@ -7,14 +7,14 @@ export interface TrustType {
   readonly display_name: string
   readonly description: string
   readonly permissions: Rules
-  /** A request for it always waits for the owner, whatever the settings say. */
+  /** True when a request for this type always needs the owner's approval, independent of the settings. */
   readonly neverAutoApproved?: boolean
   /**
-   * On pages the owner gives this type only to an existing connection, and types the name or address of the peer first.
-   * Always so for types that open more than data, such as the built-in `admin`.
+   * On pages, the owner can assign this type only to an existing connection, and must type the peer's name or address.
+   * Types with access beyond data, such as the built-in `admin`, always need this confirmation.
    */
   readonly needsConfirmation?: boolean
-  /** Made for AI clients and other programs: forms for people do not offer the type. */
+  /** True for a type for AI clients and other programs. Forms for people do not offer it. */
   readonly forClients?: boolean
 }
 
@@ -113,7 +113,7 @@ const builtInTrustTypes: readonly TrustType[] = [
   },
 ]
 
-/** The built-in types and the application's; one of the same name takes the place of the built-in. */
+/** The built-in and declared types. A declared type replaces a built-in type with the same name. */
 export class TrustTypes {
   readonly #byName: ReadonlyMap<string, TrustType>
 
@@ -121,17 +121,17 @@ export class TrustTypes {
     this.#byName = new Map([...builtInTrustTypes, ...declared].map((type) => [type.name, type]))
   }
 
-  /** By name. */
+  /** All types, sorted by name. */
   all(): readonly TrustType[] {
     return [...this.#byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Undefined for a name that nobody registered: it grants nothing by itself. */
+  /** The type with this name. Undefined for an unknown name, which grants nothing by itself. */
   find(name: string): TrustType | undefined {
     return this.#byName.get(name)
   }
 
-  /** Whether the owner confirms by typing before a page gives a peer this type. */
+  /** True when the owner must confirm by typing before a page assigns this type to a peer. */
   needsConfirmation(name: string): boolean {
     return reachesBeyondData(name) || this.#byName.get(name)?.needsConfirmation === true
   }
