@@ -1,4 +1,4 @@
-/** Who touches whose data, and what every use case of this folder asks about it. */
+/** The caller and the actor of an access, with helpers for all property operations. */
 import type { Caller } from '../caller.ts'
 import type { ListAddress } from '../list/list-address.ts'
 import type { Right } from '../permission/operation.ts'
@@ -7,7 +7,7 @@ import type { Permission } from '../permission/permission.ts'
 export interface Access {
   readonly actor: { readonly id: string; readonly creator: string }
   readonly caller: Caller
-  /** Set where a property hook itself reads or writes: its own access must not call it again. */
+  /** Set when a property hook itself reads or writes, so that its access does not call the hook again. */
   readonly withoutHooks?: true
 }
 

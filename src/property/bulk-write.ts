@@ -1,4 +1,4 @@
-/** `POST` and `PUT` on all properties: several properties of any kind in one transaction, all or nothing. */
+/** `POST` and `PUT` on all properties: writes several properties of any kind in one transaction. */
 import { present } from '../json/present.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { checkName } from '../actor/property-name.ts'
@@ -17,7 +17,7 @@ import { nameIsTaken, quote, rejectedWrite } from './property-errors.ts'
 import { deleteValues, findBefore, findKinds, putValues } from './property-store.ts'
 import { statesFrom } from './value-diff.ts'
 
-/** What one key of the body asks for: a value that is set, or what another kind makes of it. */
+/** The effect of one key of the body: a value to set, or a step of another kind of property. */
 type Entry = JsonText | BulkStep
 
 export interface BulkWriteDeps {
@@ -34,10 +34,10 @@ export class BulkWrite {
   }
 
   /**
-   * Everything is checked before anything is stored: names, shapes, rights, hooks, then collisions inside the
-   * transaction. Gives what was stored, by name; lists with a sentence in place of a value.
+   * Writes a body. Checks names, fields, rights and hooks of all entries first, and collisions in the transaction.
+   * Returns the stored values by name, with a sentence in place of the value of a list.
    *
-   * @throws ServiceError `conflict` when a name is a list's and a value is given, or the other way round.
+   * @throws ServiceError `conflict` for a value with the name of a list, or a list with the name of a value.
    */
   async write(access: Access, body: JsonText, operation: 'put' | 'post'): Promise<JsonText> {
     const fields = isObject(body) ? members(body) : null
@@ -63,9 +63,9 @@ export class BulkWrite {
   }
 
   /**
-   * Asks for every right that the body takes. The rules are read once, however long the body is.
+   * Requires every right that the body needs. Reads the rules once.
    *
-   * @returns the entries; where the caller may only append, the step does nothing else.
+   * @returns the entries. For a caller that may only append, a step is replaced by one that only appends.
    */
   async #requireRights(access: Access, asked: ReadonlyMap<string, Entry>): Promise<ReadonlyMap<string, Entry>> {
     const { room } = this.#deps
@@ -114,7 +114,7 @@ export class BulkWrite {
     return object(echo)
   }
 
-  /** What became of each value, where a subscription has to know it. */
+  /** Stores the values. Returns their states before and after when a subscription needs them, and otherwise null. */
   async #storeValues(
     tx: Transaction,
     { id: actorId, subscriptionCount }: LockedActor,

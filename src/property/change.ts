@@ -1,6 +1,6 @@
 /**
- * Change records: what a write did, in the terms that subscriptions speak. They are handed over inside the write's own
- * transaction, so a change and what follows from it are one.
+ * Change records describe a write in the terms of subscriptions. Change sinks receive them inside the transaction of the
+ * write, so that a change and its effects commit together.
  */
 import type { Caller } from '../caller.ts'
 import { type JsonText, members } from '../json/json.ts'
@@ -9,19 +9,19 @@ import type { LockedActor, Store, Transaction } from '../store/store.ts'
 
 export interface Change {
   readonly target: 'properties'
-  /** The property's or list's name; null when the blob is an object of several names. */
+  /** The name of the property or list. Null when the blob is an object of several names. */
   readonly subtarget: string | null
-  /** The first key below it; the blob then begins at that key. */
+  /** The first key below the name. The blob then begins at that key. */
   readonly resource: string | null
   /** The new value, `""` for a removal, or the list change of the protocol (`list`, `operation`, …). */
   readonly blob: JsonText
-  /** The whole values before and after, by property name. Absent where they are not known, or no subscription needs them. */
+  /** The full values before and after, by property name. Absent when unknown, or when no subscription needs them. */
   readonly states?: ReadonlyMap<string, PropertyState>
-  /** A list change that leaves the list as it was. */
+  /** True for a list change without effect. */
   readonly changesNothing?: true
 }
 
-/** One property before and after a change; null where it does not exist. */
+/** A property before and after a change. Null when the property does not exist. */
 export interface PropertyState {
   readonly before: JsonText | null
   readonly after: JsonText | null
@@ -32,7 +32,7 @@ export type ChangeSink = (tx: Transaction, actor: LockedActor, changes: readonly
 
 export type Record = (change: Change) => void
 
-/** The one way to change what an actor holds: its turn, the change, and what the change leads to, as one. */
+/** Changes data of an actor, always through this class. The change and its sinks run in one actor transaction. */
 export class ActorWriter {
   readonly #store: Store
   readonly #sink: ChangeSink | null
@@ -61,7 +61,7 @@ export class ActorWriter {
   }
 }
 
-/** The properties that the changes name. */
+/** The names of all changed properties. */
 export function changedNames(changes: readonly Change[]): string[] {
   return [
     ...new Set(

@@ -15,7 +15,7 @@ import { Versions } from './version.ts'
 
 interface PropertyNeeds {
   readonly permission: Permission
-  /** Receive the changes of every write inside its transaction, in this order. */
+  /** The sinks that receive the changes of every write inside its transaction, in this order. */
   readonly changeSinks: readonly ChangeSink[]
 }
 

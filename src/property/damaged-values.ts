@@ -1,17 +1,17 @@
-/** Reads every stored value and tells of those that are not what was written. */
+/** Reads every stored value and reports values that do not match their checksum. */
 import type { Queries, Store } from '../store/store.ts'
 import { checksumOf, itemName } from '../store/checksum.ts'
 
 export interface DamagedValue {
   readonly actorId: string
-  /** Of a property, or of an item: its list, `#` and its number. */
+  /** The name of a property. For an item: its list, `#` and its number. */
   readonly name: string
 }
 
 interface Row {
   readonly actor_id: string
   readonly name: string
-  /** Of an item, from 1. */
+  /** The number of an item, from 1. Absent for a property. */
   readonly item?: number
   readonly value: string
   readonly checksum: number | null
@@ -38,7 +38,7 @@ const items: Page = (q, after) =>
     after?.item ?? 0,
   )
 
-/** In pages, so that it may run beside a service however much there is. */
+/** Yields damaged values. It reads in pages, so that it can run beside a service with any amount of data. */
 export async function* damagedValues(store: Store): AsyncGenerator<DamagedValue> {
   for (const page of [properties, items]) {
     let rows: Row[] = []

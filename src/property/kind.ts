@@ -1,4 +1,4 @@
-/** What differs between the kinds of properties. `kinds.ts` lists the kinds, and CONTRIBUTING.md says how to add one. */
+/** The interface of a kind of property. `kinds.ts` lists the kinds, and CONTRIBUTING.md describes how to add one. */
 import type { JsonText } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
@@ -12,49 +12,49 @@ import type { StoredProperty } from './property-store.ts'
 import type { Values } from './values.ts'
 
 export interface Kind {
-  /** For AI clients that list their resources. */
+  /** The description in the resource list of AI clients. */
   readonly description: string
   /**
-   * True: the row holds facts, and the items have rows of their own. Rights are granted on the name as a whole, and
-   * `append` is one of them. False: the row holds the value, and rights are granted along the path.
+   * True when the row holds metadata and the items have their own rows. Rights, including `append`, then apply to the
+   * name. Otherwise the row holds the value, and rights apply along the path.
    */
   readonly holdsItems: boolean
-  /** Number of items; 0 for a kind that holds none. @throws ServiceError `list_corrupted` */
+  /** The number of items. 0 for a kind without items. @throws ServiceError `list_corrupted` */
   readonly itemCount: (property: StoredProperty) => number
-  /** In the listing of all properties. */
+  /** The entry in the listing of all properties. */
   readonly entry: (property: StoredProperty) => JsonText
-  /** The diff of a deletion of all properties. */
+  /** The diff for this property when all properties are deleted. */
   readonly removal: (name: string) => Change
-  /** GET. Null for a place without a value, and for a value that a hook hides. */
+  /** Handles GET. Null for a path without a value, and for a value that a hook hides. */
   readonly read: (
     room: KindRoom,
     access: Access,
     property: StoredProperty,
     request: PropertyRequest,
   ) => Promise<PropertyContent | null>
-  /** The content of the MCP resource: the whole, or so many items from `range.from` on. */
+  /** The content of the MCP resource: the full value, or `range.count` items starting at `range.from`. */
   readonly resource: (
     room: KindRoom,
     access: Access,
     property: StoredProperty,
     range: { readonly from: number | null; readonly count: number },
   ) => Promise<Part | null>
-  /** PUT below the name, or with an index. */
+  /** Handles PUT below the name, or with an index. */
   readonly put: (room: KindRoom, access: Access, request: PropertyRequest, value: JsonText) => Promise<void>
   /**
-   * PUT at the name of a property of this kind, inside the transaction; the empty string deletes. Without this function
-   * the name is taken (409).
+   * Handles PUT at the name of a property of this kind, inside the transaction. The empty string deletes the property.
+   * Without this function, the request fails because the name is taken (409).
    */
   readonly replace?: (tx: Transaction, actor: LockedActor, property: StoredProperty, value: JsonText) => Promise<Change>
-  /** POST. */
+  /** Handles POST. */
   readonly add: (room: KindRoom, access: Access, path: readonly string[], value: JsonText) => Promise<Added>
-  /** DELETE. False when the name did not exist. */
+  /** Handles DELETE. False when the name did not exist. */
   readonly remove: (room: KindRoom, access: Access, request: PropertyRequest, expected?: string) => Promise<boolean>
-  /** An entry of a bulk write that makes or changes a property of this kind; null for every other entry. */
+  /** The step for an entry of a bulk write that creates or changes a property of this kind. Null for any other entry. */
   readonly bulkStep?: (name: string, fields: ReadonlyMap<string, JsonText>) => BulkStep | null
 }
 
-/** What the functions of a kind work with. */
+/** Dependencies of the functions of a kind. */
 export interface KindRoom {
   readonly writer: ActorWriter
   readonly permission: Permission
@@ -64,44 +64,44 @@ export interface KindRoom {
   readonly listWriter: ListWriter
 }
 
-/** The place that a request names. */
+/** The path and options of a request. */
 export interface PropertyRequest {
-  /** The name, and the keys or the position below it. */
+  /** The name, followed by keys or a position. */
   readonly path: readonly string[]
   /** The query parameter `index`. */
   readonly index?: string | undefined
-  /** Facts in place of items. */
+  /** True to read metadata in place of items. */
   readonly isShort?: boolean
 }
 
-/** Pieces are for what is too long to be held in memory. `isWhole`: the property itself and not a part of it. */
+/** The content of a response. Large content comes in pieces, to limit memory. `isWhole` is false for part of a property. */
 export type PropertyContent =
   | { readonly json: JsonText; readonly isWhole: boolean }
   | { readonly pieces: AsyncIterable<string> }
 
 export interface Part {
   readonly json: JsonText
-  /** Items that follow; null at the end. */
+  /** The next page: its first index, and the length of the list. Null on the last page. */
   readonly next: { readonly from: number; readonly length: number } | null
 }
 
 export interface Added {
-  /** As it was stored, after the hooks. */
+  /** The stored value, after the hooks. */
   readonly value: JsonText
-  /** Below the name that was given; null for the name itself. */
+  /** The position below the given name. Null for the name itself. */
   readonly position: number | null
 }
 
-/** What a bulk write does to one name, other than setting a value. */
+/** A step of a bulk write for one name, other than setting a value. */
 export interface BulkStep {
   readonly right: Right
   /** @throws ServiceError `invalid_name` */
   readonly checkName: () => void
-  /** The same step for a caller that may append and not write. @throws ServiceError `forbidden` */
+  /** The same step for a caller that may append but not write. @throws ServiceError `forbidden` */
   readonly onlyAdding?: (room: KindRoom, access: Access) => Promise<BulkStep>
-  /** Runs the hooks and returns what they made of the step. */
+  /** Runs the hooks and returns the step as they changed it. */
   readonly pass: (room: KindRoom, access: Access, operation: 'put' | 'post') => Promise<BulkStep>
-  /** Returns what the response says in place of a value. */
+  /** Stores the change. Returns the string that the response contains in place of a value. */
   readonly store: (tx: Transaction, actor: LockedActor, record: Record, context: StepContext) => Promise<JsonText>
 }
 

@@ -13,17 +13,17 @@ export const kinds: Readonly<Record<PropertyKind, Kind>> = {
   list: listKind,
 }
 
-/** The whole value; null for a property that holds items, which have rows of their own. */
+/** The full value. Null for a property that holds items, because items have their own rows. */
 export function valueOf({ kind, content }: Pick<StoredProperty, 'kind' | 'content'>): JsonText | null {
   return kinds[kind].holdsItems ? null : content
 }
 
-/** False for a name without a property, too. */
+/** True for a kind that holds items. False for a name without a property. */
 export function holdsItems(kind: PropertyKind | null | undefined): boolean {
   return kind !== null && kind !== undefined && kinds[kind].holdsItems
 }
 
-/** PUT at a name that is not a value's. @throws ServiceError `conflict` when the kind takes no whole value. */
+/** Handles PUT at the name of another kind than a value. @throws ServiceError `conflict` when the kind has no `replace`. */
 export function replaceOther(
   tx: Transaction,
   actor: LockedActor,

@@ -1,9 +1,9 @@
-/** List changes as change records: one object that both readings of the protocol understand. */
+/** Converts list changes to change records. Their fields serve both interpretations of the protocol. */
 import { array, type JsonText, known, object, stringText } from '../json/json.ts'
 import type { Change } from './change.ts'
 import type { ListChange, ListOperation } from '../list/list-change.ts'
 
-/** What peers call the operations that reach them over HTTP from other implementations (WIRE-LIST-02). */
+/** The names of operations in list diffs of other implementations over HTTP (WIRE-LIST-02). */
 const actions: Readonly<Record<ListOperation, string>> = {
   append: 'add',
   insert: 'insert',
@@ -45,7 +45,7 @@ export function listDiff(list: string, change: ListChange): Change {
   return { target: 'properties', subtarget: list, resource: null, blob, ...(changesNothing ? { changesNothing } : {}) }
 }
 
-/** The diff of a list that went as a whole. */
+/** The diff of a deleted list. */
 export function listRemoval(list: string): Change {
   return listDiff(list, { operation: 'delete_all', length: 0 })
 }

@@ -1,4 +1,4 @@
-/** Runs an application's property hooks around the accesses to lists: the list as a whole, and each item under its position. */
+/** Runs the application's property hooks for accesses to lists: to the list itself, and to each item at its position. */
 import { setImmediate } from 'node:timers/promises'
 import type { PropertyOperation } from '../app/declarations.ts'
 import { array, elements, type JsonText, known } from '../json/json.ts'
@@ -9,7 +9,7 @@ import type { PropertyGate } from './property-hooks.ts'
 import * as list from '../list/list.ts'
 import { rejectedDelete, rejectedWrite } from './property-errors.ts'
 
-/** Items whose hooks run before other work of the process gets its turn. */
+/** The number of items whose hooks run before the process yields to the event loop. */
 const itemsPerTurn = 64
 
 interface FromEnd {
@@ -29,14 +29,14 @@ export class ListHooks {
     return this.#gate.isOpen(access, operation, name)
   }
 
-  /** Null when a hook hides it. */
+  /** The item after the hooks. Null when a hook hides it. */
   async passRead(access: Access, path: readonly string[], item: JsonText): Promise<JsonText | null> {
     return this.#gate.pass(access, 'get', path, item)
   }
 
   /**
-   * Whether the hook of the list shows that there is one. It receives the facts of the list in place of the items, which
-   * are not read, and may hide the list.
+   * False when the hook of the list hides the list. The hook receives the metadata of the list, because the items are not
+   * read.
    */
   async showsFacts(access: Access, name: string, metadata: list.ListMetadata | 'damaged'): Promise<boolean> {
     if (this.isOpen(access, 'get', name)) return true
@@ -45,8 +45,8 @@ export class ListHooks {
   }
 
   /**
-   * The list-wide hook sees the items that are read as one array and may hide them; then each item passes under its own
-   * index. Null when the list-wide hook hides them.
+   * The items after the hooks. The hook of the list receives the items as one array and may hide them. Then the hooks run
+   * for each item at its index. Null when the hook of the list hides the items.
    */
   async passItems(
     access: Access,
@@ -88,7 +88,7 @@ export class ListHooks {
     if (item !== null) await this.passDelete(access, [name, String(index)], item)
   }
 
-  /** As `passItemDelete` for many items of one list, which are read at once. */
+  /** Like `passItemDelete`, for many items of one list, which are read together. */
   async passItemDeletes(access: Access, name: string, indices: readonly number[]): Promise<void> {
     if (indices.length === 0 || this.isOpen(access, 'delete', name)) return
     const items = await this.#store.snapshot((q) => list.readItemsAt(q, listAddress(access, name), indices))
@@ -99,7 +99,7 @@ export class ListHooks {
     }
   }
 
-  /** The hook sees all items of a short list as one array, and the facts of a longer one. */
+  /** Runs the hook for a deletion of the list. It receives all items of a short list, or the metadata of a longer one. */
   async passListDelete(access: Access, name: string): Promise<void> {
     if (this.isOpen(access, 'delete', name)) return
     const value = await this.#store.snapshot(async (q) => {
@@ -113,7 +113,7 @@ export class ListHooks {
     await this.passDelete(access, [name], value)
   }
 
-  /** Hooks know items by their position: an index from the end is turned into the one that it means now. */
+  /** Converts an index from the end to a position, because hooks identify items by position. */
   async positionOf(access: Access, operation: PropertyOperation, name: string, index: number): Promise<number> {
     if (index >= 0 || this.isOpen(access, operation, name)) return index
     const metadata = await this.#store.read((q) => list.readMetadata(q, listAddress(access, name)))

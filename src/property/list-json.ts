@@ -1,9 +1,9 @@
-/** Lists as JSON on the wire: as a whole, or in pieces for one that is too long to be held in memory. */
+/** Writes lists as JSON on the wire. Long lists are written in pieces, to limit memory. */
 import { array, type JsonText, known, stringText } from '../json/json.ts'
 import type { IndexedItem, ListMetadata } from '../list/list.ts'
 import type { ListReading, SeenList } from './list-reader.ts'
 
-/** The array of a list whose items were all read at once. */
+/** The array of a list that was read in one page. */
 export function listArray({ first }: ListReading): JsonText {
   return array(first.map(({ item }) => item))
 }
@@ -15,31 +15,31 @@ export async function* arrayPieces(reading: ListReading): AsyncGenerator<string>
   yield ']'
 }
 
-/** The item view of a list, or of a part of it, whose items were all read at once. */
+/** The item view of a list, or part of a list, that was read in one page. */
 export function itemView({ first, metadata }: ListReading): JsonText {
   return known(`{"items":[${first.map(indexedItem).join(',')}],"count":${metadata.length}}`)
 }
 
-/** The item view of a list, page by page. `count` is the length of the whole list. */
+/** The item view of a list, page by page. `count` is the length of the list. */
 export async function* itemPieces(reading: ListReading): AsyncGenerator<string> {
   yield '{"items":['
   yield* joined(reading, indexedItem)
   yield `],"count":${reading.metadata.length}}`
 }
 
-/** The list in the full listing; null for one that is too long to be read at once. */
+/** The list in the full listing. Null for a list that is too long to be read in one page. */
 export function fullList({ metadata, items }: SeenList): JsonText | null {
   return items === null ? null : known(`${openingOf(metadata)}${items.join(',')}]}`)
 }
 
-/** As `fullList`, page by page. */
+/** Like `fullList`, page by page. */
 export async function* fullListPieces(reading: ListReading): AsyncGenerator<string> {
   yield openingOf(reading.metadata)
   yield* joined(reading, ({ item }) => item)
   yield ']}'
 }
 
-/** Up to the first item. */
+/** The JSON of a list up to its first item. */
 function openingOf({ length, description, explanation }: ListMetadata): string {
   const texts = `"description":${stringText(description)},"explanation":${stringText(explanation)}`
   return `{"_list":true,"count":${length},${texts},"items":[`

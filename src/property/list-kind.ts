@@ -1,4 +1,4 @@
-/** Lists as a kind of property: what requests to a name mean where a list has it. */
+/** Lists as a kind of property: handles requests to the name of a list. */
 import { checkListName, checkName } from '../actor/property-name.ts'
 import { ServiceError } from '../errors.ts'
 import { array, type JsonText, known, stringText } from '../json/json.ts'
@@ -24,7 +24,7 @@ export const listKind: Kind = {
   holdsItems: true,
   itemCount: ({ name, content }) => listMetadata(name, content).length,
 
-  /** A damaged list says so here and leaves the rest of the listing readable; reading the list itself is refused. */
+  /** A damaged list has an error here, so that the rest of the listing stays readable. Reading the list itself fails. */
   entry({ name, content }) {
     try {
       return known(JSON.stringify({ _list: true, count: listMetadata(name, content).length }))
@@ -67,7 +67,7 @@ export const listKind: Kind = {
     if (deeper.length > 0) throw new ServiceError('conflict', 'Cannot write inside a list item: replace the item')
     const at = parseIndex(position ?? index ?? '')
     if (at === null)
-      throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number from 0 on')
+      throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number of at least 0')
     if (item === 'null') throw new ServiceError('invalid_value', 'Cannot write the item: it is null')
     if (!(await listWriter.update(access, name, at, item, { orAppend: true })))
       throw propertyNotFound([name, String(at)])
@@ -89,7 +89,7 @@ export const listKind: Kind = {
     return true
   },
 
-  /** `{"_type":"list"}` makes a list, `{"items":[…]}` changes the items of one. */
+  /** `{"_type":"list"}` creates a list, and `{"items":[…]}` changes the items of a list. */
   bulkStep(name, fields) {
     if (fields.get('_type') === '"list"') return creation(name, readTexts(fields))
     const items = fields.get('items')
@@ -97,7 +97,7 @@ export const listKind: Kind = {
   },
 }
 
-/** Negative ones count from the end. */
+/** Parses an index. A negative index counts from the end. */
 function signedIndex(text: string): number | null {
   return /^-[0-9]+$/.test(text) ? -(parseIndex(text.slice(1)) ?? 0) : parseIndex(text)
 }
@@ -118,7 +118,7 @@ function creation(name: string, texts: ListTexts): BulkStep {
   return step
 }
 
-/** Putting items adds or replaces, which the length of the list decides; so that asks for the smaller right first. */
+/** A step that changes items. An update appends or replaces, depending on the length, so it first requires `append`. */
 function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding = false): BulkStep {
   return {
     right: entries.every(({ item }) => item !== null) ? 'append' : 'write',

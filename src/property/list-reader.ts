@@ -1,4 +1,4 @@
-/** Reads lists: their facts, their items page by page, and what matches, behind rights and hooks. */
+/** Reads metadata, pages and matching items of lists, with checks of rights and hooks. */
 import { ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Permission } from '../permission/permission.ts'
@@ -21,7 +21,7 @@ export class ListReader {
     this.#deps = deps
   }
 
-  /** Null when there is no such list or its hook hides it. The items are not read, and their hooks do not run. */
+  /** The metadata of a list. Null when it does not exist or is hidden by a hook. Items are not read, their hooks not run. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
     await requireRight(this.#deps.permission, access, 'read', [name])
     const metadata = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
@@ -29,15 +29,15 @@ export class ListReader {
     return isShown ? metadata : null
   }
 
-  /** Whether the hooks show that there is such a list. It may be damaged. */
+  /** True unless a hook hides the list, which may be damaged. */
   async isShown(access: Access, { name, content }: StoredProperty): Promise<boolean> {
     if (this.#deps.hooks.isOpen(access, 'get', name)) return true
     return this.#deps.hooks.showsFacts(access, name, metadataOrDamaged(name, content))
   }
 
   /**
-   * The list page by page, all of it or a span. Null when there is no such list, or a hook hides the first page.
-   * Permission is checked again for each page.
+   * Opens a list or a span of it to read page by page. Null when it does not exist, or a hook hides the first page. The
+   * right to read is checked for each page.
    *
    * @throws ServiceError from the pages: `not_found` when the list is removed meanwhile, `forbidden`, `list_corrupted`
    */
@@ -57,12 +57,12 @@ export class ListReader {
     }
   }
 
-  /** As `open`, in pages of so many positions: an item that a hook hides leaves its page shorter. */
+  /** Like `open`, in pages of `size` positions. A page is shorter when a hook hides an item. */
   async *pages(access: Access, name: string, size: number): AsyncGenerator<readonly list.IndexedItem[]> {
     let items: list.IndexedItem[] = []
     let positions = 0
     for await (const page of this.#pages(access, name, undefined, () => size - positions)) {
-      // The list is hidden: with its first page, or from this one on.
+      // A hook hides the list from this page onwards.
       if (page.items === null) return
       items.push(...page.items)
       positions += page.positions
@@ -73,7 +73,7 @@ export class ListReader {
     }
   }
 
-  /** All items or a span; null as for `open`. `length` is the list's, hidden items included. */
+  /** All items or a span. Null as for `open`. `length` is the length of the list, including hidden items. */
   async items(access: Access, name: string, span?: ListSpan): Promise<list.ListPage | null> {
     const reading = await this.open(access, name, span)
     if (reading === null) return null
@@ -95,9 +95,9 @@ export class ListReader {
   }
 
   /**
-   * A list that was read with others, as the hooks show it. Null when they hide it.
+   * A list that was read together with others, after the hooks. Null when a hook hides it.
    *
-   * @param content Undefined for a list that is too long to be read with others.
+   * @param content Undefined for a list that is too long to be read together with others.
    */
   async seen(
     access: Access,
@@ -113,13 +113,13 @@ export class ListReader {
     return passed === null ? null : { metadata: content.metadata, items: passed.map(({ item }) => item) }
   }
 
-  /** Facts and size of a list. */
+  /** The metadata and size of a list. */
   async size(access: Access, { name, content }: StoredProperty): Promise<ListSize> {
     const { metadata, bytes } = list.listFacts(name, content)
     return { name, metadata, bytes: bytes ?? (await this.#countBytes(access, name)) }
   }
 
-  /** Only for a list whose bytes an older release did not store with it. */
+  /** Counts the bytes of a list from an older release, which did not store them. */
   async #countBytes(access: Access, name: string): Promise<number> {
     let counted = 0
     for await (const { rows } of list.scanPages(this.#deps.store, listAddress(access, name)))
@@ -136,14 +136,14 @@ export class ListReader {
     return Array.fromAsync(this.#matches(access, name, field, value))
   }
 
-  /** Where hooks stand before the list, what they show is what is searched: nobody finds by a value that is hidden. */
+  /** Yields matching items. The search uses the items after the hooks, so that it cannot reveal hidden values. */
   async *#matches(access: Access, name: string, field: string, value: JsonText): AsyncGenerator<list.IndexedItem> {
     for await (const { items } of this.#pages(access, name)) {
       for (const item of items ?? []) if (list.holds(item.item, field, value)) yield item
     }
   }
 
-  /** All items or a span, as `items` gives them. */
+  /** Like `items`, with a handle for each item. */
   async itemsWithHandles(access: Access, name: string, span?: ListSpan): Promise<list.ItemWithHandle[]> {
     const found: list.ItemWithHandle[] = []
     for await (const { items, handleAt } of this.#pages(access, name, span)) {
@@ -182,7 +182,7 @@ export class ListReader {
     return { items, positions: rows.length, metadata, isLast, handleAt }
   }
 
-  /** The item of a handle as it is now, with a new handle, however often it changed. Null when it was removed. */
+  /** The current version of the item of a handle, with a new handle. Null when the item was removed. */
   async locate(access: Access, name: string, handle: string): Promise<list.ItemWithHandle | null> {
     await requireRight(this.#deps.permission, access, 'read', [name])
     const found = await this.#deps.store.snapshot((q) => list.locate(q, listAddress(access, name), handle))
@@ -192,7 +192,7 @@ export class ListReader {
   }
 }
 
-/** Positions of a list. `to` is excluded, and null for the end. */
+/** Positions of a list. `to` is exclusive; null means the end. */
 export interface ListSpan {
   readonly from: number
   readonly to: number | null
@@ -200,18 +200,18 @@ export interface ListSpan {
 
 /** A list that is read page by page. */
 export interface ListReading {
-  /** At the moment of the first page. */
+  /** The metadata in the snapshot of the first page. */
   readonly metadata: list.ListMetadata
   readonly first: readonly list.IndexedItem[]
-  /** Whether the first page is all. */
+  /** True when the first page is the only page. */
   readonly isComplete: boolean
-  /** To be called once. The first page is among them. */
+  /** All pages, including the first. Call it only once. */
   pages(): AsyncGenerator<readonly list.IndexedItem[]>
 }
 
 export interface SeenList {
   readonly metadata: list.ListMetadata
-  /** Null where they are too many to be read at once. */
+  /** Null when there are too many items to read together. */
   readonly items: readonly JsonText[] | null
 }
 
@@ -223,9 +223,9 @@ export interface ListSize {
 }
 
 interface SeenPage {
-  /** Null when the list-wide hook hides them. */
+  /** Null when the hook of the list hides the items. */
   readonly items: readonly list.IndexedItem[] | null
-  /** How many positions the page covers. */
+  /** The number of positions of the page. */
   readonly positions: number
   readonly metadata: list.ListMetadata
   readonly isLast: boolean

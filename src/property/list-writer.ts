@@ -1,4 +1,4 @@
-/** Changes lists: one function for each thing that can be done, in one transaction, behind rights and hooks. */
+/** Changes lists, with checks of rights and hooks. Each function runs in one transaction, except on long lists. */
 import type { PropertyOperation } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known, members } from '../json/json.ts'
@@ -17,7 +17,7 @@ import type { Expected, ValuesDeps } from './values.ts'
 export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'permission' | 'versions'> {
   readonly hooks: ListHooks
   readonly now: () => number
-  /** Called after a list may have left rows behind. */
+  /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: () => void
 }
 
@@ -34,7 +34,7 @@ export class ListWriter {
     this.#deps = deps
   }
 
-  /** Makes the list, or changes its texts when it exists. True when it is new. */
+  /** Creates the list, or changes its texts when it exists. True when it is new. */
   async create(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<boolean> {
     await this.#pass(access, 'post', [name], known('[]'))
     return this.#change(access, name, async (tx, at, now) => {
@@ -44,7 +44,7 @@ export class ListWriter {
     })
   }
 
-  /** @param expected `PropertyVersion.texts` of what the texts take the place of. */
+  /** Sets the texts. @param expected `PropertyVersion.texts` of the texts to replace. */
   async setTexts(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<void> {
     const given = known(JSON.stringify(texts))
     const passed = await this.#pass(access, 'put', [name, 'metadata'], given)
@@ -55,7 +55,7 @@ export class ListWriter {
     })
   }
 
-  /** The new item as it was stored, after the hooks. `create` makes the list when there is none. */
+  /** Appends an item and returns it as stored, after the hooks. `create` creates a missing list. */
   async append(
     access: Access,
     name: string,
@@ -97,7 +97,7 @@ export class ListWriter {
     )
   }
 
-  /** False when `index` is beyond the end. */
+  /** Inserts an item. False when `index` is beyond the end. */
   async insert(
     access: Access,
     name: string,
@@ -110,7 +110,7 @@ export class ListWriter {
     const change = await this.#changeOne(access, name, async (tx, at, now) => {
       const isNew = options.create === true && (await list.createList(tx, at, {}, now))
       const inserted = await list.insert(tx, at, index, item, now)
-      // Thrown, so that the refusal leaves no empty list behind.
+      // The error rolls back the creation of the list.
       if (inserted === null && isNew)
         throw new ServiceError('invalid_index', `List ${JSON.stringify(name)} has no item ${index}`)
       return inserted
@@ -118,7 +118,7 @@ export class ListWriter {
     return change !== null
   }
 
-  /** Replaces an item; with `orAppend` an index equal to the length appends. False when `index` is beyond that. */
+  /** Replaces an item. With `orAppend`, an index equal to the length appends. False for an index beyond the end. */
   async update(
     access: Access,
     name: string,
@@ -143,7 +143,7 @@ export class ListWriter {
     return change !== null
   }
 
-  /** False for a caller that may add to the list and not replace its items. */
+  /** False for a caller that may append to the list but not replace its items. */
   async #mayReplace(access: Access, name: string, index: number): Promise<boolean> {
     const { permission } = this.#deps
     const { actor, caller } = access
@@ -156,16 +156,16 @@ export class ListWriter {
   }
 
   /**
-   * For a caller that may only add, before hooks see anything of it.
+   * Checks the indexes of a caller that may only append, before any hooks run.
    *
-   * @throws ServiceError `forbidden` when one of the indexes is that of an item.
+   * @throws ServiceError `forbidden` when an index is the position of an existing item.
    */
   async requireBehindLast(access: Access, name: string, indexes: readonly number[]): Promise<void> {
     const metadata = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
     if (indexes.some((index) => index < (metadata?.length ?? 0))) throw onlyAdding(access, name)
   }
 
-  /** False when there is no such item. */
+  /** Deletes one item. False when it does not exist. */
   async deleteItem(access: Access, name: string, index: number, options: { fromEnd?: boolean } = {}): Promise<boolean> {
     const position = await this.#passItemDelete(access, name, index, options)
     return (
@@ -173,7 +173,7 @@ export class ListWriter {
     )
   }
 
-  /** What was removed; null when there is no such item. */
+  /** Removes and returns one item. Null when it does not exist. */
   async pop(access: Access, name: string, index = -1): Promise<JsonText | null> {
     const position = await this.#passItemDelete(access, name, index, { fromEnd: true })
     const change = await this.#changeOne(access, name, (tx, at, now) => list.pop(tx, at, now, position))
@@ -187,7 +187,7 @@ export class ListWriter {
     this.#deps.deleteRemoved()
   }
 
-  /** Removes the list itself. False when there was none. */
+  /** Removes the list itself. False when it does not exist. */
   async remove(access: Access, name: string, { expected }: Expected = {}): Promise<boolean> {
     await this.#require(access, 'delete', name)
     await this.#deps.hooks.passListDelete(access, name)
@@ -227,7 +227,7 @@ export class ListWriter {
     return (await this.#changeMany(access, name, (tx, at, now) => list.deleteByHandles(tx, at, [handle], now))) > 0
   }
 
-  /** The number of items changed. A long list is changed page by page, each page as a whole. */
+  /** Replaces matching items and returns their number. A long list is changed in one transaction per page. */
   async updateWhere(access: Access, name: string, match: list.ItemMatch, given: JsonText): Promise<number> {
     const { hooks } = this.#deps
     if (hooks.isOpen(access, 'put', name) && (await this.#isShort(access, name))) {
@@ -241,7 +241,7 @@ export class ListWriter {
     })
   }
 
-  /** The number of items removed, as `updateWhere`. */
+  /** Removes matching items and returns their number. A long list is changed in one transaction per page. */
   async removeWhere(access: Access, name: string, match: list.ItemMatch): Promise<number> {
     const { hooks } = this.#deps
     if (hooks.isOpen(access, 'delete', name) && (await this.#isShort(access, name))) {
@@ -259,7 +259,7 @@ export class ListWriter {
     return facts === null || list.isShort(facts)
   }
 
-  /** What matches, page by page, each item pinned by its handle: hooks judge exactly what is changed after them. */
+  /** Changes matching items page by page. Handles ensure that the items that change are those that the hooks saw. */
   async #changeMatches(
     access: Access,
     name: string,
@@ -285,7 +285,7 @@ export class ListWriter {
     return changed
   }
 
-  /** Runs the hooks of a bulk update, entry by entry, before anything is stored; the right to write was asked for. */
+  /** Runs the hooks for each entry of a bulk update before anything is stored. The caller has checked the right. */
   async passBulk(access: Access, name: string, entries: readonly list.BulkEntry[]): Promise<list.BulkEntry[]> {
     const { hooks } = this.#deps
     const passed: list.BulkEntry[] = []
@@ -294,7 +294,7 @@ export class ListWriter {
       const value = item === null ? null : await hooks.passWrite(access, 'put', path, item)
       passed.push({ index, item: value })
     }
-    // As in the list itself, deletions come last.
+    // Deletions take effect after all updates, so their hooks run last.
     const deleted = entries.filter(({ item }) => item === null).map(({ index }) => index)
     await hooks.passItemDeletes(access, name, deleted)
     return passed
@@ -333,12 +333,12 @@ export class ListWriter {
     })
   }
 
-  /** Rights are granted on lists, not on positions; changing and removing an item writes the list, adding one appends to it. */
+  /** Requires a right on the list, because positions have no rights. Changing an item needs `write`, adding one `append`. */
   #require(access: Access, right: Right, name: string): Promise<void> {
     return requireRight(this.#deps.permission, access, right, [name])
   }
 
-  /** The position that the hooks agreed to. */
+  /** Runs the hooks for a deletion and returns the position that they saw. */
   async #passItemDelete(access: Access, name: string, index: number, options: { fromEnd?: boolean }): Promise<number> {
     await this.#require(access, 'write', name)
     const position = await this.#deps.hooks.positionOf(access, 'delete', name, index)
@@ -358,13 +358,13 @@ export class ListWriter {
   }
 }
 
-/** Making a list is more than adding to one. */
+/** Creating a list needs `write`; adding to a list needs only `append`. */
 function rightToAdd({ create }: { readonly create?: boolean }): Right {
   return create === true ? 'write' : 'append'
 }
 
 /**
- * For a caller that may only add: refuses inside the transaction what turned out to be something else.
+ * Rejects changes other than appends inside the transaction, for a caller that may only append.
  *
  * @throws ServiceError `forbidden`
  */
@@ -374,7 +374,7 @@ export function requireOnlyAdded(access: Access, name: string, changes: readonly
 
 function onlyAdding({ caller }: Access, name: string): ServiceError {
   const operation = { category: 'properties', right: 'write', target: name } as const
-  return refusal(caller, operation, { allowed: false, reason: 'it may add items, and change none' })
+  return refusal(caller, operation, { allowed: false, reason: 'it may add items, but not change them' })
 }
 
 type ChangeWork = (tx: Transaction, at: list.ListAddress, now: number) => Promise<list.ListChange[]>

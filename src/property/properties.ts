@@ -1,4 +1,4 @@
-/** Properties by name, of whatever kind, behind rights and hooks. `kinds.ts` says what differs between the kinds. */
+/** Accesses properties of all kinds by name, with checks of rights and hooks. `kinds.ts` lists the kinds. */
 import type { Indexes } from '../actor/indexes.ts'
 import { ServiceError } from '../errors.ts'
 import { array, type JsonText, members } from '../json/json.ts'
@@ -21,7 +21,7 @@ import {
 import type { Expected } from './values.ts'
 import type { PropertyVersion, Versions } from './version.ts'
 
-/** Parts of values that one look goes through. */
+/** The most parts of values that `parts` examines. */
 const mostParts = 2000
 
 export interface PropertiesDeps {
@@ -29,21 +29,21 @@ export interface PropertiesDeps {
   readonly store: Store
   readonly indexes: Indexes
   readonly versions: Versions
-  /** Called after lists may have left rows behind. */
+  /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: () => void
 }
 
-/** What stands under a name. `value` is null for a property that holds items. */
+/** A property. `value` is null for a property that holds items. */
 export interface FoundProperty {
   readonly kind: PropertyKind
   readonly value: JsonText | null
 }
 
-/** Everything that a caller sees. */
+/** All properties that a caller may see. */
 export interface Everything {
-  /** By name; the values as the hooks show them. */
+  /** The properties in order of their names, with values after the hooks. */
   readonly shown: readonly StoredProperty[]
-  /** The items of those that hold items and that no hook hides. */
+  /** The items of properties that hold items and are not hidden by a hook. */
   readonly lists: ReadonlyMap<string, SeenList>
 }
 
@@ -54,7 +54,7 @@ export class Properties {
     this.#deps = deps
   }
 
-  /** What stands under the name. Who lacks the right learns nothing about it. */
+  /** The kind of the property. A caller without the right does not learn whether it exists. */
   async kindOf(
     access: Access,
     right: Right,
@@ -68,7 +68,7 @@ export class Properties {
     return kind
   }
 
-  /** GET. Null when there is nothing in that place, or a hook hides it. */
+  /** Handles GET. Null when the path does not exist, or a hook hides it. */
   async read(access: Access, request: PropertyRequest): Promise<PropertyContent | null> {
     const property = await this.#find(access, request.path)
     await requireRight(
@@ -80,7 +80,7 @@ export class Properties {
     return property === null ? null : kinds[property.kind].read(this.#deps.room, access, property, request)
   }
 
-  /** The content of the MCP resource, as `Kind.resource`. */
+  /** The content of the MCP resource (see `Kind.resource`). */
   async resource(
     access: Access,
     name: string,
@@ -91,7 +91,7 @@ export class Properties {
     return property === null ? null : kinds[property.kind].resource(this.#deps.room, access, property, range)
   }
 
-  /** What stands under a name, with the version of what is stored. The version of a free name is `noVersion`. */
+  /** The property with the version of its stored content. The version of a free name is `noVersion`. */
   async getWithVersion(
     access: Access,
     name: string,
@@ -108,7 +108,7 @@ export class Properties {
     return { found: shown === null ? null : { kind, value: shown }, version }
   }
 
-  /** PUT. A name alone is set whatever kind has it; a place below it is for its kind to judge. */
+  /** Handles PUT. `Values.put` sets a name alone (see `Kind.replace`); the kind handles a path below the name. */
   async put(
     access: Access,
     request: PropertyRequest,
@@ -125,16 +125,16 @@ export class Properties {
     await kinds[kind ?? 'value'].put(room, access, request, value)
   }
 
-  /** POST. */
+  /** Handles POST. */
   async add(access: Access, path: readonly string[], value: JsonText): Promise<Added> {
     const kind = await this.kindOf(access, rightToPut(path, value), path, 'append')
     return kinds[kind ?? 'value'].add(this.#deps.room, access, path, value)
   }
 
   /**
-   * DELETE. False when the name did not exist.
+   * Handles DELETE. False when the name did not exist.
    *
-   * @throws ServiceError `not_found` for a place below a name that does not exist, and with `mustExist` for a name.
+   * @throws ServiceError `not_found` for a path below a name that does not exist; with `mustExist`, also for the name.
    */
   async remove(
     access: Access,
@@ -150,8 +150,8 @@ export class Properties {
   }
 
   /**
-   * Whether the hooks would take the value that is there, were it written again: what a page asks before it offers a form.
-   * Hooks that cannot say count as a refusal.
+   * True when the hooks would accept the current value in a write. A page checks this before it shows a form. An error of
+   * a hook counts as a refusal.
    */
   async isWritable(access: Access, name: string, value: JsonText): Promise<boolean> {
     try {
@@ -161,13 +161,13 @@ export class Properties {
     }
   }
 
-  /** Properties that the caller may see, by name. The hooks of lists are not asked: `listed` asks them. */
+  /** The properties that the caller may see, by name. It does not run the hooks of lists; `listed` does. */
   async all(access: Access): Promise<readonly StoredProperty[]> {
     const stored = await this.#deps.store.read((q) => findProperties(q, access.actor.id))
     return this.#show(access, await this.#visible(access, stored))
   }
 
-  /** As `all`, without the lists that their hooks hide. */
+  /** Like `all`, without lists that a hook hides. */
   async listed(access: Access): Promise<readonly StoredProperty[]> {
     const listed: StoredProperty[] = []
     for (const property of await this.all(access)) {
@@ -178,14 +178,14 @@ export class Properties {
   }
 
   /**
-   * Values, and lists with their items where they are short, in one moment: three statements, however many there are.
-   * The items of the other lists are still to be read, and to pass their hooks.
+   * All values, and short lists with their items, in one snapshot of three statements. The caller reads the items of
+   * longer lists separately, which also runs their hooks.
    */
   async everything(access: Access): Promise<Everything> {
     return this.#everything(access, (q, heads) => readManyLists(q, access.actor.id, shortLists(heads)))
   }
 
-  /** As `everything`, with at most so many of the first items of each list. */
+  /** Like `everything`, with at most the first `count` items of each list. */
   async starts(access: Access, count: number): Promise<Everything> {
     return this.#everything(access, (q, heads) => readStarts(q, access.actor.id, heads, count))
   }
@@ -209,7 +209,7 @@ export class Properties {
     return { shown: await this.#show(access, visible), lists }
   }
 
-  /** Those whose names the caller may read. */
+  /** The properties whose names the caller may read. */
   async #visible(access: Access, stored: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
     const right = { category: 'properties', right: 'read' } as const
     const names = stored.map(({ name }) => name)
@@ -217,7 +217,7 @@ export class Properties {
     return stored.filter(({ name }) => visible.has(name))
   }
 
-  /** The values as the hooks show them. */
+  /** The properties with their values after the hooks. */
   async #show(access: Access, visible: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
     const shown: StoredProperty[] = []
     for (const property of visible) {
@@ -230,8 +230,8 @@ export class Properties {
   }
 
   /**
-   * Parts of values that the caller may not see as a whole, each the outermost one that it may, as the hooks show it. Of
-   * many values only the first parts are looked at.
+   * The outermost readable parts of values whose full value the caller may not read, after the hooks. Examines at most
+   * `mostParts` parts.
    */
   async parts(access: Access): Promise<readonly { readonly path: readonly string[]; readonly value: JsonText }[]> {
     const { store, room } = this.#deps
@@ -269,7 +269,7 @@ export class Properties {
         throw rejectedDelete([property.name])
     }
     await room.writer.change(access.actor.id, access.caller, async (tx, record) => {
-      // Read again: what was added since the hooks ran goes too, and is told of; unless rules would have to allow it.
+      // Also deletes and records properties that were added since the hooks ran, unless the caller's rules must allow them.
       const present = await findProperties(tx, access.actor.id)
       if (permission.isRuled(access.caller) && present.some(({ name }) => !judged.has(name)))
         throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
@@ -280,7 +280,7 @@ export class Properties {
     this.#deps.deleteRemoved()
   }
 
-  /** Everything, with the items of those short lists whose hooks want to see them. */
+  /** All properties, with the items of short lists that have a deletion hook. */
   async #forDeletion(
     q: Queries,
     access: Access,
@@ -295,7 +295,7 @@ export class Properties {
   }
 }
 
-/** What the hook sees that is asked about the deletion of a list: its items, or the facts of a long one. */
+/** The value that the hook for the deletion of a list receives: its items, or the metadata of a long list. */
 function listValue({ name, content: head }: StoredProperty, content: ListContent | undefined): JsonText {
   return content === undefined ? factsOf(listMetadata(name, head)) : array(content.items)
 }

@@ -1,17 +1,17 @@
-/** Refusals about properties. */
+/** Errors of property operations. */
 import { quoted, ServiceError } from '../errors.ts'
 
 /** @param path The property's name and the keys below it. */
 export function propertyNotFound(path: readonly string[]): ServiceError {
-  return new ServiceError('not_found', `There is no property ${quote(path)}`)
+  return new ServiceError('not_found', `The property ${quote(path)} does not exist`)
 }
 
-/** @param kind What has the name already. */
+/** @param kind The kind of the property that has the name. */
 export function nameIsTaken(name: string, kind: string): ServiceError {
   return new ServiceError('conflict', `Cannot set ${quote([name])}: a ${kind} has this name`)
 }
 
-/** A hook's refusal is about the value and not about rights: 400 for every method that writes. */
+/** The error when a hook rejects a value. It concerns the value, not rights, so every method that writes returns 400. */
 export function rejectedWrite(path: readonly string[]): ServiceError {
   return new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
 }

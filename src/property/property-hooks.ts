@@ -1,4 +1,4 @@
-/** Runs an application's property hooks around an access, and keeps a value's text when no hook changed it. */
+/** Runs the application's property hooks for an access. A value that no hook changes keeps its stored text. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PropertyOperation } from '../app/declarations.ts'
 import { handlerResult } from '../app/handler-result.ts'
@@ -10,7 +10,7 @@ export class PropertyGate {
   readonly #registry: Registry
   readonly #handleOf: (actor: Access['actor']) => ActorHandle
 
-  /** @param handleOf A handle whose own accesses call no hooks. */
+  /** @param handleOf Creates a handle whose accesses call no hooks. */
   constructor(registry: Registry, handleOf: (actor: Access['actor']) => ActorHandle) {
     this.#registry = registry
     this.#handleOf = handleOf
@@ -20,7 +20,7 @@ export class PropertyGate {
     return access.withoutHooks === true || this.#registry.propertyHooks(name, operation).length === 0
   }
 
-  /** The value after every hook; null as soon as one hides or rejects it. A hook that throws fails the request. */
+  /** The value after all hooks. Null when a hook hides or rejects it. An error of a hook fails the request. */
   async pass(
     access: Access,
     operation: PropertyOperation,
@@ -41,7 +41,7 @@ export class PropertyGate {
     return JSON.stringify(current) === before ? value : handlerResult(current)
   }
 
-  /** Items in order, each through the hooks under its index; hidden ones are left out. */
+  /** The items in order, after the hooks for each index. Hidden items are left out. */
   async passItems(access: Access, list: string, items: readonly HookedItem[]): Promise<readonly HookedItem[]> {
     if (this.isOpen(access, 'get', list)) return items
     const passed: HookedItem[] = []

@@ -1,16 +1,16 @@
-/** The SQL of property values. All kinds of properties share the table. */
+/** The SQL of properties. All kinds share the table. */
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { checksumOf, isIntact, requireIntact } from '../store/checksum.ts'
 
-/** What each kind is: `kinds.ts`. */
+/** The kinds of properties, which `kinds.ts` implements. */
 export type PropertyKind = 'value' | 'list'
 
 export interface StoredProperty {
   readonly name: string
   readonly kind: PropertyKind
-  /** The value, or what the kind keeps in place of one, such as the head of a list: `valueOf` tells them apart. */
+  /** The value, or the data that the kind stores in its place, such as the head of a list. `valueOf` distinguishes them. */
   readonly content: JsonText
 }
 
@@ -37,8 +37,8 @@ export async function findProperty(q: Queries, actorId: string, name: string): P
 }
 
 /**
- * By name. An actor without properties is told from one that was deleted since the request found it: nobody is to take
- * the deletion for an actor that has dropped everything.
+ * All properties, by name. An actor that was deleted during the request is an error. Otherwise it would look like an actor
+ * that has removed all its properties.
  *
  * @throws ServiceError `actor_not_found`
  */
@@ -52,7 +52,7 @@ export async function findProperties(q: Queries, actorId: string): Promise<Store
   return rows.flatMap((row) => (row.name === null ? [] : [toProperty(actorId, row)]))
 }
 
-/** Those of `names` that exist. */
+/** The kinds of the properties in `names` that exist. */
 export async function findKinds(
   q: Queries,
   actorId: string,
@@ -67,8 +67,8 @@ export async function findKinds(
 }
 
 /**
- * Kind and value of those of `names` that exist. The value is undefined for a damaged one, which a write replaces, and
- * for a list.
+ * The kind and value of the properties in `names` that exist. The value is undefined for a list, and for a damaged value,
+ * which a write may replace.
  */
 export async function findBefore(
   q: Queries,
@@ -92,12 +92,12 @@ export async function findBefore(
   )
 }
 
-/** False when the name is a list's: the row is left as it is. */
+/** Stores a value. False when a list has the name; the row then stays unchanged. */
 export function putValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
   return upsertValue(tx, actorId, name, value, '')
 }
 
-/** As `putValue`; false, too, when the same value is there already and intact. */
+/** Like `putValue`, but also false when the same value is already stored intact. */
 export function putChangedValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
   const differs = 'property.value <> excluded.value OR COALESCE(property.checksum, -1) <> excluded.checksum'
   return upsertValue(tx, actorId, name, value, `AND (${differs})`)
@@ -124,7 +124,7 @@ async function upsertValue(
   return changed === 1
 }
 
-/** All of them; the caller made sure that none is a list's name. */
+/** Stores several values. The caller has checked that no list has one of the names. */
 export async function putValues(
   tx: Transaction,
   actorId: string,
@@ -143,7 +143,7 @@ export async function putValues(
   )
 }
 
-/** The number removed. Lists among the names are left alone. */
+/** Deletes values and returns their number. Lists with one of the names stay. */
 export function deleteValues(tx: Transaction, actorId: string, names: readonly string[]): Promise<number> {
   return tx.run(
     `DELETE FROM property WHERE actor_id = $1 AND kind = 'value' AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)`,
@@ -152,7 +152,7 @@ export function deleteValues(tx: Transaction, actorId: string, names: readonly s
   )
 }
 
-/** Values and lists, with all items. */
+/** Deletes all values and lists, including items. */
 export async function deleteAllProperties(tx: Transaction, actorId: string): Promise<void> {
   await tx.run('DELETE FROM property WHERE actor_id = $1', actorId)
 }

@@ -1,4 +1,4 @@
-/** Changes of values as change records, with the states that subscriptions to a key need. */
+/** Converts changes of values to change records, with the states that subscriptions to a key need. */
 import { present } from '../json/present.ts'
 import { absent } from '../json/absent.ts'
 import { type JsonText, object } from '../json/json.ts'
@@ -8,7 +8,7 @@ import type { findBefore } from './property-store.ts'
 
 export type PropertyStates = NonNullable<Change['states']>
 
-/** What a write of these values changes. Nothing is known of one that replaces a damaged value. */
+/** The states before and after a write of these values, without values that replace a damaged value. */
 export function statesFrom(
   stored: Awaited<ReturnType<typeof findBefore>>,
   values: ReadonlyMap<string, JsonText>,
@@ -30,12 +30,12 @@ export function stateFor(
   return subscriptionCount === 0 ? undefined : new Map([[name, state]])
 }
 
-/** The diff of a value that was set; `absent` for a removal. */
+/** The diff of a value that was set, or removed when `blob` is `absent`. */
 export function wholeValue(name: string, blob: JsonText, states?: PropertyStates): Change {
   return present({ target: 'properties', subtarget: name, resource: null, blob, states })
 }
 
-/** The diff of a nested write begins at the first key below the name, whatever the depth of the write. */
+/** The diff of a nested write. It begins at the first key below the name, for a write at any depth. */
 export function partOfValue(
   name: string,
   below: readonly string[],

@@ -1,4 +1,4 @@
-/** Values: JSON of any form, kept in the row of the property. A name without a property counts as a value. */
+/** Values: any JSON, stored in the row of the property. A name without a property counts as a value. */
 import { absent } from '../json/absent.ts'
 import type { Kind } from './kind.ts'
 import { propertyNotFound } from './property-errors.ts'

@@ -1,4 +1,4 @@
-/** Values: reading, setting and deleting one, or a key inside it, in one transaction, behind rights and hooks. */
+/** Reads, sets and deletes a value or a key in it, with checks of rights and hooks. Each write is one transaction. */
 import type { Indexes } from '../actor/indexes.ts'
 import { checkName } from '../actor/property-name.ts'
 import { ServiceError } from '../errors.ts'
@@ -38,9 +38,9 @@ export interface ValuesDeps {
   ) => Promise<Change>
 }
 
-/** What a form was made from; a write compares it in its transaction. */
+/** The version on which a form is based. A write compares it in its transaction. */
 export interface Expected {
-  /** `PropertyVersion.whole`; nothing is compared without it. */
+  /** `PropertyVersion.whole`. Default: no comparison. */
   readonly expected?: string | undefined
 }
 
@@ -51,7 +51,7 @@ export class Values {
     this.#deps = deps
   }
 
-  /** Null when there is nothing at the path, or a hook hides it. */
+  /** The value at the path. Null when it does not exist, or a hook hides it. */
   async read(access: Access, { content }: StoredProperty, path: readonly string[]): Promise<JsonText | null> {
     const below = path.slice(1)
     const value = below.length === 0 ? content : below.includes('') ? undefined : getAt(content, below)
@@ -59,10 +59,11 @@ export class Values {
   }
 
   /**
-   * Sets the value at the path: a name alone is replaced, below it objects merge. `absent` at a name removes it, which
-   * takes the right to delete. Gives what was stored, after the hooks.
+   * Sets the value at the path and returns it as stored, after the hooks. The value at a name is replaced; below a name,
+   * objects merge. `absent` at a name removes the property, which requires the right to delete.
    *
-   * @throws ServiceError `conflict` when something on the way is not an object, or another kind takes no whole value.
+   * @throws ServiceError `conflict` when a value on the path is not an object, or the name belongs to another kind that
+   *   has no `replace`.
    */
   async put(
     access: Access,
@@ -102,7 +103,7 @@ export class Values {
   ): Promise<{ readonly change: Change; readonly isChanged: boolean }> {
     const states = await this.#before(tx, actor, name, value)
     const isChanged = await this.#store(tx, actor, name, value)
-    // Otherwise: the same value as before, nothing to remove, or a name of another kind.
+    // An unchanged row has the same value as before, or another kind, or does not exist.
     const present = isChanged ? null : await findProperty(tx, actor.id, name)
     if (present !== null && present.kind !== 'value')
       return { change: await this.#deps.replaceOther(tx, actor, present, value), isChanged: true }
@@ -112,7 +113,7 @@ export class Values {
     return { change: wholeValue(name, value, states ?? unchanged), isChanged }
   }
 
-  /** Reads what is replaced only where a subscription to a key has to know what became of that key. */
+  /** The states before and after. Reads the old value only when a subscription to a key needs it. */
   async #before(
     tx: Transaction,
     actor: LockedActor,
@@ -123,7 +124,7 @@ export class Values {
     return statesFrom(await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
   }
 
-  /** Whether a row changed. Only where subscriptions have to know it, the same value as before is no change. */
+  /** Stores the value. True when a row changed. Only with subscriptions does it detect that the value stays the same. */
   async #store(tx: Transaction, actor: LockedActor, name: string, value: JsonText): Promise<boolean> {
     if (value === absent) return (await deleteValues(tx, actor.id, [name])) > 0
     return (actor.subscriptionCount === 0 ? putValue : putChangedValue)(tx, actor.id, name, value)
@@ -141,8 +142,9 @@ export class Values {
   }
 
   /**
-   * Removes a name, or the key at the path and nothing else. False when there was none; a name that does not exist is
-   * not an error, a key is.
+   * Removes a property, or only the key at the path. False when the name does not exist.
+   *
+   * @throws ServiceError `not_found` when the key does not exist.
    */
   async delete(access: Access, path: readonly string[], { expected }: Expected = {}): Promise<boolean> {
     const [name = '', ...below] = path
@@ -178,13 +180,13 @@ export class Values {
 }
 
 /**
- * A peer merges a part into what it has. An empty string would remove there what it is the value of here, and of an empty
- * object nothing would be left to merge.
+ * True when a peer can merge the part into its copy. An empty string in the part would delete the key in the copy, and
+ * merging an empty object would have no effect.
  */
 function canBeMerged(value: JsonText): boolean {
   return !value.includes('""') && !value.includes('{}')
 }
 
 function noSuchKey(path: readonly string[]): ServiceError {
-  return new ServiceError('not_found', `Cannot delete ${quote(path)}: there is no such key`)
+  return new ServiceError('not_found', `Cannot delete ${quote(path)}: the key does not exist`)
 }

@@ -1,6 +1,6 @@
 /**
- * Versions of what is stored under a name. A form carries the version that it was made from; the write compares it in
- * its own transaction, so that no change in between is overwritten.
+ * Versions of properties. A form contains the version on which it is based. The write compares the version in its
+ * transaction, so that it does not overwrite a concurrent change.
  */
 import { createHmac, hkdfSync } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
@@ -10,16 +10,16 @@ import { readHeadText } from '../list/list-head.ts'
 import { findProperty, type StoredProperty } from './property-store.ts'
 
 export interface PropertyVersion {
-  /** Of the value, or of the list with its items; changes with each of them. */
+  /** The version of the value, or of the list with its items. It changes with every change of them. */
   readonly whole: string
-  /** Of the description and explanation of a list; the same as `whole` for a value. */
+  /** The version of the description and explanation of a list. The same as `whole` for a value. */
   readonly texts: string
 }
 
-/** Stands for a name under which nothing is stored. */
+/** The version of a name without a property. */
 export const noVersion = 'none'
 
-/** Keyed, because hooks may hide the value that a version is made from. A rotated key ring gives new versions. */
+/** Computes versions with a key, so that a version does not reveal a value that hooks hide. Key rotation changes versions. */
 export class Versions {
   readonly #key: Buffer
 
@@ -40,9 +40,9 @@ export class Versions {
   }
 
   /**
-   * Nothing is compared without an expected version.
+   * Compares the stored version with the expected version, if given.
    *
-   * @throws ServiceError `conflict` when another version is stored.
+   * @throws ServiceError `conflict` when the stored version differs.
    */
   async require(
     q: Queries,

@@ -172,7 +172,12 @@ forEachService((start) => {
     for (const query of ['3', '-4', 'x', '1.5', '1e0', '0x1', '99999999999999999999', '2147483648', '1000000000']) {
       it(`returns 404 for ?index=${query} (R-LIST-04, LST-09)`, async () => {
         await fresh('a', 'b', 'c')
-        await refused(await request('GET', `/notes?index=${query}`), 404, 'not_found', 'There is no property "notes"')
+        await refused(
+          await request('GET', `/notes?index=${query}`),
+          404,
+          'not_found',
+          'The property "notes" does not exist',
+        )
       })
     }
   })
@@ -189,7 +194,7 @@ forEachService((start) => {
     for (const path of ['2', '-1', 'x', '1.0', '', '1/', '1/t', '1/t/x', '%31%20', '99999999999999999999']) {
       it(`is 404 for GET ${JSON.stringify(path)} (R-LIST-04, LST-09)`, async () => {
         await fresh('a', { t: 'b' })
-        await refused(await request('GET', `/notes/${path}`), 404, 'not_found', /^There is no property "notes\//)
+        await refused(await request('GET', `/notes/${path}`), 404, 'not_found', /^The property "notes\//)
       })
     }
 
@@ -245,13 +250,13 @@ forEachService((start) => {
             () => request('PUT', address(index), '1'),
             404,
             'not_found',
-            /^There is no property "notes\/\d+"$/,
+            /^The property "notes\/\d+" does not exist$/,
           )
       })
 
       it(`is not written by PUT with an invalid index in the ${way}, nor with null (R-LIST-04, LST-09)`, async () => {
         await fresh('a')
-        const message = 'Cannot write the item: its index is not a whole number from 0 on'
+        const message = 'Cannot write the item: its index is not a whole number of at least 0'
         for (const index of ['-1', 'x', '0.5', '1e0'])
           await refuses(() => request('PUT', address(index), '1'), 400, 'invalid_index', message)
         await refuses(
@@ -274,7 +279,7 @@ forEachService((start) => {
       it(`is 404 for DELETE with a missing index in the ${way}, and the list does not change (R-LIST-04, LST-09)`, async () => {
         await fresh('a')
         for (const index of ['1', '-1', 'x', '99999999999999999999'])
-          await refuses(() => request('DELETE', address(index)), 404, 'not_found', /^There is no property "notes/)
+          await refuses(() => request('DELETE', address(index)), 404, 'not_found', /^The property "notes/)
       })
     }
 
@@ -292,7 +297,7 @@ forEachService((start) => {
         'conflict',
         'Cannot add inside a list item: append to the list',
       )
-      await refuses(() => request('DELETE', '/notes/0/t'), 404, 'not_found', 'There is no property "notes/0/t"')
+      await refuses(() => request('DELETE', '/notes/0/t'), 404, 'not_found', 'The property "notes/0/t" does not exist')
     })
 
     it('needs a list: PUT and DELETE with an index are 404 elsewhere (R-LIST-04)', async () => {
@@ -303,7 +308,7 @@ forEachService((start) => {
             () => request(method, `/${name}?index=0`, method === 'PUT' ? '1' : undefined),
             404,
             'not_found',
-            `There is no property "${name}"`,
+            `The property "${name}" does not exist`,
           )
     })
 
@@ -360,10 +365,15 @@ forEachService((start) => {
 
     it('is 404 where no list exists, and in a value the key of that name (R-LIST-01)', async () => {
       await fresh()
-      await refused(await request('GET', '/missing/items'), 404, 'not_found', 'There is no property "missing/items"')
+      await refused(
+        await request('GET', '/missing/items'),
+        404,
+        'not_found',
+        'The property "missing/items" does not exist',
+      )
       await answered(await request('GET', '/value/items'), 200, [1])
       await done(await request('PUT', '/other', { a: 1 }))
-      await refused(await request('GET', '/other/items'), 404, 'not_found', 'There is no property "other/items"')
+      await refused(await request('GET', '/other/items'), 404, 'not_found', 'The property "other/items" does not exist')
     })
 
     it('appends by add: 201 with the new index (R-LIST-02, R-LIST-06)', async () => {
@@ -495,7 +505,12 @@ forEachService((start) => {
     it('counts as an invalid index in other methods (R-LIST-02)', async () => {
       await fresh('a')
       await refuses(() => request('PUT', '/notes/items', '1'), 400, 'invalid_index', /^Cannot write the item/)
-      await refuses(() => request('DELETE', '/notes/items'), 404, 'not_found', 'There is no property "notes/items"')
+      await refuses(
+        () => request('DELETE', '/notes/items'),
+        404,
+        'not_found',
+        'The property "notes/items" does not exist',
+      )
     })
   })
 
@@ -562,7 +577,7 @@ forEachService((start) => {
         await request('GET', '/missing/metadata'),
         404,
         'not_found',
-        'There is no property "missing/metadata"',
+        'The property "missing/metadata" does not exist',
       )
       await answered(await request('GET', '/value/metadata'), 200, { a: 1 })
       await answered(await request('GET', '/value/metadata/a'), 200, 1)

@@ -78,7 +78,10 @@ describe('application-defined templates', () => {
       'color|&lt;b&gt;blue&lt;/b&gt;|&lt;b&gt;blue&lt;/b&gt;|a|false|',
     ])
     assert.deepEqual(await page(browser.get('/properties/notes')), [200, 'notes|[List with 1 item]||a|true|first'])
-    assert.deepEqual(await page(browser.get('/properties/absent')), [404, '404 There is no property &#34;absent&#34;'])
+    assert.deepEqual(await page(browser.get('/properties/absent')), [
+      404,
+      '404 The property &#34;absent&#34; does not exist',
+    ])
     assert.deepEqual(await page(service.request('/')), [200, '/under false '])
     const form = {
       method: 'POST',

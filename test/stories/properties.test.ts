@@ -286,7 +286,7 @@ forEachService((start) => {
           await actor.request('GET', '/properties/list:a'),
           404,
           'not_found',
-          'There is no property "list:a"',
+          'The property "list:a" does not exist',
         )
       })
     })
@@ -473,7 +473,7 @@ forEachService((start) => {
           await actor.request('GET', `/properties/${path}`),
           404,
           'not_found',
-          `There is no property ${JSON.stringify(path)}`,
+          `The property ${JSON.stringify(path)} does not exist`,
         )
       })
     }
@@ -828,7 +828,7 @@ forEachService((start) => {
     it('removes a property, and answers 204 also when it does not exist (R-PROP-03)', async () => {
       await fresh({ a: 1, b: 2 })
       await done(await actor.request('DELETE', '/properties/a'))
-      await refused(await actor.request('GET', '/properties/a'), 404, 'not_found', 'There is no property "a"')
+      await refused(await actor.request('GET', '/properties/a'), 404, 'not_found', 'The property "a" does not exist')
       await done(await actor.request('DELETE', '/properties/a'))
       await done(await actor.request('DELETE', '/properties/never'))
       assert.equal(await listing(actor), '{"b":2}')
@@ -860,7 +860,7 @@ forEachService((start) => {
             await actor.request('DELETE', `/properties/${path}`),
             404,
             'not_found',
-            `Cannot delete "${path}": there is no such key`,
+            `Cannot delete "${path}": the key does not exist`,
           ),
         )
       })

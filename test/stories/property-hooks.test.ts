@@ -308,7 +308,7 @@ forEachService((start) => {
           await actor.request('GET', `/properties/${path}`),
           404,
           'not_found',
-          `There is no property "${path}"`,
+          `The property "${path}" does not exist`,
         )
       const list = { _list: true, count: 3 }
       await answered(await actor.request('GET', '/properties'), 200, { notes: list })
@@ -333,12 +333,7 @@ forEachService((start) => {
       const actor = await scripted()
       script.hooks = hide('notes')
       for (const path of ['notes', 'notes?format=short', 'notes?format=full', 'notes/items', 'notes/metadata'])
-        await refused(
-          await actor.request('GET', `/properties/${path}`),
-          404,
-          'not_found',
-          /^There is no property "notes/,
-        )
+        await refused(await actor.request('GET', `/properties/${path}`), 404, 'not_found', /^The property "notes/)
       const values = { settings: data.settings, text: 'hello' }
       await answered(await actor.request('GET', '/properties'), 200, values)
       await answered(await actor.request('GET', '/properties?format=full'), 200, values)
@@ -365,12 +360,7 @@ forEachService((start) => {
         count: 3,
       })
       for (const path of ['notes/1', 'notes?index=1', 'notes?index=-2'])
-        await refused(
-          await actor.request('GET', `/properties/${path}`),
-          404,
-          'not_found',
-          /^There is no property "notes/,
-        )
+        await refused(await actor.request('GET', `/properties/${path}`), 404, 'not_found', /^The property "notes/)
       const full = (await (await actor.request('GET', '/properties?format=full')).json()) as {
         notes: { items: unknown }
       }
