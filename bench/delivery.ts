@@ -208,7 +208,8 @@ async function measureBacklog(
   try {
     while ((await peers.arrived()).count < backlog) {
       most = Math.max(most, (await server.usage()).rss)
-      if (performance.now() - started > 600_000) throw new Error('The backlog did not drain')
+      if (performance.now() - started > 600_000)
+        throw new Error('Cannot measure: the backlog was not delivered in 10 minutes')
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     const seconds = (performance.now() - started) / 1000
@@ -247,7 +248,7 @@ function timed(server: Running, actor: BenchActor, round: number): Promise<numbe
         response.resume()
         response.on('end', () => {
           if (response.statusCode === 204) resolve(performance.now() - started)
-          else reject(new Error(`A write was answered ${response.statusCode}`))
+          else reject(new Error(`Cannot measure: a write returned ${response.statusCode}`))
         })
       },
     )

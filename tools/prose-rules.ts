@@ -6,7 +6,7 @@ export interface Finding {
   readonly line: number
   readonly rule: 'phrase' | 'opening' | 'sentence' | 'title'
   readonly text: string
-  /** What to write instead. */
+  /** The suggested replacement. */
   readonly advice: string
 }
 
@@ -17,10 +17,10 @@ interface Passage {
   readonly text: string
 }
 
-/** The longest sentence of a document, in words. */
+/** Maximum length of a sentence in a document, in words. */
 const mostWords = 30
 
-/** The eight idioms that no text of the project uses, in code and strings as in comments. */
+/** Idioms that are forbidden everywhere: in comments, strings and code. */
 const idioms: readonly [RegExp, string][] = [
   [
     /\bis no (?!longer\b|more than\b|less than\b|later than\b|earlier than\b)[a-z]+/gi,
@@ -129,7 +129,7 @@ function passagesOfDocument(text: string): Passage[] {
   return passages
 }
 
-/** Code and the targets of links are no words. */
+/** Removes code and link targets, which are not prose. */
 const plain = (text: string): string => text.replace(/`[^`]*`/g, 'x').replace(/\]\([^)]*\)/g, ']')
 
 function longSentences(text: string): string[] {
@@ -141,7 +141,7 @@ function longSentences(text: string): string[] {
 
 const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length
 
-/** How many of the eight idioms a text has. */
+/** Counts the idioms in a string. */
 export function idiomCount(text: string): number {
   return idioms.reduce((sum, [idiom]) => sum + [...text.matchAll(idiom)].length, 0)
 }

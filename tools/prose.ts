@@ -10,7 +10,7 @@ import { type Finding, findings, idiomCount } from './prose-rules.ts'
 
 const root = dirname(import.meta.dirname)
 
-/** The pages that quote the phrases they replace. */
+/** Files that quote the forbidden phrases. */
 const quotesPhrases = new Set(['docs/prose.md', 'tools/prose-rules.ts', 'test/rules/prose.test.ts'])
 
 const { values, operands } = commandOptions({
@@ -49,7 +49,7 @@ if (values.count) {
 } else {
   for (const { path, line, rule, text, advice } of found) console.log(`${path}:${line} ${rule}: “${text}” ${advice}`)
   if (found.length > 0) {
-    console.error(`${found.length} places do not follow docs/prose.md`)
+    console.error(`Found ${found.length} violations of docs/prose.md: rewrite these places`)
     process.exitCode = 1
   }
 }

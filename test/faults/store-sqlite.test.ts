@@ -72,7 +72,7 @@ describe('DUR-05: a sync of the disk that fails', () => {
       assert.equal(result.reason.code, 'store_unavailable')
       assert.equal(result.reason.message, 'Storage failed during the commit: whether the change was made is unknown')
     }
-    assert.deepEqual(logged, [`error: The database file ${path} cannot be used: disk I/O error`])
+    assert.deepEqual(logged, [`error: Cannot use the database file ${path}: disk I/O error`])
     assert.deepEqual(await store.read(actorIds), ['before'])
   })
 
@@ -88,7 +88,7 @@ describe('DUR-05: a sync of the disk that fails', () => {
     await store.write((tx) => addActor(tx, 'b'))
     assert.deepEqual(await store.read(actorIds), ['b'])
     assert.deepEqual(logged, [
-      `error: The database file ${path} cannot be used: disk I/O error`,
+      `error: Cannot use the database file ${path}: disk I/O error`,
       `warn: The database file ${path} can be used again`,
     ])
     await store.close()

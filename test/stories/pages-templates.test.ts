@@ -147,28 +147,24 @@ describe('application-defined templates', () => {
     [
       'a tag that is not closed',
       '<p>{% if id %}</p>',
-      /^Template sub\/broken\.html cannot be used: tag \{% if id %\} not closed, .*line:1/,
+      /^Cannot use template sub\/broken\.html: tag \{% if id %\} not closed, .*line:1/,
     ],
     [
       'an output that is not closed',
       '<p>\n{{ id </p>',
-      /^Template sub\/broken\.html cannot be used: output "\{\{ id <\/p>" not closed, .*line:2/,
+      /^Cannot use template sub\/broken\.html: output "\{\{ id <\/p>" not closed, .*line:2/,
     ],
-    ['an unknown tag', '{% nothing %}', /^Template sub\/broken\.html cannot be used: tag "nothing" not found/],
-    [
-      'an unknown filter',
-      '{{ id | nothing }}',
-      /^Template sub\/broken\.html cannot be used: undefined filter: nothing/,
-    ],
+    ['an unknown tag', '{% nothing %}', /^Cannot use template sub\/broken\.html: tag "nothing" not found/],
+    ['an unknown filter', '{{ id | nothing }}', /^Cannot use template sub\/broken\.html: undefined filter: nothing/],
     [
       'a partial that does not exist',
       '{% render "absent.html" %}',
-      /^Template sub\/broken\.html cannot be used: it needs "absent\.html", which is not there\.$/,
+      /^Cannot use template sub\/broken\.html: it needs "absent\.html", which does not exist\.$/,
     ],
     [
       'a layout that does not exist',
       '{% layout "absent.html" %}',
-      /^Template sub\/broken\.html cannot be used: it needs "absent\.html", which is not there\.$/,
+      /^Cannot use template sub\/broken\.html: it needs "absent\.html", which does not exist\.$/,
     ],
   ]
   for (const [what, text, message] of broken) {
@@ -189,7 +185,7 @@ describe('application-defined templates', () => {
     for (const path of [join(folder, 'absent'), join(folder, 'file')]) {
       await assert.rejects(start({ templates: path }), (error: unknown) => {
         assert.ok(error instanceof ConfigError)
-        assert.match(error.message, /^The folder of templates ".*(absent|file)" cannot be read\.$/)
+        assert.match(error.message, /^Cannot read the folder of templates ".*(absent|file)": check TROUPE_TEMPLATES\.$/)
         return true
       })
     }

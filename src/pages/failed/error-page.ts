@@ -37,7 +37,7 @@ export async function errorPage(
     })
     return html(error.status, page, headers)
   } catch (cause) {
-    deps.log.error({ error: cause }, 'The page that tells of an error failed')
+    deps.log.error({ error: cause }, 'Cannot render the error page')
     return asData
   }
 }

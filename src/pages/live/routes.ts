@@ -31,9 +31,9 @@ export function livePageRoutes(deps: LivePageDeps): readonly Route[] {
 
 function stream(deps: LivePageDeps, { request, actor, isStillOwner }: PageExchange): HttpResponse {
   if (!/(^|[\s,])text\/event-stream\b/.test(request.header('accept') ?? ''))
-    throw new ServiceError('bad_request', 'Cannot tell what changes: ask with Accept: text/event-stream')
+    throw new ServiceError('bad_request', 'Cannot stream changes: send Accept: text/event-stream')
   if (requestOriginOf(request, new URL(deps.baseUrl).origin) === 'other')
-    throw new ServiceError('forbidden', 'Cannot tell what changes: another site asks')
+    throw new ServiceError('forbidden', 'Cannot stream changes: the request came from another site')
   const { stream: pieces, close } = liveStream(deps, actor.id, isStillOwner)
   return {
     status: 200,

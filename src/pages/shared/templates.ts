@@ -32,7 +32,7 @@ export class Templates {
         engine.analyzeSync(template)
         parsed.set(name, template)
       } catch (error) {
-        throw new ConfigError(`Template ${name} cannot be used: ${complaintOf(error, root)}.`, { cause: error })
+        throw new ConfigError(`Cannot use template ${name}: ${complaintOf(error, root)}.`, { cause: error })
       }
     }
     return new Templates(engine, parsed)
@@ -54,7 +54,7 @@ export class Templates {
 function complaintOf(error: unknown, root: string): string {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   const [, missing] = /Failed to lookup ("[^"]*")/.exec(line) ?? []
-  return missing === undefined ? line.replaceAll(`${root}${sep}`, '') : `it needs ${missing}, which is not there`
+  return missing === undefined ? line.replaceAll(`${root}${sep}`, '') : `it needs ${missing}, which does not exist`
 }
 
 function namesIn(root: string): string[] {
@@ -64,6 +64,8 @@ function namesIn(root: string): string[] {
       .filter((name) => name.endsWith('.html'))
       .map((name) => relative(root, resolve(root, name)).split(sep).join('/'))
   } catch (cause) {
-    throw new ConfigError(`The folder of templates ${JSON.stringify(root)} cannot be read.`, { cause })
+    throw new ConfigError(`Cannot read the folder of templates ${JSON.stringify(root)}: check TROUPE_TEMPLATES.`, {
+      cause,
+    })
   }
 }

@@ -172,7 +172,7 @@ export class DatabaseFile {
   /** Records a failure of the disk or the file and reports it once. Returns whether the error was such a failure. */
   notice(error: unknown): boolean {
     if (!isFault(error)) return false
-    this.report(`The database file ${this.path} cannot be used: ${error instanceof Error ? error.message : ''}`, error)
+    this.report(`Cannot use the database file ${this.path}: ${error instanceof Error ? error.message : ''}`, error)
     return true
   }
 
