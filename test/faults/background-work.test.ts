@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 describe('background work', () => {
   forEachService((start) => {
-    it('counts no statements of a worker that polls as statements of a request', async () => {
+    it('does not count the statements of a polling worker as statements of a request', async () => {
       const clock = new ManualClock()
       let store: FaultyStore | undefined
       const service = await start({
@@ -28,7 +28,7 @@ describe('background work', () => {
       assert.equal(store.failed, 1)
     })
 
-    it('writes log lines of a worker without the id of the request that woke the worker', async () => {
+    it('writes a worker’s log lines without the id of the request that woke the worker', async () => {
       let store: FaultyStore | undefined
       const service = await start({ wrapStore: (inner) => (store = faulty(inner)) })
       const actor = await service.createActor()

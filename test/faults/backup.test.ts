@@ -1,4 +1,4 @@
-/** Copies that were taken while clients changed things: each is one moment, with everything that was answered before it. */
+/** Backups taken under load: each is a state of one moment and holds every change that was acknowledged before. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -17,13 +17,13 @@ import { createPostgresDatabase } from '../support/stores.ts'
 const clients = 4
 const root = join(import.meta.dirname, '../..')
 
-/** What had been answered when a copy was begun, and what had been asked for when it was done. */
+/** The last acknowledged step of each client when a backup began, and the last requested step when it ended. */
 interface Copy {
   readonly answeredBefore: readonly number[]
   readonly askedBefore: readonly number[]
 }
 
-/** Takes the copies one after the other while all clients go on; there is load until the last one is done. */
+/** Takes the backups one after the other while all clients keep writing. */
 async function copiesUnderLoad(steps: Steps, takeCopies: readonly (() => Promise<void>)[]): Promise<Copy[]> {
   const answered = Array.from({ length: clients }, () => 0)
   let isDone = false
@@ -48,7 +48,7 @@ async function copiesUnderLoad(steps: Steps, takeCopies: readonly (() => Promise
   return copies
 }
 
-/** A service on the copy holds a state of one moment. */
+/** Asserts that the backup holds a consistent state between its begin and its end. */
 async function assertOneMoment(url: string, steps: Steps, copy: Copy | undefined): Promise<void> {
   assert.ok(copy !== undefined)
   const restored = await startService(url)
@@ -63,7 +63,7 @@ async function assertOneMoment(url: string, steps: Steps, copy: Copy | undefined
 }
 
 describe('a copy of a database in use', () => {
-  it('DUR-11 I2 I5 I8 by the documented command is one moment of the SQLite file', async (t) => {
+  it('by the documented command is one moment of the SQLite file (DUR-11, I2, I5, I8)', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-backup-'))
     const service = await startService(`sqlite:${join(folder, 'data', 'troupe.db')}`)
     t.after(async () => {
@@ -89,7 +89,7 @@ describe('a copy of a database in use', () => {
       await assertOneMoment(`sqlite:${join(folder, name)}`, steps, copies[index])
   })
 
-  it('DUR-11 I2 I5 I8 by the server’s own backup is one moment of the PostgreSQL database', async (t) => {
+  it('by the server’s own backup is one moment of the PostgreSQL database (DUR-11, I2, I5, I8)', async (t) => {
     const server = await startPostgres()
     const folder = mkdtempSync(join(tmpdir(), 'troupe-backup-'))
     const database = await createPostgresDatabase(server.url)
@@ -110,7 +110,7 @@ describe('a copy of a database in use', () => {
         mkdirSync(backup)
         copyFolder(data, backup)
         const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
-        // The log that was written while the files were copied belongs to the backup.
+        // A backup needs the write-ahead log that was written while the files were copied.
         copyFolder(join(data, 'pg_wal'), join(backup, 'pg_wal'))
         const label = join(backup, 'backup_label')
         writeFileSync(label, rows[0]?.labelfile ?? '')

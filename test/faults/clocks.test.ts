@@ -40,7 +40,7 @@ describe('two services on PostgreSQL', () => {
     }
   }
 
-  it('OPS-06 of which one is two minutes ahead does not send what the other is sending', async () => {
+  it('do not deliver twice when one clock is two minutes ahead (OPS-06)', async () => {
     const slow = await listened('slow@example.com')
     const quick = await listened('quick@example.com')
     second = await startServiceProcess({ database: database.url, env: clockOff(2 * minuteMs) })
@@ -59,7 +59,7 @@ describe('two services on PostgreSQL', () => {
     )
   })
 
-  it('OPS-06 of which one is two minutes behind sends at its time what the other left', {
+  it('deliver at the right time what a stopped process left, when one clock is two minutes behind (OPS-06)', {
     timeout: minuteMs,
   }, async () => {
     const { actor, path } = await listened('owner@example.com')
@@ -79,7 +79,7 @@ describe('two services on PostgreSQL', () => {
     )
   })
 
-  it('OPS-06 whose clocks differ by two minutes date what they write by one clock', async () => {
+  it('date diffs by one clock although their own clocks differ by two minutes (OPS-06)', async () => {
     const { actor, friend, poll } = await listened('owner@example.com')
     second = await startServiceProcess({ database: database.url, env: clockOff(2 * minuteMs) })
     const { authorization } = actor
@@ -89,7 +89,7 @@ describe('two services on PostgreSQL', () => {
     const { data } = (await (await friend.request('GET', poll)).json()) as { data: { timestamp: string }[] }
     const times = data.map(({ timestamp }) => Date.parse(timestamp))
     assert.equal(times.length, 3)
-    // Less than the clocks differ by, for however slow a machine.
+    // The spread must be below the clock difference; the bound also holds on a slow machine.
     assert.ok(Math.max(...times) - Math.min(...times) < minuteMs, String(times))
   })
 })
@@ -99,10 +99,7 @@ forEachService((start) => {
   const yearMs = 365 * 24 * hourMs
 
   describe('a clock that is set back', () => {
-    /**
-     * A callback waits for its repetition when the clock is set back. How much later it comes (in
-     * milliseconds of the fake clock).
-     */
+    /** Sets the clock back while a callback waits for its retry. Returns the delay in milliseconds of the fake clock. */
     async function delayed(t: TestContext, replies: Reply[], backMs: number): Promise<number> {
       const clock = new ManualClock()
       let shift = 0
@@ -128,21 +125,21 @@ forEachService((start) => {
       const since = clock.now()
       const isOver = (): boolean => clock.now() - since >= 3 * hourMs
       await passUntil(clock, [service], () => peer.received.length >= replies.length || isOver(), 5000)
-      assert.equal(isOver(), false, 'It is not sent')
+      assert.equal(isOver(), false, 'The callback was not sent')
       return clock.now() - since
     }
 
-    it('OPS-06 by an hour holds up a repetition that waits, and no longer than that hour', async (t) => {
+    it('by an hour delays a waiting retry by at most an hour (OPS-06)', async (t) => {
       const delay = await delayed(t, [503, 204], hourMs)
       assert.ok(delay <= 2 * hourMs, `${delay} ms`)
     })
 
-    it('OPS-06 by a year does not hold up a repetition that waits', async (t) => {
+    it('by a year does not delay a waiting retry (OPS-06)', async (t) => {
       const delay = await delayed(t, [503, 204], yearMs)
       assert.ok(delay <= hourMs, `${delay} ms`)
     })
 
-    it('OPS-06 by a year does not put off what is fetched because callbacks stay missing', async () => {
+    it('by a year does not delay the resync for missing callbacks (OPS-06)', async () => {
       const clock = new ManualClock()
       let shift = 0
       const peers = new ScriptedPeers()
@@ -155,11 +152,11 @@ forEachService((start) => {
       const since = clock.now()
       const isOver = (): boolean => clock.now() - since >= hourMs
       await passUntil(clock, [service], async () => (await peer.sequence()) === 2 || isOver(), 5000)
-      assert.equal(isOver(), false, 'It is not fetched')
+      assert.equal(isOver(), false, 'The diffs were not fetched')
       assert.deepEqual(await peer.copy(), { mood: 'b' })
     })
 
-    it('OPS-06 by a year does not keep the circuit of a peer open', async (t) => {
+    it('by a year does not keep a peer’s circuit open (OPS-06)', async (t) => {
       const delay = await delayed(t, [503, 503, 204], yearMs)
       assert.ok(delay <= hourMs, `${delay} ms`)
     })
@@ -168,19 +165,19 @@ forEachService((start) => {
 
 forEachStore((dialect, open) => {
   describe('the clock of a store', () => {
-    it(`OPS-06 is that of ${dialect === 'sqlite' ? 'this machine' : 'the server, whatever this machine says'}`, async (t) => {
+    it(`is that of ${dialect === 'sqlite' ? 'this machine' : 'the database server, not of this machine'} (OPS-06)`, async (t) => {
       const realNow = Date.now
       const before = realNow()
       const ahead = 2 * minuteMs
       t.mock.method(Date, 'now', () => realNow() + ahead)
       const store = await open()
-      const told = store.now() - (dialect === 'sqlite' ? ahead : 0)
-      assert.ok(Number.isInteger(told))
-      // The server of the tests runs on this machine.
-      assert.ok(told >= before - minuteMs && told <= realNow() + minuteMs, `${told - before}`)
+      const stored = store.now() - (dialect === 'sqlite' ? ahead : 0)
+      assert.ok(Number.isInteger(stored))
+      // The database server of the tests runs on this machine.
+      assert.ok(stored >= before - minuteMs && stored <= realNow() + minuteMs, `${stored - before}`)
     })
 
-    it('is the one that a test gives it', async () => {
+    it('is the one that a test supplies', async () => {
       const store = await open({ now: () => 12 })
       assert.equal(store.now(), 12)
     })

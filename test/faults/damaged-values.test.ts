@@ -16,7 +16,7 @@ const damaged = async (answer: Response, name: string): Promise<void> => {
 }
 
 forEachService((start) => {
-  describe('a stored value that is not what was written', () => {
+  describe('a stored value that was damaged', () => {
     async function world(): Promise<{ service: TestService; actor: TestActor }> {
       const service = await start()
       const actor = await service.createActor()
@@ -31,7 +31,7 @@ forEachService((start) => {
       assert.equal(await store.write((tx) => tx.run(sql, actorId)), 1)
     }
 
-    it('DUR-12 is refused by every way to it, told in the log, and nothing else is', async () => {
+    it('is rejected by every request for it and logged, while other values stay available (DUR-12)', async () => {
       const { service, actor } = await world()
       await change(service, `UPDATE property SET value = '"funny"' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
       await change(
@@ -49,7 +49,7 @@ forEachService((start) => {
       assert.equal((await actor.request('PUT', '/properties/safe', 'y')).status, 204)
     })
 
-    it('does not keep the service from starting with more indexed properties, and finds no actor (DUR-12)', async () => {
+    it('does not prevent a start with more indexed properties, and is not indexed (DUR-12)', async () => {
       const { service, actor } = await world()
       await change(service, `UPDATE property SET value = '"sun' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
       await service.close()
@@ -64,7 +64,7 @@ forEachService((start) => {
       )
     })
 
-    it('DUR-12 is right again when it is written anew, and goes when it is deleted', async () => {
+    it('is valid again after it is overwritten, and can be deleted (DUR-12)', async () => {
       const { service, actor } = await world()
       await change(service, `UPDATE property SET value = '"funny"' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
       assert.equal((await actor.request('PUT', '/properties/mood', 'rainy')).status, 204)
@@ -72,7 +72,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '/properties')).status, 200)
     })
 
-    it('DUR-12 is not served as an item of a list, nor under another name or another item', async () => {
+    it('is not served as a list item, nor under the name of another property (DUR-12)', async () => {
       const { service, actor } = await world()
       await change(service, `UPDATE list_item SET value = '{"text":"twq"}' WHERE actor_id = $1 AND item = 2`, actor.id)
       await damaged(await actor.request('GET', '/properties/notes/1'), 'notes#2')
@@ -82,7 +82,7 @@ forEachService((start) => {
       await damaged(await actor.request('GET', '/properties/moot'), 'moot')
     })
 
-    it('DUR-12 was written before there were checksums: it is served', async () => {
+    it('is served without a check if it has no checksum, as values of old versions (DUR-12)', async () => {
       const { service, actor } = await world()
       await change(service, `UPDATE property SET checksum = NULL WHERE actor_id = $1 AND name = 'mood'`, actor.id)
       assert.equal(await (await actor.request('GET', '/properties/mood')).text(), 'sunny')
@@ -96,7 +96,7 @@ describe('an SQLite file in which bits flipped', () => {
     for (const place of places) await place.remove()
   })
 
-  it('DUR-12 serves no value that was not written, whichever bit of it flipped; the doctor names it', async (t) => {
+  it('serves no damaged value, whichever bit flipped, and `doctor deep` names the value (DUR-12)', async (t) => {
     const database = await createTestDatabase('sqlite')
     t.after(() => database.remove())
     const file = database.url.slice('sqlite:'.length)
@@ -115,7 +115,7 @@ describe('an SQLite file in which bits flipped', () => {
     for (let round = 0; round < 12; round++) {
       const wrong = Buffer.from(right)
       const byte = at + random.below(text.length)
-      // Bits that leave a letter a letter: nothing but the checksum can tell.
+      // A flip of one of the five lower bits leaves valid text, so only the checksum can detect it.
       wrong[byte] = (wrong[byte] ?? 0) ^ (1 << random.below(5))
       writeFileSync(file, wrong)
       const service = await startService(database.url)

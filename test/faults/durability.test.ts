@@ -11,23 +11,23 @@ import { forEachService, type StartOptions, startService, type TestService } fro
 import { bound, createTestDatabase } from '../support/stores.ts'
 
 describe('a service that is killed under load', () => {
-  it('DUR-01 LST-01 DEL-01 I1 I2 I5 I8 has kept what it acknowledged and made nothing in part, on SQLite', async () => {
+  it('has kept acknowledged changes and made no partial change, on SQLite (DUR-01, LST-01, DEL-01, I1, I2, I5, I8)', async () => {
     const { acknowledged } = await runCrashRounds({ store: 'sqlite', victim: 'service', rounds: 25, seed: 1_000 })
     assert.ok(acknowledged > 25)
   })
 
-  it('DUR-02 LST-01 DEL-01 I1 I2 I5 I8 has kept what it acknowledged and made nothing in part, on PostgreSQL', async () => {
+  it('has kept acknowledged changes and made no partial change, on PostgreSQL (DUR-02, LST-01, DEL-01, I1, I2, I5, I8)', async () => {
     const { acknowledged } = await runCrashRounds({ store: 'postgres', victim: 'service', rounds: 25, seed: 2_000 })
     assert.ok(acknowledged > 25)
   })
 })
 
 describe('a database that is killed under load', () => {
-  it('DUR-02 I1 I2 I5 I8 comes back with what was acknowledged, and the service finds it by itself', async () => {
+  it('restarts with all acknowledged changes, and the service reconnects automatically (DUR-02, I1, I2, I5, I8)', async () => {
     await runCrashRounds({ store: 'postgres', victim: 'server', rounds: 3, seed: 3_000 })
   })
 
-  it('DUR-02 I1 I2 I5 I8 loses nothing with the process of one connection, and the service goes on by itself', async () => {
+  it('loses no change when one backend process dies, and the service recovers automatically (DUR-02, I1, I2, I5, I8)', async () => {
     await runCrashRounds({ store: 'postgres', victim: 'backend', rounds: 3, seed: 4_000 })
   })
 })
@@ -55,7 +55,7 @@ async function health(service: TestService): Promise<number> {
   return (await service.request('/health/ready')).status
 }
 
-/** A service on an SQLite whose disk fails on demand. */
+/** Starts a service on an SQLite store whose disk fails on demand. */
 async function startOnDisk(t: TestContext, options: StartOptions = {}) {
   const database = await createTestDatabase('sqlite')
   const path = database.url.slice('sqlite:'.length)
@@ -77,8 +77,8 @@ async function startOnDisk(t: TestContext, options: StartOptions = {}) {
   return { service, disk, database }
 }
 
-describe('a disk that fails below the service', () => {
-  it('DUR-05 is a 503 that says that the outcome is unknown, health turns red, and both are over by themselves', async (t) => {
+describe('a disk failure below the service', () => {
+  it('gives 503 with an unknown outcome and fails the readiness check, until it ends (DUR-05)', async (t) => {
     const { service, disk, database } = await startOnDisk(t)
     const actor = await service.createActor()
     assert.equal((await actor.request('PUT', '/properties/a', 'before')).status, 204)
@@ -97,7 +97,7 @@ describe('a disk that fails below the service', () => {
     assert.deepEqual(await violationsIn(database.url), [])
   })
 
-  it('DUR-06 without space answers changes with 503, reads go on, and changes are made again when there is space', async (t) => {
+  it('for lack of space rejects changes with 503, keeps reads working and ends when there is space (DUR-06)', async (t) => {
     const { service, disk, database } = await startOnDisk(t)
     const actor = await service.createActor()
     assert.equal((await actor.request('PUT', '/properties/a', 'small')).status, 204)
@@ -118,7 +118,7 @@ describe('a disk that fails below the service', () => {
     assert.deepEqual(await violationsIn(database.url), [])
   })
 
-  it('DUR-07 as a file that was removed answers 503, health red, and says in the log what happened', async (t) => {
+  it('by a removed file gives 503, fails the readiness check and logs the cause (DUR-07)', async (t) => {
     const database = await createTestDatabase('sqlite')
     const service = await startService(database.url)
     t.after(async () => {
@@ -133,15 +133,15 @@ describe('a disk that fails below the service', () => {
     assert.deepEqual(await refusalOf(await actor.request('GET', '/properties')), unavailable)
     assert.deepEqual(await refusalOf(await service.request('/health/ready')), unavailable)
     assert.equal((await service.request('/health/live')).status, 200)
-    const told = service.log.filter((line) => line.includes(`The database file ${path} was removed while in use`))
-    assert.ok(told.length > 0)
+    const reported = service.log.filter((line) => line.includes(`The database file ${path} was removed while in use`))
+    assert.ok(reported.length > 0)
     await rename(`${path}.away`, path)
     assert.equal(await health(service), 200)
     assert.equal((await actor.request('PUT', '/properties/a', 'x')).status, 204)
     assert.deepEqual(await violationsIn(database.url), [])
   })
 
-  it('DUR-07 as a volume that turns read-only answers changes with 503, reads go on, health is red meanwhile', async (t) => {
+  it('by a read-only volume rejects changes with 503, keeps reads working and fails the readiness check (DUR-07)', async (t) => {
     const { service, disk, database } = await startOnDisk(t)
     const actor = await service.createActor()
     assert.equal((await actor.request('PUT', '/properties/a', 'before')).status, 204)
@@ -156,7 +156,7 @@ describe('a disk that fails below the service', () => {
   })
 })
 
-/** Holds what every change needs, as another program with the same database may. */
+/** Holds the lock that every change needs, as another program on the same database may. */
 async function lockedBy(database: string, actorId: string): Promise<{ release(): Promise<void> }> {
   if (database.startsWith('sqlite:')) {
     const other = new DatabaseSync(database.slice('sqlite:'.length))
@@ -170,9 +170,9 @@ async function lockedBy(database: string, actorId: string): Promise<{ release():
   return { release: () => other.end() }
 }
 
-describe('a lock that somebody else holds', () => {
+describe('a lock that another program holds', () => {
   forEachService((start) => {
-    it('DUR-08 beyond the limit is a 503 with Retry-After, with nothing changed; reads go on, and changes again afterwards', async () => {
+    it('beyond the time limit gives 503 with Retry-After, changes nothing and does not affect reads (DUR-08)', async () => {
       const service = await start({ storeTimeoutSeconds: 1 })
       const actor = await service.createActor()
       await actor.request('POST', '/properties', { a: 'before', log: { _type: 'list' } })
@@ -196,13 +196,13 @@ describe('a lock that somebody else holds', () => {
   })
 })
 
-describe('connections that are all busy', () => {
-  it('DUR-15 answer those who find no free one with 503 quickly, and serve again by themselves', async (t) => {
+describe('database connections that are all busy', () => {
+  it('give 503 quickly to waiting requests, and serve again when one is free (DUR-15)', async (t) => {
     const database = await createTestDatabase('postgres')
     const held = new Set<string>()
     const holding: (() => void)[] = []
     const { promise: end, resolve: release } = Promise.withResolvers<void>()
-    /** The changes of some actors stay in their transactions until they are told. */
+    /** Changes of the actors in `held` keep their transactions open until `release()`. */
     const wrapStore = (store: Store): Store => ({
       ...bound(store),
       writeActor: (actorId, work, origin) =>
@@ -247,7 +247,7 @@ describe('connections that are all busy', () => {
   })
 
   forEachService((start, dialect) => {
-    it('DUR-15 are not leaked by 10 000 requests that fail', async () => {
+    it('do not leak after 10 000 failed requests (DUR-15)', async () => {
       const service = await start({ workers: 4 })
       const actor = await service.createActor()
       await actor.request('POST', '/properties', { a: 'kept', log: { _type: 'list' } })
@@ -269,7 +269,7 @@ describe('connections that are all busy', () => {
       assert.equal((await actor.request('PUT', '/properties/a', 'x')).status, 204)
       if (dialect === 'postgres') {
         const states = await sessionStates(service.databaseUrl)
-        // Four for changes, two for reads.
+        // The pool has four connections for changes and two for reads.
         assert.ok(states.length <= 6, `${states.length} connections`)
         assert.deepEqual(new Set(states), new Set(['idle']))
       }
@@ -277,7 +277,7 @@ describe('connections that are all busy', () => {
   })
 })
 
-/** What the connections of the service to the database are doing. */
+/** Returns the state of each database connection of the service. */
 async function sessionStates(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -1,4 +1,4 @@
-/** Every operation, with the store failing at its first statement, at its second, and so on to the last. */
+/** Runs each operation with the store failing at its first statement, then at its second, and so on to the last. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
@@ -11,11 +11,11 @@ interface Case {
   readonly what: string
   readonly request: (actor: TestActor, service: TestService) => Promise<Response>
   readonly status: number
-  /** What the actor holds afterwards, by path. */
+  /** Expected data of the actor afterwards, by path. Null means 404. */
   readonly shows: Readonly<Record<string, unknown>>
 }
 
-/** One leaf of the order is full with 128 items, so that changes in it and behind it change several nodes. */
+/** 128 items fill one leaf of the order tree, so that changes affect several nodes. */
 const items = Array.from({ length: 130 }, (_, index) => ({ t: `item ${index}` }))
 const without = (...indexes: readonly number[]) => items.filter((_, index) => !indexes.includes(index))
 const x = { t: 'x' }
@@ -71,7 +71,7 @@ const listCases: readonly Case[] = [
     shows: { '/properties/log': [...items.with(1, x).slice(1, 129), x] },
   },
   {
-    what: 'a change of the texts',
+    what: 'a change of the metadata',
     request: (actor) => actor.request('PUT', '/properties/log/metadata', { description: 'changed' }),
     status: 204,
     shows: { '/properties/log': items },
@@ -145,9 +145,9 @@ const propertyCases: readonly Case[] = [
   },
 ]
 
-describe('a store that fails at any one statement', () => {
+describe('a store that fails at one statement', () => {
   forEachService((start) => {
-    /** Walks through the statements of a request until it meets none that fails. The number of those that did. */
+    /** Fails each statement of the request in turn until it succeeds. Returns the number of failures. */
     async function walk({ request, status, shows }: Case): Promise<number> {
       const { service, store } = await startFaulty()
       const actor = await filled(service)
@@ -180,16 +180,16 @@ describe('a store that fails at any one statement', () => {
     }
 
     for (const one of listCases)
-      it(`LST-01 LST-02 LST-03 leaves nothing of ${one.what} until it is whole`, async () => {
+      it(`rolls back ${one.what} completely (LST-01, LST-02, LST-03)`, async () => {
         assert.ok((await walk(one)) >= 2)
       })
 
     for (const one of propertyCases)
-      it(`I2 leaves nothing of ${one.what} until it is whole`, async () => {
+      it(`rolls back ${one.what} completely (I2)`, async () => {
         assert.ok((await walk(one)) >= 2)
       })
 
-    it('DEL-01 leaves everything of an actor until its deletion is whole, and then nothing', async () => {
+    it('rolls back the deletion of an actor completely (DEL-01)', async () => {
       const failures = await walk({
         what: 'deletion',
         request: (actor) => actor.request('DELETE', ''),
@@ -199,7 +199,7 @@ describe('a store that fails at any one statement', () => {
       assert.ok(failures >= 2)
     })
 
-    it('DEL-01 leaves nothing of a creation until it is whole', async () => {
+    it('rolls back the creation of an actor completely (DEL-01)', async () => {
       const failures = await walk({
         what: 'creation',
         request: (_actor, service) =>
@@ -231,7 +231,7 @@ async function filled(service: TestService): Promise<TestActor> {
   return actor
 }
 
-/** Null when there is nothing. */
+/** Returns null for 404. */
 async function shown(actor: TestActor, path: string): Promise<unknown> {
   const answer = await actor.request('GET', path, undefined, { accept: 'application/json' })
   if (answer.status === 404) return null

@@ -1,4 +1,4 @@
-/** The checker of the invariants finds damage of every kind that it looks for. */
+/** Verifies that the checker of the invariants finds each kind of damage. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,7 +11,7 @@ import { Load } from '../support/load.ts'
 import { senderInProcess } from '../support/service-process.ts'
 import { createTestDatabase, forEachStore, type TestDatabase } from '../support/stores.ts'
 
-/** Runs statements that the service would never run, past every foreign key. */
+/** Runs statements without foreign key checks, which the service never does. */
 async function damage(url: string, ...statements: readonly string[]): Promise<void> {
   if (url.startsWith('sqlite:')) {
     const database = new DatabaseSync(url.slice('sqlite:'.length), { enableForeignKeyConstraints: false })
@@ -26,7 +26,7 @@ async function damage(url: string, ...statements: readonly string[]): Promise<vo
   await client.end()
 }
 
-/** Two actors `a` and `b` with a value, an indexed one and a list of three items each, as the service makes them. */
+/** Creates actors `a` and `b`, each with a value, an indexed value and a list of three items. */
 async function fill(database: TestDatabase): Promise<void> {
   const { url } = database
   const service = await startService(url)
@@ -44,39 +44,43 @@ const head = `actor_id = 'a' AND name = 'notes'`
 
 const kinds: readonly (readonly [what: string, statements: readonly string[], found: RegExp])[] = [
   [
-    'a value of no actor',
+    'a value without an actor',
     [`INSERT INTO property VALUES ('x', 'n', 'value', '1', '', NULL)`],
     /^I8: property has rows of actor x,/,
   ],
   [
-    'an attribute of no actor',
+    'an attribute without an actor',
     [`INSERT INTO attribute VALUES ('x', 'b', 'n', '1', 1)`],
     /^I8: attribute has rows of actor x,/,
   ],
   [
-    'an item of no actor',
+    'an item without an actor',
     [`INSERT INTO list_item VALUES ('x', 'l', 1, 1, '1', '', NULL)`],
     /^I8: list_item has rows of actor x,/,
   ],
-  ['a node of no actor', [`INSERT INTO list_node VALUES ('x', 'l', 1, '[]')`], /^I8: list_node has rows of actor x,/],
   [
-    'a look-up entry of no actor',
+    'a node without an actor',
+    [`INSERT INTO list_node VALUES ('x', 'l', 1, '[]')`],
+    /^I8: list_node has rows of actor x,/,
+  ],
+  [
+    'an index entry without an actor',
     [`INSERT INTO property_lookup VALUES ('email', 'v', 'x')`],
     /^I8: property_lookup has rows of actor x,/,
   ],
   [
-    'a claimed creator of no actor',
+    'a unique creator without an actor',
     [`INSERT INTO unique_creator VALUES ('c', 'x')`],
     /^I8: unique_creator has rows of actor x,/,
   ],
-  ['an actor that went without its rows', [`DELETE FROM actor WHERE id = 'a'`], /^I8: property has rows of actor a,/],
+  ['an actor deleted without its rows', [`DELETE FROM actor WHERE id = 'a'`], /^I8: property has rows of actor a,/],
   [
-    'an item of a list that is a value',
+    'an item of a property that is not a list',
     [`INSERT INTO list_item VALUES ('a', 'color', 1, 1, '1', '', NULL)`],
     /^I8: list_item has rows of list a\/color,/,
   ],
   [
-    'a list that went without its items',
+    'a list deleted without its items',
     [
       `DELETE FROM property WHERE ${head}`,
       `INSERT INTO list_item VALUES ('a', 'notes', 1, 1, '1', '', NULL) ON CONFLICT DO NOTHING`,
@@ -84,37 +88,37 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
     /^I8: list_item has rows of list a\/notes,/,
   ],
   [
-    'a look-up entry for a value that changed',
+    'an index entry for a changed value',
     [`UPDATE property SET value = '"c@example.com"' WHERE actor_id = 'a' AND name = 'email'`],
     /^I8: the look-up leads from email=a@example\.com to actor a, which holds c@example\.com$/,
   ],
   [
-    'a look-up entry for a value that went',
+    'an index entry for a deleted value',
     [`DELETE FROM property WHERE actor_id = 'a' AND name = 'email'`],
     /^I8: the look-up leads from email=a@example\.com to actor a, which holds nothing of the kind$/,
   ],
   [
-    'a look-up entry for another actor',
+    'an index entry for another actor',
     [`UPDATE property_lookup SET actor_id = 'b' WHERE value = 'a@example.com'`],
     /^I8: the look-up leads from email=a@example\.com to actor b,/,
   ],
   [
-    'a value that the look-up does not know',
+    'a value without an index entry',
     [`DELETE FROM property_lookup WHERE actor_id = 'a'`],
     /^I2: the look-up does not know \["a","email"\]=a@example\.com$/,
   ],
   [
-    'a claim for another creator',
+    'a unique creator that differs from the actor’s creator',
     [`INSERT INTO unique_creator VALUES ('c', 'a')`],
     /^I8: c is claimed for actor a, whose creator it is not$/,
   ],
   [
-    'a head that cannot be read',
+    'an unreadable list head',
     [`UPDATE property SET value = '{' WHERE ${head}`],
     /^I5: list a\/notes: its head cannot be read$/,
   ],
   [
-    'an item that is missing',
+    'a missing item',
     [`DELETE FROM list_item WHERE ${notes} AND item = 1`],
     /^I5: list a\/notes: item 1 is missing, or stands at two places$/,
   ],
@@ -124,17 +128,17 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
     /^I5: list a\/notes: item 9 stands outside the order$/,
   ],
   [
-    'an item at two places',
+    'a duplicate item',
     [`UPDATE list_node SET entries = '[1,1,3]' WHERE ${notes} AND entries = '[1,2,3]'`],
     /^I5: list a\/notes: item 1 is missing, or stands at two places$/,
   ],
   [
-    'an item number that comes again',
+    'a reused item number',
     [`UPDATE property SET value = replace(value, '"next_item":4', '"next_item":3') WHERE ${head}`],
     /^I5: list a\/notes: item 3 was never given out$/,
   ],
   [
-    'a node that is missing',
+    'a missing node',
     [`DELETE FROM list_node WHERE ${notes} AND entries = '[1,2,3]'`],
     /^I5: list a\/notes: node \d is missing, or stands at two places$/,
   ],
@@ -144,12 +148,12 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
     /^I5: list a\/notes: node 9 stands outside the order$/,
   ],
   [
-    'a node number that comes again',
+    'a reused node number',
     [`UPDATE property SET value = replace(value, '"next_node":3', '"next_node":2') WHERE ${head}`],
     /^I5: list a\/notes: node 2 was never given out$/,
   ],
   [
-    'a count that is wrong',
+    'a wrong count',
     [
       `UPDATE list_node SET entries = '[1,2]' WHERE ${notes} AND entries = '[1,2,3]'`,
       `DELETE FROM list_item WHERE ${notes} AND item = 3`,
@@ -160,7 +164,7 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
 
 describe('the checker of the invariants', () => {
   forEachStore((dialect, _open, database) => {
-    it('finds nothing in a database that the service alone has written', async () => {
+    it('finds nothing in a database that only the service has written', async () => {
       const made = await database()
       await fill(made)
       assert.deepEqual(await violationsIn(made.url), [])
@@ -179,14 +183,14 @@ describe('the checker of the invariants', () => {
       })
 
     if (dialect === 'sqlite') {
-      it('finds a row that no longer has the row it belongs to', async () => {
+      it('finds a row whose parent row was deleted', async () => {
         const made = await database()
         await fill(made)
         await damage(made.url, `DELETE FROM actor WHERE id = 'a'`)
         assert.ok((await violationsIn(made.url)).includes('a row of property has no row of actor to belong to'))
       })
 
-      it('finds an index that no longer fits its table', async () => {
+      it('finds an index that differs from its table', async () => {
         const made = await database()
         await fill(made)
         await damage(
@@ -196,7 +200,7 @@ describe('the checker of the invariants', () => {
         )
         const path = made.url.slice('sqlite:'.length)
         const bytes = readFileSync(path)
-        // The row and its index entry hold the text; one of them is changed.
+        // The row and its index entry both hold the string. Only the later copy is changed.
         bytes[bytes.lastIndexOf('needle-in-the-file')] = 'N'.charCodeAt(0)
         writeFileSync(path, bytes)
         assert.match((await violationsIn(made.url)).join('\n'), /row \d+ missing from index actor_by_creator/)
@@ -205,14 +209,14 @@ describe('the checker of the invariants', () => {
   })
 })
 
-describe('a history under load, of which the database keeps something else', () => {
+describe('the history of a load on a damaged database', () => {
   let database: TestDatabase
   before(async () => {
     database = await createTestDatabase('sqlite')
   })
   after(() => database.remove())
 
-  /** Some load, then the damage, then what the last reading shows. */
+  /** Runs a load, applies the damage and returns the failures that the last reading shows. */
   async function failuresAfter(...statements: readonly string[]): Promise<string> {
     const service = await startService(database.url, { declare: declareLoadActions })
     const send = senderInProcess(service.app.fetch)
@@ -225,39 +229,39 @@ describe('a history under load, of which the database keeps something else', () 
     return load.history.failures().join('\n')
   }
 
-  it('I1 I2 I5 passes when nothing was damaged', async () => {
+  it('has no failures without damage (I1, I2, I5)', async () => {
     assert.equal(await failuresAfter(), '')
   })
 
-  it('I1 tells of a property that went', async () => {
+  it('reports a deleted property (I1)', async () => {
     assert.match(
       await failuresAfter(`DELETE FROM property WHERE name IN ('r0', 'r1')`),
       /\/r\d: no serial order explains/,
     )
   })
 
-  it('I1 tells of a key that went', async () => {
+  it('reports a deleted key (I1)', async () => {
     assert.match(
       await failuresAfter(`UPDATE property SET value = '{}', checksum = NULL WHERE name = 'doc'`),
       /\/doc\/\S+: no serial order explains/,
     )
   })
 
-  it('I2 tells of a change that was made in part', async () => {
+  it('reports a partial change (I2)', async () => {
     assert.match(
       await failuresAfter(`UPDATE property SET value = '"other"', checksum = NULL WHERE name = 'g2'`),
       /\/group: .*torn: /,
     )
   })
 
-  it('I5 tells of an item that was changed', async () => {
+  it('reports a changed item (I5)', async () => {
     assert.match(
       await failuresAfter(`UPDATE list_item SET value = '{"t":"other"}', checksum = NULL WHERE list = 'log'`),
       /\/log: no serial order explains/,
     )
   })
 
-  it('I1 I8 tells of an actor that went', async () => {
+  it('reports a deleted actor (I1, I8)', async () => {
     assert.match(
       await failuresAfter('PRAGMA foreign_keys = ON', `DELETE FROM actor WHERE creator LIKE 'c%'`),
       /passing \w+: no serial order explains/,

@@ -7,9 +7,9 @@ import { seeded } from '../support/random.ts'
 import { forEachService } from '../support/service.ts'
 import { forEachPair } from '../support/service-pair.ts'
 
-describe('CON-01: properties and lists, by random requests', () => {
+describe('properties and lists under random requests (CON-01)', () => {
   forEachService((start) => {
-    it('answer as a plain object and plain arrays do, and hold what those hold after each request', async () => {
+    it('give the answers of a plain object and plain arrays, and hold the same values after each request', async () => {
       await runPropertyModel(await start({ logLevel: 'silent' }), { runs: 200 })
     })
   })
@@ -18,7 +18,7 @@ describe('CON-01: properties and lists, by random requests', () => {
 describe('clients of two services on one database', () => {
   forEachPair((pair) => {
     for (const seed of [1, 2, 3, 4, 5])
-      it(`CON-02 I5 I8 eight at once see values, lists and actors change in one order that keeps to real time (seed ${seed})`, async () => {
+      it(`see values, lists and actors change in one order that respects real time, with eight at once (seed ${seed}) (CON-02, I5, I8)`, async () => {
         const { both, first, second, database } = pair()
         const load = new Load(seed)
         await load.prepare(first)
@@ -29,7 +29,7 @@ describe('clients of two services on one database', () => {
         assert.deepEqual(await violationsIn(database), [])
       })
 
-    it('CON-03 write keys of one property at once, and every key is there', async () => {
+    it('write keys of one property concurrently without losing any (CON-03)', async () => {
       const { both } = pair()
       const actor = await pair().createActor()
       for (let round = 0; round < 20; round++) {
@@ -45,7 +45,7 @@ describe('clients of two services on one database', () => {
       }
     })
 
-    it('CON-03 delete keys of one property while others merge into it: what is merged is there, what is deleted is not', async () => {
+    it('delete and merge keys of one property concurrently: merged keys exist, deleted keys do not (CON-03)', async () => {
       const { both } = pair()
       const actor = await pair().createActor()
       const keys = Array.from({ length: 25 }, (_, index) => `k${index}`)
@@ -65,7 +65,7 @@ describe('clients of two services on one database', () => {
       }
     })
 
-    it('CON-04 read on one service what the other has just answered', async () => {
+    it('read on one service what the other has just acknowledged (CON-04)', async () => {
       const { both, first, second } = pair()
       const actor = await pair().createActor()
       await actor.request(first, 'POST', '/properties', { log: { _type: 'list' } })

@@ -19,7 +19,7 @@ forEachService((start) => {
       return actor
     }
 
-    it('CON-05 has its effect once, and is answered the same again', async () => {
+    it('takes effect once, and a repetition gets the same response (CON-05)', async () => {
       const actor = await withList()
       const first = await append(actor, 'key-1')
       const again = await append(actor, 'key-1')
@@ -35,7 +35,7 @@ forEachService((start) => {
       assert.deepEqual(await items(actor), [{ text: 'x' }, { text: 'x' }])
     })
 
-    it('CON-05 sent many times at once has one effect, and every sender the same answer', async () => {
+    it('takes effect once when sent many times concurrently, with the same response for each sender (CON-05)', async () => {
       const actor = await withList()
       const answers = await Promise.all(Array.from({ length: 50 }, () => append(actor, 'key')))
       assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
@@ -43,7 +43,7 @@ forEachService((start) => {
       assert.deepEqual(await items(actor), [{ text: 'x' }])
     })
 
-    it('CON-05 is refused with another body, another address and another type, and changes nothing', async () => {
+    it('is rejected with another body, path or query, and changes nothing (CON-05)', async () => {
       const actor = await withList()
       await append(actor, 'key')
       const others = [
@@ -62,7 +62,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '/properties/other')).status, 404)
     })
 
-    it('CON-05 is one of its caller and of its actor alone', async () => {
+    it('has a key of its own per caller and per actor (CON-05)', async () => {
       const service = await start()
       const [one, other] = [
         await service.createActor('one@example.com'),
@@ -78,7 +78,7 @@ forEachService((start) => {
       assert.deepEqual(await items(other), [{ text: 'x' }])
     })
 
-    it('CON-05 that the application failed on is not run again', async () => {
+    it('is not run again after the application failed (CON-05)', async () => {
       let runs = 0
       const actor = await withList((app) =>
         app.action('pay', () => {
@@ -95,7 +95,7 @@ forEachService((start) => {
       assert.equal(runs, 1)
     })
 
-    it('CON-05 that had no effect is run again: not found, not now', async () => {
+    it('is run again after a failure without effect, such as 404 or 503 (CON-05)', async () => {
       let isBusy = true
       const actor = await withList((app) =>
         app.action('pay', () => {
@@ -113,7 +113,7 @@ forEachService((start) => {
       }
     })
 
-    it('CON-05 has a key of 1 to 255 printable characters, or is 400', async () => {
+    it('gets 400 unless the key has 1 to 255 printable ASCII characters (CON-05)', async () => {
       const actor = await withList()
       for (const key of ['', ' ', 'a b', 'x'.repeat(256), 'ü']) {
         assert.equal((await append(actor, key)).status, 400, JSON.stringify(key))
@@ -122,7 +122,7 @@ forEachService((start) => {
       assert.equal((await append(actor, 'x'.repeat(255))).status, 201)
     })
 
-    it('CON-05 whose answer is larger than 256 KiB has its effect once, and every repetition is told what became of it', async () => {
+    it('takes effect once when its response exceeds 256 KiB, and repetitions get 410 with the first status (CON-05)', async () => {
       let now = Date.UTC(2031, 0, 1)
       let runs = 0
       const service = await start({
@@ -130,7 +130,7 @@ forEachService((start) => {
         declare: (app) =>
           app.action('export', ({ input }) => {
             runs += 1
-            // Two bytes each, and a quotation mark on either side.
+            // Each character has two bytes, and the JSON string has two quotation marks.
             return 'ü'.repeat((input as { pairs: number }).pairs)
           }),
       })
@@ -154,10 +154,10 @@ forEachService((start) => {
         [false, true],
       )
       for (let time = 0; time < 3; time++) {
-        const told = await run(131_072)
-        assert.deepEqual([told.status, told.headers.get('idempotency-replayed')], [410, 'true'])
-        assert.equal(told.headers.get('retry-after'), null)
-        assert.deepEqual(await told.json(), {
+        const replay = await run(131_072)
+        assert.deepEqual([replay.status, replay.headers.get('idempotency-replayed')], [410, 'true'])
+        assert.equal(replay.headers.get('retry-after'), null)
+        assert.deepEqual(await replay.json(), {
           error: 'answer_not_kept',
           message:
             'This request was answered with 200 before, and is not run again; the answer was too large to be kept',
@@ -165,7 +165,7 @@ forEachService((start) => {
         })
       }
       assert.equal(runs, 2)
-      // Another request under the key is still another one, and after a day the key is free.
+      // The key still rejects another request, and becomes free after a day.
       const other = await actor.request('POST', '/actions/export', { pairs: 1 }, { 'idempotency-key': 'key-131072' })
       assert.equal(other.status, 422)
       now += 86_400_000 + 1
@@ -174,7 +174,7 @@ forEachService((start) => {
       assert.equal(runs, 4)
     })
 
-    it('CON-05 that made something says where it is, also when the answer was too large to be kept', async () => {
+    it('returns Location to repetitions even when the response was too large to store (CON-05)', async () => {
       const actor = await withList()
       const item = { text: 'x'.repeat(300_000) }
       const answers = await Promise.all(Array.from({ length: 10 }, () => append(actor, 'key', item)))
@@ -188,7 +188,7 @@ forEachService((start) => {
       assert.deepEqual(await items(actor), [item])
     })
 
-    it('SEC-02 keeps answers sealed, and a day long', async () => {
+    it('stores responses encrypted for one day (SEC-02)', async () => {
       let now = Date.UTC(2031, 0, 1)
       const service = await start({ now: () => now })
       const actor = await service.createActor()
@@ -210,8 +210,8 @@ forEachService((start) => {
 })
 
 forEachPair((pair) => {
-  describe('two processes that are sent one request', () => {
-    it('CON-05 let it have one effect, and answer the same', async () => {
+  describe('two processes that receive one request with an Idempotency-Key', () => {
+    it('run it once and give the same response (CON-05)', async () => {
       const { both } = pair()
       const actor = await pair().createActor()
       await actor.request(both[0], 'POST', '/properties', { log: { _type: 'list' } })

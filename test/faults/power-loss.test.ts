@@ -1,4 +1,4 @@
-/** The power goes: of what the store wrote, only what it had synced is certain to be on the disk, and no more is needed. */
+/** Loss of power: only synced data is certain to be on the disk, and only synced data may be needed. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -17,14 +17,14 @@ import { createPostgresDatabase, createTestDatabase } from '../support/stores.ts
 
 const clients = 4
 
-/** A step that was answered, and how much of the log of the database was synced when the answer came. */
+/** An acknowledged step, and how much of the database’s log was synced at that time. */
 interface Answered {
   readonly client: number
   readonly step: number
   readonly synced: number
 }
 
-/** How many steps of each client a disk has to hold on which the log is whole up to here. */
+/** Returns how many steps of each client a disk must hold whose log is intact up to `wholeUpTo`. */
 function owed(answered: readonly Answered[], wholeUpTo: number): number[] {
   const steps = Array.from({ length: clients }, () => 0)
   for (const { client, step, synced } of answered)
@@ -38,8 +38,8 @@ function assertHolds(held: readonly number[], due: readonly number[], where: str
 }
 
 /**
- * Notes how much of the log SQLite has synced: all of it when a COMMIT returns with `synchronous=FULL`, which is what
- * SQLite promises of it (https://www.sqlite.org/pragma.html#pragma_synchronous), and nothing for certain with less.
+ * Records how much of the log SQLite has synced. With `synchronous=FULL` a returning COMMIT has synced all of it
+ * (https://www.sqlite.org/pragma.html#pragma_synchronous). Lower settings guarantee nothing.
  */
 function watchSyncs(t: TestContext, path: string): { synced(): number } {
   let synced = 0
@@ -64,13 +64,13 @@ interface Files {
   readonly log: Buffer
 }
 
-/** As another process sees them: closing a file that SQLite has open here would give up its locks. */
+/** Reads the files by another process, because closing a file that SQLite has open here would release its locks. */
 function filesAt(path: string): Files {
   const read = (file: string): Buffer => execFileSync('cat', [file], { maxBuffer: 2 ** 28 })
   return { database: read(path), log: read(`${path}-wal`) }
 }
 
-/** A service under load, and the files that it leaves when it stops for ever. */
+/** Puts a service under load and returns its files as a power loss would leave them. */
 async function loadOnSqlite(t: TestContext, options: { readonly synchronous?: 'NORMAL' } = {}) {
   const database = await createTestDatabase('sqlite')
   const path = database.url.slice('sqlite:'.length)
@@ -85,7 +85,7 @@ async function loadOnSqlite(t: TestContext, options: { readonly synchronous?: 'N
   const answered: Answered[] = []
   await steps.run(1, 24, (client, step) => void answered.push({ client, step, synced: disk.synced() }))
   const files = filesAt(path)
-  /** What a service finds that starts on these files. */
+  /** Starts a service on these files and returns the steps that it holds. */
   const found = async (left: Files): Promise<number[]> => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-power-'))
     const copy = `sqlite:${join(folder, 'troupe.db')}`
@@ -108,9 +108,9 @@ const logHeaderBytes = 32
 const frameBytes = 24 + 4096
 
 describe('a loss of power under SQLite', () => {
-  it('DUR-03 I1 I2 I5 takes nothing that was answered, wherever the log ends', async (t) => {
+  it('keeps every acknowledged change, wherever the log ends (DUR-03, I1, I2, I5)', async (t) => {
     const { files, prepared, answered, found } = await loadOnSqlite(t)
-    assert.ok(prepared > 0, 'nothing is ever synced')
+    assert.ok(prepared > 0, 'no commit was synced')
     assert.equal((files.log.length - logHeaderBytes) % frameBytes, 0)
     const random = seeded(1)
     const ends = [
@@ -125,7 +125,7 @@ describe('a loss of power under SQLite', () => {
     assert.deepEqual(await found(files), [24, 24, 24, 24])
   })
 
-  it('DUR-04 I1 I2 I5 takes nothing that was answered, whatever is left of what was not synced', async (t) => {
+  it('keeps every acknowledged change, whatever remains of unsynced data (DUR-04, I1, I2, I5)', async (t) => {
     const { files, prepared, answered, found } = await loadOnSqlite(t)
     const random = seeded(2)
     for (let round = 0; round < 24; round++) {
@@ -136,7 +136,7 @@ describe('a loss of power under SQLite', () => {
     }
   })
 
-  it('DUR-03 DUR-04 I1 I2 I5 takes nothing that was answered while the log is moved into the file', async (t) => {
+  it('keeps every acknowledged change during a checkpoint (DUR-03, DUR-04, I1, I2, I5)', async (t) => {
     const { path, files, found } = await loadOnSqlite(t)
     const mover = new DatabaseSync(path)
     const moved = mover.prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
@@ -146,13 +146,13 @@ describe('a loss of power under SQLite', () => {
     assert.notDeepEqual(after.database, files.database)
     const random = seeded(3)
     for (let round = 0; round < 12; round++) {
-      // The log stays until the file was synced, so it is whole; of the file each sector is the old or the new one.
+      // SQLite keeps the log until the file is synced. So the log is whole, and each sector of the file is old or new.
       const held = await found({ log: files.log, database: sectorsOf(files.database, after.database, random) })
       assert.deepEqual(held, [24, 24, 24, 24], `round ${round}`)
     }
   })
 
-  it('DUR-03 I2 I5 with synchronous=NORMAL takes the last moments, and damages nothing', async (t) => {
+  it('may lose the latest changes with synchronous=NORMAL, and damages nothing (DUR-03, I2, I5)', async (t) => {
     const { files, answered, found } = await loadOnSqlite(t, { synchronous: 'NORMAL' })
     assert.equal(answered.length, clients * 24)
     assert.ok(answered.every(({ synced }) => synced === 0))
@@ -169,7 +169,7 @@ describe('a loss of power under SQLite', () => {
 
 const sectorBytes = 512
 
-/** After `wholeUpTo` bytes each sector was written, not written, half written, or written with another one's content. */
+/** Scrambles the log after `wholeUpTo` bytes: each sector was written, not written, half written, or holds other content. */
 function scrambled(log: Buffer, wholeUpTo: number, random: Random): Buffer {
   const left = Buffer.from(log)
   for (let start = wholeUpTo; start < left.length; start += sectorBytes) {
@@ -183,7 +183,7 @@ function scrambled(log: Buffer, wholeUpTo: number, random: Random): Buffer {
   return left.subarray(0, wholeUpTo + random.below(left.length - wholeUpTo + 1))
 }
 
-/** One file out of the sectors of two; where the older one ended, what was not written is nothing. */
+/** Mixes the sectors of two versions of a file. Unwritten sectors beyond the end of the older one are zero. */
 function sectorsOf(before: Buffer, after: Buffer, random: Random): Buffer {
   const left = Buffer.alloc(after.length)
   for (let start = 0; start < left.length; start += sectorBytes) {
@@ -194,7 +194,7 @@ function sectorsOf(before: Buffer, after: Buffer, random: Random): Buffer {
 }
 
 describe('a loss of power under PostgreSQL', () => {
-  it('DUR-03 I1 I2 I5 I8 takes nothing that was answered, though everything is lost that was not synced', async (t) => {
+  it('keeps every acknowledged change when all unsynced data is lost (DUR-03, I1, I2, I5, I8)', async (t) => {
     const server = await startPostgres({ fsync: true })
     const folder = mkdtempSync(join(tmpdir(), 'troupe-power-'))
     t.after(async () => {
@@ -209,7 +209,7 @@ describe('a loss of power under PostgreSQL', () => {
     const settings = await admin.query<{ data_directory: string }>('SHOW data_directory')
     const data = settings.rows[0]?.data_directory ?? ''
 
-    // The files as they were synced last; whatever is written to them from now on is lost.
+    // Copies the files as synced last. Later writes to them count as lost.
     await admin.query('CHECKPOINT')
     copyFolder(data, join(folder, 'synced'))
     const answered: (Answered & { readonly segment: string; readonly offset: number })[] = []
@@ -241,7 +241,7 @@ describe('a loss of power under PostgreSQL', () => {
       assertHolds(held, owed(answered, last.synced), `the log up to answer ${moment}`)
       assert.ok(
         held.some((count) => count < 40),
-        'nothing was lost, so nothing is shown',
+        'no change was lost, so the test proves nothing',
       )
       assert.deepEqual(await violationsIn(database.url), [])
       await server.stop('fast')

@@ -22,7 +22,7 @@ import { environmentWithoutSettings, Program } from '../support/program.ts'
 import { basic, testKeys } from '../support/service.ts'
 
 const root = dirname(dirname(import.meta.dirname))
-const nobody = 65534
+const unprivilegedUser = 65534
 
 const application = `
 import { writeFileSync } from 'node:fs'
@@ -44,7 +44,7 @@ app.method('rights', async ({ input }) => ({
   effective: process.geteuid?.() ?? null,
   attempts: (input as { paths: string[] }).paths.map((path) => attempt(() => writeFileSync(path, 'x', { flag: 'a' }))),
   child: attempt(() => {
-    // Where child processes are not allowed this throws before one is made.
+    // Without the permission for child processes, this call throws before one is created.
     process.getBuiltinModule('node:child_process').spawnSync(process.execPath, ['--version'])
   }),
 }))
@@ -52,12 +52,12 @@ app.method('rights', async ({ input }) => ({
 export default app
 `
 
-/** A copy of the program that nobody may change, a folder to start it in, and one folder that it may write to. */
+/** Uses a read-only copy of the program, a read-only working folder, and one writable data folder. */
 describe('the process of the service', () => {
   const base = mkdtempSync(join(tmpdir(), 'troupe-rights-'))
   const [program, work, data] = [join(base, 'program'), join(base, 'work'), join(base, 'data')]
-  /** As root nothing is read-only: then the program runs as the user that owns nothing. */
-  const user = process.getuid?.() === 0 && mayRunAs(nobody) ? nobody : undefined
+  /** Root can write everywhere, so root runs the program as a user that owns no files. */
+  const user = process.getuid?.() === 0 && mayRunAs(unprivilegedUser) ? unprivilegedUser : undefined
 
   before(() => {
     mkdirSync(join(program, 'node_modules'), { recursive: true })
@@ -84,7 +84,7 @@ describe('the process of the service', () => {
   })
 
   function start(nodeArgs: readonly string[], env: Readonly<Record<string, string>> = {}): Program {
-    // A service manager may leave everything open; what the service makes is for its user alone all the same.
+    // A permissive umask, as some service managers set it, must not open the service’s files to other users.
     const mask = process.umask(0)
     try {
       const child = spawn(
@@ -111,7 +111,7 @@ describe('the process of the service', () => {
     }
   }
 
-  /** Makes an actor, changes and reads it, and asks the application for its rights. */
+  /** Creates an actor, changes and reads its data, and returns the rights that the application observes. */
   async function use(service: Program): Promise<Rights> {
     const [, url = ''] = await service.prints(/is ready at (http:\S+)/)
     const created = (await (await fetch(url, { method: 'POST', headers: { accept: 'application/json' } })).json()) as {
@@ -144,7 +144,7 @@ describe('the process of the service', () => {
     return (await answer.json()) as Rights
   }
 
-  it('SUP-04 runs without root in folders that it cannot change, and writes below its data alone', async () => {
+  it('runs without root in read-only folders and writes only to its data folder (SUP-04)', async () => {
     const before = entriesOf(base, data)
     const service = start([])
     try {
@@ -169,7 +169,7 @@ describe('the process of the service', () => {
     assert.deepEqual(entriesOf(base, data), before)
   })
 
-  it('SUP-04 needs no right but to read, to write its data and to use the network', async () => {
+  it('needs only permission to read, to write its data and to use the network (SUP-04)', async () => {
     const before = entriesOf(base, data)
     const service = start(
       [
@@ -197,8 +197,8 @@ describe('the process of the service', () => {
     assert.deepEqual(entriesOf(base, data), before)
   })
 
-  it('SUP-04 leaves no half-made key behind where it may write but not finish', async () => {
-    // The runtime refuses to sync a file under these rights: the key is written and cannot be kept.
+  it('leaves no partial key file when it may write but not sync (SUP-04)', async () => {
+    // Node refuses fsync under these permissions, so the key is written but cannot be persisted.
     const service = start(['--permission', '--allow-fs-read=*', `--allow-fs-write=${data}`, '--allow-net'], {
       DATABASE_URL: `sqlite:${join(data, 'new', 'troupe.db')}`,
     })
@@ -208,7 +208,7 @@ describe('the process of the service', () => {
     assert.deepEqual(readdirSync(join(data, 'new')), [])
   })
 
-  it('SUP-04 says in one sentence that it may not write its data, and leaves nothing behind', async () => {
+  it('reports an unwritable data folder in one sentence and leaves no files behind (SUP-04)', async () => {
     const before = entriesOf(base, data)
     const kept = readdirSync(data)
     const service = start([], { DATABASE_URL: `sqlite:${join(work, 'troupe.db')}` })
@@ -229,7 +229,7 @@ interface Rights {
   readonly child: string
 }
 
-/** False where this user cannot even reach the runtime, as when the project lies in a home folder of root. */
+/** Returns false when this user cannot reach the runtime, for example in a home folder of root. */
 function mayRunAs(user: number): boolean {
   const options = { uid: user, gid: user, cwd: '/' }
   return (
@@ -237,11 +237,11 @@ function mayRunAs(user: number): boolean {
   )
 }
 
-/** Folders come after what is in them. Links are left alone. */
+/** Visits folders after their entries and skips links. */
 function forEachEntry(path: string, visit: (path: string, isFolder: boolean) => void): void {
   const entry = lstatSync(path)
   if (entry.isSymbolicLink()) return
-  // A folder that nobody may write cannot be changed below either, so it is opened first.
+  // Entries of a read-only folder cannot be changed, so the folder is made writable first.
   if (entry.isDirectory()) {
     chmodSync(path, 0o755)
     for (const name of readdirSync(path)) forEachEntry(join(path, name), visit)
@@ -249,7 +249,7 @@ function forEachEntry(path: string, visit: (path: string, isFolder: boolean) => 
   visit(path, entry.isDirectory())
 }
 
-/** Every entry below a folder, except for one folder, as it can be seen from outside. */
+/** Lists every entry below a folder with its metadata, except for one folder. */
 function entriesOf(folder: string, except: string): string[] {
   return readdirSync(folder)
     .map((name) => join(folder, name))
@@ -261,7 +261,7 @@ function entriesOf(folder: string, except: string): string[] {
     })
 }
 
-/** The files that a process has open for writing, where the system tells; none elsewhere. */
+/** Returns the files that a process has open for writing, or none on systems without /proc. */
 function openForWriting(pid: number): string[] {
   const folder = `/proc/${pid}/fd`
   if (!existsSync(folder)) return []

@@ -6,7 +6,7 @@ import { forEachService } from '../support/service.ts'
 const peerId = '0123456789abcdef0123456789abcdef'
 const secret = '0f3c'.repeat(10)
 
-/** A peer that only asks: nothing reaches it. */
+/** A peer that only sends requests: calls to it never arrive. */
 const silent: PeerClient = {
   call: async () => ({ kind: 'unreached', reason: 'the peer is silent' }),
   close: async () => {},
@@ -14,7 +14,7 @@ const silent: PeerClient = {
 
 forEachService((start) => {
   describe('two processes on one database', () => {
-    it('OPS-02 ACL-10 I7 what the first one changes counts at the second with the next request, though nothing tells it', async () => {
+    it('apply a change of the first to the next request at the second, without a notification (OPS-02, ACL-10, I7)', async () => {
       const first = await start({ peerClient: silent })
       const second = await start({ peerClient: silent, database: first.databaseUrl })
       const owner = await first.createActor()
@@ -68,7 +68,7 @@ forEachService((start) => {
   })
 
   describe('a clock that jumps', () => {
-    it('OPS-06 an hour either way changes no right and holds nothing up', async () => {
+    it('by an hour in either direction changes no rights and delays no work (OPS-06)', async () => {
       let now = Date.UTC(2031, 0, 1, 12)
       const service = await start({ peerClient: silent, now: () => now })
       const owner = await service.createActor()

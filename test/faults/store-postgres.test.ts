@@ -20,14 +20,14 @@ const actorIds = async (q: Queries) =>
 const creatorOf = async (store: Store, id: string) =>
   (await store.read((q) => q.get<{ creator: string }>('SELECT creator FROM actor WHERE id = $1', id)))?.creator
 
-/** A promise to be kept from outside. */
+/** A promise with its resolve function. */
 function deferred() {
   let keep = () => {}
   const promise = new Promise<void>((resolve) => (keep = resolve))
   return { promise, keep }
 }
 
-/** Closes and removes what a test opened, the last first. */
+/** Closes and removes what a test opened, in reverse order. */
 function undoAfter(t: TestContext): (step: () => Promise<void>) => void {
   const steps: (() => Promise<void>)[] = []
   t.after(async () => {
@@ -36,7 +36,7 @@ function undoAfter(t: TestContext): (step: () => Promise<void>) => void {
   return (step) => void steps.push(step)
 }
 
-/** A store on a database of its own. */
+/** Opens a store on a new database. */
 async function openFresh(t: TestContext, options: Partial<StoreOptions> = {}, settings: readonly string[] = []) {
   const undo = undoAfter(t)
   const database = await createTestDatabase('postgres')
@@ -49,7 +49,7 @@ async function openFresh(t: TestContext, options: Partial<StoreOptions> = {}, se
   return { store, url, name }
 }
 
-/** The same over a line that can be cut, and a store beside it with a line of its own. */
+/** Opens a store over a relay that can cut its connections, and a second store with a direct connection. */
 async function openOverRelay(t: TestContext, options: Partial<StoreOptions> = {}) {
   const undo = undoAfter(t)
   const database = await createTestDatabase('postgres')
@@ -67,8 +67,8 @@ async function openOverRelay(t: TestContext, options: Partial<StoreOptions> = {}
 
 const COMMIT = Buffer.from('COMMIT\0')
 
-describe('DUR-14: a connection that is lost', () => {
-  it('between the commit and the answer is a 503 that says so; the change is made once', async (t) => {
+describe('a lost connection (DUR-14)', () => {
+  it('between the commit and its response gives 503 with an unknown outcome, and the change is made once', async (t) => {
     const { store, relay, direct } = await openOverRelay(t)
     let runs = 0
     let cut = false
@@ -93,7 +93,7 @@ describe('DUR-14: a connection that is lost', () => {
     assert.deepEqual(await store.read(actorIds), ['a', 'b'])
   })
 
-  it('before the commit arrives is a 503 that says the same, and nothing is repeated', async (t) => {
+  it('before the commit arrives gives 503 with an unknown outcome, without a retry', async (t) => {
     const { store, relay, direct } = await openOverRelay(t)
     let cut = false
     relay.judge = (piece) => {
@@ -108,7 +108,7 @@ describe('DUR-14: a connection that is lost', () => {
     assert.deepEqual(await direct.read(actorIds), [])
   })
 
-  it('before the commit lets the work run a second time, and once only', async (t) => {
+  it('before the commit makes the transaction run again, once at most', async (t) => {
     const { store, relay, direct } = await openOverRelay(t)
     let runs = 0
     await store.write(async (tx) => {
@@ -133,7 +133,7 @@ describe('DUR-14: a connection that is lost', () => {
     assert.deepEqual(await direct.read(actorIds), ['a', 'b'])
   })
 
-  it('under a read is made anew, unseen by the reader', async (t) => {
+  it('during a read is retried transparently', async (t) => {
     const { store, relay } = await openOverRelay(t)
     await store.write((tx) => addActor(tx, 'a'))
     for (let round = 0; round < 4; round++) {
@@ -143,8 +143,8 @@ describe('DUR-14: a connection that is lost', () => {
   })
 })
 
-describe('DUR-14: transactions in each other’s way', () => {
-  it('of which the database breaks one off are both made in the end', async (t) => {
+describe('conflicting transactions (DUR-14)', () => {
+  it('both succeed after the database aborts one of them', async (t) => {
     const { store } = await openFresh(t, {}, ["deadlock_timeout = '10ms'"])
     await store.write(async (tx) => {
       await addActor(tx, 'a')
@@ -172,7 +172,7 @@ describe('DUR-14: transactions in each other’s way', () => {
     assert.equal(await creatorOf(store, 'a'), await creatorOf(store, 'b'))
   })
 
-  it('that cannot be put in an order run again, and lose nothing', async (t) => {
+  it('that cannot be serialized are retried and lose no change', async (t) => {
     const { store } = await openFresh(t, {}, ["default_transaction_isolation = 'serializable'"])
     await store.write((tx) => addActor(tx, 'a'))
     await store.write((tx) => rename(tx, 'a', '0'))
@@ -188,7 +188,7 @@ describe('DUR-14: transactions in each other’s way', () => {
       if (result.status === 'rejected') unavailable(/Every attempt conflicted/)(result.reason)
   })
 
-  it('are given up after six attempts with 503', async (t) => {
+  it('fail with 503 after six attempts', async (t) => {
     const { store } = await openFresh(t, {}, ["default_transaction_isolation = 'repeatable read'"])
     await store.write((tx) => addActor(tx, 'a'))
     let runs = 0
@@ -206,8 +206,8 @@ describe('DUR-14: transactions in each other’s way', () => {
   })
 })
 
-describe('DUR-15: connections that are all busy', () => {
-  it('are a 503 with Retry-After for those who wait too long, and free again afterwards', async (t) => {
+describe('busy connections (DUR-15)', () => {
+  it('give 503 with Retry-After to callers that wait too long, and are usable again afterwards', async (t) => {
     const { store } = await openFresh(t, { workers: 2, connectTimeoutMs: 50 })
     const release = deferred()
     const taken = [deferred(), deferred()]
@@ -231,7 +231,7 @@ describe('DUR-15: connections that are all busy', () => {
     assert.deepEqual(await store.read(actorIds), ['b', 'holder 0', 'holder 1'])
   })
 
-  it('refuse at once when too many wait already', async (t) => {
+  it('reject callers immediately when too many wait already', async (t) => {
     const { store } = await openFresh(t, { workers: 1, connectTimeoutMs: 30_000 })
     const [release, taken] = [deferred(), deferred()]
     const holder = store.write(async () => {
@@ -248,7 +248,7 @@ describe('DUR-15: connections that are all busy', () => {
     await Promise.all([holder, ...waiting])
   })
 
-  it('are not leaked by 10 000 requests that fail', async (t) => {
+  it('do not leak after 10 000 failed requests', async (t) => {
     const { store, url, name } = await openFresh(t, { workers: 4, connectTimeoutMs: 60_000 })
     await store.write((tx) => addActor(tx, 'a'))
     let failures = 0
@@ -279,7 +279,7 @@ describe('DUR-15: connections that are all busy', () => {
 })
 
 describe('a database that does not answer', () => {
-  it('is a 503 for reads, writes and ping within their limits', async (t) => {
+  it('gives 503 for reads, writes and ping within their limits', async (t) => {
     const { store, relay } = await openOverRelay(t, { statementTimeoutMs: 50, connectTimeoutMs: 100 })
     await store.read(actorIds)
     await store.write((tx) => addActor(tx, 'a'))
@@ -300,17 +300,17 @@ describe('a database that does not answer', () => {
     )
   })
 
-  it('to one statement in time breaks off that statement', async (t) => {
+  it('in time aborts only the slow statement', async (t) => {
     const { store } = await openFresh(t, { statementTimeoutMs: 50 })
     await assert.rejects(
-      // Real time: a statement that exceeds its limit is the subject.
+      // Real time is needed, because the statement timeout runs in the server.
       store.read((q) => q.get('SELECT pg_sleep(60)')),
       unavailable(/timed out/),
     )
     await assert.rejects(
       store.write(async (tx) => {
         await addActor(tx, 'a')
-        // Real time: as above.
+        // Real time is needed here, too.
         await tx.get('SELECT pg_sleep(60)')
       }),
       unavailable(/timed out/),
@@ -319,8 +319,8 @@ describe('a database that does not answer', () => {
   })
 })
 
-describe('DUR-06: an error of the database for want of space', () => {
-  it('is a 503, and the service goes on', async (t) => {
+describe('a database error for lack of space (DUR-06)', () => {
+  it('gives 503, and the service continues', async (t) => {
     const { store, url } = await openFresh(t)
     await administer(
       url,
@@ -341,7 +341,7 @@ describe('DUR-06: an error of the database for want of space', () => {
 })
 
 describe('a value that PostgreSQL cannot hold', () => {
-  it('is invalid_value', async (t) => {
+  it('is rejected with invalid_value', async (t) => {
     const { store } = await openFresh(t)
     const attempts: ((tx: Transaction) => Promise<unknown>)[] = [
       (tx) => rename(tx, 'a', 'a\0b'),
@@ -362,8 +362,8 @@ describe('a value that PostgreSQL cannot hold', () => {
   })
 })
 
-describe('a schema that changed under a prepared statement', () => {
-  it('is met with a new connection', async (t) => {
+describe('a schema change under a prepared statement', () => {
+  it('is handled by a new connection', async (t) => {
     const { store, url } = await openFresh(t)
     const sql = 'SELECT * FROM setting'
     await store.read((q) => q.all(sql))
@@ -384,7 +384,7 @@ describe('a PostgreSQL server that is killed', () => {
   after(() => server.remove())
 
   for (const mode of ['fast', 'immediate'] as const)
-    it(`(${mode}) loses nothing that was answered, and is used again by itself`, async (t) => {
+    it(`(${mode}) loses no acknowledged change, and the store reconnects automatically`, async (t) => {
       const { url } = await createPostgresDatabase(server.url)
       const store = await openStore({ url })
       t.after(() => store.close())
@@ -398,7 +398,7 @@ describe('a PostgreSQL server that is killed', () => {
             await store.write((tx) => addActor(tx, id))
             answered.push(id)
           } catch (error) {
-            // A repetition may find what a lost connection left behind.
+            // A retry may find the row that a lost connection left behind.
             assert.ok(error instanceof ServiceError)
             assert.ok(['store_unavailable', 'conflict'].includes(error.code), error.code)
           }
@@ -423,7 +423,7 @@ describe('a PostgreSQL server that is killed', () => {
     })
 })
 
-describe('a start on PostgreSQL is refused with one sentence', () => {
+describe('a start on PostgreSQL fails with one sentence', () => {
   const refusal = (url: string, sentence: RegExp) =>
     assert.rejects(openStore({ url, connectTimeoutMs: 2_000 }), (error: Error) => {
       assert.equal(error.name, 'StoreStartError')
@@ -432,7 +432,7 @@ describe('a start on PostgreSQL is refused with one sentence', () => {
       return true
     })
 
-  it('when nobody listens', async () => {
+  it('when the port is closed', async () => {
     const relay = await openRelay(1)
     await relay.close()
     await refusal(
@@ -441,21 +441,21 @@ describe('a start on PostgreSQL is refused with one sentence', () => {
     )
   })
 
-  it('when the database is not there', async () => {
+  it('when the database does not exist', async () => {
     const url = new URL(await sharedPostgresUrl())
     url.pathname = '/none'
     url.password = 'hunter2'
     await refusal(url.href, /^Cannot reach the PostgreSQL database "none" at .*: database "none" does not exist\.$/)
   })
 
-  it('when the address cannot be read', async () => {
+  it('when the address is invalid', async () => {
     await refusal(
       'postgres://me:hunter2@[/notes',
       /^Cannot parse the URL of the PostgreSQL database: expected postgres:/,
     )
   })
 
-  it('when the encoding does not hold every text', async (t) => {
+  it('when the encoding is not UTF8', async (t) => {
     const server = await sharedPostgresUrl()
     const name = 'test_latin1'
     await administer(server, `DROP DATABASE IF EXISTS ${name}`)

@@ -47,7 +47,7 @@ async function openOn(t: TestContext, options: { busyTimeoutMs?: number; logAlar
   return { store, path, logged, disk }
 }
 
-/** As SQLite raises it. */
+/** Creates an error as SQLite raises it. */
 const raised = (errcode: number, message: string) =>
   Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode })
 
@@ -60,8 +60,8 @@ function integrityOf(path: string): unknown {
   }
 }
 
-describe('DUR-05: a sync of the disk that fails', () => {
-  it('fails every write of the group, says that the outcome is unknown, and turns health red', async (t) => {
+describe('a failing disk sync (DUR-05)', () => {
+  it('fails every write of the group with an unknown outcome and fails the health check', async (t) => {
     const { store, disk, logged, path } = await openOn(t)
     await store.write((tx) => addActor(tx, 'before'))
     disk.nextCommit = raised(1034, 'disk I/O error')
@@ -76,7 +76,7 @@ describe('DUR-05: a sync of the disk that fails', () => {
     assert.deepEqual(await store.read(actorIds), ['before'])
   })
 
-  it('leaves health red until a change was stored on a connection of its own', async (t) => {
+  it('fails the health check until a new connection has stored a change', async (t) => {
     const { store, disk, logged, path } = await openOn(t)
     disk.nextCommit = raised(1034, 'disk I/O error')
     await assert.rejects(store.write((tx) => addActor(tx, 'a')))
@@ -95,11 +95,11 @@ describe('DUR-05: a sync of the disk that fails', () => {
     assert.equal(integrityOf(path), 'ok')
   })
 
-  it('of a real file that may not grow is a 503, reads go on, and nothing that was answered is lost', async (t) => {
-    if (process.platform === 'win32') return t.skip('The limit on the size of a file is one of POSIX')
+  it('of a real file with a size limit gives 503, keeps reads working and loses no acknowledged change', async (t) => {
+    if (process.platform === 'win32') return t.skip('File size limits need POSIX')
     const path = join(folderFor(t), 'troupe.db')
     const program = join(import.meta.dirname, '../support/full-disk-process.ts')
-    // Blocks of 512 bytes: room for the schema and a few rows.
+    // `ulimit` counts blocks of 512 bytes. The limit has room for the schema and a few rows.
     const { stdout } = await promisify(execFile)('sh', [
       '-c',
       'ulimit -f 1400 && exec "$0" "$1" "$2"',
@@ -115,7 +115,7 @@ describe('DUR-05: a sync of the disk that fails', () => {
     assert.ok(stored.length > 0)
     assert.deepEqual(new Set(refused), new Set(['503 store_unavailable']))
     assert.deepEqual(found, stored)
-    // With room again, by a process without the limit.
+    // A process without the limit can write again.
     const store = await openStore({ url: `sqlite:${path}` })
     t.after(() => store.close())
     assert.deepEqual(await store.read(actorIds), stored)
@@ -124,8 +124,8 @@ describe('DUR-05: a sync of the disk that fails', () => {
   })
 })
 
-describe('DUR-06: a full disk', () => {
-  it('fails the write with 503, leaves reads alone, and is over when there is space again', async (t) => {
+describe('a full disk (DUR-06)', () => {
+  it('fails writes with 503, does not affect reads and recovers when there is space', async (t) => {
     const { store, disk, path } = await openOn(t)
     await store.write((tx) => addActor(tx, 'a'))
     disk.setPragma('PRAGMA max_page_count = 1')
@@ -144,7 +144,7 @@ describe('DUR-06: a full disk', () => {
     assert.equal(integrityOf(path), 'ok')
   })
 
-  it('fails the one write that does not fit, not those that share its commit', async (t) => {
+  it('fails only the write that does not fit, not others in the same commit', async (t) => {
     const { store, disk } = await openOn(t)
     disk.setPragma('PRAGMA max_page_count = 1')
     const results = await Promise.allSettled([
@@ -160,8 +160,8 @@ describe('DUR-06: a full disk', () => {
   })
 })
 
-describe('DUR-07: a file that can no longer be used', () => {
-  it('that was removed takes no change, is not read, and turns health red', async (t) => {
+describe('a file that is no longer usable (DUR-07)', () => {
+  it('rejects changes and reads and fails the health check when it was removed', async (t) => {
     const { store, path, logged } = await openOn(t)
     await store.write((tx) => addActor(tx, 'a'))
     rmSync(path)
@@ -176,7 +176,7 @@ describe('DUR-07: a file that can no longer be used', () => {
     assert.deepEqual(logged, [`error: The database file ${path} was removed while in use`])
   })
 
-  it('that was replaced takes no change and leaves the new file as it is', async (t) => {
+  it('rejects changes when it was replaced, and leaves the new file unchanged', async (t) => {
     const { store, path } = await openOn(t)
     await store.write((tx) => addActor(tx, 'a'))
     copyFileSync(path, `${path}.copy`)
@@ -189,7 +189,7 @@ describe('DUR-07: a file that can no longer be used', () => {
     assert.equal(statSync(path).size, size)
   })
 
-  it('whose log was removed takes no change', async (t) => {
+  it('rejects changes when its log was removed', async (t) => {
     const { store, path } = await openOn(t)
     await store.write((tx) => addActor(tx, 'a'))
     rmSync(`${path}-wal`)
@@ -200,7 +200,7 @@ describe('DUR-07: a file that can no longer be used', () => {
     await assert.rejects(store.ping(), unavailable(/log of the database file .* was removed/))
   })
 
-  it('that comes back at its place is used again', async (t) => {
+  it('is used again when it is restored', async (t) => {
     const { store, path, logged } = await openOn(t)
     await store.write((tx) => addActor(tx, 'a'))
     renameSync(path, `${path}.away`)
@@ -215,7 +215,7 @@ describe('DUR-07: a file that can no longer be used', () => {
     ])
   })
 
-  it('that turns read-only fails the write with 503 and turns health red', async (t) => {
+  it('fails writes with 503 and fails the health check when it is read-only', async (t) => {
     const { store, disk } = await openOn(t)
     disk.setPragma('PRAGMA query_only = ON')
     await assert.rejects(
@@ -229,7 +229,7 @@ describe('DUR-07: a file that can no longer be used', () => {
     await store.write((tx) => addActor(tx, 'a'))
   })
 
-  describe('refuses the start with one sentence', () => {
+  describe('prevents the start with one sentence', () => {
     const refusal = async (url: string, sentence: RegExp) =>
       assert.rejects(openStore({ url }), (error: Error) => {
         assert.equal(error.name, 'StoreStartError')
@@ -237,7 +237,7 @@ describe('DUR-07: a file that can no longer be used', () => {
         return true
       })
 
-    it('for a file that is no database', async (t) => {
+    it('for a file that is not a database', async (t) => {
       const path = join(folderFor(t), 'troupe.db')
       writeFileSync(path, 'a text that is long enough to be looked at as a header of something'.repeat(20))
       await refusal(`sqlite:${path}`, /^Cannot open the database file .*troupe\.db: it is not a database\.$/)
@@ -258,7 +258,7 @@ describe('DUR-07: a file that can no longer be used', () => {
       )
     })
 
-    it('for an address that names no file', async () => {
+    it('for an address without a file name', async () => {
       for (const url of ['sqlite:', 'sqlite::memory:', 'sqlite://host/file'])
         await refusal(url, /^Cannot open the store: its URL must name a file/)
       await refusal(
@@ -267,17 +267,17 @@ describe('DUR-07: a file that can no longer be used', () => {
       )
     })
 
-    it('for rights that are missing', async (t) => {
-      if (process.platform === 'win32') return t.skip('Rights of files are those of POSIX')
+    it('for missing permissions', async (t) => {
+      if (process.platform === 'win32') return t.skip('File permissions need POSIX')
       const folder = folderFor(t)
-      // Root may do everything, so the program is run as nobody then.
-      const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+      // Root bypasses permissions, so the program runs as an unprivileged user.
+      const unprivileged = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
       const own = (path: string) => {
-        if ('uid' in nobody) chownSync(path, 65534, 65534)
+        if ('uid' in unprivileged) chownSync(path, 65534, 65534)
       }
       const sentenceFor = async (url: string) => {
         const program = join(import.meta.dirname, '../support/store-process.ts')
-        const { stdout } = await promisify(execFile)(process.execPath, [program, url], { ...nobody, cwd: folder })
+        const { stdout } = await promisify(execFile)(process.execPath, [program, url], { ...unprivileged, cwd: folder })
         return (JSON.parse(stdout.split('\n')[1] ?? '') as { message: string }).message
       }
       chmodSync(folder, 0o755)
@@ -303,8 +303,8 @@ describe('DUR-07: a file that can no longer be used', () => {
     })
   })
 
-  it('is created for its owner alone, in folders of its owner alone', async (t) => {
-    if (process.platform === 'win32') return t.skip('Rights of files are those of POSIX')
+  it('is created with permissions for its owner only, like its folders', async (t) => {
+    if (process.platform === 'win32') return t.skip('File permissions need POSIX')
     const folder = join(folderFor(t), 'deep', 'down')
     const store = await openStore({ url: `sqlite:${join(folder, 'troupe.db')}` })
     t.after(() => store.close())
@@ -317,8 +317,8 @@ describe('DUR-07: a file that can no longer be used', () => {
   })
 })
 
-describe('DUR-08: a lock held by another process', () => {
-  it('beyond the limit is a 503 with Retry-After; nothing was changed, and the service goes on meanwhile', async (t) => {
+describe('a lock held by another process (DUR-08)', () => {
+  it('beyond the limit gives 503 with Retry-After, changes nothing and does not block the event loop', async (t) => {
     const { store, path } = await openOn(t, { busyTimeoutMs: 60 })
     const other = new DatabaseSync(path)
     t.after(() => other.close())
@@ -340,19 +340,19 @@ describe('DUR-08: a lock held by another process', () => {
     assert.deepEqual(await store.read(actorIds), ['b'])
   })
 
-  it('that is given up in time is waited for', async (t) => {
+  it('that is released in time only delays the write', async (t) => {
     const { store, path } = await openOn(t, { busyTimeoutMs: 30_000 })
     const other = new DatabaseSync(path)
     t.after(() => other.close())
     other.exec('BEGIN IMMEDIATE')
     const write = store.write((tx) => addActor(tx, 'a'))
-    // Real time: SQLite reports no event when a writer meets the lock.
+    // Real time is needed, because SQLite reports no event when a writer meets the lock.
     setTimeout(() => other.exec('COMMIT'), 20)
     await write
     assert.deepEqual(await store.read(actorIds), ['a'])
   })
 
-  it('during the start is told in one sentence', async (t) => {
+  it('during the start is reported in one sentence', async (t) => {
     const { path } = await openOn(t)
     const other = new DatabaseSync(path)
     t.after(() => other.close())
@@ -364,23 +364,23 @@ describe('DUR-08: a lock held by another process', () => {
   })
 })
 
-describe('DUR-10: the write-ahead log', () => {
+describe('the write-ahead log (DUR-10)', () => {
   const large = 'x'.repeat(40_000)
   const fill = async (store: Store, from: number) => {
     for (let count = from; count < from + 200; count++) await store.write((tx) => addActor(tx, `${count}`, large))
   }
 
-  it('stays small while snapshots come and go', async (t) => {
+  it('stays small during repeated snapshots', async (t) => {
     const { store, path, logged } = await openOn(t, { logAlarmBytes: 6_000_000 })
     for (let round = 0; round < 4; round++) {
       await Promise.all([fill(store, round * 1_000), fill(store, round * 1_000 + 500), store.snapshot(actorIds)])
     }
-    // 64 MB went through it.
+    // The writes amount to 64 MB.
     assert.ok(statSync(`${path}-wal`).size < 6_000_000)
     assert.deepEqual(logged, [])
   })
 
-  it('that a long snapshot keeps from starting over is told of once', async (t) => {
+  it('is reported once when a long snapshot prevents its reset', async (t) => {
     const { store, path, logged } = await openOn(t, { logAlarmBytes: 6_000_000 })
     await store.snapshot(async (q) => {
       await actorIds(q)
@@ -392,8 +392,8 @@ describe('DUR-10: the write-ahead log', () => {
   })
 })
 
-describe('DUR-13: two services on one SQLite file', () => {
-  it('lose no change and damage nothing', async (t) => {
+describe('two services on one SQLite file (DUR-13)', () => {
+  it('lose no change and damage no data', async (t) => {
     const path = join(folderFor(t), 'troupe.db')
     const store = await openStore({ url: `sqlite:${path}` })
     t.after(() => store.close())
@@ -413,8 +413,8 @@ describe('DUR-13: two services on one SQLite file', () => {
   })
 })
 
-describe('a write that the service was killed in', () => {
-  it('is either there or not, and what was answered is there', async (t) => {
+describe('a write during which the service is killed', () => {
+  it('is complete or absent, and an acknowledged write is present', async (t) => {
     const path = join(folderFor(t), 'troupe.db')
     const store = await openStore({ url: `sqlite:${path}` })
     t.after(() => store.close())

@@ -1,4 +1,4 @@
-/** What two services on one database do to each other's lists and actors. */
+/** Effects of two services on one database on each other’s lists and actors. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { History, type Recorded, type Reply } from '../support/history.ts'
@@ -15,7 +15,7 @@ async function listActor(pair: ServicePair, items: readonly string[]): Promise<P
   return actor
 }
 
-/** Makes the list anew. */
+/** Deletes the list, if it exists, and creates it with these items. */
 async function fill({ first }: ServicePair, actor: PairActor, items: readonly string[]): Promise<void> {
   assert.equal((await actor.request(first, 'DELETE', log)).status, 204)
   for (const body of [{ log: { _type: 'list' } }, { log: { items: entries(items) } }])
@@ -30,7 +30,7 @@ async function itemsOf({ second }: ServicePair, actor: PairActor): Promise<strin
 type Ask = (actor: PairActor, send: ServicePair['first']) => Promise<Reply>
 type Read = (reply: Reply) => unknown
 
-/** One change of a list: the request, and what its answer says. */
+/** One change of a list: the request and a reader of its response. */
 interface Change {
   readonly input: ListInput
   readonly ask: Ask
@@ -101,7 +101,7 @@ const bulk = (batch: readonly { index: number; item?: string }[]): Change => ({
         : undefined,
 })
 
-/** Runs changes at once, each on another service than the one before, and says why no order of them explains the list. */
+/** Runs changes concurrently, alternating between the services. Returns why no serial order explains the resulting list. */
 async function inParallel(
   pair: ServicePair,
   actor: PairActor,
@@ -138,10 +138,10 @@ const writers: readonly (readonly [what: string, changes: readonly Change[]])[] 
   ['an insertion and a deletion before it', [insert(3, 'x'), remove(0)]],
 ]
 
-describe('lists that two services change at once', () => {
+describe('lists that two services change concurrently', () => {
   forEachPair((pair) => {
     for (const [what, changes] of writers)
-      it(`LST-05 hold what one order leaves of ${what}`, async () => {
+      it(`hold the result of one serial order of ${what} (LST-05)`, async () => {
         const actor = await listActor(pair(), three)
         for (let round = 0; round < 20; round++) {
           await fill(pair(), actor, three)
@@ -149,7 +149,7 @@ describe('lists that two services change at once', () => {
         }
       })
 
-    it('LST-06 give by a pop exactly what it removed, and remove exactly what was matched, while others overwrite it', async () => {
+    it('return by a pop exactly the removed item, and remove exactly the matched items, while others overwrite them (LST-06)', async () => {
       const actor = await listActor(pair(), three)
       for (let round = 0; round < 20; round++) {
         await fill(pair(), actor, three)
@@ -158,7 +158,7 @@ describe('lists that two services change at once', () => {
       }
     })
 
-    it('LST-07 hold 1 000 items after 1 000 appends at once, each once', async () => {
+    it('hold each of 1 000 items once after 1 000 concurrent appends (LST-07)', async () => {
       const { both, database } = pair()
       const actor = await listActor(pair(), [])
       const tokens = Array.from({ length: 1_000 }, (_, index) => `item ${index}`)
@@ -178,7 +178,7 @@ describe('lists that two services change at once', () => {
       assert.deepEqual(await violationsIn(database), [])
     })
 
-    it('LST-12 are never changed through a position that the other service has moved', async () => {
+    it('are never changed through a position that the other service has moved (LST-12)', async () => {
       const { first, second } = pair()
       const actor = await listActor(pair(), ['a', 'b', 'c', 'd'])
       const { handles } = JSON.parse((await act('handles', {})(actor, first)).text) as { handles: string[] }
@@ -194,7 +194,7 @@ describe('lists that two services change at once', () => {
       assert.deepEqual(await itemsOf(pair(), actor), ['B', 'C'])
     })
 
-    it('LST-12 are never changed as they were before the other service made them anew, or grew them', async () => {
+    it('are never changed by a stale state after the other service recreated or extended them (LST-12)', async () => {
       const { first, second, database } = pair()
       const actor = await listActor(pair(), ['a', 'b'])
       assert.equal((await actor.request(first, 'GET', log)).status, 200)
@@ -213,7 +213,7 @@ describe('lists that two services change at once', () => {
 
 describe('an actor that one service deletes', () => {
   forEachPair((pair) => {
-    it('DEL-02 I8 gets no row back from what both were asked at the same time', async () => {
+    it('regains no row from requests at both services at the same time (DEL-02, I8)', async () => {
       const { both, first, database } = pair()
       for (let round = 0; round < 20; round++) {
         const actor = await listActor(pair(), three)
@@ -239,7 +239,7 @@ describe('an actor that one service deletes', () => {
       assert.deepEqual(await violationsIn(database), [])
     })
 
-    it('DEL-02 is whole or not there to those who read it at the same time', async () => {
+    it('is complete or absent for concurrent readers (DEL-02)', async () => {
       const { both, first } = pair()
       const answers = new Set<string>()
       for (let round = 0; round < 20; round++) {
@@ -269,9 +269,9 @@ describe('an actor that one service deletes', () => {
 
 const uniqueCreators = { TROUPE_UNIQUE_CREATOR: '1' }
 
-describe('creations of one creator, asked of two services at once', () => {
+describe('concurrent creations for one creator at two services', () => {
   forEachPair((pair) => {
-    it('DEL-07 make exactly one actor of 100; the others are refused and leave nothing', async () => {
+    it('create exactly one actor of 100; the others are rejected and leave no rows (DEL-07)', async () => {
       const { both, database } = pair()
       for (let round = 0; round < 20; round++) {
         const creator = `unique-${round}@example.com`
@@ -285,7 +285,7 @@ describe('creations of one creator, asked of two services at once', () => {
       assert.deepEqual(await violationsIn(database), [])
     })
 
-    it('DEL-07 make exactly one actor of 100 that each replace the one before', async () => {
+    it('leave exactly one actor of 100 when each replaces the previous one (DEL-07)', async () => {
       const { both, database } = pair()
       const asking = await pair().createActor()
       for (let round = 0; round < 5; round++) {
@@ -305,9 +305,9 @@ describe('creations of one creator, asked of two services at once', () => {
   }, uniqueCreators)
 })
 
-describe('replacements of one creator that need not be unique, asked of two services at once', () => {
+describe('concurrent replacements for one creator at two services, without unique creators', () => {
   forEachPair((pair) => {
-    it('DEL-07 make exactly one actor of 100', async () => {
+    it('leave exactly one actor of 100 (DEL-07)', async () => {
       const { both, database } = pair()
       const asking = await pair().createActor()
       const replies = await Promise.all(
