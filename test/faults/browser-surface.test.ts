@@ -8,7 +8,7 @@ import { requestText, Wire } from '../support/wire.ts'
 
 const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
-/** Directives by name. */
+/** Returns the directives of the policy by name. */
 function policyOf(answer: Response): Map<string, string> {
   const policy = answer.headers.get('content-security-policy') ?? ''
   return new Map(
@@ -19,7 +19,7 @@ function policyOf(answer: Response): Map<string, string> {
   )
 }
 
-/** HTML that runs no inline script, is in no frame, tells nobody where it was and stays on https. */
+/** Asserts that a page allows no inline script and no framing, sends no referrer, and stays on https. */
 async function assertSafePage(answer: Response): Promise<void> {
   assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
   const policy = policyOf(answer)
@@ -41,7 +41,7 @@ async function assertSafePage(answer: Response): Promise<void> {
   assert.doesNotMatch(page, /<script(?![^>]*\ssrc=)|\son[a-z]+\s*=|\sstyle\s*=|<style|javascript:/i)
 }
 
-describe('what a browser gets', () => {
+describe('a response to a browser', () => {
   const start = sqliteService()
   let service: TestService
   let actor: TestActor
@@ -65,7 +65,7 @@ describe('what a browser gets', () => {
     ['the page of a refused creator', '/', form(`creator=${'x'.repeat(600)}`), 400],
   ]
   for (const [what, path, init, status] of pages) {
-    it(`WEB-02 ${what} runs no inline script, is in no frame, tells nobody where it was and stays on https`, async () => {
+    it(`with ${what} has a strict content policy and all security headers (WEB-02)`, async () => {
       const answer = await service.request(path, init)
       assert.equal(answer.status, status)
       await assertSafePage(answer)
@@ -73,12 +73,12 @@ describe('what a browser gets', () => {
   }
 
   for (const route of routes.filter(({ access, method }) => access === 'www' && method === 'GET')) {
-    it(`WEB-02 the page ${route.id} of an actor is as safe, and so is what tells of an error on it`, async () => {
+    it(`with the page ${route.id} of an actor, or with an error on it, has the same headers (WEB-02)`, async () => {
       const cookie = `oauth_token=${await signIn(service, actor)}`
       const [path, init] = requestOf(route, actor.id, { ...browser, cookie })
       const answer = await service.request(path, init)
       assert.equal(answer.status, sampleOf(route).status)
-      // The application's own page may be data, and what is told live is no page.
+      // The application’s own page may be data, and the live changes are a stream.
       if (['ownPage', 'liveChanges'].includes(route.id)) await answer.body?.cancel()
       else await assertSafePage(answer)
       const forged = await service.request(path, { ...init, method: 'POST', headers: { ...browser, cookie } })
@@ -87,11 +87,11 @@ describe('what a browser gets', () => {
     })
   }
 
-  it('WEB-02 a page that is not there is as safe, for whoever asks', async () => {
+  it('with a page that does not exist has the same headers for every caller (WEB-02)', async () => {
     const cookie = `oauth_token=${await signIn(service, actor)}`
     for (const [path, status] of [
-      ['/nobody', 404],
-      ['/nobody/nowhere', 404],
+      ['/missing', 404],
+      ['/missing/nowhere', 404],
       [`/${actor.id}/www/nowhere`, 404],
       [`/${actor.id}/www/properties/nowhere`, 404],
     ] as const) {
@@ -101,7 +101,7 @@ describe('what a browser gets', () => {
     }
   })
 
-  it('WEB-01 WEB-02 the creator and the error are text on the page, whatever they hold', async () => {
+  it('shows the creator and the error as escaped text (WEB-01, WEB-02)', async () => {
     for (const creator of [
       '<script>alert(1)</script>',
       '"><img src=x onerror=alert(1)>',
@@ -116,7 +116,7 @@ describe('what a browser gets', () => {
     }
   })
 
-  it('WEB-02 every answer of every route says how to read it, and gives nothing away to the next page', async () => {
+  it('names its content type and forbids framing, sniffing and referrers on every route (WEB-02)', async () => {
     for (const route of routes.filter(({ id }) => id !== 'deleteActor')) {
       for (const accept of ['*/*', browser.accept]) {
         const [path, init] = requestOf(route, actor.id, { authorization: actor.authorization, accept })
@@ -126,7 +126,7 @@ describe('what a browser gets', () => {
         assert.equal(policyOf(answer).get('frame-ancestors'), "'none'", route.id)
         assert.equal(policyOf(answer).get('default-src'), "'none'", route.id)
         assert.match(answer.headers.get('strict-transport-security') ?? '', /^max-age=31536000/, route.id)
-        // Files and documents that are the same for everybody may be kept.
+        // Assets and discovery documents are equal for all callers, so they may be cached.
         if (route.id !== 'asset' && route.cors !== 'discovery')
           assert.equal(answer.headers.get('cache-control'), 'no-store', route.id)
         if ((await answer.text()) !== '') assert.notEqual(answer.headers.get('content-type'), null, route.id)
@@ -134,13 +134,13 @@ describe('what a browser gets', () => {
     }
   })
 
-  it('WEB-02 says nothing of https where it is not spoken', async () => {
+  it('has no Strict-Transport-Security header on a plain HTTP service (WEB-02)', async () => {
     const plain = await start()
     const answer = await plain.request('/')
     assert.equal(answer.headers.has('strict-transport-security'), false)
   })
 
-  it('WEB-03 data stays data when it is opened as a page: never HTML, whatever is stored and accepted', async () => {
+  it('never serves data as HTML, whatever is stored and accepted (WEB-03)', async () => {
     const markup = '<!doctype html><script>alert(1)</script>'
     await furnish(actor)
     await actor.request('PUT', '/properties/markup', markup)
@@ -163,7 +163,7 @@ describe('what a browser gets', () => {
         const answer = await actor.request('GET', path, undefined, { accept })
         assert.equal(answer.status, 200, path)
         const found = answer.headers.get('content-type') ?? ''
-        // A text is given as text, unless JSON is asked for by name.
+        // A string is served as plain text, unless Accept names JSON.
         const expected =
           accept.includes('application/json') && path === '/properties/markup' ? 'application/json' : type
         assert.equal(found, expected, `${path} ${accept}`)
@@ -173,7 +173,7 @@ describe('what a browser gets', () => {
     }
   })
 
-  it('WEB-03 a refusal is JSON for a browser too, and what it quotes is not HTML', async () => {
+  it('with an error of the API is JSON, and its quotations are not HTML (WEB-03)', async () => {
     const path = encodeURIComponent('<img src=x onerror=alert(1)>')
     for (const [address, status] of [
       [`/${path}/meta`, 404],
@@ -210,7 +210,7 @@ describe('_method', () => {
   const kept = async (): Promise<string> => (await actor.request('GET', '/properties/kept')).text()
   const form = 'application/x-www-form-urlencoded'
 
-  it('WEB-05 on GET does nothing for a session cookie: a planted link carries nothing else', async () => {
+  it('on GET has no effect with a session cookie, which a planted link carries (WEB-05)', async () => {
     service.reset()
     for (const method of ['DELETE', 'PUT', 'POST']) {
       for (const path of [`/${actor.id}`, `/${actor.id}/properties`, `/${actor.id}/properties/kept`]) {
@@ -224,7 +224,7 @@ describe('_method', () => {
     assert.equal(await kept(), 'here')
   })
 
-  it('WEB-05 on GET does nothing for nobody', async () => {
+  it('on GET has no effect without credentials (WEB-05)', async () => {
     for (const path of [`/${actor.id}`, `/${actor.id}/properties/kept`]) {
       const answer = await service.request(`${path}?_method=DELETE`)
       assert.equal(answer.status, 401)
@@ -233,7 +233,7 @@ describe('_method', () => {
     assert.equal(await kept(), 'here')
   })
 
-  it('WEB-05 on GET stands for a method beside an Authorization header, which no link carries (CHOICE-11)', async () => {
+  it('on GET sets the method beside an Authorization header, which links cannot carry (WEB-05, CHOICE-11)', async () => {
     assert.equal((await actor.request('PUT', '/properties/gone', 'soon')).status, 204)
     assert.equal((await actor.request('GET', '/properties/gone?_method=DELETE')).status, 204)
     assert.equal((await actor.request('GET', '/properties/gone')).status, 404)
@@ -243,7 +243,7 @@ describe('_method', () => {
     await actor.request('PUT', '/properties/kept', 'here')
   })
 
-  it('WEB-05 on GET with a wrong Authorization header is refused, whatever cookie comes with it', async () => {
+  it('on GET is rejected with a wrong Authorization header, even beside a valid cookie (WEB-05)', async () => {
     for (const authorization of ['', 'x', 'Bearer wrong', basic('x', 'y')]) {
       const answer = await service.request(`/${actor.id}/properties/kept?_method=DELETE`, {
         headers: { authorization, cookie: `oauth_token=${session}` },
@@ -253,7 +253,7 @@ describe('_method', () => {
     assert.equal(await kept(), 'here')
   })
 
-  it('WEB-05 says one of the four methods in capitals; anything else is the request as it was sent', async () => {
+  it('accepts four methods in capitals and ignores other values (WEB-05)', async () => {
     for (const method of [
       'delete',
       'Delete',
@@ -272,7 +272,7 @@ describe('_method', () => {
       )
   })
 
-  it('WEB-05 in a form that is posted stands for a method; in its query or in JSON it does not', async () => {
+  it('sets the method in a posted form, but not in the query of a POST or in JSON (WEB-05)', async () => {
     await actor.request('PUT', '/properties/gone', 'soon')
     const query = await actor.request('POST', '/properties/gone?_method=DELETE', '1', { 'content-type': 'text/plain' })
     assert.equal(query.status, 201)
@@ -294,7 +294,7 @@ describe('_method', () => {
     assert.equal(await (await actor.request('GET', '/properties/made')).text(), 'by a form')
   })
 
-  it('WEB-05 on HEAD does nothing', async () => {
+  it('on HEAD has no effect (WEB-05)', async () => {
     assert.equal((await actor.request('HEAD', '/properties/kept?_method=DELETE')).status, 200)
     assert.equal(await kept(), 'here')
   })
@@ -326,14 +326,14 @@ describe('credentials in headers', () => {
     session = callers.session(id)
   })
 
-  /** All that a caller can tell two answers apart by, without what differs from one answer to the next anyway. */
+  /** Returns everything by which a caller could distinguish responses, without the headers that always differ. */
   const seen = async (answer: Response): Promise<unknown> => ({
     status: answer.status,
     body: await answer.text(),
     headers: [...answer.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date'),
   })
 
-  it('WEB-12 an unknown creator and a wrong passphrase look the same', async () => {
+  it('give equal responses for an unknown creator and a wrong passphrase (WEB-12)', async () => {
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/properties'],
@@ -343,9 +343,9 @@ describe('credentials in headers', () => {
     ] as const) {
       const answers = await Promise.all(
         [
-          basic('nobody@example.com', passphrase),
+          basic('unknown@example.com', passphrase),
           basic('me@example.com', 'wrong'),
-          basic('nobody@example.com', 'wrong'),
+          basic('unknown@example.com', 'wrong'),
           basic('', ''),
           basic('me@example.com', ''),
           basic('', passphrase),
@@ -364,7 +364,7 @@ describe('credentials in headers', () => {
 
   const malformed: [what: string, authorization: string][] = [
     ['without a colon', `Basic ${Buffer.from('me@example.com').toString('base64')}`],
-    ['that is no base64', 'Basic me@example.com:secret'],
+    ['that is not base64', 'Basic me@example.com:secret'],
     ['in base64url', `Basic ${Buffer.from('me@example.com:????>>>>').toString('base64url')}--__`],
     ['that is empty', 'Basic '],
     ['without a value', 'Basic'],
@@ -376,12 +376,12 @@ describe('credentials in headers', () => {
     ['of a scheme with odd letters', 'B@sic YTpi'],
     ['that is an empty bearer', 'Bearer '],
     ['of two schemes in a list', 'Basic YTpi, Bearer x'],
-    ['that is empty text', ''],
+    ['that is an empty string', ''],
     ['of one word', 'x'],
     ['of 10 000 characters', `Basic ${'A'.repeat(10_000)}!`],
   ]
   for (const [what, authorization] of malformed) {
-    it(`WEB-13 WEB-14 a header ${what} is 401 with a challenge, and no cookie takes its place`, async () => {
+    it(`that are a header ${what} give 401 with a challenge, and no cookie replaces them (WEB-13, WEB-14)`, async () => {
       for (const cookie of [{}, { cookie: `oauth_token=${session}` }]) {
         const answer = await service.request(`/${actor.id}/properties`, { headers: { authorization, ...cookie } })
         assert.equal(answer.status, 401)
@@ -391,7 +391,7 @@ describe('credentials in headers', () => {
     })
   }
 
-  it('WEB-13 UTF-8, colons and blanks in a passphrase are part of it, and the scheme is read in any letter case', async () => {
+  it('may hold UTF-8, colons and spaces in the passphrase, and the scheme in any letter case (WEB-13)', async () => {
     const value = Buffer.from(`me@example.com:${passphrase}`).toString('base64')
     for (const authorization of [`Basic ${value}`, `basic ${value}`, `BASIC   ${value}`, ` Basic ${value} `])
       assert.equal((await service.request(`/${actor.id}`, { headers: { authorization } })).status, 200, authorization)
@@ -399,7 +399,7 @@ describe('credentials in headers', () => {
     assert.equal((await service.request(`/${actor.id}`, { headers: { authorization: upper } })).status, 200)
   })
 
-  it('WEB-13 two Authorization headers are 401, also when each alone is good', async () => {
+  it('in two Authorization headers give 401, even when each is valid (WEB-13)', async () => {
     for (const [first, second] of [
       [actor.authorization, actor.authorization],
       [actor.authorization, 'Bearer x'],
@@ -419,7 +419,7 @@ describe('credentials in headers', () => {
     }
   })
 
-  it('WEB-14 the session cookie counts where there is no Authorization header, and only there', async () => {
+  it('take precedence over the session cookie, which counts only without an Authorization header (WEB-14)', async () => {
     const cookie = `a=b; oauth_token=${session}; c=d`
     const path = `/${actor.id}/properties`
     assert.equal((await service.request(path, { headers: { cookie } })).status, 200)
@@ -430,7 +430,7 @@ describe('credentials in headers', () => {
       ['', 401],
     ] as const)
       assert.equal((await service.request(path, { headers: { cookie, authorization } })).status, status, authorization)
-    // What a browser is told where it is shown a page must not be the page.
+    // A request with a wrong token must not get the page that the cookie would open.
     const page = await service.request(`/${actor.id}`, {
       headers: { ...browser, cookie, authorization: 'Bearer unknown' },
     })
@@ -438,7 +438,7 @@ describe('credentials in headers', () => {
     assert.deepEqual([page.status, page.headers.get('location')], [302, login])
   })
 
-  it('WEB-14 a cookie that is empty, of another name or another actor’s opens nothing', async () => {
+  it('in a cookie give no access when it is empty, misnamed or of another actor (WEB-14)', async () => {
     const other = await service.createActor('other@example.com')
     for (const [cookie, status] of [
       ['oauth_token=', 401],
@@ -453,7 +453,7 @@ describe('credentials in headers', () => {
       assert.equal((await service.request(`/${actor.id}/properties`, { headers: { cookie } })).status, status, cookie)
   })
 
-  it('WEB-15 nobody is told by kind of caller: a browser to sign in, a program 401, and caches apart', async () => {
+  it('that are missing send a browser to the sign-in and give a program 401, in separate cache entries (WEB-15)', async () => {
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/properties'],
@@ -464,7 +464,7 @@ describe('credentials in headers', () => {
       ['PUT', '/properties/x'],
     ] as const) {
       const page = await service.request(`/${actor.id}${path}`, { method, headers: browser })
-      // Without a provider a browser asks for the passphrase, except at the actor itself.
+      // Without a provider, a browser is challenged for the passphrase, except on the actor’s own path.
       const login = `${service.url}/login?actor=${actor.id}&redirect=%2F${actor.id}`
       const expected = path === '' && method === 'GET' ? [302, login] : [401, null]
       assert.deepEqual([page.status, page.headers.get('location')], expected, `${method} ${path}`)
@@ -481,14 +481,14 @@ describe('credentials in headers', () => {
     assert.equal((await actor.request('GET', '')).status, 200)
   })
 
-  it('WEB-15 a cache, which sends no Accept at all, is a program', async () => {
+  it('that are missing give a cache, which sends no Accept header, the response for programs (WEB-15)', async () => {
     const wire = await Wire.open(service.url)
     const { status, headers } = await wire.send(requestText('GET', `/${actor.id}`)).answer()
     assert.deepEqual([status, headers.get('vary')], [401, 'Accept'])
     wire.close()
   })
 
-  it('WEB-15 Basic alone sends a browser to sign in and opens no page', async () => {
+  it('of the Basic scheme alone open no page and send a browser to the sign-in (WEB-15)', async () => {
     const answer = await service.request(`/${actor.id}`, {
       headers: { ...browser, authorization: actor.authorization },
     })

@@ -1,4 +1,4 @@
-/** Pages and forms of an actor, in the hands of callers that are not its owner. */
+/** Pages and forms of an actor, requested by callers other than the owner. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { github, google } from '../../src/index.ts'
@@ -8,7 +8,7 @@ import { forEachService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
 import { leavesAll } from '../support/stored.ts'
 
-/** Headers by which a browser says that another site sends the form. */
+/** Headers by which a browser reports a cross-site form post. */
 const foreignOrigins: readonly Record<string, string>[] = [
   { 'sec-fetch-site': 'cross-site' },
   { 'sec-fetch-site': 'same-site' },
@@ -18,11 +18,11 @@ const foreignOrigins: readonly Record<string, string>[] = [
 
 forEachService((start) => {
   describe('a caller that is not the owner', () => {
-    it('sees no page of the actor and sends no form of it (WEB-04 R-WEB-05)', async () => {
+    it('cannot see a page or send a form of the actor (WEB-04, R-WEB-05)', async () => {
       const service = await start({
         listen: true,
         peerProfileAttributes: [],
-        // Without a provider the owner’s passphrase opens the pages: test/stories/pages-by-passphrase.test.ts.
+        // Without a provider, the passphrase opens the pages: see test/stories/pages-by-passphrase.test.ts.
         signIn: [google({ clientId: 'web', clientSecret: 'hush' }), github({ clientId: 'hub', clientSecret: 'hush' })],
       })
       const actor = await service.createActor()

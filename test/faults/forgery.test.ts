@@ -11,47 +11,47 @@ import { dumpStore, rowsOf } from '../support/store-dump.ts'
 const own = 'http://troupe.test'
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** What a browser sends along with a request that another site's page makes. */
+/** Headers that a browser adds to a request from another site’s page. */
 const foreign: Readonly<Record<string, Record<string, string>>> = {
   'another site': { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
   'another site, by a link': { 'sec-fetch-site': 'cross-site' },
   'another site that hides its origin': { 'sec-fetch-site': 'cross-site', origin: 'null' },
-  'a neighbouring host': { 'sec-fetch-site': 'same-site', origin: 'http://evil.troupe.test' },
+  'a sibling host': { 'sec-fetch-site': 'same-site', origin: 'http://evil.troupe.test' },
   'another site, in an older browser': { origin: 'https://evil.example' },
   'a look-alike': { origin: 'http://troupe.test.evil.example' },
   'the same host on another port': { origin: 'http://troupe.test:8080' },
   'the same host in another scheme': { origin: 'https://troupe.test' },
   'a page without an origin, in an older browser': { origin: 'null' },
-  'nobody knows where': {},
-  'a site that claims to be several': { 'sec-fetch-site': 'same-origin, cross-site' },
+  'an unknown origin': {},
+  'a site with two values': { 'sec-fetch-site': 'same-origin, cross-site' },
 }
 
-/** Where the browser itself says that it was another site: what is refused with Basic credentials too. */
+/** Origins that the browser itself reports as foreign, and that are rejected with Basic credentials too. */
 const saidToBeForeign: readonly string[] = [
   'another site',
   'another site, by a link',
   'another site that hides its origin',
-  'a neighbouring host',
+  'a sibling host',
   'another site, in an older browser',
   'a look-alike',
   'the same host on another port',
   'the same host in another scheme',
 ]
 
-/** What shows that a page of the service sent it. */
+/** Evidence that a page of the service sent the request. */
 const proofs: Readonly<Record<string, (token: string) => Record<string, string>>> = {
-  'the browser says that a page of the service sent it': () => ({ 'sec-fetch-site': 'same-origin' }),
-  'the person typed the address': () => ({ 'sec-fetch-site': 'none' }),
+  'the browser reports a page of the service': () => ({ 'sec-fetch-site': 'same-origin' }),
+  'the user typed the address': () => ({ 'sec-fetch-site': 'none' }),
   'its origin is the service, in an older browser': () => ({ origin: own }),
-  'it brings the value of the session, in an older browser': (token) => ({
+  'it has the CSRF token of the session, in an older browser': (token) => ({
     origin: 'null',
     'x-csrf-token': antiForgeryValue(token),
   }),
-  'it brings the value alone': (token) => ({ 'x-csrf-token': antiForgeryValue(token) }),
+  'it has only the CSRF token': (token) => ({ 'x-csrf-token': antiForgeryValue(token) }),
 }
 
 forEachService((start) => {
-  describe('a request with a session’s cookie that changes something', () => {
+  describe('a state-changing request with a session cookie', () => {
     let service: TestService
     const done: string[] = []
     before(async () => {
@@ -70,9 +70,9 @@ forEachService((start) => {
       const { store } = await service.app.running()
       const rows = async (): Promise<unknown> => {
         const all = { ...(rowsOf(await dumpStore(store), actor.id) as Record<string, unknown>) }
-        // When the session was last used is noted beside the requests.
+        // The last use of the session is recorded after the response.
         delete all['token_chain']
-        // A way to another service that was begun, and that nobody goes to its end, is forgotten within minutes.
+        // The state of an unfinished connection to a third-party service expires within minutes.
         delete all['one_time']
         return all
       }
@@ -85,11 +85,11 @@ forEachService((start) => {
         route.access !== 'public' &&
         route.method !== 'GET' &&
         sampleOf(route).peer !== samplePeer &&
-        // Whoever asks for a relationship, or follows a link in a letter, brings no credential of the actor.
+        // These routes carry no credential of the actor.
         !['receiveTrust', 'followEmail'].includes(route.id),
     )
     for (const route of unsafe) {
-      it(`WEB-04 ${route.id} is refused to every site but this one, and changes nothing`, async () => {
+      it(`at ${route.id} is rejected from other sites and changes nothing (WEB-04)`, async () => {
         const { actor, token, rows } = await furnished()
         const untouched = await rows()
         for (const [where, headers] of Object.entries(foreign)) {
@@ -103,7 +103,7 @@ forEachService((start) => {
       })
 
       if (route.access !== 'www') {
-        it(`${route.id} with Basic credentials, which a browser remembers, is refused to other sites (WEB-04)`, async () => {
+        it(`at ${route.id} is rejected from other sites with Basic credentials, which browsers remember (WEB-04)`, async () => {
           const { actor, rows } = await furnished()
           const untouched = await rows()
           for (const where of saidToBeForeign) {
@@ -117,7 +117,7 @@ forEachService((start) => {
         })
       }
 
-      it(`WEB-04 ${route.id} is served to a page of this service`, async () => {
+      it(`at ${route.id} is served to a page of this service (WEB-04)`, async () => {
         const { actor, token } = await furnished()
         const shown = { cookie: `oauth_token=${token}`, 'x-csrf-token': antiForgeryValue(token) }
         const answer = await service.request(...requestOf(route, actor.id, shown))
@@ -127,7 +127,7 @@ forEachService((start) => {
     }
 
     for (const [how, proof] of Object.entries(proofs)) {
-      it(`WEB-04 is served when ${how}`, async () => {
+      it(`is served when ${how} (WEB-04)`, async () => {
         const { actor, token } = await furnished()
         for (const route of unsafe.filter(({ id }) =>
           ['putProperty', 'createPropertyForm', 'callAction'].includes(id),
@@ -140,7 +140,7 @@ forEachService((start) => {
       })
     }
 
-    it('WEB-04 is asked for no proof with a credential that no browser adds by itself', async () => {
+    it('needs no CSRF token with a credential that browsers do not add automatically (WEB-04)', async () => {
       const { actor, token } = await furnished()
       for (const headers of Object.values(foreign)) {
         const answer = await service.request(`/${actor.id}/properties/color`, {
@@ -153,7 +153,7 @@ forEachService((start) => {
     })
 
     for (const scheme of ['Basic', 'basic', 'BASIC']) {
-      it(`is refused to other sites by _method, in a link and in a form, with ${scheme} credentials (WEB-04)`, async () => {
+      it(`is rejected from other sites when _method is in a link or a form, with ${scheme} credentials (WEB-04)`, async () => {
         const { actor, rows } = await furnished()
         const untouched = await rows()
         const authorization = actor.authorization.replace('Basic', scheme)
@@ -172,14 +172,14 @@ forEachService((start) => {
             assert.equal(answer.status, 403, `${where} ${address}`)
             assert.equal(((await answer.json()) as { error: string }).error, 'forged_request')
           }
-          // Reading changes nothing.
+          // A read changes nothing.
           assert.equal((await service.request(path, { headers })).status, 200)
         }
         assert.deepEqual(await rows(), untouched)
       })
     }
 
-    it('is served with Basic credentials to programs, and to pages of this service and of named origins (WEB-04)', async () => {
+    it('is served with Basic credentials to programs, to pages of this service and to configured origins (WEB-04)', async () => {
       const named = 'https://app.example.com'
       const trusting = await start({ spaCorsOrigins: [named] })
       const actor = await trusting.createActor()
@@ -192,14 +192,14 @@ forEachService((start) => {
         { 'sec-fetch-site': 'cross-site', origin: named },
       ]) {
         assert.equal((await actor.request('PUT', '/properties/color', 'red', headers)).status, 204)
-        // A link in a mail is opened with `none`, by a browser that adds what it remembers: such a GET stays one.
+        // A link in an email opens with `none`, and the browser adds remembered credentials. So the override is ignored.
         const isLink = 'sec-fetch-site' in headers && headers['sec-fetch-site'] === 'none'
         const deleted = await actor.request('GET', '/properties/color?_method=DELETE', undefined, headers)
         assert.equal(deleted.status, isLink ? 200 : 204)
       }
     })
 
-    it('is refused to another site that asks for another verification link with what the browser remembers (WEB-04)', async () => {
+    it('is rejected when another site requests a new verification link with remembered credentials (WEB-04)', async () => {
       const { actor, token } = await furnished()
       for (const credential of [{ authorization: actor.authorization }, { cookie: `oauth_token=${token}` }]) {
         const answer = await service.request(`/${actor.id}/www/verify_email`, {
@@ -212,7 +212,7 @@ forEachService((start) => {
       }
     })
 
-    it('WEB-04 is refused with a value that belongs to another session, to none, or is cut', async () => {
+    it('is rejected with a CSRF token that is truncated, empty or of another session (WEB-04)', async () => {
       const { actor, token, rows } = await furnished()
       const other = await signIn(service, actor)
       const untouched = await rows()
@@ -238,7 +238,7 @@ forEachService((start) => {
       assert.deepEqual(await rows(), untouched)
     })
 
-    it('WEB-04 is refused as text that looks like JSON, as a fetch without CORS sends it, and as a file upload', async () => {
+    it('is rejected from other sites as JSON in text/plain and as a file upload (WEB-04)', async () => {
       const { actor, token, rows } = await furnished()
       const untouched = await rows()
       for (const type of [
@@ -260,7 +260,7 @@ forEachService((start) => {
       assert.deepEqual(done, [])
     })
 
-    it('WEB-05 a form of another site is refused whatever method it names, and so is the value in an address', async () => {
+    it('is rejected as a form of another site, whatever the method, and with the CSRF token in the URL (WEB-05)', async () => {
       const { actor, token, rows } = await furnished()
       const untouched = await rows()
       for (const method of ['DELETE', 'PUT', 'GET', 'POST']) {
@@ -279,7 +279,7 @@ forEachService((start) => {
       assert.deepEqual(done, [])
     })
 
-    it('WEB-05 an override on GET does nothing for a cookie, on pages as everywhere', async () => {
+    it('cannot be made by a method override on GET with a cookie (WEB-05)', async () => {
       const { actor, token, rows } = await furnished()
       const untouched = await rows()
       for (const method of ['DELETE', 'PUT', 'POST']) {
@@ -298,7 +298,7 @@ forEachService((start) => {
       assert.deepEqual(await rows(), untouched)
     })
 
-    it('WEB-05 an override on GET counts beside a bearer, which no link carries (CHOICE-11)', async () => {
+    it('can be made by a method override on GET with a bearer token, which links cannot carry (WEB-05, CHOICE-11)', async () => {
       const { actor, token } = await furnished()
       const answer = await service.request(`/${actor.id}/www/properties/color?_method=DELETE`, {
         headers: { ...asBrowser, authorization: `Bearer ${token}` },
@@ -307,14 +307,14 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '/properties/color')).status, 404)
     })
 
-    it('WEB-04 code of the application that runs on GET is not called by a link of another site', async () => {
+    it('cannot be a GET of another site’s link that runs application code (WEB-04)', async () => {
       const { actor, token } = await furnished()
       const ask = async (path: string, headers: Record<string, string>): Promise<number> =>
         (await service.request(`/${actor.id}${path}`, { headers: { cookie: `oauth_token=${token}`, ...headers } }))
           .status
       for (const headers of Object.values(foreign)) {
         assert.equal(await ask('/callbacks/ring', headers), 403)
-        // It would begin a connection in the owner’s name.
+        // This GET starts a connection in the owner’s name.
         assert.equal(await ask('/services/drive/connect', headers), 403)
       }
       assert.equal(await ask('/services/drive/connect', { 'sec-fetch-site': 'same-origin' }), 302)
@@ -324,16 +324,16 @@ forEachService((start) => {
       assert.deepEqual(done.splice(0), ['ring'])
     })
 
-    it('WEB-06 a crawler with a full session goes through every GET, and finds everything as it was', async () => {
+    it('is not any GET: a crawler with a full session changes nothing (WEB-06)', async () => {
       const { actor, token, rows } = await furnished()
       const untouched = await rows()
-      // The proxy of development makes what it is to look at; the last two run the application's own code.
+      // The development proxy creates test data; the two named routes run application code.
       const reading = routes.filter(
         ({ method, path, id }) =>
           method === 'GET' && !path.includes('/devtest/proxy') && !['getCallback', 'ownPage'].includes(id),
       )
       for (const route of reading) {
-        // What the person asks for may sign out (CHOICE-62); what another site asks for may not.
+        // A user’s own GET may sign out (CHOICE-62); a cross-site GET may not.
         for (const site of route.path.includes('logout') ? ['cross-site'] : ['none', 'cross-site']) {
           for (const [method, headers] of [
             ['GET', {}],
@@ -355,7 +355,7 @@ forEachService((start) => {
 describe('a form on a page', () => {
   const start = sqliteService()
 
-  it('WEB-04 holds the value of its session, each one the same on every page and another in every session', async () => {
+  it('holds the CSRF token of its session, which is equal on every page and different in every session (WEB-04)', async () => {
     const service = await start()
     const actor = await service.createActor()
     await actor.request('PUT', '/properties/color', 'blue')
@@ -376,7 +376,7 @@ describe('a form on a page', () => {
     assert.notEqual(antiForgeryValue(one.token), antiForgeryValue(two.token))
   })
 
-  it('WEB-04 is taken with its value where the browser says nothing about where it comes from', async () => {
+  it('is accepted with its CSRF token when the browser reports no origin (WEB-04)', async () => {
     const service = await start()
     const actor = await service.createActor()
     const session = await OwnersBrowser.open(service, actor)
@@ -386,11 +386,11 @@ describe('a form on a page', () => {
       assert.equal(answer.status, 302)
     }
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'blue')
-    // Where the browser does say it, the value does not outweigh that (CHOICE-65).
+    // A foreign origin that the browser reports outweighs the token (CHOICE-65).
     assert.equal((await session.send('/properties', fields, foreign['another site'])).status, 403)
   })
 
-  it('WEB-04 that was forged is answered to a person by a page with the status 403', async () => {
+  it('gets an error page with status 403 when it is forged (WEB-04)', async () => {
     const service = await start()
     const session = await OwnersBrowser.open(service, await service.createActor())
     const answer = await session.send(
@@ -403,11 +403,11 @@ describe('a form on a page', () => {
   })
 })
 
-describe('what a browser says about where a request comes from', () => {
+describe('the origin of a request', () => {
   const asked = (headers: Record<string, string>): string =>
     requestOriginOf({ header: (name: string) => headers[name] } as unknown as HttpRequest, 'https://troupe.example')
 
-  it('WEB-04 counts in its newer form first', () => {
+  it('is taken from Sec-Fetch-Site before Origin (WEB-04)', () => {
     assert.equal(asked({ 'sec-fetch-site': 'same-origin', origin: 'null' }), 'same')
     assert.equal(asked({ 'sec-fetch-site': 'none' }), 'same')
     assert.equal(asked({ 'sec-fetch-site': 'same-site', origin: 'https://troupe.example' }), 'other')

@@ -9,7 +9,7 @@ import { requestText, Wire } from '../support/wire.ts'
 
 const secret = 'the-cause-that-stays-inside'
 
-/** Whatever it is: JavaScript throws anything. */
+/** Throws any value, as JavaScript permits. */
 function throwAny(value: unknown): never {
   throw value as Error
 }
@@ -94,7 +94,7 @@ describe('a handler of the application that fails', () => {
   })
 
   for (const name of Object.keys(failures)) {
-    it(`HTTP-14 R-OBS-01 that ${name} is a 500 with the request’s id and neutral text; the cause is in the log under that id`, async () => {
+    it(`gives 500 with the request id and a neutral message when it ${name}, and logs the cause under that id (HTTP-14, R-OBS-01)`, async () => {
       const places: [method: string, path: string][] = [
         ['POST', `/actions/${name}`],
         ['GET', `/actions/${name}`],
@@ -126,14 +126,14 @@ describe('a handler of the application that fails', () => {
     })
   }
 
-  it('HTTP-14 that answers JSON-RPC is an internal error there, without the cause', async () => {
+  it('gives a JSON-RPC internal error without the cause (HTTP-14)', async () => {
     const answer = await actor.request('POST', '/methods', { jsonrpc: '2.0', id: 1, method: 'throws' })
     const text = await answer.text()
     assert.equal((JSON.parse(text) as { error: { code: number } }).error.code, -32603)
     assert.equal(text.includes(secret), false)
   })
 
-  it('HTTP-08 HTTP-14 cannot break the answer by headers of its own: what cannot be sent is left out', async () => {
+  it('cannot break the response by invalid headers, which are left out (HTTP-08, HTTP-14)', async () => {
     const answer = await actor.request('POST', '/actions/refuses', {})
     assert.equal(answer.status, 409)
     assert.deepEqual(await answer.json(), { hint: 'once', error: 'conflict', message: 'Not twice' })
@@ -143,7 +143,7 @@ describe('a handler of the application that fails', () => {
     assert.equal(answer.headers.has('set-cookie'), false)
   })
 
-  it('HTTP-14 that never answers holds nobody else up, and its caller may leave', async () => {
+  it('does not block other requests when it never answers, and its caller may disconnect (HTTP-14)', async () => {
     const wires = await Promise.all(Array.from({ length: 30 }, () => Wire.open(service.url)))
     for (const wire of wires)
       wire.send(requestText('POST', `/${actor.id}/actions/hangs`, { Authorization: actor.authorization }, '{}'))
@@ -154,10 +154,10 @@ describe('a handler of the application that fails', () => {
   })
 })
 
-describe('a fault of the service itself', () => {
+describe('a failure of the service itself', () => {
   const start = sqliteService()
 
-  it('HTTP-14 R-OBS-01 of any kind in the store is a 500 without detail, and a planned one its own code', async () => {
+  it('in the store gives 500 without detail, and a planned failure gives its own code (HTTP-14, R-OBS-01)', async () => {
     let fault: Error | undefined
     const service = await start({
       wrapStore: (store): Store => ({
@@ -183,7 +183,7 @@ describe('a fault of the service itself', () => {
   })
 })
 
-describe('a fault that no request waits for', () => {
+describe('a failure that no request waits for', () => {
   const place = new Workplace()
   after(() => place.remove())
   before(() => {
@@ -228,7 +228,7 @@ export default app
     }
   }
 
-  it('HTTP-14 a promise rejected after the answer is logged under its request, and the process lives', async () => {
+  it('is logged under its request when a promise rejects after the response, and the process continues (HTTP-14)', async () => {
     const { program, call } = await run()
     for (let round = 0; round < 5; round += 1) assert.equal((await call('reject')).status, 200)
     assert.equal((await call('fine')).status, 200)
@@ -247,7 +247,7 @@ export default app
     }
   })
 
-  it('HTTP-14 an exception that nobody caught is logged as fatal, and the service stops in order with code 1', async () => {
+  it('is logged as fatal when an exception is uncaught, and the service shuts down with code 1 (HTTP-14)', async () => {
     const { program, call } = await run()
     assert.equal((await call('throw')).status, 200)
     const { code, signal, stdout, stderr } = await program.ended

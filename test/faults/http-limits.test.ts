@@ -9,7 +9,7 @@ import { requestText, Wire } from '../support/wire.ts'
 const limit = 65_536
 const tooLarge = { error: 'payload_too_large', message: 'Cannot take this body: it is larger than 65536 bytes' }
 
-/** Sends until the other end stops taking or the connection ends, at most `mostBytes`; the bytes that left this program. */
+/** Sends until the server stops reading, closes the connection, or `mostBytes` are reached. Returns the bytes sent. */
 async function pour(wire: Wire, mostBytes: number, frame: (piece: Buffer) => Buffer): Promise<number> {
   const piece = frame(Buffer.alloc(65_536, 'x'))
   let poured = 0
@@ -26,7 +26,7 @@ async function pour(wire: Wire, mostBytes: number, frame: (piece: Buffer) => Buf
   return socket.bytesWritten - socket.writableLength
 }
 
-describe('a body over the limit', () => {
+describe('the size limit of a body', () => {
   const start = sqliteService()
   let service: TestService
   let actor: TestActor
@@ -53,7 +53,7 @@ describe('a body over the limit', () => {
     ['PUT', () => `/${actor.id}/resources/picture`, 'application/json'],
     ['PUT', () => `/${actor.id}/devtest/attribute/box/key`, 'application/json'],
   ]
-  it('HTTP-01 is 413 wherever a body is read, before any of it is sent, and ends the connection', async () => {
+  it('gives 413 on every route before the body is sent, and closes the connection (HTTP-01)', async () => {
     service.reset()
     const answers = await Promise.all(
       targets.map(async ([method, path, type]) => {
@@ -77,7 +77,7 @@ describe('a body over the limit', () => {
     assert.deepEqual(service.changes, [])
   })
 
-  it('HTTP-01 is taken up to the last byte of the limit, declared and in chunks', async () => {
+  it('accepts exactly the limit, with a declared length and in chunks (HTTP-01)', async () => {
     const text = 'y'.repeat(limit)
     assert.equal((await actor.request('PUT', '/properties/full', text)).status, 204)
     assert.equal(await (await actor.request('GET', '/properties/full')).text(), text)
@@ -90,7 +90,7 @@ describe('a body over the limit', () => {
     assert.equal(await (await actor.request('GET', '/properties/full')).text(), 'z'.repeat(limit))
   })
 
-  it('HTTP-01 is 413 one byte later, whatever the chunks, and changes nothing', async () => {
+  it('gives 413 for one byte more, whatever the chunk size, and changes nothing (HTTP-01)', async () => {
     await actor.request('PUT', '/properties/kept', 'before')
     service.reset()
     const refused = [1, 1000, limit, limit + 1].map(async (size) => {
@@ -111,11 +111,11 @@ describe('a body over the limit', () => {
     assert.equal(await (await actor.request('GET', '/properties/kept')).text(), 'before')
   })
 
-  // The system's own buffers between two programs on one machine take some megabytes; nobody else takes any.
+  // The operating system buffers some megabytes between two programs. The service must not buffer more.
   const mostBuffered = 24 * 1024 * 1024
   const offered = 512 * 1024 * 1024
 
-  it('HTTP-01 is not read on with a declared length: most of half a gigabyte never leaves the sender', async () => {
+  it('stops reading a body with a declared length: most of half a gigabyte is never sent (HTTP-01)', async () => {
     const wire = await Wire.open(service.url)
     const headers = { Authorization: actor.authorization, 'Content-Length': String(offered) }
     wire.send(requestText('PUT', `/${actor.id}/properties/big`, headers))
@@ -124,7 +124,7 @@ describe('a body over the limit', () => {
     assert.ok(sent < mostBuffered, `${sent} bytes`)
   })
 
-  it('HTTP-01 is not read on in chunks: most of half a gigabyte never leaves the sender', async () => {
+  it('stops reading a chunked body: most of half a gigabyte is never sent (HTTP-01)', async () => {
     const wire = await Wire.open(service.url)
     const headers = { Authorization: actor.authorization, 'Transfer-Encoding': 'chunked' }
     wire.send(requestText('PUT', `/${actor.id}/properties/big`, headers))
@@ -145,19 +145,19 @@ describe('a body over the limit', () => {
       }),
     )
 
-  it('HTTP-01 is not read on through the fetch handler either, and its source is told', async () => {
+  it('stops reading in the fetch handler and cancels the stream (HTTP-01)', async () => {
     let pulled = 0
-    const { promise: told, resolve: tell } = Promise.withResolvers<void>()
+    const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>()
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
         pulled += 1
         controller.enqueue(new Uint8Array(10_000).fill(0x78))
       },
-      cancel: () => tell(),
+      cancel: () => cancel(),
     })
     const answer = await putStream(body)
     assert.equal(answer.status, 413)
-    await told
+    await cancelled
     assert.ok(pulled < 12, `${pulled} pieces`)
     const declared = await service.app.fetch(
       new Request(`${service.url}/`, { method: 'POST', headers: { 'content-length': '65537' }, body: '{}' }),
@@ -165,10 +165,10 @@ describe('a body over the limit', () => {
     assert.equal(declared.status, 413)
   })
 
-  it('HTTP-01 that breaks off in the fetch handler is the sender’s mistake: 400, and nothing stored', async () => {
+  it('gives 400 and stores nothing when a stream fails in the fetch handler (HTTP-01)', async () => {
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
-        controller.error(new Error('the other end is gone'))
+        controller.error(new Error('the client disconnected'))
       },
     })
     const answer = await putStream(body)
@@ -177,7 +177,7 @@ describe('a body over the limit', () => {
   })
 })
 
-describe('JSON that is costly to read', () => {
+describe('JSON that is costly to parse', () => {
   const start = sqliteService()
   let service: TestService
   let actor: TestActor
@@ -195,7 +195,7 @@ describe('JSON that is costly to read', () => {
     ['65 nested arrays', '['.repeat(65) + ']'.repeat(65)],
   ]
   for (const [what, text] of deep) {
-    it(`HTTP-02 ${what} is 400 wherever a body is read, and never kept as text`, async () => {
+    it(`of ${what} gets 400 on every route and is never stored as a string (HTTP-02)`, async () => {
       service.reset()
       const places: [method: string, path: string, type: string][] = [
         ['PUT', '/properties/deep', 'application/json'],
@@ -224,13 +224,13 @@ describe('JSON that is costly to read', () => {
     })
   }
 
-  it('HTTP-02 64 nested arrays are a value', async () => {
+  it('of 64 nested arrays is accepted (HTTP-02)', async () => {
     const text = '['.repeat(64) + ']'.repeat(64)
     assert.equal((await actor.request('PUT', '/properties/deep', text)).status, 204)
     assert.equal(await (await actor.request('GET', '/properties/deep')).text(), text)
   })
 
-  it('HTTP-02 keys that collide in a plain hash table cost no more than others', async () => {
+  it('with keys that collide in a simple hash table costs no more than other keys (HTTP-02)', async () => {
     const bodyOf = (key: (index: number) => string): string =>
       `{${Array.from({ length: 100_000 }, (_, index) => `"${key(index)}":1`).join(',')}}`
     const cost = async (text: string): Promise<number> => {
@@ -244,12 +244,12 @@ describe('JSON that is costly to read', () => {
       return best
     }
     const plain = await cost(bodyOf((index) => `k${index}`))
-    // Integer-like keys have a hash that can be foretold, and these share their low bits (CVE-2026-21717).
+    // The hash of integer-like keys is predictable, and these keys share their low bits (CVE-2026-21717).
     const colliding = await cost(bodyOf((index) => String(index * 128)))
     assert.ok(colliding < plain * 10 + 200, `${colliding} ms against ${plain} ms`)
   })
 
-  it('HTTP-02 the cost of one key does not grow with the number of keys', async () => {
+  it('has a cost per key that does not grow with the number of keys (HTTP-02)', async () => {
     const cost = async (count: number): Promise<number> => {
       const text = `{${Array.from({ length: count }, (_, index) => `"${index * 128}":1`).join(',')}}`
       let best = Number.POSITIVE_INFINITY
@@ -262,11 +262,11 @@ describe('JSON that is costly to read', () => {
     }
     const few = await cost(10_000)
     const many = await cost(100_000)
-    // Ten times as many keys: ten times the work, where colliding ones would be a hundred times.
+    // Ten times the keys should take ten times the work. With collisions it would be a hundred times.
     assert.ok(many < few * 40 + 200, `${many} ms for 100 000 keys, ${few} ms for 10 000`)
   })
 
-  it('HTTP-02 one key 100 000 times is one key', async () => {
+  it('with one key 100 000 times has one key (HTTP-02)', async () => {
     const text = `{${Array.from({ length: 100_000 }, (_, index) => `"a":${index}`).join(',')}}`
     assert.equal((await actor.request('PUT', '/properties/keys', text)).status, 204)
     assert.equal(await (await actor.request('GET', '/properties/keys')).text(), '{"a":99999}')
@@ -289,7 +289,7 @@ describe('a request of an unreasonable size', () => {
     return status
   }
 
-  it('HTTP-11 is 431 for more than 16 KB of headers, in one field and in many', async () => {
+  it('gets 431 for more than 16 KB of headers, in one field or in many (HTTP-11)', async () => {
     const many = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`X-Header-${index}`, 'x'.repeat(20)]))
     assert.equal(await single(requestText('GET', '/health/live', { 'X-Long': 'x'.repeat(17_000) })), 431)
     assert.equal(await single(requestText('GET', '/health/live', many)), 431)
@@ -297,7 +297,7 @@ describe('a request of an unreasonable size', () => {
     assert.equal(await single(requestText('GET', '/health/live', { 'X-Long': 'x'.repeat(15_000) })), 200)
   })
 
-  it('HTTP-11 is 414 for more than 8 192 characters of path and query', async () => {
+  it('gets 414 for more than 8 192 characters of path and query (HTTP-11)', async () => {
     assert.equal(await single(requestText('GET', `/${'a'.repeat(8191)}`)), 404)
     assert.equal(await single(requestText('GET', `/${'a'.repeat(8192)}`)), 414)
     assert.equal(await single(requestText('GET', `/health/live?${'a'.repeat(8180)}`)), 200)
@@ -305,7 +305,7 @@ describe('a request of an unreasonable size', () => {
     assert.equal(await single(requestText('GET', `/${'a'.repeat(17_000)}`)), 431)
   })
 
-  it('HTTP-11 is 400 for more than 200 query fields', async () => {
+  it('gets 400 for more than 200 query fields (HTTP-11)', async () => {
     const fields = (count: number): string => Array.from({ length: count }, () => 'a=').join('&')
     assert.equal((await service.request(`/health/live?${fields(200)}`)).status, 200)
     assert.equal((await service.request(`/health/live?${fields(201)}`)).status, 400)
@@ -322,7 +322,7 @@ describe('a request of an unreasonable size', () => {
     ['form', 'application/x-www-form-urlencoded', form],
     ['multipart form', 'multipart/form-data; boundary=b', multipart],
   ] as const) {
-    it(`HTTP-11 is 400 for a ${what} with more than 1 000 fields, and stores none of them`, async () => {
+    it(`gets 400 for a ${what} with more than 1 000 fields, which stores nothing (HTTP-11)`, async () => {
       service.reset()
       for (const count of [1001, 10_000]) {
         const answer = await actor.request('POST', '/properties', body(count), { 'content-type': type })
@@ -341,7 +341,7 @@ describe('a request of an unreasonable size', () => {
     })
   }
 
-  it('HTTP-04 header fields named like parts of every object harm nothing', async () => {
+  it('may have header names of Object.prototype without any effect (HTTP-04)', async () => {
     const members = Object.getOwnPropertyNames(Object.prototype)
     const wire = await Wire.open(service.url)
     const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__']
@@ -354,7 +354,7 @@ describe('a request of an unreasonable size', () => {
     wire.close()
     assert.deepEqual(Object.getOwnPropertyNames(Object.prototype), members)
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined)
-    // Without a name a field is no field.
+    // A field without a name is invalid.
     assert.equal(await single('GET /health/live HTTP/1.1\r\nHost: x\r\n: polluted\r\n\r\n'), 400)
   })
 })
@@ -371,10 +371,10 @@ describe('slow senders and receivers', () => {
     actor = await service.createActor()
   })
 
-  it('HTTP-10 are closed at the deadline, 200 at once in every stage of a request, while others are served', async () => {
+  it('are disconnected at the deadline, 200 in every stage of a request, while others are served (HTTP-10)', async () => {
     const authorized = { Authorization: actor.authorization }
     const beginnings = [
-      // Nothing at all, half a request line, half a header, half a body, half a chunk.
+      // The stages are no bytes, half a request line, half a header, half a body and half a chunk.
       '',
       'GET /heal',
       'GET /health/live HTTP/1.1\r\nHost: x\r\nX-Slow: ',
@@ -388,7 +388,7 @@ describe('slow senders and receivers', () => {
         if (index % beginnings.length !== 0 && wire.socket.writable) wire.send('a')
     }, 100)
     let served = 0
-    const neighbour = (async () => {
+    const neighbor = (async () => {
       while (wires.some((wire) => !wire.isClosed)) {
         assert.equal((await actor.request('PUT', '/properties/quick', String(served))).status, 204)
         served += 1
@@ -396,8 +396,8 @@ describe('slow senders and receivers', () => {
     })()
     const outcomes = await Promise.all(wires.map((wire) => wire.untilClosed()))
     clearInterval(drip)
-    await neighbour
-    assert.ok(served > 10, `${served} requests of a neighbour`)
+    await neighbor
+    assert.ok(served > 10, `${served} requests of another client`)
     for (const [answer, ...more] of outcomes) {
       assert.equal(answer?.status, 408)
       assert.deepEqual(JSON.parse(answer.body), {
@@ -409,7 +409,7 @@ describe('slow senders and receivers', () => {
     assert.equal((await actor.request('GET', '/properties/slow')).status, 404)
   })
 
-  it('HTTP-10 a receiver that takes nothing of its answer is cut', async (t) => {
+  it('are disconnected when they do not read the response (HTTP-10)', async (t) => {
     const body = 'x'.repeat(32 * 1024 * 1024)
     const { promise: cut, resolve } = Promise.withResolvers<void>()
     const server = createServer(
@@ -425,7 +425,7 @@ describe('slow senders and receivers', () => {
     wire.send(requestText('GET', '/'))
     await cut
     wire.socket.resume()
-    // What was in the system's buffers arrives; the answer is not whole.
+    // Data in the system’s buffers still arrives, but the response is incomplete.
     assert.deepEqual(await wire.untilClosed(), [])
     assert.match(wire.received, /^HTTP\/1\.1 200 /)
     assert.ok(wire.received.length < body.length)

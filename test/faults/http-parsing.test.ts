@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { requestText, Wire } from '../support/wire.ts'
 
-/** Whatever a story about names does, the prototypes of this process stay as they were before it. */
+/** Returns the keys of the shared prototypes, to prove that no request pollutes them. */
 function prototypes(): string {
   return JSON.stringify(
     [Object.prototype, Array.prototype, Function.prototype, Map.prototype, String.prototype].map((prototype) =>
@@ -16,7 +16,7 @@ function prototypes(): string {
 const dangerous = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineSetter__']
 
 forEachService((start) => {
-  describe('names that every object has', () => {
+  describe('names that every object inherits', () => {
     let service: TestService
     let actor: TestActor
     const seen: string[] = []
@@ -37,7 +37,7 @@ forEachService((start) => {
     })
 
     for (const name of dangerous) {
-      it(`HTTP-03 ${name} is a property like any other: in the path, in a body, in a form and below an object`, async () => {
+      it(`such as ${name} are ordinary properties in a path, a body, a form and below an object (HTTP-03)`, async () => {
         const untouched = prototypes()
         const text = async (path: string): Promise<string> => (await actor.request('GET', `/properties${path}`)).text()
 
@@ -74,7 +74,7 @@ forEachService((start) => {
       })
     }
 
-    it('HTTP-03 merging below an object adds them as plain keys, at every depth', async () => {
+    it('merge below an object as plain keys, at every depth (HTTP-03)', async () => {
       const untouched = prototypes()
       await actor.request('PUT', '/properties/settings', '{"theme":"dark"}')
       for (const body of [
@@ -94,7 +94,7 @@ forEachService((start) => {
       await actor.request('DELETE', '/properties')
     })
 
-    it('HTTP-03 a list by such a name is a list, with its own length and texts', async () => {
+    it('can name a list, which has its own length and metadata (HTTP-03)', async () => {
       const untouched = prototypes()
       for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
         const created = await actor.request('POST', '/properties', `{"${name}":{"_type":"list","description":"d"}}`)
@@ -111,7 +111,7 @@ forEachService((start) => {
       assert.equal(prototypes(), untouched)
     })
 
-    it('HTTP-03 a handler gets them as own members and inherits nothing from them', async () => {
+    it('reach a handler as own members, from which it inherits nothing (HTTP-03)', async () => {
       seen.length = 0
       const body = '{"__proto__":{"isAdmin":true},"constructor":1}'
       assert.equal((await actor.request('POST', '/actions/probe', body)).status, 200)
@@ -124,7 +124,7 @@ forEachService((start) => {
       ])
     })
 
-    it('HTTP-03 no operation and no asset is found under them', async () => {
+    it('select no operation and no asset (HTTP-03)', async () => {
       for (const name of dangerous) {
         assert.equal((await actor.request('POST', `/actions/${name}`, '{}')).status, 400)
         assert.equal((await actor.request('GET', `/resources/${name}`)).status, 404)
@@ -134,7 +134,7 @@ forEachService((start) => {
       }
     })
 
-    it('HTTP-03 they are attributes like any other for the test client', async () => {
+    it('are ordinary attributes for the test client (HTTP-03)', async () => {
       const untouched = prototypes()
       const path = '/devtest/attribute/__proto__/__proto__'
       assert.equal((await actor.request('PUT', path, '{"isAdmin":true}')).status, 204)
@@ -144,7 +144,7 @@ forEachService((start) => {
     })
   })
 
-  describe('JSON at its edges', () => {
+  describe('JSON edge cases', () => {
     let service: TestService
     let actor: TestActor
     before(async () => {
@@ -177,7 +177,7 @@ forEachService((start) => {
       [' \t\r\n[ 1 , 2 ] \n', '[1,2]'],
     ]
     for (const [sent, read] of kept) {
-      it(`HTTP-05 keeps ${JSON.stringify(sent)} as ${JSON.stringify(read)}, alone, in bulk, in a list and below an object`, async () => {
+      it(`keep ${JSON.stringify(sent)} as ${JSON.stringify(read)}, alone, in bulk, in a list and below an object (HTTP-05)`, async () => {
         assert.equal((await actor.request('PUT', '/properties/p', sent)).status, 204)
         assert.equal(await (await actor.request('GET', '/properties/p')).text(), read)
         assert.equal(await (await actor.request('GET', '/properties')).text(), `{"p":${read}}`)
@@ -193,7 +193,7 @@ forEachService((start) => {
       })
     }
 
-    it('HTTP-05 keeps a text with NUL or a lone surrogate, alone and as a creator never', async () => {
+    it('keep a string with NUL or a lone surrogate as a property, but not as a creator (HTTP-05)', async () => {
       for (const text of ['"a\\u0000b"', '"\\ud800"', '"\\udfff and more"']) {
         assert.equal((await actor.request('PUT', '/properties/t', text)).status, 204)
         const answer = await actor.request('GET', '/properties/t', undefined, { accept: 'application/json' })
@@ -232,7 +232,7 @@ forEachService((start) => {
       '"open',
       '[',
     ]
-    it('HTTP-05 refuses what RFC 8259 does not know as JSON, wherever JSON alone is taken, and stores nothing', async () => {
+    it('outside RFC 8259 are rejected on every route that accepts only JSON, and nothing is stored (HTTP-05)', async () => {
       service.reset()
       for (const text of refused) {
         for (const [method, path] of [
@@ -251,7 +251,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
     })
 
-    it('HTTP-05 refuses bytes that are not UTF-8 with 400, whatever type they claim, and stores nothing', async () => {
+    it('such as bytes that are not UTF-8 get 400 with any content type, and nothing is stored (HTTP-05)', async () => {
       service.reset()
       for (const bytes of [
         [0xff],
@@ -277,7 +277,7 @@ forEachService((start) => {
       assert.deepEqual(service.changes, [])
     })
 
-    it('HTTP-05 takes a byte order mark before JSON for part of nothing', async () => {
+    it('include a byte order mark, which is ignored (HTTP-05)', async () => {
       const answer = await service.request(`/${actor.id}/properties/p`, {
         method: 'PUT',
         headers: { authorization: actor.authorization, 'content-type': 'application/json' },
@@ -290,7 +290,7 @@ forEachService((start) => {
   })
 })
 
-describe('paths that look like others', () => {
+describe('ambiguous paths', () => {
   const start = sqliteService()
   let service: TestService
   let actor: TestActor
@@ -339,7 +339,7 @@ describe('paths that look like others', () => {
     '%ed%a0%80',
     '%f8%88%80%80%80',
   ]
-  it('HTTP-06 are refused with 400 in every segment, by every method, and change nothing', async () => {
+  it('get 400 in every segment and with every method, and change nothing (HTTP-06)', async () => {
     service.reset()
     for (const segment of sly) {
       for (const path of [
@@ -367,7 +367,7 @@ describe('paths that look like others', () => {
     assert.equal(await (await other.request('GET', '/properties/secret')).text(), 'of another actor')
   })
 
-  it('HTTP-06 climbing out of one actor reaches no other', async () => {
+  it('cannot traverse from one actor to another (HTTP-06)', async () => {
     for (const path of [
       `/${actor.id}/../${other.id}/properties/secret`,
       `/${actor.id}/properties/../../${other.id}/properties/secret`,
@@ -382,7 +382,7 @@ describe('paths that look like others', () => {
     }
   })
 
-  it('HTTP-06 R-AUTH-03 the fetch handler resolves dots before it looks, so rights are asked where they lead', async () => {
+  it('with dots are resolved by the fetch handler before authorization (HTTP-06, R-AUTH-03)', async () => {
     const answer = await service.app.fetch(
       new Request(`${service.url}/${actor.id}/../${other.id}/properties/secret`, {
         headers: { authorization: actor.authorization },
@@ -419,19 +419,19 @@ describe('paths that look like others', () => {
     ['%7F', '\u007f'],
     ['%01', '\u0001'],
   ]
-  it('HTTP-06 a name is decoded exactly once, and each spelling that differs is a name of its own', async () => {
+  it('are decoded exactly once, and each different spelling is a separate name (HTTP-06)', async () => {
     for (const [index, [segment]] of distinct.entries()) {
       assert.equal((await raw('PUT', `/${actor.id}/properties/${segment}`, String(index))).status, 204, segment)
     }
     const listing = (await (await actor.request('GET', '/properties')).json()) as Record<string, unknown>
-    // Of two spellings of one name the later one was written.
+    // Where two spellings decode to one name, the later write wins.
     const expected = Object.fromEntries(distinct.map(([, name], index) => [name, index]))
     const { a: _a, list: _list, ...stored } = listing
     assert.deepEqual(stored, expected)
     assert.equal(Object.keys(stored).length, 24)
   })
 
-  it('HTTP-06 an empty segment is nothing, and never another spelling of a path without it', async () => {
+  it('with an empty segment never match the path without it (HTTP-06)', async () => {
     for (const path of [
       '//',
       `//${actor.id}`,
@@ -457,7 +457,7 @@ describe('paths that look like others', () => {
     assert.equal((await actor.request('GET', '')).status, 200)
   })
 
-  it('HTTP-06 an actor’s id has one spelling', async () => {
+  it('cannot spell an actor’s id differently (HTTP-06)', async () => {
     const id = actor.id
     for (const spelling of [
       id.toUpperCase(),
@@ -470,7 +470,7 @@ describe('paths that look like others', () => {
       id.slice(0, -1),
       `${id}%EF%BB%BF`,
     ]) {
-      // Some ids have no letters to write in another case.
+      // An id without letters has no upper-case form.
       if (spelling === id) continue
       assert.equal((await raw('GET', `/${spelling}/properties/a`)).status, 404, spelling)
       assert.equal((await raw('DELETE', `/${spelling}`)).status, 404, spelling)
@@ -479,7 +479,7 @@ describe('paths that look like others', () => {
     assert.equal((await actor.request('GET', '')).status, 200)
   })
 
-  it('HTTP-07 an id chosen by the application is never a word of a route, in any letter case', async () => {
+  it('cannot result from an application’s id that equals a route, in any letter case (HTTP-07)', async () => {
     for (const id of [
       'oauth',
       'mcp',
@@ -521,7 +521,7 @@ describe('paths that look like others', () => {
     }
   })
 
-  it('HTTP-07 no row of the route table begins with a word that could be an actor’s id', async () => {
+  it('cannot result from a route whose first segment is a valid actor id (HTTP-07)', async () => {
     const { paths } = (await (await service.request('/openapi.json')).json()) as { paths: object }
     const words = new Set(Object.keys(paths).flatMap((path) => path.split('/')[1] ?? []))
     words.delete('')
@@ -531,7 +531,7 @@ describe('paths that look like others', () => {
       await assert.rejects(service.app.actors.create({ id, creator: 'x' }), { code: 'invalid_value' }, id)
   })
 
-  it('HTTP-07 ids that differ by letter case are different actors, each stable', async () => {
+  it('differ when ids differ in letter case (HTTP-07)', async () => {
     const upper = await service.app.actors.create({ id: 'Case', creator: 'upper@example.com', passphrase: 'p' })
     const lower = await service.app.actors.create({ id: 'case', creator: 'lower@example.com', passphrase: 'p' })
     assert.deepEqual([upper.actor.id, lower.actor.id], ['Case', 'case'])
@@ -542,7 +542,7 @@ describe('paths that look like others', () => {
   })
 })
 
-describe('the type of a body', () => {
+describe('the content type of a body', () => {
   const start = sqliteService()
   let service: TestService
   let actor: TestActor
@@ -587,7 +587,7 @@ describe('the type of a body', () => {
     ';',
     '',
   ]
-  it('HTTP-12 is 415 unless it is one that the endpoint reads, with every parameter in order (CHOICE-56)', async () => {
+  it('gives 415 unless the endpoint supports it and its parameters are valid (HTTP-12, CHOICE-56)', async () => {
     service.reset()
     for (const type of unsupported) {
       for (const [method, path] of [
@@ -603,7 +603,7 @@ describe('the type of a body', () => {
     assert.deepEqual(service.changes, [])
   })
 
-  it('HTTP-12 is read whatever the letter case, the blanks around it and the quotes', async () => {
+  it('is accepted in any letter case, with surrounding spaces and quotes (HTTP-12)', async () => {
     for (const type of [
       'application/json',
       'APPLICATION/JSON',
@@ -619,7 +619,7 @@ describe('the type of a body', () => {
       assert.equal(await send('POST', `/${actor.id}/properties`, type, '{"p":1}'), 201, type)
   })
 
-  it('HTTP-12 given twice is 400, and neither of them is read', async () => {
+  it('in two header fields gives 400, and neither is used (HTTP-12)', async () => {
     service.reset()
     const types = ['application/json', 'application/x-www-form-urlencoded', 'text/plain']
     for (const first of types) {
@@ -635,7 +635,7 @@ describe('the type of a body', () => {
     assert.deepEqual(service.changes, [])
   })
 
-  it('HTTP-12 WEB-05 a type that is not quite a form’s makes no other method of a POST', async () => {
+  it('that is not exactly a form’s prevents a method override (HTTP-12, WEB-05)', async () => {
     await actor.request('PUT', '/properties/kept', 'here')
     const path = `/${actor.id}/properties/kept`
     for (const [what, headers] of [
@@ -656,7 +656,7 @@ describe('the type of a body', () => {
     }
   })
 
-  it('HTTP-12 a compressed body is 415, never unpacked: ten megabytes of zeros in ten kilobytes stay packed', async () => {
+  it('of a compressed body gives 415 without decompression, even for ten megabytes of zeros (HTTP-12)', async () => {
     service.reset()
     const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024))
     for (const coding of ['gzip', 'deflate', 'br', 'zstd', 'x-gzip', 'gzip, gzip', 'identity, gzip', 'GZIP']) {
@@ -678,7 +678,7 @@ describe('the type of a body', () => {
     assert.equal(plain.status, 204)
   })
 
-  it('HTTP-12 multipart is a form where forms are taken, and 415 where a value or JSON is', async () => {
+  it('may be multipart where forms are accepted, and gives 415 where a value or JSON is expected (HTTP-12)', async () => {
     const body = '--b\r\nContent-Disposition: form-data; name="p"\r\n\r\nfrom a form\r\n--b--\r\n'
     const type = 'multipart/form-data; boundary=b'
     assert.equal(await send('POST', `/${actor.id}/properties`, type, body), 201)
@@ -694,7 +694,7 @@ describe('the type of a body', () => {
     assert.deepEqual(service.changes, [])
   })
 
-  it('HTTP-12 a body without a type is JSON when it parses, else text (CHOICE-56)', async () => {
+  it('may be missing: the body is JSON when it parses, and otherwise a string (HTTP-12, CHOICE-56)', async () => {
     assert.equal(await send('PUT', `/${actor.id}/properties/p`, null, '{"a":1}'), 204)
     assert.equal(await (await actor.request('GET', '/properties/p')).text(), '{"a":1}')
     assert.equal(await send('PUT', `/${actor.id}/properties/p`, null, '{"a":'), 204)

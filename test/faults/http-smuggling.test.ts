@@ -8,7 +8,7 @@ import { sqliteService, type TestActor, type TestService } from '../support/serv
 import { requestText, Wire } from '../support/wire.ts'
 import { until } from '../support/until.ts'
 
-/** Waits inside a handler until the test lets it go on. */
+/** Holds a handler until the test calls `open()`. */
 class Gate {
   readonly #entered = Promise.withResolvers<void>()
   readonly #opened = Promise.withResolvers<void>()
@@ -24,7 +24,7 @@ class Gate {
   }
 }
 
-describe('where a request ends', () => {
+describe('the HTTP parser', () => {
   const start = sqliteService()
   let service: TestService
   before(async () => {
@@ -48,7 +48,7 @@ describe('where a request ends', () => {
     ['a negative length', requestText('POST', '/', { 'Content-Length': '-2' }, '{}')],
     ['a length in hex', requestText('POST', '/', { 'Content-Length': '0x2' }, '{}')],
     ['a length beyond 64 bits', requestText('POST', '/', { 'Content-Length': '99999999999999999999' }, '{}')],
-    ['a chunk size that is no number', requestText('POST', '/', chunked, 'zz\r\n{}\r\n0\r\n\r\n')],
+    ['a chunk size that is not a number', requestText('POST', '/', chunked, 'zz\r\n{}\r\n0\r\n\r\n')],
     ['a negative chunk size', requestText('POST', '/', chunked, '-2\r\n{}\r\n0\r\n\r\n')],
     ['a chunk size with 0x', requestText('POST', '/', chunked, '0x2\r\n{}\r\n0\r\n\r\n')],
     ['a chunk size beyond 64 bits', requestText('POST', '/', chunked, 'fffffffffffffffff\r\n{}\r\n0\r\n\r\n')],
@@ -66,23 +66,23 @@ describe('where a request ends', () => {
     ['lines that end in a bare LF', 'GET /health/live HTTP/1.1\nHost: x\n\n'],
     ['a header that ends in a bare LF', 'GET /health/live HTTP/1.1\r\nHost: x\nX-A: b\r\n\r\n'],
     ['a header that ends in a bare CR', 'GET /health/live HTTP/1.1\r\nHost: x\rX-A: b\r\n\r\n'],
-    ['a blank before the colon', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n\r\n{}'],
+    ['a space before the colon', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n\r\n{}'],
     ['a tab before the colon', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n'],
-    ['a header that begins with a blank', 'GET /health/live HTTP/1.1\r\n Host: x\r\n\r\n'],
+    ['a header that begins with a space', 'GET /health/live HTTP/1.1\r\n Host: x\r\n\r\n'],
     ['a folded header', 'GET /health/live HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\n\r\n'],
     ['a folded coding', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n'],
     ['a header without a colon', 'GET /health/live HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'],
     ['a header without a name', 'GET /health/live HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
-    ['a blank in a header name', 'GET /health/live HTTP/1.1\r\nHost: x\r\nX A: y\r\n\r\n'],
+    ['a space in a header name', 'GET /health/live HTTP/1.1\r\nHost: x\r\nX A: y\r\n\r\n'],
     ['NUL in a header', 'GET /health/live HTTP/1.1\r\nHost: x\r\nX-A: a\0b\r\n\r\n'],
     ['a version that does not exist', 'GET /health/live HTTP/1.7\r\nHost: x\r\n\r\n'],
-    ['HTTP/2 without being asked', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['an address with a blank', 'GET /health live HTTP/1.1\r\nHost: x\r\n\r\n'],
-    ['an address with a control character', 'GET /health/\x01 HTTP/1.1\r\nHost: x\r\n\r\n'],
-    ['an address with bytes beyond ASCII', 'GET /caf\xe9 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['HTTP/2 without an upgrade', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a path with a space', 'GET /health live HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a path with a control character', 'GET /health/\x01 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a path with bytes beyond ASCII', 'GET /caf\xe9 HTTP/1.1\r\nHost: x\r\n\r\n'],
   ]
   for (const [what, text] of refused) {
-    it(`HTTP-09 refuses ${what} with 400, closes, and takes nothing behind it for a request`, async () => {
+    it(`rejects ${what} with 400, closes the connection and reads no further request from it (HTTP-09)`, async () => {
       service.reset()
       const wire = await Wire.open(service.url)
       wire.send(`${text}${requestText('POST', '/', { 'Content-Type': 'application/json' }, '{"creator":"smuggled"}')}`)
@@ -100,7 +100,7 @@ describe('where a request ends', () => {
     ['no Host field', 'GET /health/live HTTP/1.1\r\n\r\n', 'it has no Host field'],
     ['HTTP/0.9', 'GET /health/live\r\n\r\n', 'it is older than HTTP/1.0'],
   ] as const) {
-    it(`HTTP-09 refuses ${what} with 400, like any other request`, async () => {
+    it(`rejects ${what} with a regular 400 response (HTTP-09)`, async () => {
       const wire = await Wire.open(service.url)
       const { status, headers, body } = await wire.send(text).answer()
       assert.equal(status, 400)
@@ -110,13 +110,13 @@ describe('where a request ends', () => {
     })
   }
 
-  it('HTTP-09 serves HTTP/1.0 without a Host field, and closes', async () => {
+  it('serves HTTP/1.0 without a Host field and closes the connection (HTTP-09)', async () => {
     const wire = await Wire.open(service.url)
     const [answer] = await wire.send('GET /health/live HTTP/1.0\r\n\r\n').untilClosed()
     assert.equal(answer?.status, 200)
   })
 
-  it('HTTP-09 HTTP-12 does not unpack a coded body: 501, closed, and no actor made', async () => {
+  it('rejects a compressed body with 501, closes the connection and creates no actor (HTTP-09, HTTP-12)', async () => {
     service.reset()
     const wire = await Wire.open(service.url)
     wire.send(
@@ -135,7 +135,7 @@ describe('where a request ends', () => {
     assert.deepEqual(service.statements, [])
   })
 
-  it('HTTP-09 takes the absolute form for the path in it, whatever host it names (RFC 9112 §3.2.2)', async () => {
+  it('serves the path of an absolute-form target, whatever host it names (RFC 9112 §3.2.2) (HTTP-09)', async () => {
     const wire = await Wire.open(service.url)
     wire.send(requestText('GET', 'http://elsewhere.test/health/live'))
     wire.send(requestText('GET', 'http://elsewhere.test'))
@@ -154,7 +154,7 @@ describe('where a request ends', () => {
     wire.close()
   })
 
-  it('HTTP-09 R-OBS-01 answers what is no HTTP as it answers everything: JSON, a request id, never sniffed', async () => {
+  it('gives invalid HTTP a JSON response with a request id and nosniff (HTTP-09, R-OBS-01)', async () => {
     const wire = await Wire.open(service.url)
     const [answer] = await wire.send('GET /health live HTTP/1.1\r\nHost: x\r\n\r\n').untilClosed()
     assert.equal(answer?.body, '{"error":"bad_request","message":"The request is not valid HTTP"}')
@@ -163,7 +163,7 @@ describe('where a request ends', () => {
     assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
   })
 
-  it('HTTP-08 never puts what a sender wrote into a header as it is', async () => {
+  it('never copies a sender’s request id with unsafe characters into a header (HTTP-08)', async () => {
     for (const id of ['a\tb', 'a b', 'a"b', '<x>', 'é', 'x'.repeat(129), '', 'a\\r\\nSet-Cookie: x=1']) {
       const wire = await Wire.open(service.url)
       const { status, headers } = await wire.send(requestText('GET', '/health/live', { 'X-Request-ID': id })).answer()
@@ -179,10 +179,10 @@ describe('where a request ends', () => {
     ['LF', 'a\nSet-Cookie: x=1'],
     ['NUL', 'a\0b'],
   ] as const) {
-    it(`HTTP-08 refuses a request id that holds ${what}, with nothing of it in the answer`, async () => {
+    it(`rejects a request id with ${what} and copies no part of it into the response (HTTP-08)`, async () => {
       const wire = await Wire.open(service.url)
       wire.send(requestText('GET', '/health/live', { 'X-Request-ID': id }))
-      // A bare LF ends the field for some and not for others, which is why nobody may serve it.
+      // Parsers disagree whether a bare LF ends the field, so the request must be rejected.
       const answers = await wire.untilClosed()
       assert.deepEqual(
         answers.map(({ status, headers }) => [status, headers.has('set-cookie')]),
@@ -191,7 +191,7 @@ describe('where a request ends', () => {
     })
   }
 
-  it('HTTP-08 keeps line breaks of path and query inside a Location percent-encoded', async () => {
+  it('keeps line breaks of path and query percent-encoded in Location (HTTP-08)', async () => {
     const wire = await Wire.open(service.url)
     const { status, headers } = await wire.send(requestText('GET', '/x%0d%0aSet-Cookie:y=1/?a=%0d%0ab')).answer()
     assert.equal(status, 307)
@@ -227,7 +227,7 @@ describe('several requests on one connection', () => {
 
   const authorized = (): Record<string, string> => ({ Authorization: actor.authorization })
 
-  it('HTTP-09 are answered in their order, and a read behind a write sees it', async () => {
+  it('get their responses in order, and a read after a write sees its value (HTTP-09)', async () => {
     const wire = await Wire.open(service.url)
     const values = Array.from({ length: 20 }, (_, index) => String(index))
     wire.send(
@@ -246,7 +246,7 @@ describe('several requests on one connection', () => {
     wire.close()
   })
 
-  it('HTTP-09 are served one at a time: the second begins after the answer to the first', async () => {
+  it('are served one at a time: the second starts after the response to the first (HTTP-09)', async () => {
     gate = new Gate()
     calls = []
     const wire = await Wire.open(service.url)
@@ -255,7 +255,7 @@ describe('several requests on one connection', () => {
         requestText('POST', `/${actor.id}/actions/quick`, authorized(), '{"n":2}'),
     )
     await gate.entered
-    // Another connection is not held up, and its answer shows that the service had time to begin the second.
+    // Another connection is not blocked. Its response shows that the service had time to start the second request.
     assert.equal((await actor.request('POST', '/actions/quick', { n: 3 })).status, 200)
     assert.deepEqual(calls, ['slow {"n":1}', 'quick {"n":3}'])
     gate.open()
@@ -268,7 +268,7 @@ describe('several requests on one connection', () => {
     wire.close()
   })
 
-  it('HTTP-09 garbage behind a request does not become its answer: the request is answered, then the connection ends', async () => {
+  it('followed by garbage get their own response, and then the connection ends (HTTP-09)', async () => {
     gate = new Gate()
     calls = []
     const wire = await Wire.open(service.url)
@@ -283,7 +283,7 @@ describe('several requests on one connection', () => {
     )
   })
 
-  it('HTTP-01 HTTP-09 bytes beyond the declared length are never part of the body', async () => {
+  it('do not receive bytes beyond the declared length in their body (HTTP-01, HTTP-09)', async () => {
     const wire = await Wire.open(service.url)
     wire.send(
       requestText('PUT', `/${actor.id}/properties/short`, { ...authorized(), 'Content-Length': '2' }, 'hello there'),
@@ -301,15 +301,15 @@ describe('several requests on one connection', () => {
   ][] = [
     ['401', 401, 'PUT', () => `/${actor.id}/properties/unread`, () => ({})],
     ['403', 403, 'PUT', () => `/${actor.id}/properties/unread`, () => ({ Authorization: 'Basic eDp5' })],
-    ['404 of an actor', 404, 'PUT', () => '/nobody/properties/unread', () => ({})],
-    ['404 of an address', 404, 'POST', () => '/a/b/c/d/e', () => ({})],
+    ['404 for an actor', 404, 'PUT', () => '/missing/properties/unread', () => ({})],
+    ['404 for a path', 404, 'POST', () => '/a/b/c/d/e', () => ({})],
     ['405', 405, 'PATCH', () => `/${actor.id}/properties/unread`, authorized],
     ['414', 414, 'PUT', () => `/${'a'.repeat(8200)}`, () => ({})],
     ['501', 501, 'PROPFIND', () => '/', () => ({})],
     ['415', 415, 'POST', () => '/', () => ({ 'Content-Type': 'image/png' })],
   ]
   for (const [what, status, method, path, headers] of unread) {
-    it(`HTTP-09 goes on after ${what} with an unread body, which is never taken for a request`, async () => {
+    it(`continue after ${what} with an unread body, which is never parsed as a request (HTTP-09)`, async () => {
       const inside = requestText('DELETE', `/${actor.id}`, authorized())
       const wire = await Wire.open(service.url)
       wire.send(requestText(method, path(), headers(), inside) + requestText('GET', '/health/live'))
@@ -325,7 +325,7 @@ describe('several requests on one connection', () => {
     })
   }
 
-  it('HTTP-01 answers Expect: 100-continue with the go-ahead and then the answer', async () => {
+  it('may use Expect: 100-continue and get 100 before the response (HTTP-01)', async () => {
     const wire = await Wire.open(service.url)
     wire.send(
       requestText('PUT', `/${actor.id}/properties/expected`, {
@@ -344,7 +344,7 @@ describe('several requests on one connection', () => {
     wire.close()
   })
 
-  it('R-OBS-01 passes over an expectation that it does not know, with a request id in the answer', async () => {
+  it('may have an unknown expectation, which is ignored (R-OBS-01)', async () => {
     const wire = await Wire.open(service.url)
     const { status, headers } = await wire
       .send(requestText('GET', '/health/live', { Expect: 'the-impossible', 'X-Request-ID': 'expecting' }))
@@ -366,10 +366,10 @@ describe('connections that break', () => {
   const running = async (): Promise<string | undefined> =>
     /^troupe_http_requests_running (\d+)$/m.exec(await (await service.request('/metrics')).text())?.[1]
 
-  /** Until nothing but the question itself runs. */
+  /** Resolves when the request for the metrics is the only one in progress. */
   const settled = (): Promise<void> => until(async () => (await running()) === '1')
 
-  it('HTTP-01 an upload that breaks off changes nothing, at whatever byte', async () => {
+  it('during an upload change nothing, whichever byte was the last (HTTP-01)', async () => {
     const whole = requestText(
       'PUT',
       `/${actor.id}/properties/broken`,
@@ -390,7 +390,7 @@ describe('connections that break', () => {
     assert.deepEqual(service.changes, [])
   })
 
-  it('HTTP-01 a chunked upload that breaks off before its last chunk changes nothing', async () => {
+  it('before the last chunk of an upload change nothing (HTTP-01)', async () => {
     for (const part of ['5\r\nhello', '5\r\nhello\r\n', '5\r\nhello\r\n0\r\n', '5\r\nhello\r\n0\r\nX-Trailer: 1\r\n']) {
       for (const how of ['end', 'reset'] as const) {
         const wire = await Wire.open(service.url)
@@ -411,7 +411,7 @@ describe('connections that break', () => {
     assert.equal((await actor.request('GET', '/properties/broken')).status, 404)
   })
 
-  it('HTTP-01 an upload whose sender is gone before the body is asked for is not waited for', async (t) => {
+  it('before the handler reads the body make the read fail instead of wait (HTTP-01)', async (t) => {
     const { promise: gone, resolve: leave } = Promise.withResolvers<void>()
     const { promise: outcome, resolve: tell } = Promise.withResolvers<unknown>()
     const server = createServer(
@@ -432,7 +432,7 @@ describe('connections that break', () => {
     assert.deepEqual([error.code, error.message], ['bad_request', 'Cannot read the body: the connection broke'])
   })
 
-  it('HTTP-01 a refused upload’s connection stays until its sender had the answer: a reset could destroy it', async (t) => {
+  it('after a rejected upload are closed only when the client has the response, which a reset could destroy (HTTP-01)', async (t) => {
     const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>()
     const server = createServer(
       toNodeListener(async (request) => {
@@ -450,7 +450,7 @@ describe('connections that break', () => {
     await wire.untilClosed()
   })
 
-  it('HTTP-13 refuses a tunnel with 405 and closes', async () => {
+  it('do not include tunnels: CONNECT gets 405 and is closed (HTTP-13)', async () => {
     const wire = await Wire.open(service.url)
     const [answer, ...more] = await wire.send('CONNECT inside.test:443 HTTP/1.1\r\nHost: x\r\n\r\nhello').untilClosed()
     assert.equal(answer?.status, 405)
@@ -459,8 +459,8 @@ describe('connections that break', () => {
     assert.deepEqual(more, [])
   })
 
-  it('HTTP-13 outlives senders that ask for a tunnel and reset the connection', async () => {
-    // In this process: an error event that nobody hears would end the whole run.
+  it('after a CONNECT do not stop the service (HTTP-13)', async () => {
+    // The service runs in this process, so an unhandled error event would end the test run.
     for (let round = 0; round < 20; round += 1) {
       const wire = await Wire.open(service.url)
       wire.send(`CONNECT inside.test:443 HTTP/1.1\r\nHost: x\r\n\r\n${'x'.repeat(100_000)}`)
@@ -470,14 +470,14 @@ describe('connections that break', () => {
     assert.equal((await service.request('/health/live')).status, 200)
   })
 
-  it('HTTP-10 closes a refused connection whose other end never does', async () => {
-    // With its own half open, nothing but the service can end these.
+  it('are closed after a rejection even when the client never closes them (HTTP-10)', async () => {
+    // The client keeps its half open, so only the service can end these connections.
     for (const text of ['CONNECT inside.test:443 HTTP/1.1\r\nHost: x\r\n\r\n', 'NO HTTP\r\n\r\n']) {
       const wire = await Wire.open(service.url)
       wire.socket.allowHalfOpen = true
       wire.send(text)
       await new Promise((resolve) => wire.socket.once('end', resolve))
-      // The end of the reading half came with the answer; a reset answers what is sent once the socket is closed.
+      // The read half ended with the response. Once the service closes the socket, it answers writes with a reset.
       const timer = setInterval(() => wire.socket.write('x'), 20)
       await wire.untilClosed()
       clearInterval(timer)

@@ -14,10 +14,10 @@ import { createTestDatabase } from '../support/stores.ts'
 interface World {
   readonly service: TestService
   readonly callers: TestCallers
-  /** What handlers of the application did. */
+  /** Names of the application’s handlers that ran. */
   readonly done: string[]
   readonly victim: TestActor
-  /** Another actor of the same service, with credentials that are good for itself. */
+  /** Another actor of the same service, whose credentials are valid only for itself. */
   readonly stranger: TestActor
 }
 
@@ -27,12 +27,12 @@ type Kind = (world: World, actor: TestActor) => Headers
 const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
 const cookie = (token: string): Headers => ({ cookie: `oauth_token=${token}` })
 
-/** Callers whose credentials are worth nothing on the actor, by the status that every route for callers gives them. */
+/** Callers without valid credentials for the actor, and the status that every route for callers gives them. */
 const strangers: Readonly<Record<string, readonly [status: number, headers: Kind]>> = {
-  'nobody, as a program': [401, () => ({})],
-  'nobody, as a program that wants JSON': [401, () => ({ accept: 'application/json' })],
-  'nobody, with an empty cookie': [401, () => cookie('')],
-  'nobody, as a browser': [401, () => ({ accept: 'text/html,application/xhtml+xml' })],
+  'no credentials, as a program': [401, () => ({})],
+  'no credentials, as a program that wants JSON': [401, () => ({ accept: 'application/json' })],
+  'no credentials, with an empty cookie': [401, () => cookie('')],
+  'no credentials, as a browser': [401, () => ({ accept: 'text/html,application/xhtml+xml' })],
   'a header without a value': [401, () => ({ authorization: 'Basic' })],
   'an empty header': [401, () => ({ authorization: '' })],
   'a bearer without a token': [401, () => ({ authorization: 'Bearer ' })],
@@ -40,26 +40,26 @@ const strangers: Readonly<Record<string, readonly [status: number, headers: Kind
   'an unknown scheme': [401, (_, actor) => ({ authorization: actor.authorization.replace('Basic', 'Digest') })],
   'Basic that is not base64': [401, () => ({ authorization: 'Basic !!!!' })],
   'Basic without a colon': [401, () => ({ authorization: `Basic ${Buffer.from('creator').toString('base64')}` })],
-  'a header that cannot be read beside a good cookie': [
+  'a malformed header beside a valid cookie': [
     401,
     ({ callers }, actor) => ({ authorization: 'Basic', ...cookie(callers.session(actor.id)) }),
   ],
   'a wrong passphrase': [403, (_, actor) => ({ authorization: basic(actor.creator, 'a-wrong-passphrase') })],
   'an empty passphrase': [403, (_, actor) => ({ authorization: basic(actor.creator, '') })],
   'half the passphrase': [403, (_, actor) => ({ authorization: basic(actor.creator, actor.passphrase.slice(0, 20)) })],
-  'a wrong passphrase beside a good cookie': [
+  'a wrong passphrase beside a valid cookie': [
     403,
     ({ callers }, actor) => ({ authorization: basic(actor.creator, 'wrong'), ...cookie(callers.session(actor.id)) }),
   ],
-  'an unknown creator': [403, (_, actor) => ({ authorization: basic('nobody@example.com', actor.passphrase) })],
+  'an unknown creator': [403, (_, actor) => ({ authorization: basic('unknown@example.com', actor.passphrase) })],
   'the creator of another actor': [403, ({ stranger }) => ({ authorization: stranger.authorization })],
   'the passphrase of another actor': [
     403,
     ({ stranger }, actor) => ({ authorization: basic(actor.creator, stranger.passphrase) }),
   ],
   'the passphrase as a bearer': [403, (_, actor) => bearer(actor.passphrase)],
-  'an unknown bearer': [403, () => bearer('token-that-nobody-has')],
-  'an unknown cookie': [403, () => cookie('token-that-nobody-has')],
+  'an unknown bearer': [403, () => bearer('token-that-does-not-exist')],
+  'an unknown cookie': [403, () => cookie('token-that-does-not-exist')],
   'a session of another actor': [403, ({ callers, stranger }) => bearer(callers.session(stranger.id))],
   'a session cookie of another actor': [403, ({ callers, stranger }) => cookie(callers.session(stranger.id))],
   'a peer of another actor': [
@@ -87,7 +87,7 @@ const strangers: Readonly<Record<string, readonly [status: number, headers: Kind
   ],
 }
 
-/** Callers that the actor knows and that lack the right. */
+/** Callers with a relationship to the actor but without the right. */
 const related: Readonly<Record<string, Kind>> = {
   'a friend without any right': ({ callers }, actor) => bearer(callers.peer(actor.id)),
   'a friend with a right on something else': ({ callers }, actor) =>
@@ -103,7 +103,7 @@ function elsewhere({ target }: Operation): boolean {
   return target === 'elsewhere'
 }
 
-/** Listings that a caller with the category but no right is shown empty. */
+/** Empty lists for callers with rights in the category but none on its names. */
 const emptyListings: Readonly<Record<string, string>> = {
   listProperties: '{}',
   listMethods: '{"methods":[]}',
@@ -111,8 +111,8 @@ const emptyListings: Readonly<Record<string, string>> = {
 }
 
 /**
- * They ask who is calling in a way of their own: the stories of relationships tell about the first, those of receiving
- * (test/stories/receiving-callbacks.test.ts, test/faults/receiving.test.ts) about the others.
+ * Routes that authenticate in their own way. The tests of relationships cover the first one,
+ * test/stories/receiving-callbacks.test.ts and test/faults/receiving.test.ts cover the others.
  */
 const forAskers = [
   'receiveTrust',
@@ -123,17 +123,17 @@ const forAskers = [
   'putCallback',
   'deleteCallback',
 ]
-/** Pages are for sessions alone: test/stories/pages-access.test.ts goes through every caller for each of them. */
+/** Pages accept only sessions: test/stories/pages-access.test.ts checks every caller for each page. */
 const forCallers = routes.filter(
   (route) => isBelowActor(route) && !['public', 'www'].includes(route.access) && !forAskers.includes(route.id),
 )
-/** What signs out answers a browser with a cookie in another way than a program: test/stories/sessions.test.ts. */
+/** The sign-out answers a browser with a cookie differently from a program: test/stories/sessions.test.ts. */
 const forSessions = ['askLogout', 'logout']
 const forEverybody = routes.filter(
   (route) => (!isBelowActor(route) || route.access === 'public') && !forSessions.includes(route.id),
 )
 
-/** The category that a route asks for. */
+/** Returns the permission category of a route. */
 function areaOf(route: Route): string {
   return route.access === 'open' ? (route.category ?? 'none') : route.access
 }
@@ -142,14 +142,14 @@ async function ask(world: World, route: Route, actor: TestActor, headers: Header
   return world.service.request(...requestOf(route, actor.id, headers))
 }
 
-/** The whole answer as one text, to be searched. */
+/** Returns headers and body as one string to search. */
 async function textOf(response: Response): Promise<string> {
   return JSON.stringify([...response.headers]) + (await response.text())
 }
 
-/** The root of an actor leads browsers to the sign-in page, also where no provider is configured. */
+/** The root of an actor redirects browsers to the sign-in page, even without a provider. */
 function statusFor(who: string, route: Route, status: number): number {
-  return who === 'nobody, as a browser' && route.id === 'getActor' ? 302 : status
+  return who === 'no credentials, as a browser' && route.id === 'getActor' ? 302 : status
 }
 
 function assertHoldsNothingOf(actor: TestActor, text: string, what: string): void {
@@ -168,7 +168,7 @@ forEachService((start) => {
       ...callers.parts,
       peerClient: new FakePeers(),
       timers: stoppedTimers,
-      // They are fetched beside the requests.
+      // Profiles are fetched in the background, which would change the store between two dumps.
       peerProfileAttributes: [],
       declare: (app) => declareAll(app, done),
     })
@@ -193,7 +193,7 @@ forEachService((start) => {
 
   describe('a route for callers', () => {
     for (const route of forCallers) {
-      it(`ACL-01 R-PERM-04 ${route.id} refuses whoever has no part in the actor, tells nothing and changes nothing`, async () => {
+      it(`${route.id} rejects unrelated callers, reveals nothing and changes nothing (ACL-01, R-PERM-04)`, async () => {
         for (const [who, [status, headers]] of Object.entries(strangers)) {
           const response = await ask(world, route, world.victim, headers(world, world.victim))
           const expected = statusFor(who, route, status)
@@ -210,7 +210,7 @@ forEachService((start) => {
         }
       })
 
-      it(`ACL-01 R-PERM-04 ${route.id} refuses those the actor knows as long as nothing grants it`, async () => {
+      it(`${route.id} rejects related callers without the right (ACL-01, R-PERM-04)`, async () => {
         for (const [who, headers] of Object.entries(related)) {
           const response = await ask(world, route, world.victim, headers(world, world.victim))
           const listing = emptyListings[route.id]
@@ -221,7 +221,7 @@ forEachService((start) => {
         }
       })
 
-      it(`ACL-01 R-PERM-04 ${route.id} serves those who may, each within its categories, and touches no other actor`, async () => {
+      it(`${route.id} serves authorized callers within their categories, and affects no other actor (ACL-01, R-PERM-04)`, async () => {
         const grants = everything
         const { status, peer: named, peerStatus = status } = sampleOf(route)
         const owner = 'owner' in route ? route.owner : undefined
@@ -236,7 +236,7 @@ forEachService((start) => {
             bearer(
               callers.as(
                 actor.id,
-                (via) => ({ kind: 'peer', peerId: named ?? 'nobody', relationship: 'friend', approved, via }),
+                (via) => ({ kind: 'peer', peerId: named ?? 'unknown', relationship: 'friend', approved, via }),
                 grants,
               ),
             )
@@ -266,7 +266,7 @@ forEachService((start) => {
         ]
         for (const [who, allowed, headers] of may) {
           const actor = await freshActor()
-          // A peer of an actor that an earlier caller deleted is still being notified.
+          // The notice to a peer of an actor that an earlier caller deleted is still in progress.
           await (await world.service.app.running()).settled()
           const atFirst = await store()
           const response = await ask(world, route, actor, headers(world, actor))
@@ -285,7 +285,7 @@ forEachService((start) => {
       })
 
       if (route.method === 'GET') {
-        it(`ACL-01 ${route.id} refuses HEAD as it refuses GET`, async () => {
+        it(`${route.id} rejects HEAD like GET (ACL-01)`, async () => {
           for (const [who, [status, headers]] of Object.entries(strangers)) {
             const [path, init] = requestOf(route, world.victim.id, headers(world, world.victim))
             const response = await world.service.request(path, { ...init, method: 'HEAD' })
@@ -296,18 +296,18 @@ forEachService((start) => {
         })
       }
 
-      it(`ACL-01 ${route.id} is 404 for everybody when there is no such actor`, async () => {
-        const nobody = { ...world.victim, id: '0123456789abcdef0123456789abcdef' }
+      it(`${route.id} gives 404 to all callers when the actor does not exist (ACL-01)`, async () => {
+        const missing = { ...world.victim, id: '0123456789abcdef0123456789abcdef' }
         const all = [...Object.values(strangers).map(([, headers]) => headers), ...Object.values(related)]
         for (const headers of all) {
-          const response = await ask(world, route, nobody, headers(world, world.victim))
+          const response = await ask(world, route, missing, headers(world, world.victim))
           assert.equal(response.status, 404)
           assertHoldsNothingOf(world.victim, await textOf(response), route.id)
         }
         await assertUntouched(route.id)
       })
 
-      it(`ACL-02 ${route.id} refuses a credential that is right for another actor`, async () => {
+      it(`${route.id} rejects a credential that is valid for another actor (ACL-02)`, async () => {
         const { callers, stranger, victim } = world
         const credentials: readonly Headers[] = [
           { authorization: stranger.authorization },
@@ -327,12 +327,12 @@ forEachService((start) => {
     }
   })
 
-  describe('a route for everybody', () => {
+  describe('a public route', () => {
     for (const route of forEverybody) {
-      it(`ACL-01 ${route.id} answers the same whoever asks, and changes no actor`, async () => {
+      it(`${route.id} gives all callers the same status and changes no actor (ACL-01)`, async () => {
         const all = [...Object.values(strangers).map(([, headers]) => headers), ...Object.values(related)]
         for (const headers of all) {
-          // Who comes with a cookie comes from a page of the service: from elsewhere it is refused everywhere (WEB-04).
+          // Requests with a cookie come from a page of the service here, because others are rejected everywhere (WEB-04).
           const own = { 'sec-fetch-site': 'same-origin', ...headers(world, world.victim) }
           const response = await ask(world, route, world.victim, own)
           assert.equal(response.status, sampleOf(route).status)
@@ -344,7 +344,7 @@ forEachService((start) => {
   })
 
   describe('ids of another actor', () => {
-    it('ACL-03 in a body or a query are values like any other', async () => {
+    it('in a body or a query are ordinary values (ACL-03)', async () => {
       const { victim, stranger } = world
       const id = victim.id
       const query = `?actor=${id}&actor_id=${id}&id=${id}&peerid=${id}&creator=${victim.creator}`
@@ -360,7 +360,7 @@ forEachService((start) => {
       await assertUntouched('the query and the body')
     })
 
-    it('ACL-03 at the factory neither take an actor over nor remove it', async () => {
+    it('at the factory neither take over nor delete an actor (ACL-03)', async () => {
       const { victim, service } = world
       const body = {
         id: victim.id,
@@ -386,7 +386,7 @@ forEachService((start) => {
       await assertUntouched('the factory')
     })
 
-    it('ACL-03 in a call leave the handler with the actor of the path', async () => {
+    it('in a call do not change the actor of the handler (ACL-03)', async () => {
       const callers = new TestCallers()
       const seen: string[] = []
       const service = await start({
@@ -412,7 +412,7 @@ forEachService((start) => {
       assert.deepEqual(seen, [own.id, own.id])
     })
 
-    it('ACL-03 handles of list items work in their own list alone', async () => {
+    it('in item handles give no access to another list (ACL-03)', async () => {
       const { service, victim, stranger } = world
       const [theirs, mine] = [await service.app.actors.get(victim.id), await service.app.actors.get(stranger.id)]
       assert.ok(theirs !== undefined && mine !== undefined)
@@ -427,7 +427,7 @@ forEachService((start) => {
       await assertUntouched('a handle')
     })
 
-    it('ACL-03 an indexed value of another actor keeps naming its first owner', async () => {
+    it('in the index of a property value are not replaced by a later owner of the value (ACL-03)', async () => {
       const { service } = world
       const [first, second] = [
         await service.createActor('first@example.com'),
@@ -486,7 +486,7 @@ forEachService((start) => {
       ['POST', '/properties/notes/0', '_method=DELETE', form],
       ['POST', '/properties/color', '_method=PUT&value=x', form],
     ]
-    it('ACL-04 changes nothing by any route', async () => {
+    it('changes nothing by any route (ACL-04)', async () => {
       const { callers, victim } = world
       const grants = granting('properties read *')
       const readers = [callers.peer(victim.id, { grants }), callers.client(victim.id, { grants })]
@@ -504,7 +504,7 @@ forEachService((start) => {
       )
     })
 
-    it('ACL-04 changes nothing with a right to write that ends at another name', async () => {
+    it('changes nothing with a right to write another name (ACL-04)', async () => {
       const { callers, victim } = world
       const grants = granting('properties read *', 'properties write fresh-start', 'properties delete fresh-start')
       const writer = callers.peer(victim.id, { grants })
@@ -515,7 +515,7 @@ forEachService((start) => {
       }
     })
 
-    it('ACL-04 a batch is refused as a whole for the one name that is not allowed', async () => {
+    it('cannot change any name in a batch with a forbidden name (ACL-04)', async () => {
       const { callers, victim } = world
       const writer = bearer(callers.peer(victim.id, { grants: granting('properties write free*') }))
       for (const name of ['color', 'notes']) {
@@ -529,7 +529,7 @@ forEachService((start) => {
   })
 
   describe('the rights on a list', () => {
-    it('are those on its name: its items are its content, and taking one out is writing it', async () => {
+    it('are those on its name: items are content, and removing an item needs the right to write', async () => {
       const { callers } = world
       const steps: readonly [right: string, method: string, path: string, status: number][] = [
         ['read', 'GET', '/properties/notes', 200],
@@ -555,7 +555,7 @@ forEachService((start) => {
       }
     })
 
-    it('do not come from a right on a position: what is no value has no path', async () => {
+    it('do not follow from a right on a position, because positions are not paths', async () => {
       const { callers, victim } = world
       const peer = bearer(callers.peer(victim.id, { grants: ({ target }) => target.startsWith('notes/') }))
       const steps: readonly [method: string, path: string, body?: unknown][] = [
@@ -594,7 +594,7 @@ forEachService((start) => {
       return actor
     }
 
-    it('ACL-05 is shown in every form of the listing what it may read by itself, and nothing more', async () => {
+    it('sees in every form of the listing exactly the names that it may read (ACL-05)', async () => {
       const actor = await mixedActor()
       const peer = bearer(
         world.callers.peer(actor.id, {
@@ -637,7 +637,7 @@ forEachService((start) => {
       })
     })
 
-    it('ACL-05 is shown methods and actions that it may call, and nothing more', async () => {
+    it('sees exactly the methods and actions that it may call (ACL-05)', async () => {
       const { callers, victim } = world
       for (const [kind, name] of [
         ['methods', 'greet'],
@@ -661,7 +661,7 @@ forEachService((start) => {
       }
     })
 
-    it('ACL-05 learns nothing of a list that a hook hides from it, in no form and at no address', async () => {
+    it('learns nothing about a list that a hook hides, in any form and at any path (ACL-05)', async () => {
       const callers = new TestCallers()
       const service = await start({
         ...callers.parts,
@@ -692,7 +692,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{"private":{"_list":true,"count":1}}')
     })
 
-    it('ACL-05 deletes all properties only when it may delete each of them', async () => {
+    it('deletes all properties only if it may delete each of them (ACL-05)', async () => {
       const { callers, victim } = world
       for (const grants of [
         granting('properties delete color', 'properties delete notes'),
@@ -710,12 +710,12 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
     })
 
-    it('ACL-05 does not delete with all properties one that was added after the rules were asked', async () => {
+    it('does not delete a property that was added after the permission check (ACL-05)', async () => {
       const callers = new TestCallers()
       const service = await start({
         ...callers.parts,
         declare: (app) => {
-          // The hook runs between the question and the deletion.
+          // The hook runs between the permission check and the deletion.
           app.property('color', {
             delete: async ({ actor, value }) => {
               await actor.set('late', 'kept')
@@ -732,8 +732,8 @@ forEachService((start) => {
     })
   })
 
-  describe('rules', () => {
-    it('ACL-08 that match nothing deny, and no table of roles is asked in their place', async () => {
+  describe('permission rules', () => {
+    it('deny when no rule matches, whatever the relationship is called (ACL-08)', async () => {
       const { callers, victim } = world
       const grants = granting(
         'properties read colors',
@@ -759,7 +759,7 @@ forEachService((start) => {
       }
     })
 
-    it('ACL-08 a relationship with the name of a role is no role', async () => {
+    it('give a relationship no role by its name (ACL-08)', async () => {
       const { callers, victim } = world
       for (const relationship of [
         'creator',
@@ -777,7 +777,7 @@ forEachService((start) => {
       }
     })
 
-    it('ACL-08 a caller of a kind that nobody knows is refused', async () => {
+    it('reject a caller of an unknown kind (ACL-08)', async () => {
       const { callers, victim } = world
       for (const kind of ['owner', 'Creator', 'CREATOR', '', undefined]) {
         const token = callers.as(victim.id, (via) => ({ kind, via }) as never)
@@ -790,7 +790,7 @@ forEachService((start) => {
       await assertUntouched('an unknown kind')
     })
 
-    it('ACL-08 that cannot be read or asked fail the request; nothing is shown, nothing changed', async () => {
+    it('fail the request when they cannot be read or evaluated, with no data shown or changed (ACL-08)', async () => {
       const callers = new TestCallers()
       const failure = (): never => {
         throw new Error('The rules are broken: planted-cause')
@@ -812,7 +812,7 @@ forEachService((start) => {
     })
   })
 
-  describe('requests that run at the same time', () => {
+  describe('concurrent requests', () => {
     interface Line {
       readonly level: string
       readonly context: string
@@ -821,7 +821,7 @@ forEachService((start) => {
     }
     const linesOf = (service: TestService): Line[] => service.log.map((line) => JSON.parse(line) as Line)
 
-    it('ACL-13 log in their own name, also where their changes share one transaction', async () => {
+    it('log with their own context, even when their changes share one transaction (ACL-13)', async () => {
       const service = await start()
       const first = await service.createActor('first@example.com')
       await first.request('PUT', '/properties/email', '"taken@example.com"')
@@ -840,7 +840,7 @@ forEachService((start) => {
       )
     })
 
-    it('ACL-13 keep actor, caller and input apart while they wait for one another', async () => {
+    it('keep actor, caller and input separate while they wait for one another (ACL-13)', async () => {
       const callers = new TestCallers()
       let waiting = 0
       const { promise: allThere, resolve: release } = Promise.withResolvers<void>()
@@ -891,7 +891,7 @@ forEachService((start) => {
       )
     })
 
-    it('ACL-13 leave nothing behind for the next request of a connection, nor for work outside of requests', async () => {
+    it('leave no context for the next request of a connection or for work outside of requests (ACL-13)', async () => {
       const callers = new TestCallers()
       const service = await start({
         ...callers.parts,
@@ -940,7 +940,7 @@ forEachService((start) => {
   })
 
   describe('two services in one process', () => {
-    it('ACL-14 have each their own store, keys, declarations, settings, counters and log', async () => {
+    it('have separate stores, keys, declarations, settings, counters and logs (ACL-14)', async () => {
       const otherKeys = 'k2:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U'
       const one = await start({ declare: (app) => declareAll(app), devtest: true })
       const two = await start({
@@ -953,7 +953,7 @@ forEachService((start) => {
       const inTwo = await two.createActor()
       const [storeOfOne, storeOfTwo] = [(await one.app.running()).store, (await two.app.running()).store]
 
-      // The store: the actor of one is nobody in two, by any credential.
+      // Stores: the first service's actor does not exist in the second, with any credential.
       for (const headers of [{}, { authorization: inOne.authorization }]) {
         assert.equal((await two.request(`/${inOne.id}`, { headers })).status, 404)
       }
@@ -962,13 +962,13 @@ forEachService((start) => {
       assert.equal((await inOne.request('PUT', '/properties/color', '"blue"')).status, 204)
       assert.deepEqual(await dumpStore(storeOfTwo), before)
 
-      // The keys.
+      // Keys.
       const sealedBy = async (store: typeof storeOfOne): Promise<string | undefined> =>
         (await dumpStore(store))['actor']?.map((row) => (JSON.parse(row) as { passphrase: string }).passphrase)[0]
       assert.match((await sealedBy(storeOfOne)) ?? '', /^v1\.k1\./)
       assert.match((await sealedBy(storeOfTwo)) ?? '', /^v1\.k2\./)
 
-      // What was declared, and the settings.
+      // Declarations and settings.
       assert.equal((await inOne.request('POST', '/methods/greet', {})).status, 200)
       assert.equal((await inTwo.request('POST', '/methods/greet', {})).status, 400)
       assert.equal((await inOne.request('PUT', '/devtest/ping')).status, 204)
@@ -982,7 +982,7 @@ forEachService((start) => {
       assert.equal((await two.app.actors.findBy('phone', '123'))?.id, inTwo.id)
       await assert.rejects(two.app.actors.findBy('email', 'a@example.com'), { code: 'bad_request' })
 
-      // Counters, statements and log.
+      // Counters, statements and logs.
       for (const service of [one, two]) service.reset()
       const counted = async (service: TestService): Promise<string | undefined> =>
         /_count\{route="getActor",method="GET",status="200"\} (\d+)/.exec(
@@ -996,12 +996,12 @@ forEachService((start) => {
       assert.equal(await counted(two), undefined)
       assert.ok(two.log.every((line) => !line.includes(inOne.id)))
 
-      // The end of one is not the end of the other.
+      // Closing one service does not close the other.
       await two.close()
       assert.equal((await inOne.request('GET', '/properties/color')).status, 200)
     })
 
-    it('ACL-14 two applications on one store differ in what they declare and share what is kept', async () => {
+    it('with one store differ in their declarations and share the data (ACL-14)', async () => {
       const one = await start({ declare: (app) => declareAll(app) })
       const two = await start({ database: one.databaseUrl })
       const actor = await one.createActor()
@@ -1015,9 +1015,9 @@ forEachService((start) => {
   })
 })
 
-/** Nothing here depends on the database; paths have to go out as they are written. */
+/** These tests do not depend on the database; paths must be sent exactly as written. */
 describe('a denied target', () => {
-  it('ACL-09 is reached by no other spelling', async () => {
+  it('cannot be reached by another spelling in the path (ACL-09)', async () => {
     const callers = new TestCallers()
     const database = await createTestDatabase('sqlite')
     const done: string[] = []
@@ -1035,7 +1035,7 @@ describe('a denied target', () => {
         vault: { _type: 'list', description: 'planted-texts' },
       })
       await actor.request('POST', '/properties/vault', '"planted-note"')
-      // Exactly these targets are denied: the strictest test of whether another spelling gets past.
+      // Only these exact targets are denied, so any other spelling that reaches them fails the test.
       const peer = bearer(callers.peer(actor.id, { grants: ({ target }) => !denied.includes(target) }))
       const rows = async (): Promise<string> => {
         const dump = await dumpStore((await service.app.running()).store)
@@ -1071,7 +1071,7 @@ describe('a denied target', () => {
     }
   })
 
-  it('ACL-09 is reached by no other spelling in a body', async () => {
+  it('cannot be reached by another spelling in a body (ACL-09)', async () => {
     const callers = new TestCallers()
     const database = await createTestDatabase('sqlite')
     const done: string[] = []
@@ -1109,7 +1109,7 @@ describe('a denied target', () => {
   })
 })
 
-/** Path, and what GET, PUT and DELETE of a peer get there. 404: another name, which does not exist. */
+/** Lists paths with the peer's status for GET, PUT and DELETE. 404 means another name, which does not exist. */
 function spellings(id: string): readonly [path: string, get: number, put: number, remove: number][] {
   const properties = `/${id}/properties`
   return [
@@ -1129,7 +1129,7 @@ function spellings(id: string): readonly [path: string, get: number, put: number
     [`${properties}/vault?INDEX=0`, 403, 403, 403],
     [`${properties}/vault/items/`, 403, 403, 403],
     [`${properties}/vault?format=short`, 403, 403, 403],
-    // One decoding, no more: what is encoded twice names another property.
+    // Names are decoded once, so a name that is encoded twice is another property.
     [`${properties}/%2573ecret`, 404, 204, 204],
     [`${properties}/Secret`, 404, 204, 204],
     [`${properties}/SECRET`, 404, 204, 204],
@@ -1146,7 +1146,7 @@ function spellings(id: string): readonly [path: string, get: number, put: number
     [`${properties}/secret\\`, 404, 204, 204],
     [`${properties}/secret%0A`, 404, 204, 204],
     [`${properties}/secret%E2%80%8B`, 404, 204, 204],
-    // No name at all.
+    // Invalid names.
     [`${properties}/secret%00`, 400, 400, 400],
     [`${properties}/%2Fsecret`, 400, 400, 400],
     [`${properties}/secret%2F`, 400, 400, 400],
@@ -1161,7 +1161,7 @@ function spellings(id: string): readonly [path: string, get: number, put: number
     [`${properties}/%ff`, 400, 400, 400],
     [`${properties}/s%C3ecret`, 400, 400, 400],
     [`${properties}/secret%`, 400, 400, 400],
-    // No such address.
+    // Paths without a route.
     [`${properties}//secret`, 404, 404, 404],
     [`/${id}//properties/secret`, 404, 404, 404],
     [`//${id}/properties/secret`, 404, 404, 404],
@@ -1169,10 +1169,10 @@ function spellings(id: string): readonly [path: string, get: number, put: number
     [`/${id}/Properties/secret`, 404, 404, 404],
     [`/${id}/properties;x/secret`, 404, 404, 404],
     [`/${id.toUpperCase()}/properties/secret`, 404, 404, 404],
-    // Below a value that is no object there is nothing, the empty key included.
+    // A value that is not an object has no keys below it, not even the empty one.
     [`${properties}/secret/`, 404, 404, 404],
     [`${properties}/secret//`, 404, 404, 404],
-    // What can be called.
+    // Operations and resources.
     [`/${id}/methods/greet`, 403, 403, 403],
     [`/${id}/methods/gr%65et`, 403, 403, 403],
     [`/${id}/methods/GREET`, 404, 400, 403],

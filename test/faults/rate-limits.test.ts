@@ -13,7 +13,7 @@ interface Sent {
   readonly forwarded?: string
 }
 
-/** A request from an address. */
+/** Sends a request from an address. */
 function from(service: TestService, remoteAddress: string | null, path: string, sent: Sent = {}): Promise<Response> {
   const { method = 'GET', authorization, body, forwarded } = sent
   const request = new Request(`http://troupe.test${path}`, {
@@ -70,7 +70,7 @@ forEachService((start) => {
     (await from(service, address, `/${actor.id}/properties`, { authorization: actor.authorization })).status
 
   describe('guessing a passphrase', () => {
-    it('RATE-01 is stopped after so many wrong ones, and then the right one is refused to that sender too', async () => {
+    it('is stopped after the configured number of failures, and then rejects the right one from that sender too (RATE-01)', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       assert.deepEqual(await guess(service, actor, attacker, 20), [...times(4, 403), ...times(16, 429)])
@@ -82,7 +82,7 @@ forEachService((start) => {
       assert.equal(((await refused.json()) as { error: string }).error, 'too_many_requests')
     })
 
-    it('RATE-01 locks nobody out elsewhere, and goes on after the time that was told', async () => {
+    it('does not lock out other addresses, and is possible again after Retry-After (RATE-01)', async () => {
       const clock = new ManualClock()
       const service = await start({ ...few, now: clock.now, timers: clock.timers })
       const actor = await service.createActor()
@@ -94,7 +94,7 @@ forEachService((start) => {
       assert.equal(await asOwner(service, actor, attacker), 200)
     })
 
-    it('RATE-01 from many addresses stops at the actor, and the owner comes in from an address without a failure', async () => {
+    it('from many addresses is stopped at the actor, while the owner signs in from an address without failures (RATE-01)', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       const statuses: number[] = []
@@ -105,7 +105,7 @@ forEachService((start) => {
       assert.equal(await asOwner(service, actor, '203.0.113.0'), 429)
     })
 
-    it('RATE-01 of one sender stops over all actors together', async () => {
+    it('is limited for one sender over all actors together (RATE-01)', async () => {
       const service = await start(few)
       const actors = [await service.createActor('a@example.com'), await service.createActor('b@example.com')]
       const statuses: number[] = []
@@ -113,7 +113,7 @@ forEachService((start) => {
       assert.deepEqual(statuses, [403, 403, 403, 403, 403, 403, 429, 429])
     })
 
-    it('RATE-01 counts across processes and a restart: the right one is not found out there either', async () => {
+    it('is counted across processes and restarts, where the right one is rejected too (RATE-01)', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       const second = await start({ ...few, database: service.databaseUrl })
@@ -126,7 +126,7 @@ forEachService((start) => {
       assert.equal(await asOwner(restarted, actor, home), 200)
     })
 
-    it('RATE-05 of many at once judges exactly as many as are allowed', async () => {
+    it('concurrently checks exactly the allowed number of attempts (RATE-05)', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       const wrong = await guess(service, actor, attacker, 100)
@@ -134,7 +134,7 @@ forEachService((start) => {
       assert.equal(wrong.filter((status) => status === 429).length, 96)
     })
 
-    it('RATE-05 stays guarded while the store of the counts fails', async () => {
+    it('stays limited while the store of the counters fails (RATE-05)', async () => {
       let broken = false
       const service = await start({
         ...few,
@@ -156,7 +156,7 @@ forEachService((start) => {
       assert.equal(await asOwner(service, actor, home), 200)
     })
 
-    it('RATE-01 stops at the actor for everybody where no address is known', async () => {
+    it('is limited per actor for all callers when no address is known (RATE-01)', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       const statuses = await guess(service, actor, null, 30)
@@ -165,7 +165,7 @@ forEachService((start) => {
       assert.equal(await asOwner(service, actor, home), 200)
     })
 
-    it('costs the owner no statement, and a wrong one a fixed number', async () => {
+    it('costs the owner no statement, and a wrong attempt a fixed number', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       const cost = async (authorization: string, address: string): Promise<number> => {
@@ -181,7 +181,7 @@ forEachService((start) => {
   })
 
   describe('guessing a secret', () => {
-    it('RATE-01 is stopped after so many wrong ones, at the actor and for the sender', async () => {
+    it('is stopped after the configured number of failures, per actor and per sender (RATE-01)', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       const tries = async (address: string, count: number): Promise<number[]> => {
@@ -197,14 +197,14 @@ forEachService((start) => {
         (await from(service, attacker, `/${actor.id}/properties`, { authorization: 'Bearer x' })).status,
         429,
       )
-      // The passphrase has a count of its own.
+      // The passphrase has its own counter.
       assert.equal(await asOwner(service, actor, attacker), 200)
     })
   })
 
-  describe('a session where others guess', () => {
+  describe('a session while an attacker guesses', () => {
     for (const address of [attacker, null]) {
-      it(`RATE-01 goes on ${address === null ? 'where no address is known' : 'behind the address that they come from'}`, async () => {
+      it(`continues ${address === null ? 'when no address is known' : 'behind the attacker’s address'} (RATE-01)`, async () => {
         const service = await start(few)
         const actor = await service.createActor()
         const { parts } = await service.app.running()
@@ -221,8 +221,8 @@ forEachService((start) => {
     }
   })
 
-  describe('costly work for strangers', () => {
-    it('RATE-03 RATE-04 the creation of actors is bounded per sender and in total', async () => {
+  describe('the rate limits of costly work for strangers', () => {
+    it('bound the creation of actors per sender and in total (RATE-03, RATE-04)', async () => {
       const service = await start(few)
       const create = (address: string, index: number): Promise<Response> =>
         from(service, address, '/', { method: 'POST', body: { creator: `c${index}@example.com` } })
@@ -241,7 +241,7 @@ forEachService((start) => {
       assert.equal(await service.app.actors.findByCreator('c3@example.com'), undefined)
     })
 
-    it('RATE-01 where creators are unique a passphrase is guessed at the factory no faster than anywhere else', async () => {
+    it('count a passphrase at the factory as a guess when creators are unique (RATE-01)', async () => {
       const service = await start({
         uniqueCreator: true,
         rateLimits: { ...few.rateLimits, 'create_actor/source': null, 'create_actor/total': null },
@@ -255,12 +255,12 @@ forEachService((start) => {
       assert.deepEqual(await guess(service, actor, attacker, 3), [403, 403, 429])
       assert.equal(await create(attacker, actor.passphrase), 429)
       assert.equal(await create(home, actor.passphrase), 201)
-      // Who shows none guesses nothing.
+      // A request without a passphrase is not a guess.
       assert.equal(await create(home, ''), 403)
       assert.equal(await asOwner(service, actor, home), 200)
     })
 
-    it('RATE-02 addresses of one /64 share a bucket, and forged forwarding headers change nothing', async () => {
+    it('treat addresses of one /64 as one sender and ignore forged forwarding headers (RATE-02)', async () => {
       const service = await start(few)
       const statuses: number[] = []
       for (let index = 0; index < 4; index++) {
@@ -271,7 +271,7 @@ forEachService((start) => {
       assert.equal((await from(service, '2001:db8:1:3::1', '/', { method: 'POST', body: {} })).status, 201)
     })
 
-    it('RATE-02 behind a configured proxy the sender is who the proxy saw', async () => {
+    it('take the sender from the header of a configured proxy (RATE-02)', async () => {
       const service = await start({ ...few, trustedProxies: 1 })
       const create = async (forwarded: string): Promise<number> =>
         (await from(service, '10.0.0.1', '/', { method: 'POST', body: {}, forwarded })).status
@@ -280,7 +280,7 @@ forEachService((start) => {
       assert.equal(await create(home), 201)
     })
 
-    it('RATE-03 RATE-04 requests for trust are bounded per sender, per actor and in total', async () => {
+    it('bound trust requests per sender, per actor and in total (RATE-03, RATE-04)', async () => {
       const service = await start({ ...few, peerClient: new FakePeers() })
       const actors = [await service.createActor('a@example.com'), await service.createActor('b@example.com')]
       let asking = 0
@@ -300,21 +300,21 @@ forEachService((start) => {
       assert.equal(trusts.length, 3)
     })
 
-    /** What a route says when its turn came, and what its limiter lets through. */
+    /** The limiter of each route, and a request that spends from it. */
     const driven: Readonly<Record<string, readonly [limit: string, method: string, path: string, body?: object]>> = {
-      'the way to a provider': ['sign_in', 'GET', '/oauth/login/none'],
-      'the way back': ['sign_in', 'GET', '/oauth/callback?state=x&code=y'],
-      'the way back by form': ['sign_in', 'POST', '/oauth/callback/none', {}],
+      'the redirect to a provider': ['sign_in', 'GET', '/oauth/login/none'],
+      'the provider callback': ['sign_in', 'GET', '/oauth/callback?state=x&code=y'],
+      'the provider callback by form': ['sign_in', 'POST', '/oauth/callback/none', {}],
       'the claim of an actor': ['sign_in', 'POST', '/oauth/claim', {}],
-      'the start for applications': ['sign_in', 'POST', '/oauth/spa/authorize', {}],
-      'the way back from a service': ['sign_in', 'GET', '/services/none/callback?state=x'],
+      'the sign-in of single-page applications': ['sign_in', 'POST', '/oauth/spa/authorize', {}],
+      'the callback of a third-party service': ['sign_in', 'GET', '/services/none/callback?state=x'],
       'the token endpoint': ['token', 'POST', '/oauth/spa/token', { grant_type: 'refresh_token', refresh_token: 'x' }],
       'a ticket': ['ticket', 'POST', '/oauth/spa/token', { grant_type: 'mobile_ticket', ticket: 'x' }],
       'a one-time session id': ['ticket', 'GET', '/oauth/spa/session/x'],
       'a verification link': ['email_verification', 'GET', '/oauth/email?verify=x'],
-      'a verification link of old': ['email_verification', 'GET', '/:actor/www/verify_email?token=x'],
+      'a verification link of the old form': ['email_verification', 'GET', '/:actor/www/verify_email?token=x'],
       'the verification of an address': ['email_verification', 'POST', '/oauth/email', { verify: 'x' }],
-      'the verification of an address of old': [
+      'the verification of an address in the old form': [
         'email_verification',
         'POST',
         '/:actor/www/verify_email',
@@ -327,7 +327,7 @@ forEachService((start) => {
       'the entry of an address': ['email_entry', 'POST', '/oauth/email', { session: 'x', email: 'a@example.com' }],
     }
     for (const [what, [limit, method, path, body]] of Object.entries(driven)) {
-      it(`RATE-01 RATE-03 ${what} is bounded per sender and in total`, async () => {
+      it(`bound ${what} per sender and in total (RATE-01, RATE-03)`, async () => {
         const rate = (count: number): { count: number; seconds: number } => ({ count, seconds: 60 })
         const rateLimits = { '*': null, [`${limit}/source`]: rate(2), [`${limit}/total`]: rate(5) }
         const service = await start({ rateLimits })
@@ -350,7 +350,7 @@ forEachService((start) => {
       })
     }
 
-    it('RATE-01 RATE-03 the entry of one address is bounded however it is written and whoever enters it', async () => {
+    it('bound the entry of one address in any spelling and by any user (RATE-01, RATE-03)', async () => {
       const rateLimits = { '*': null, 'email_entry/target': { count: 2, seconds: 60 } } as const
       const service = await start({ ...signInAt(await provider()), rateLimits })
       const enter = async (email: string): Promise<number> => {
@@ -365,7 +365,7 @@ forEachService((start) => {
       assert.equal(await enter('b@example.com'), 302)
     })
 
-    it('RATE-01 whoever signs in nowhere uses up no address of others', async () => {
+    it('do not let a caller without a sign-in use up the entry of another’s address (RATE-01)', async () => {
       const rateLimits = { '*': null, 'email_entry/target': { count: 2, seconds: 60 } } as const
       const service = await start({ ...signInAt(await provider()), rateLimits })
       const email = 'silent@example.com'
@@ -383,7 +383,7 @@ forEachService((start) => {
       assert.equal((await browser.post('/oauth/email', { session, email })).status, 302)
     })
 
-    it('RATE-01 the passphrase grant counts with every other guess', async () => {
+    it('count the passphrase grant together with other guesses (RATE-01)', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       const grant = async (address: string, passphrase: string): Promise<number> => {
@@ -396,7 +396,7 @@ forEachService((start) => {
       assert.equal(await grant(home, actor.passphrase), 200)
     })
 
-    it('RATE-04 without a known address is bounded in total', async () => {
+    it('bound requests without a known address in total (RATE-04)', async () => {
       const service = await start(few)
       const statuses: number[] = []
       for (let index = 0; index < 10; index++) {

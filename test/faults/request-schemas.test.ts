@@ -8,21 +8,21 @@ import { declareAll, furnish, requestOf, routes, samplePeer, sampleOf } from '..
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { type Dump, dumpStore } from '../support/store-dump.ts'
 
-/** A request that the schemas of its route refuse. */
+/** A request that violates the schemas of its route. */
 interface Violation {
   readonly what: string
-  /** What the message of the refusal has to name. */
+  /** Pattern that the error message must match. */
   readonly names: RegExp
   readonly path: string
   readonly init: RequestInit
 }
 
-/** Rows that take any query parameter, besides pages. Another row needs a reason here and in its definition. */
+/** Routes besides pages that accept any query parameter. A new one needs a reason here and in its definition. */
 const openToQueries = [
   // The query belongs to the application.
   ...['Method', 'Action'].flatMap((noun) => ['get', 'call', 'put', 'delete'].map((verb) => `${verb}${noun}`)),
   ...['get', 'post', 'put', 'delete'].map((verb) => `${verb}Resource`),
-  // With an empty body the query is the body.
+  // With an empty body, the query serves as the body.
   'postProperties',
   // Senders of webhooks add parameters.
   ...['Callback', 'AppCallback'].flatMap((noun) => ['get', 'post', 'put', 'delete'].map((verb) => `${verb}${noun}`)),
@@ -39,7 +39,7 @@ const openToQueries = [
   'authorizationServerOfMcp',
   'protectedResource',
   'protectedResourceOfMcp',
-  // The address is configured by people, together with its parameters.
+  // People configure these addresses together with parameters.
   'mcpMessage',
   'mcpInfo',
   'endMcpSession',
@@ -69,7 +69,7 @@ function wrongValues(schema: FieldSchema): unknown[] {
   ]
 }
 
-/** Of those, what a query or a form can carry: strings. */
+/** Returns the wrong values that a query or a form can carry, as strings. */
 function wrongTexts(schema: FieldSchema): string[] {
   const types = [schema.type ?? []].flat()
   return wrongValues(schema)
@@ -78,7 +78,7 @@ function wrongTexts(schema: FieldSchema): string[] {
     .filter((text) => text !== '' && text.isWellFormed())
 }
 
-/** A refusal names the field, or its last word: “an index” for `item_index`. */
+/** Matches an error message that names the field, or its last word: “an index” for `item_index`. */
 const naming = (name: string): RegExp => new RegExp(`\\b(${name}|${name.split('_').at(-1)})\\b`, 'i')
 
 function queryViolations(route: Route, path: string, init: RequestInit): Violation[] {
@@ -163,7 +163,7 @@ describe('the schemas of the route table', () => {
       ...callers.parts,
       peerClient: new FakePeers(),
       timers: stoppedTimers,
-      // They are fetched beside the requests.
+      // Profiles are fetched in the background, which would change the store between two requests.
       peerProfileAttributes: [],
       declare: (app) => declareAll(app),
     })
@@ -186,13 +186,13 @@ describe('the schemas of the route table', () => {
     return [
       ...pathViolations(route, path, init),
       ...queryViolations(route, path, init),
-      // A message of the Model Context Protocol is refused in the words of the protocol.
+      // MCP messages are rejected with errors of that protocol.
       ...(route.access === 'client' ? [] : bodyViolations(route, path, init)),
     ]
   }
 
   for (const route of routes) {
-    it(`${route.id} answers 4xx to whatever they do not allow, names the field and changes nothing`, async () => {
+    it(`reject violations at ${route.id} with 4xx, name the field and change nothing`, async () => {
       const store = async (): Promise<Dump> => dumpStore((await service.app.running()).store)
       const atFirst = await store()
       for (const { what, names, path, init } of violationsOf(route)) {
@@ -205,7 +205,7 @@ describe('the schemas of the route table', () => {
     })
   }
 
-  it('let unknown query parameters pass on pages and on the addresses named here', () => {
+  it('ignore unknown query parameters only on pages and on the listed routes', () => {
     const open = routes.filter((route) => !isPage(route) && route.unknownQuery === 'ignored').map(({ id }) => id)
     const known = new Set(routes.map(({ id }) => id))
     assert.deepEqual(open.toSorted(), openToQueries.filter((id) => known.has(id)).toSorted())

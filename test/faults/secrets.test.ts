@@ -21,7 +21,7 @@ async function storeOf(service: TestService) {
   return (await service.app.running()).store
 }
 
-/** The passphrase of an actor as it is kept. */
+/** Returns the encrypted passphrase of an actor from the store. */
 async function sealedPassphrase(service: TestService, id: string): Promise<string> {
   const row = await (await storeOf(service)).read((q) =>
     q.get<{ passphrase: string }>('SELECT passphrase FROM actor WHERE id = $1', id),
@@ -37,13 +37,13 @@ function reasonsIn(service: TestService): string[] {
 }
 
 forEachService((start, dialect) => {
-  describe('what the store holds', () => {
-    it('SEC-01 SEC-02 is no passphrase in clear, chosen or made, and no credential that somebody tried', async () => {
+  describe('the content of the store', () => {
+    it('includes no passphrase in clear, chosen or generated, and no credential that a caller tried (SEC-01, SEC-02)', async () => {
       const callers = new TestCallers()
       const service = await start({
         ...callers.parts,
         botToken: 'planted-bot-token',
-        // The access ledger and the counts of guesses are searched with the rest.
+        // The audit log and the counters of failed attempts are searched, too.
         activityPerActor: 10_000,
         rateLimits: {},
         declare: (app) => declareAll(app),
@@ -118,7 +118,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('SEC-02 names the key of every sealed value, and seals equal secrets to different texts', async () => {
+    it('names the key of every encrypted value, and encrypts equal secrets to different strings (SEC-02)', async () => {
       const service = await start()
       const create = { method: 'POST', headers: { 'content-type': 'application/json' } }
       const body = JSON.stringify({ creator: 'same@example.com', passphrase: 'the same passphrase' })
@@ -131,7 +131,7 @@ forEachService((start, dialect) => {
       assert.notEqual(first, second)
     })
 
-    it('SEC-02 opens a sealed value in its own row alone: one that was moved lets nobody in', async () => {
+    it('is bound to its row: a moved encrypted value authenticates no caller (SEC-02)', async () => {
       const service = await start()
       const [owner, thief] = [
         await service.createActor('owner@example.com'),
@@ -159,7 +159,7 @@ forEachService((start, dialect) => {
       assert.equal((await thief.request('GET', '')).status, 200)
     })
 
-    it('SEC-02 opens no sealed value that was changed by one character, cut, or written in clear', async () => {
+    it('is authenticated: an encrypted value that is changed, truncated or in clear cannot be opened (SEC-02)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const store = await storeOf(service)
@@ -177,8 +177,8 @@ forEachService((start, dialect) => {
     })
   })
 
-  describe('a change of keys', () => {
-    it('SEC-03 keeps what the old key sealed readable, and seals anew with the new one', async () => {
+  describe('a key rotation', () => {
+    it('keeps old values readable, and encrypts them again with the new key (SEC-03)', async () => {
       const first = await start()
       const actor = await first.createActor('before@example.com')
       const rotated = await start({ database: first.databaseUrl, secretKeys: `${newKey},${testKeys}` })
@@ -204,15 +204,15 @@ forEachService((start, dialect) => {
     const gone: readonly [what: string, keys: string, reason: string][] = [
       ['was removed', newKey, 'key "k1" is not in the key ring'],
       [
-        'is another one under the same id',
+        'has another value under the same id',
         wrongKey,
         'key "k1" is not the one it was sealed with, or it was changed, or it belongs to another place',
       ],
     ]
     for (const [what, secretKeys, reason] of gone) {
-      it(`SEC-03 fails clearly where the key ${what}: neither garbage nor a way in`, async () => {
+      it(`fails clearly when the key ${what}, without wrong data or access (SEC-03)`, async () => {
         const first = await start({ uniqueCreator: true })
-        // It starts, because nothing is stored yet.
+        // The service starts because no secret is stored yet.
         const service = await start({ database: first.databaseUrl, secretKeys, uniqueCreator: true })
         const actor = await first.createActor('owner@example.com')
         await actor.request('PUT', '/properties/color', '"blue"')
@@ -238,15 +238,15 @@ forEachService((start, dialect) => {
           answers.map(() => `Cannot open the secret of ["${actor.id}","actor.passphrase"]: ${reason}`),
         )
         assert.deepEqual(await dumpStore(store), before)
-        // Others are served: what cannot be opened is one value, not the service.
+        // Only values of the missing key fail; other actors are served.
         const other = await service.createActor('other@example.com')
         assert.equal((await other.request('GET', '')).status, 200)
-        // And with the key it is all there again.
+        // The first service has the key, and the data is intact.
         assert.equal((await actor.request('GET', '/properties/color')).status, 200)
       })
     }
 
-    it('is refused at the start where no key opens a stored secret, with one sentence, and stores nothing (SEC-03)', async () => {
+    it('without a key that opens a stored secret prevents the start with one sentence, and stores nothing (SEC-03)', async () => {
       const first = await start()
       const actor = await first.createActor()
       const before = await dumpStore(await storeOf(first))
@@ -265,7 +265,7 @@ forEachService((start, dialect) => {
       assert.equal((await service.request('/health/ready')).status, 200)
     })
 
-    it('SEC-03 seals anew every column that holds sealed values', async () => {
+    it('encrypts every column with encrypted values again (SEC-03)', async () => {
       const service = await start()
       await service.createActor()
       const dump = await dumpStore(await storeOf(service))
@@ -332,7 +332,7 @@ forEachService((start, dialect) => {
           })
           app.on('actor_created', mayFail)
           app.on('actor_deleted', mayFail)
-          // After those above, which answer nothing when they do not fail.
+          // These handlers come after the failing ones, which return nothing when they do not fail.
           declareAll(app)
         },
       })
@@ -368,7 +368,7 @@ forEachService((start, dialect) => {
 
     const secretQuery = `?token=${secrets.query}&format=${secrets.query}`
 
-    /** Every route with every credential; bodies where there is one. Gives the answers that refuse. */
+    /** Calls every route with every credential and body. Returns the error responses. */
     async function drive(): Promise<string[]> {
       const refusals: string[] = []
       const credentials: readonly Record<string, string>[] = [
@@ -381,15 +381,15 @@ forEachService((start, dialect) => {
         { authorization: secrets.bearer },
         { cookie: `oauth_token=${secrets.cookie}; other=${secrets.cookie}` },
       ]
-      // What deletes comes last, so that the others find what they ask for.
+      // Deletions come last, so that the other routes find their targets.
       const others = routes.filter(({ id, method }) => method !== 'DELETE' && id !== 'putTrustee')
       const deletions = routes.filter(({ id, method }) => method === 'DELETE' && id !== 'deleteActor')
-      // After all of them what gives the actor another creator, the one that the bodies name.
+      // The route that changes the creator comes after the deletions, because it invalidates the credentials.
       const renaming = routes.filter(({ id }) => id === 'putTrustee')
       for (const route of [...others, ...deletions, ...renaming]) {
         const hasBody = route.method === 'POST' || route.method === 'PUT'
         for (const [at, headers] of credentials.entries()) {
-          // All bodies for the owner; the others do not get as far. Routes that refuse the query are asked without it too.
+          // Only the owner’s requests reach the body parsers. Routes that reject the query are also called without it.
           const sent = hasBody ? bodies.slice(0, at === 0 ? bodies.length : 1) : [undefined]
           for (const [body, query] of [...sent.map((each) => [each, ''] as const), [sent[0], secretQuery] as const]) {
             const [path] = requestOf(route, actor.id, {})
@@ -428,7 +428,7 @@ forEachService((start, dialect) => {
       }
     }
 
-    it('SEC-04 hold no secret, whatever was sent to whichever route, at the most verbose level', async () => {
+    it('hold no secret, whatever was sent to any route, at the most verbose level (SEC-04)', async () => {
       service.reset()
       const refusals = await drive()
       assert.ok(refusals.length > 200)
@@ -437,10 +437,10 @@ forEachService((start, dialect) => {
       assertNoSecret(service.log, 'the log')
     })
 
-    it('SEC-04 hold no secret when the store fails, at whichever statement', async () => {
+    it('hold no secret when the store fails at any statement (SEC-04)', async () => {
       for (const error of [undefined, () => new Error('disk I/O error')]) {
         for (const matching of [/./, /property|attribute/, /INSERT|UPDATE|DELETE/, /list_/]) {
-          // Another one each time: what was asked of the last one may or may not be there.
+          // Each round uses a new actor, because the effects on the last one are unknown.
           await own()
           service.reset()
           const times = Number.MAX_SAFE_INTEGER
@@ -455,7 +455,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('SEC-04 hold no secret when the application fails', async () => {
+    it('hold no secret when the application fails (SEC-04)', async () => {
       service.reset()
       failing = true
       const refusals = await drive()
@@ -465,7 +465,7 @@ forEachService((start, dialect) => {
       assertNoSecret(service.log, 'the log')
     })
 
-    it('SEC-04 counters know routes, methods and statuses, and nothing of what was sent', async () => {
+    it('hold only routes, methods and statuses in counters, and no request data (SEC-04)', async () => {
       const answer = await service.request('/metrics', { headers: { authorization: `Bearer ${secrets.metrics}` } })
       assert.equal(answer.status, 200)
       const text = await answer.text()
@@ -474,7 +474,7 @@ forEachService((start, dialect) => {
       for (const fact of [actor.id, actor.creator, 'color', 'notes']) assert.ok(!text.includes(fact), fact)
     })
 
-    it('SEC-05 a failure of the store is told in neutral words, and its cause stays in the log', async () => {
+    it('give a neutral message for a store failure, and only the log has the cause (SEC-05)', async () => {
       for (const route of routes.filter(isBelowActor)) {
         service.reset()
         store.plan({
@@ -501,7 +501,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('SEC-05 a failure of the application is told in neutral words, and its cause stays in the log', async () => {
+    it('give a neutral message for an application failure, and only the log has the cause (SEC-05)', async () => {
       const calls: readonly [method: string, path: string, body?: unknown][] = [
         ['POST', '/methods/greet', {}],
         ['GET', '/methods/greet'],
@@ -519,7 +519,7 @@ forEachService((start, dialect) => {
         ['GET', '/properties/notes/items'],
       ]
       await furnish(actor)
-      // Of this actor only: notices to the peers of earlier tests are tried again behind them.
+      // Only this actor’s rows are compared, because notices of earlier tests are still retried.
       const kept = async () => rowsOf(await dumpStore(await storeOf(service)), actor.id)
       const before = await kept()
       for (const [method, path, body] of calls) {
@@ -534,7 +534,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(await kept(), before)
     })
 
-    it('SEC-05 a failure inside a JSON-RPC call is told in neutral words too', async () => {
+    it('give a neutral message for a failure inside a JSON-RPC call (SEC-05)', async () => {
       failing = true
       const answer = await actor.request('POST', '/methods', { jsonrpc: '2.0', method: 'greet', id: 1 })
       failing = false
@@ -545,7 +545,7 @@ forEachService((start, dialect) => {
       })
     })
 
-    it('SEC-05 SEC-07 a cause is cut to length, however long it and its own causes are', async () => {
+    it('truncate a long cause and its own causes (SEC-05, SEC-07)', async () => {
       service.reset()
       const endless = new Error('e'.repeat(1_000_000), { cause: new Error('c'.repeat(1_000_000)) })
       Object.assign(endless.cause as Error, { cause: endless })
@@ -559,7 +559,7 @@ forEachService((start, dialect) => {
       assert.match(line, /c{2000}… \(1000000 characters\)/)
     })
 
-    it('SEC-05 whatever a handler throws, an answer is given and the event is logged', async () => {
+    it('include one response and one log line for any thrown value (SEC-05)', async () => {
       const thrown: readonly unknown[] = [
         undefined,
         null,
@@ -592,7 +592,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('SEC-09 anonymous refusals and requests leave no line at the level of a service that nobody configured', async () => {
+    it('have no line for anonymous requests and rejections at the default level (SEC-09)', async () => {
       const quiet = await start({ logLevel: 'info', listen: true })
       const target = await quiet.createActor()
       quiet.reset()
@@ -644,7 +644,7 @@ describe('a line of the log', () => {
     ['an end of the line and a forged event', '"}\n{"level":"fatal","msg":"forged"}\n'],
     ['escape sequences of a terminal', '\u001b[2J\u001b]0;title\u0007\u009b31m\u0090x\u009c'],
     ['NUL, backspace and delete', 'a\u0000b\u0008c\u007f'],
-    ['marks that turn the direction of writing', 'a\u202eb\u2066c\u200fd\u061ce'],
+    ['marks that change the direction of text', 'a\u202eb\u2066c\u200fd\u061ce'],
     ['half a surrogate pair', 'a\ud800b'],
     ['a megabyte', 'x'.repeat(1_000_000)],
   ] as const
@@ -656,7 +656,7 @@ describe('a line of the log', () => {
     return lines[0] ?? ''
   }
 
-  /** One line, printable characters alone, and JSON. */
+  /** Asserts one line of printable characters that is valid JSON. */
   function assertOneLine(line: string): void {
     assert.equal(line.indexOf('\n'), line.length - 1)
     // oxlint-disable-next-line no-control-regex
@@ -666,7 +666,7 @@ describe('a line of the log', () => {
   }
 
   for (const [what, text] of nasty) {
-    it(`SEC-07 stays one line of bounded length with ${what} in a field, in a code, or in an error and its cause`, () => {
+    it(`stays one line of bounded length with ${what} in a field, in a code, or in an error and its cause (SEC-07)`, () => {
       assertOneLine(lineOf((log) => log.info({ name: text, reason: text }, 'An event')))
       const error = Object.assign(new Error(text, { cause: new Error(text) }), { code: text, detail: { reason: text } })
       error.name = text
@@ -675,7 +675,7 @@ describe('a line of the log', () => {
     })
   }
 
-  it('SEC-07 shows what it did not pass on', () => {
+  it('escapes control characters visibly and marks truncated strings (SEC-07)', () => {
     const { name } = JSON.parse(lineOf((log) => log.info({ name: 'a\u009b\u202eb' }, 'An event'))) as { name: string }
     assert.equal(name, 'a\\u009b\\u202eb')
     const { name: long } = JSON.parse(lineOf((log) => log.info({ name: 'x'.repeat(2001) }, 'An event'))) as {
