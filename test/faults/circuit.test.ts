@@ -9,7 +9,7 @@ import { forEachService, type StartOptions, type TestService } from '../support/
 const unavailable: PeerOutcome = { kind: 'answered', status: 503, headers: {}, body: '' }
 const arrived: PeerOutcome = { kind: 'answered', status: 204, headers: {}, body: '' }
 
-/** A peer whose calls take as long as several reads of the store, so that as many as possible are on their way at once. */
+/** A peer whose calls take as long as several store reads, so that calls overlap as much as possible. */
 class FailingPeer implements PeerClient {
   outcome = unavailable
   store: Store | undefined
@@ -34,7 +34,7 @@ interface World {
   readonly remote: FailingPeer
   readonly clock: ManualClock
   readonly store: Store
-  /** One change, which each subscription of the peer has to send. */
+  /** Makes one change, which every subscription of the peer must deliver. */
   readonly write: (value: number) => Promise<void>
 }
 
@@ -94,7 +94,7 @@ forEachService((start) => {
         await write(1)
         await pass(world, async () => (await circuitOf(store)).isOpen)
         const opened = clock.now()
-        // Whatever was still on its way, or waits for its repetition, would be seen now.
+        // Calls in progress and scheduled retries would arrive within this time.
         await pass(world, () => clock.now() >= opened + 25_000, 1000)
         assert.equal(remote.calls, calls)
         assert.deepEqual(await circuitOf(store), { failures: calls, isOpen: true })
@@ -102,7 +102,7 @@ forEachService((start) => {
       })
     }
 
-    it('allows one probe a minute, whichever subscription it is of (SUB-06)', async () => {
+    it('allows one probe a minute over all subscriptions (SUB-06)', async () => {
       const world = await open(10, 1)
       const { remote, clock, store, write } = world
       await write(1)
@@ -114,7 +114,7 @@ forEachService((start) => {
       assert.equal((await circuitOf(store)).failures, 6)
     })
 
-    it('closes with the first success, and sends what waits of every subscription (SUB-03, SUB-06)', async () => {
+    it('closes with the first success and delivers the queue of every subscription (SUB-03, SUB-06)', async () => {
       const world = await open(10, 2)
       const { remote, store, write } = world
       await write(1)
@@ -125,7 +125,7 @@ forEachService((start) => {
       assert.deepEqual(await circuitOf(store), { failures: 0, isOpen: false })
     })
 
-    it('stays closed where failures are not in a row (SUB-06)', async () => {
+    it('stays closed when the failures are not consecutive (SUB-06)', async () => {
       const world = await open(4, 1)
       const { remote, store, write } = world
       for (let round = 1; round <= 5; round++) {
@@ -144,7 +144,7 @@ forEachService((start) => {
   })
 
   describe('calls to a peer that answers', () => {
-    it('are on their way for two subscriptions at once, as before (SUB-14)', async () => {
+    it('run for two subscriptions concurrently (SUB-14)', async () => {
       const world = await open(10, 1)
       const { remote, store, write } = world
       remote.outcome = arrived

@@ -85,11 +85,11 @@ forEachService((start, dialect) => {
     Object.fromEntries((await timeline()).data.map(({ sequence, outcome }) => [sequence, outcome]))
 
   describe('a callback', () => {
-    it('says what changed, under the subscription and its number, with the secret of the relationship', async () => {
+    it('names the change, the subscription and its sequence number, and carries the relationship’s secret', async () => {
       const { service, actor, remote, peer, id, put } = await world()
       await put('sunny')
-      const [told] = await remote.has(1)
-      assert.deepEqual(told?.body, {
+      const [callback] = await remote.has(1)
+      assert.deepEqual(callback?.body, {
         id: actor.id,
         subscriptionid: id,
         target: 'properties',
@@ -100,14 +100,14 @@ forEachService((start, dialect) => {
         replaces: true,
       })
       assert.deepEqual(
-        [told?.method, told?.path, told?.headers['authorization'], told?.headers['content-type']],
+        [callback?.method, callback?.path, callback?.headers['authorization'], callback?.headers['content-type']],
         ['POST', `/them/callbacks/subscriptions/${actor.id}/${id}`, `Bearer ${peer.secret}`, 'application/json'],
       )
-      assert.match(String(told?.headers['x-request-id']), /^[0-9a-f-]{36}$/)
+      assert.match(String(callback?.headers['x-request-id']), /^[0-9a-f-]{36}$/)
       assert.ok(service.url.length > 0)
     })
 
-    it('reaches every other peer when the record of one peer cannot be read', async () => {
+    it('reaches all other peers when the record of one peer is damaged', async () => {
       const { service, clock, until, actor, remote, peer, put } = await world()
       const other = await remotePeer(clock)
       const sound = await relateTo(service, actor, { baseuri: `${other.url}/them` })
@@ -115,17 +115,17 @@ forEachService((start, dialect) => {
       const { store } = await service.app.running()
       await store.write((tx) => tx.run(`UPDATE trust SET facts = '{' WHERE peer_id = $1`, peer.peerId))
       await put('sunny')
-      const [told] = await other.has(1)
-      assert.deepEqual(told?.body?.['data'], { mood: 'sunny' })
+      const [callback] = await other.has(1)
+      assert.deepEqual(callback?.body?.['data'], { mood: 'sunny' })
       await until(() => service.log.some((line) => line.includes('Cannot send a callback')))
       assert.equal(remote.received.length, 0)
     })
 
-    it('names the parts of its scope', async () => {
+    it('names its scope', async () => {
       const { actor, remote, peer, put } = await world()
       const id = await peer.subscribe({ subtarget: 'cfg', resource: 'theme', granularity: 'high' })
       await put({ theme: 'dark' }, 'cfg')
-      const body = (await remote.has(2)).find((told) => told.body?.['subscriptionid'] === id)?.body
+      const body = (await remote.has(2)).find((callback) => callback.body?.['subscriptionid'] === id)?.body
       assert.deepEqual(
         { ...body, timestamp: '' },
         {
@@ -143,23 +143,23 @@ forEachService((start, dialect) => {
       )
     })
 
-    it('says where the change can be read, for low granularity, and the address gives it', async () => {
+    it('at low granularity has the URL of the change instead of its data', async () => {
       const made = await world({}, { granularity: 'low' })
       const { service, actor, remote, peer, id } = made
       await made.put('sunny')
-      const [told] = await remote.has(1)
+      const [callback] = await remote.has(1)
       const address = `/subscriptions/${peer.peerId}/${id}/1`
-      assert.equal(told?.body?.['url'], `${service.url}/${actor.id}${address}`)
-      assert.equal(told?.body?.['granularity'], 'low')
-      assert.equal(told?.body !== null && told?.body !== undefined && 'data' in told.body, false)
-      assert.equal('x-actingweb-granularity-downgraded' in (told?.headers ?? {}), false)
+      assert.equal(callback?.body?.['url'], `${service.url}/${actor.id}${address}`)
+      assert.equal(callback?.body?.['granularity'], 'low')
+      assert.equal(callback?.body !== null && callback?.body !== undefined && 'data' in callback.body, false)
+      assert.equal('x-actingweb-granularity-downgraded' in (callback?.headers ?? {}), false)
       const diff = (await (await peer.request('GET', address)).json()) as { data: unknown }
       assert.deepEqual(diff.data, { mood: 'sunny' })
-      // The acknowledgement that follows finds it gone.
+      // The diff was deleted after it was read, and its acknowledgement still succeeds.
       assert.equal((await peer.request('PUT', `/subscriptions/${peer.peerId}/${id}`, { sequence: 1 })).status, 204)
     })
 
-    it('is not sent for another granularity, and not to a peer without an address', async () => {
+    it('is not sent at other granularities or to a peer without an address', async () => {
       const { service, clock, remote, put } = await world({}, { granularity: 'none' })
       await put(1)
       clock.pass(5000)
@@ -167,7 +167,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(remote.received, [])
     })
 
-    it('comes for every change in its order, each once, one after another', async () => {
+    it('is sent for every change once, in order and one at a time', async () => {
       const { remote, put } = await world()
       await Promise.all(Array.from({ length: 30 }, (_, n) => put(n)))
       await remote.has(30)
@@ -178,14 +178,14 @@ forEachService((start, dialect) => {
       assert.equal(remote.mostAtOnce, 1)
     })
 
-    it('SUB-13 R-SUB-10 announces a change of more than 65536 bytes, and one of more than 256 KB, with its address', async () => {
+    it('has a URL instead of the data for changes above 65536 bytes and above 256 KB (SUB-13, R-SUB-10)', async () => {
       const { actor, service, remote, peer, id, put } = await world()
       await put('x'.repeat(65_000))
       await put('x'.repeat(66_000))
       await put('x'.repeat(300_000))
-      const told = await remote.has(3)
+      const received = await remote.has(3)
       assert.deepEqual(
-        told.map(({ body, headers }) => [
+        received.map(({ body, headers }) => [
           body?.['sequence'],
           body?.['granularity'],
           body?.['url'],
@@ -203,7 +203,7 @@ forEachService((start, dialect) => {
       assert.equal(diff.data.mood.length, 300_000)
     })
 
-    it('SUB-02 SUB-13 goes on until it is answered, although the change was read: who read it may have died over that', async () => {
+    it('is retried until it is acknowledged although the diff was read, because the reader may have crashed (SUB-02, SUB-13)', async () => {
       const made = await world({}, { granularity: 'low', replies: [503, 503, 204] })
       const { clock, until, remote, peer, id, put } = made
       await put('sunny')
@@ -215,14 +215,14 @@ forEachService((start, dialect) => {
       await until(async () => (await outcomes(made))[1] !== 'waiting')
       assert.deepEqual(await outcomes(made), { 1: 'delivered' })
       assert.deepEqual(remote.sequences, [1, 1, 1])
-      // A diff that was read is deleted no earlier than a minute later.
+      // A diff that was read is deleted a minute later at the earliest.
       await until(() => clock.now() > minute, 1000)
       await put('rainy')
       assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/${id}/2`)).status, 200)
       assert.equal((await peer.request('GET', address)).status, 404)
     })
 
-    it('SUB-02 finds the change readable a second time, minutes after it was read for the first', async () => {
+    it('refers to a diff that can be read again, minutes after the first time (SUB-02)', async () => {
       const { clock, remote, peer, id, put } = await world({}, { granularity: 'low', replies: [503] })
       await put('sunny')
       await remote.has(1)
@@ -234,7 +234,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('is compressed above 1024 bytes for a peer that announced it, and for nobody else', async () => {
+    it('is compressed above 1024 bytes only for a peer that supports it', async () => {
       const facts = {
         aw_supported: 'callbacks,callbackcompression',
         capabilities_fetched_at: '2030-03-17T17:00:00.000Z',
@@ -242,9 +242,9 @@ forEachService((start, dialect) => {
       const { remote, put } = await world({}, { facts })
       await put('x'.repeat(2000))
       await put('short')
-      const told = await remote.has(2)
+      const received = await remote.has(2)
       assert.deepEqual(
-        told.map(({ headers, body }) => [
+        received.map(({ headers, body }) => [
           headers['content-encoding'],
           (body?.['data'] as { mood: string } | undefined)?.mood.length,
         ]),
@@ -258,7 +258,7 @@ forEachService((start, dialect) => {
       assert.equal((await plain.remote.has(1))[0]?.headers['content-encoding'], undefined)
     })
 
-    it('ACL-06 carries {} where the right was withdrawn after the change, and keeps its number', async () => {
+    it('has {} as data and keeps its sequence number when the right was withdrawn after the change (ACL-06)', async () => {
       const { until, actor, remote, peer, put } = await world({}, { replies: [503, 204] })
       await put('secret', 'diary')
       await remote.has(1)
@@ -276,7 +276,7 @@ forEachService((start, dialect) => {
       )
     })
 
-    it('ACL-06 is not sent while the rights cannot be read, and is sent when they can', async () => {
+    it('is not sent while the rights cannot be read, and is sent afterwards (ACL-06)', async () => {
       let faults: FaultyStore | undefined
       const wrapStore: StartOptions['wrapStore'] = (store) => (faults = faulty(store))
       const { until, service, remote, put } = await world({ wrapStore }, { replies: [503, 204] })
@@ -292,7 +292,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(remote.sequences, [1, 1])
     })
 
-    it('ACL-12 is not sent once the relationship is not approved any more', async () => {
+    it('is not sent after the approval was withdrawn (ACL-12)', async () => {
       const { clock, until, service, actor, remote, peer, put, id } = await world({}, { replies: [503, 204] })
       await put(1)
       await remote.has(1)
@@ -309,12 +309,12 @@ forEachService((start, dialect) => {
     })
   })
 
-  describe('callbacks that arrive in a row', () => {
-    /** A backlog of twelve, told when the peer is back; whatever is answered to the seventh. */
-    async function told(seventh: number): Promise<World> {
+  describe('callbacks in one batch', () => {
+    /** Delivers a backlog of twelve after a first failure, with this status for the seventh. */
+    async function deliverTwelve(seventh: number): Promise<World> {
       const made = await world({}, { replies: [503, ...Array.from({ length: 6 }, () => 204), seventh, 204] })
       for (let n = 1; n <= 12; n++) await made.put(n)
-      // In small steps, so that what is told in a row is told in one turn.
+      // Small steps keep consecutive callbacks in one batch.
       await made.until(async () => (await outcomes(made))[12] === 'delivered', 1)
       return made
     }
@@ -325,8 +325,8 @@ forEachService((start, dialect) => {
         (await rowsOf(made, 'SELECT first, sequence FROM delivery_run ORDER BY sequence')) as Record<string, number>[]
       ).map(({ first, sequence }) => [first, sequence])
 
-    it('SUB-16 are each in the time line, with the attempts and times that each had', async () => {
-      const made = await told(204)
+    it('have their own timeline entries with attempts and times (SUB-16)', async () => {
+      const made = await deliverTwelve(204)
       const { data } = (await made.timeline()) as unknown as { data: Record<string, unknown>[] }
       assert.deepEqual(
         data.map(({ sequence, outcome, attempts, reason }) => [sequence, outcome, attempts, reason]),
@@ -337,12 +337,12 @@ forEachService((start, dialect) => {
         const at = new Date(arrived.get(sequence) ?? 0).toISOString()
         assert.ok(String(sent) <= at && at <= String(answered), `${String(sequence)}: ${String(sent)} ${at}`)
       }
-      // Together, in one row: a row for each would cost what the call itself does.
+      // The batch is stored in one row, because a row for each callback would cost as much as the call.
       assert.deepEqual(await runsOf(made), [[2, 12]])
     })
 
-    it('SUB-07 are not sent again with one among them that failed and is redriven', async () => {
-      const made = await told(403)
+    it('are not repeated when a failed one among them is redriven (SUB-07)', async () => {
+      const made = await deliverTwelve(403)
       const { actor, peer, id, remote } = made
       assert.deepEqual((await outcomes(made))[7], 'failed')
       assert.deepEqual(await runsOf(made), [
@@ -359,8 +359,8 @@ forEachService((start, dialect) => {
       assert.deepEqual(new Set(Object.values(await outcomes(made))), new Set(['delivered']))
     })
 
-    it('are in no backlog, and stay what they are when the peer acknowledges or reads them', async () => {
-      const made = await told(204)
+    it('are not in the backlog, and keep their outcome when the peer acknowledges or reads them', async () => {
+      const made = await deliverTwelve(204)
       const { actor, peer, id, clock } = made
       const address = `/subscriptions/${peer.peerId}/${id}`
       const { store } = await made.service.app.running()
@@ -373,7 +373,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(new Set(Object.values(await outcomes(made))), new Set(['delivered']))
     })
 
-    it('OPS-08 are forgotten with the age of diffs, one by one and together', async () => {
+    it('are deleted at the maximum age of diffs, singly or as a batch (OPS-08)', async () => {
       const made = await world({ maxDiffAgeDays: 2 })
       const { clock } = made
       for (let n = 1; n <= 10; n++) await made.put(n)
@@ -389,9 +389,9 @@ forEachService((start, dialect) => {
     })
   })
 
-  describe('a callback that does not arrive', () => {
+  describe('a failed callback', () => {
     for (const status of [400, 403, 404]) {
-      it(`SUB-07 is given up after ${status}, the next one follows, and both can still be polled`, async () => {
+      it(`is given up after ${status}; the next one follows, and both can still be polled (SUB-07)`, async () => {
         const made = await world({}, { replies: [status, 204] })
         await made.put(1)
         await made.put(2)
@@ -405,7 +405,7 @@ forEachService((start, dialect) => {
       })
     }
 
-    it('SUB-07 is sent again in its place, under its number, when the owner redrives it', async () => {
+    it('is repeated with its sequence number when the owner redrives it (SUB-07)', async () => {
       const made = await world({}, { replies: [403, 403, 204] })
       const { actor, peer, id, remote } = made
       await made.put(1)
@@ -423,7 +423,7 @@ forEachService((start, dialect) => {
       assert.equal((await actor.request('POST', `/subscriptions/${peer.peerId}/none/redrive`)).status, 404)
     })
 
-    it('SUB-07 is repeated once when nobody knows what became of it, and not at all where that is off', async () => {
+    it('with an unknown outcome is retried once, or not at all if retries are disabled (SUB-07)', async () => {
       const made = await world({}, { replies: ['cut', 'cut', 204] })
       await made.put(1)
       await made.put(2)
@@ -438,7 +438,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(strict.remote.sequences, [1, 2])
     })
 
-    it('SUB-07 stops everything after 410, until it is redriven', async () => {
+    it('stops the subscription after 410 until it is redriven (SUB-07)', async () => {
       const made = await world({}, { replies: [410, 204] })
       await made.put(1)
       await made.until(async () => (await made.timeline()).state === 'stopped')
@@ -452,7 +452,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(made.remote.sequences, [1, 1, 2])
     })
 
-    it('SUB-05 SUB-06 waits as long as the peer asks, and keeps its number', async () => {
+    it('is retried after the peer’s Retry-After with its sequence number (SUB-05, SUB-06)', async () => {
       const made = await world({}, { replies: [{ status: 429, headers: { 'Retry-After': '7' } }, 503, 204] })
       await made.put(1)
       await made.until(() => made.remote.received.length === 3)
@@ -462,7 +462,7 @@ forEachService((start, dialect) => {
       assert.ok((second?.at ?? 0) - (first?.at ?? 0) < 20_000)
     })
 
-    it('SUB-03 SUB-06 R-SUB-10 after five in a row nothing is sent for a minute; then one probe, and everything in order', async () => {
+    it('opens the circuit for a minute after five failures, then probes once and delivers all in order (SUB-03, SUB-06, R-SUB-10)', async () => {
       const made = await world({}, { replies: [503] })
       const { clock, until, remote, peer, id } = made
       await made.put(1)
@@ -471,7 +471,7 @@ forEachService((start, dialect) => {
       await made.put(2)
       const others = await peer.subscribe({ subtarget: 'mood', granularity: 'high' })
       await made.put(3)
-      // All of it is there to be polled meanwhile.
+      // Polling returns all diffs meanwhile.
       const polled = (await (await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)).json()) as {
         data: unknown[]
       }
@@ -498,7 +498,7 @@ forEachService((start, dialect) => {
       )
     })
 
-    it('SUB-03 R-SUB-05 to a peer that is gone arrives, in order, when the peer is back', async () => {
+    it('is delivered in order when an unreachable peer returns (SUB-03, R-SUB-05)', async () => {
       const made = await world()
       await made.remote.stop()
       for (const value of [1, 2, 3]) await made.put(value)
@@ -508,7 +508,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(made.remote.sequences, [1, 2, 3])
     })
 
-    it('R-SUB-05 is replaced by one resync when too much was missed', async () => {
+    it('is replaced by one resync when too many diffs were missed (R-SUB-05)', async () => {
       const made = await world({ maxDiffs: 3 })
       await made.remote.stop()
       for (const value of [1, 2, 3, 4, 5]) await made.put(value)
@@ -516,29 +516,32 @@ forEachService((start, dialect) => {
       await made.remote.start()
       await made.until(() => made.remote.received.length === 1)
       await made.until(async () => (await outcomes(made))[5] === 'superseded')
-      const [told] = made.remote.received
-      assert.deepEqual([told?.body?.['type'], told?.body?.['sequence'], told?.body?.['data']], ['resync', 5, undefined])
+      const [callback] = made.remote.received
+      assert.deepEqual(
+        [callback?.body?.['type'], callback?.body?.['sequence'], callback?.body?.['data']],
+        ['resync', 5, undefined],
+      )
       await made.put(6)
       await made.remote.has(2)
       assert.deepEqual(made.remote.sequences, [5, 6])
     })
 
-    it('R-SUB-05 is replaced by the whole state for a peer that does not know resyncs', async () => {
+    it('is replaced by the full state for a peer that does not support resyncs (R-SUB-05)', async () => {
       const facts = { aw_supported: 'callbacks', capabilities_fetched_at: '2030-03-17T17:00:00.000Z' }
       const made = await world({}, { facts })
       const handle = await made.service.app.actors.get(made.actor.id)
       await made.put('sunny')
       await made.actor.request('POST', '/properties', { todo: { _type: 'list' } })
       await made.actor.request('POST', '/properties/todo', 'milk')
-      // What the peer may not see is not in it either.
+      // The full state must not include properties that the peer may not read.
       await made.put('x', 'private')
       await made.remote.has(3)
       await handle?.subscriptions.suspend('properties')
       await made.put('rainy')
       await handle?.subscriptions.resume('properties')
-      const told = (await made.remote.has(4))[3]
+      const callback = (await made.remote.has(4))[3]
       assert.deepEqual(
-        [told?.body?.['type'], told?.body?.['granularity'], told?.body?.['sequence']],
+        [callback?.body?.['type'], callback?.body?.['granularity'], callback?.body?.['sequence']],
         [undefined, 'low', 4],
       )
       const read = await made.peer.request('GET', `/subscriptions/${made.peer.peerId}/${made.id}/4`)
@@ -551,7 +554,7 @@ forEachService((start, dialect) => {
       ['the actor', () => ''],
     ]
     for (const [what, path] of ends) {
-      it(`SUB-15 is not sent once ${what} is gone, and nothing comes back`, async () => {
+      it(`is not repeated after ${what} was deleted, and no record remains (SUB-15)`, async () => {
         const made = await world({}, { replies: [503] })
         const { clock, remote, actor, service } = made
         await made.put(1)
@@ -570,7 +573,7 @@ forEachService((start, dialect) => {
     }
   })
 
-  it('SUB-06 the attempt that an open circuit allows goes to one of many that want it', async () => {
+  it('gives the probe of an open circuit to one of many claimants (SUB-06)', async () => {
     const made = await world()
     const { store } = await made.service.app.running()
     const key = { actorId: made.actor.id, peerId: made.peer.peerId }
@@ -580,8 +583,8 @@ forEachService((start, dialect) => {
   })
 
   describe('many subscribers', () => {
-    it('SUB-14 R-SUB-04 R-SUB-10 do not wait for one that never answers, nor do writers; at most ten calls are open', async () => {
-      // The calls that hang are cut when the service stops.
+    it('do not wait for an unresponsive one, nor do writers, and at most ten calls run (SUB-14, R-SUB-04, R-SUB-10)', async () => {
+      // A shutdown timeout of zero aborts the hanging calls.
       const service = await start({ shutdownSeconds: 0 })
       const actor = await service.createActor()
       const dead = await remotePeer()
@@ -601,7 +604,7 @@ forEachService((start, dialect) => {
       assert.ok(dead.received.length <= 2)
     })
 
-    it('of another actor do not wait for those of one that has very many', async () => {
+    it('of one actor do not delay those of another', async () => {
       const service = await start({ maxConcurrentCallbacks: 2, shutdownSeconds: 0 })
       const slow = await remotePeer()
       slow.replies = ['hang']
@@ -622,8 +625,8 @@ forEachService((start, dialect) => {
     })
   })
 
-  describe('a service that stops, or starts again', () => {
-    it('SUB-16 OPS-03 gives back what it did not send, and the next one continues in order', async () => {
+  describe('a service that stops or restarts', () => {
+    it('releases its queue, and the next process continues in order (SUB-16, OPS-03)', async () => {
       const clock = new ManualClock()
       const options = { now: clock.now, timers: clock.timers, random: () => 0.5 }
       const service = await start(options)
@@ -642,7 +645,7 @@ forEachService((start, dialect) => {
       assert.notEqual(next, service)
     })
 
-    it('OPS-03 gives back what waited for its turn at once, so that nobody waits for the end of a hold', async () => {
+    it('releases queued callbacks immediately, so that the next process need not wait for a lease (OPS-03)', async () => {
       const clock = new ManualClock()
       const options = { now: clock.now, timers: clock.timers, random: () => 0.5, maxConcurrentCallbacks: 1 }
       const service = await start({ ...options, shutdownSeconds: 0 })
@@ -662,7 +665,7 @@ forEachService((start, dialect) => {
       assert.ok((remote.received[3]?.at ?? 0) - before < 20_000)
     })
 
-    it('OPS-03 lets a running call end before it stops', async () => {
+    it('completes a running call before it stops (OPS-03)', async () => {
       const clock = new ManualClock()
       let isWaiting = false
       const timers: Timers = {
@@ -695,7 +698,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(remote.sequences, [1, 2])
     })
 
-    it('OPS-03 cuts a call that does not end in time, and the next one repeats it', async () => {
+    it('aborts a call that exceeds the shutdown timeout, and the next process repeats it (OPS-03)', async () => {
       const { clock, remote, service, put } = await world()
       remote.replies = ['hang']
       await put(1)
@@ -709,8 +712,8 @@ forEachService((start, dialect) => {
       assert.deepEqual(remote.sequences, [1, 1])
     })
 
-    it('SUB-16 OPS-01 I3 is killed in the middle of a delivery, and another goes on: nothing lost, order kept', async () => {
-      // The one that goes on stands later in time than any hold of the killed one.
+    it('that is killed during a delivery loses no callback, and another continues in order (SUB-16, OPS-01, I3)', async () => {
+      // The next service’s clock is ahead of every lease of the killed one.
       let aheadMs = 0
       const prepared = await start({ now: () => Date.now() + aheadMs })
       const actor = await prepared.createActor()
@@ -740,7 +743,7 @@ forEachService((start, dialect) => {
       await until(() => peers.every(({ id }) => new Set(numbersOf(id)).size === 5))
       for (const { id } of peers) {
         const numbers = numbersOf(id)
-        // What the killed one told in its last turn may come again, once: the next one goes on from the start of that turn.
+        // The next service restarts the last batch of the killed one, so its callbacks may be repeated once.
         const again = numbers.findIndex((number, at) => at > 0 && Number(number) <= Number(numbers[at - 1]))
         const [before, after] = again < 0 ? [[], numbers] : [numbers.slice(0, again), numbers.slice(again)]
         assert.deepEqual(before, [1, 2, 3, 4, 5].slice(0, before.length))
@@ -750,7 +753,7 @@ forEachService((start, dialect) => {
       assert.equal(next.databaseUrl, prepared.databaseUrl)
     })
 
-    it('OPS-01 shares the work with another process on the same store, each callback once', async () => {
+    it('shares the work with another process on the same store, with each callback sent once (OPS-01)', async () => {
       const first = await start({})
       const second = await start({ database: first.databaseUrl })
       const actor = await first.createActor()
@@ -778,7 +781,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('SUB-16 in synchronous mode answers a write after the first attempt', async () => {
+    it('in synchronous mode answers a write after the first attempt (SUB-16)', async () => {
       const service = await start({ synchronousCallbacks: true })
       const actor = await service.createActor()
       const remote = await remotePeer()
@@ -798,7 +801,7 @@ forEachService((start, dialect) => {
   })
 
   describe('notices', () => {
-    it('R-SUB-06 are repeated until they arrive, in order for each peer', async () => {
+    it('are retried until they are delivered, in order for each peer (R-SUB-06)', async () => {
       const made = await world({}, { replies: [503, 'cut', 500, 204] })
       const { actor, peer, remote, until, id } = made
       const second = await peer.subscribe({})
@@ -812,7 +815,7 @@ forEachService((start, dialect) => {
       )
     })
 
-    it('OPS-08 that were given up are kept for twice the time that diffs are, and then no longer', async () => {
+    it('are kept after they were given up for twice the maximum age of diffs (OPS-08)', async () => {
       const made = await world({ maxDiffAgeDays: 2 }, { replies: [403] })
       await made.actor.request('DELETE', `/subscriptions/${made.peer.peerId}/${made.id}`)
       const { store } = await made.service.app.running()
@@ -831,7 +834,7 @@ forEachService((start, dialect) => {
       await made.until(async () => (await kept()) === 0, 600_000)
     })
 
-    it('R-TRUST-04 are sent with the secret, and to the address, that the relationship has by then', async () => {
+    it('are sent with the current secret and to the current address of the relationship (R-TRUST-04)', async () => {
       const { service, actor, peer, remote, clock, until } = await world({}, { replies: [503, 204] })
       const moved = await remotePeer(clock)
       await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
@@ -844,15 +847,15 @@ forEachService((start, dialect) => {
         await updateTrust(tx, { ...trust, ...sealedSecret(keyRing, trust, renewed), baseuri: `${moved.url}/new` })
       })
       await until(() => moved.received.length === 1)
-      const [told] = moved.received
+      const [notice] = moved.received
       assert.deepEqual(
-        [told?.method, told?.path, told?.headers['authorization'], told?.body],
+        [notice?.method, notice?.path, notice?.headers['authorization'], notice?.body],
         ['POST', `/new/trust/friend/${actor.id}`, `Bearer ${renewed}`, { approved: true }],
       )
       assert.equal(remote.received.length, 1)
     })
 
-    it('PEER-07 of an approval that was withdrawn before they arrived are not sent any more', async () => {
+    it('about an approval that was withdrawn meanwhile are not sent (PEER-07)', async () => {
       const { service, actor, peer, remote, until, id } = await world({}, { replies: [503, 204] })
       await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
       await remote.has(1)
@@ -864,7 +867,7 @@ forEachService((start, dialect) => {
       await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
     })
 
-    it('I8 about a relationship go with it: a later one with the same peer hears nothing of them', async () => {
+    it('about a relationship are deleted with it, and a later one with the same peer receives none (I8)', async () => {
       const { service, actor, peer, remote, until, id } = await world({}, { replies: [503, 503, 204] })
       await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
       await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
@@ -873,15 +876,17 @@ forEachService((start, dialect) => {
       const again = await relateTo(service, actor, { baseuri: `${remote.url}/them`, peerId: peer.peerId })
       const { store } = await service.app.running()
       await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
-      const told = remote.received.slice(1).map(({ method, path, headers }) => [method, path, headers['authorization']])
-      assert.ok(told.length >= 1)
-      for (const one of told) {
+      const later = remote.received
+        .slice(1)
+        .map(({ method, path, headers }) => [method, path, headers['authorization']])
+      assert.ok(later.length >= 1)
+      for (const one of later) {
         assert.deepEqual(one, ['DELETE', `/them/trust/friend/${actor.id}`, `Bearer ${peer.secret}`])
       }
       assert.equal((await again.request('GET', `/trust/friend/${peer.peerId}`)).status, 200)
     })
 
-    it('survive the end of the actor that sends them', async () => {
+    it('are still sent after their actor was deleted', async () => {
       const made = await world({}, { replies: [503, 204] })
       assert.equal((await made.actor.request('DELETE', '')).status, 204)
       await made.until(() => made.remote.received.length === 2)
@@ -890,7 +895,7 @@ forEachService((start, dialect) => {
       assert.equal(again?.headers['authorization'], `Bearer ${made.peer.secret}`)
     })
 
-    it('that a peer refuses are kept for the operator, and do not hold up the next', async () => {
+    it('that a peer rejects are kept for the operator and do not block the next one', async () => {
       const made = await world({}, { replies: [403, 204] })
       const second = await made.peer.subscribe({})
       for (const subscription of [made.id, second]) {
@@ -908,14 +913,14 @@ forEachService((start, dialect) => {
   })
 
   describe('the operator', () => {
-    it('SUB-07 sends again what failed, by a command, also for one actor, peer or subscription alone', async () => {
+    it('can redrive failures by a command, also for one actor, peer or subscription (SUB-07)', async () => {
       const made = await world({}, { replies: [403, 403, 404, 204] })
       const { service, actor, peer, id, remote, until } = made
       const second = await peer.subscribe({})
       await made.put(1)
       await made.put(2)
       await until(async () => (await outcomes(made))[2] === 'failed')
-      // A parting that the peer answers with 403 is given up as well.
+      // A notice that the peer answers with 403 is given up, too.
       remote.replies = [403, 204]
       await actor.request('DELETE', `/subscriptions/${peer.peerId}/${second}`)
       await remote.has(3)
@@ -928,11 +933,11 @@ forEachService((start, dialect) => {
       const redrive = (...args: string[]) =>
         workplace.run(['redrive', ...args], { env: { DATABASE_URL: service.databaseUrl } })
       try {
-        assert.equal((await redrive('nobody')).stdout, '0 changes and 0 notices will be sent again.\n')
-        assert.equal((await redrive(actor.id, 'nobody')).stdout, '0 changes and 0 notices will be sent again.\n')
+        assert.equal((await redrive('unknown')).stdout, '0 changes and 0 notices will be sent again.\n')
+        assert.equal((await redrive(actor.id, 'unknown')).stdout, '0 changes and 0 notices will be sent again.\n')
         const done = await redrive(actor.id, peer.peerId, id)
         assert.deepEqual([done.code, done.stdout], [0, '2 changes and 0 notices will be sent again.\n'])
-        // The command knows only the real time; the service's is far ahead.
+        // The command uses the real time, which is far behind the service’s clock.
         await until(async () => (await outcomes(made))[2] === 'delivered')
         assert.equal((await redrive()).stdout, '0 changes and 1 notice will be sent again.\n')
         await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
@@ -943,7 +948,7 @@ forEachService((start, dialect) => {
     })
   })
 
-  it(`has its backlog and outcomes in the metrics (${dialect})`, async () => {
+  it(`appears in the metrics with its backlog and outcomes (${dialect})`, async () => {
     const made = await world({}, { replies: [404, 503] })
     await made.put(1)
     await made.put(2)

@@ -5,7 +5,7 @@ import { relate } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** Two actors that listen to everything that the other one shows. */
+/** Two actors that subscribe to all properties of each other. */
 interface Pair {
   readonly services: readonly [TestService, TestService]
   readonly actors: readonly [TestActor, TestActor]
@@ -32,7 +32,7 @@ forEachService((start) => {
     return { services: [first, second], actors: [one, other] }
   }
 
-  /** The last number of the subscription of the one to the other. */
+  /** Returns the last sequence number of each actor’s subscription for the other. */
   async function numbers({ actors: [one, other] }: Pair): Promise<number[]> {
     return Promise.all(
       [
@@ -46,7 +46,7 @@ forEachService((start) => {
     )
   }
 
-  /** Resolves when no callback waits in any of the services, and none of them does anything about one. */
+  /** Resolves when no callback is due in any service and none is in progress. */
   async function rest({ services }: Pair): Promise<void> {
     let before = ''
     await until(async () => {
@@ -57,7 +57,8 @@ forEachService((start) => {
         all.push(...(await store.read((q) => q.all<{ sequence: number; due_at: number | null }>(subscriptions))))
       }
       const now = JSON.stringify(all)
-      // What one service did last may have given work to the one that was looked at before.
+      // The service that was checked last may have queued work at one that was checked earlier, so two equal rounds are
+      // required.
       const isQuiet = now === before && all.every((row) => row.due_at === null)
       before = now
       return isQuiet
@@ -65,8 +66,8 @@ forEachService((start) => {
   }
 
   for (const where of ['one service', 'two services'] as const) {
-    describe(`two actors of ${where} that listen to each other`, () => {
-      it('OUT-13 tell a change once: a copy is not told on', async () => {
+    describe(`two actors of ${where} that subscribe to each other`, () => {
+      it('deliver a change once: a change to a copy is not delivered further (OUT-13)', async () => {
         const pair = await listening(where)
         const [one, other] = pair.actors
         await one.request('PUT', '/properties/mood', 'sunny')
@@ -77,7 +78,7 @@ forEachService((start) => {
         assert.deepEqual(await handle?.remote(one.id).all(), { mood: 'sunny' })
       })
 
-      it('OUT-13 end, though their handlers answer every change with another; the copies are right', {
+      it('stop although their handlers answer every change with a change, and the copies are equal to the source (OUT-13)', {
         timeout: 120_000,
       }, async () => {
         const declare = (app: App): void => {
@@ -88,7 +89,7 @@ forEachService((start) => {
         }
         const pair = await listening(where, { declare })
         const [one, other] = pair.actors
-        // The whole that a new subscription fetches is news, too.
+        // The handlers also run for the snapshot that a new subscription fetches.
         await rest(pair)
         for (const mood of ['sunny', 'cloudy']) {
           const before = await numbers(pair)
@@ -96,7 +97,7 @@ forEachService((start) => {
           await one.request('PUT', '/properties/mood', mood)
           await rest(pair)
           const after = await numbers(pair)
-          // What the owner changes is told, and answered, and so on: 16 times a handler is told.
+          // One change of the owner and 16 changes by handlers reach the hop limit: 9 diffs one way and 8 the other.
           assert.deepEqual(
             after.map((number, index) => number - (before[index] ?? 0)),
             [9, 8],
@@ -115,8 +116,8 @@ forEachService((start) => {
     })
   }
 
-  describe('two actors whose application takes callbacks as they come', () => {
-    it('OUT-13 end as well: the one that has come too far is refused, and says so in the time line', async () => {
+  describe('two actors whose application processes callbacks without automatic sequencing', () => {
+    it('stop too: the callback beyond the hop limit is rejected, and the timeline shows it (OUT-13)', async () => {
       const declare = (app: App): void => {
         app.subscription(async ({ actor }) => {
           const { count = 0 } = ((await actor.get('answer')) ?? {}) as { count?: number }

@@ -17,7 +17,7 @@ import { neutralText, type NoAnswer, type PeerOutcome, type PeerRequest } from '
 import { createAuthority, selfSigned } from '../support/certificates.ts'
 import { forEachService } from '../support/service.ts'
 
-/** Ends in reverse order what a test opened. */
+/** Steps that close what a test opened, run in reverse order. */
 const opened: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const end of opened.splice(0).toReversed()) await end()
@@ -36,14 +36,14 @@ function client(options: Partial<GuardedClientOptions> = {}): GuardedClient {
   return made
 }
 
-/** As an operator in production has it. */
+/** The options of a service in production. */
 const strict = { allowPrivatePeers: false, allowHttp: false } as const
 
 interface Server {
   readonly port: number
   /** `http://127.0.0.1:<port>` */
   readonly url: string
-  /** Every connection that was made to it. */
+  /** Every connection that the server accepted. */
   readonly connections: Socket[]
 }
 
@@ -67,12 +67,12 @@ async function listening(server: net.Server): Promise<Server> {
   return { port, url: `http://127.0.0.1:${port}`, connections }
 }
 
-/** Each connection is given to `serve` as it comes. */
+/** Passes each new connection to `serve`. */
 async function rawServer(serve: (socket: Socket) => void): Promise<Server> {
   return listening(net.createServer(serve))
 }
 
-/** Answers after the request's first bytes came. */
+/** Calls `serve` after the first bytes of a request. */
 async function scripted(serve: (socket: Socket) => void): Promise<Server> {
   return rawServer((socket) => void socket.once('data', () => serve(socket)))
 }
@@ -104,7 +104,7 @@ function assertKind(outcome: PeerOutcome, kind: PeerOutcome['kind'], what?: stri
   assert.equal(outcome.kind, kind, `${what ?? ''} ${JSON.stringify(outcome).slice(0, 500)}`)
 }
 
-/** The end of a connection is seen at one end before the other. */
+/** Repeats the call, because the two ends of a connection see its end at different times. */
 async function untilKind(kind: PeerOutcome['kind'], call: () => Promise<PeerOutcome>): Promise<void> {
   for (let turn = 0; ; turn++) {
     const outcome = await call()
@@ -118,7 +118,7 @@ function reasonOf(outcome: PeerOutcome): string {
   return outcome.kind === 'answered' ? assert.fail(`answered ${outcome.status}`) : outcome.reason
 }
 
-/** Answers each question with the next list of addresses, the last one for ever. */
+/** Answers each query with the next list of addresses, and repeats the last one. */
 function resolver(...answers: string[][]): {
   questions: string[]
   resolve: (host: string) => Promise<LookupAddress[]>
@@ -137,7 +137,7 @@ function resolver(...answers: string[][]): {
 const short = { connectSeconds: 5, readSeconds: 0.2 }
 
 describe('the reason of a failed call', () => {
-  it('holds U+FFFD in place of what PostgreSQL cannot store, because it is stored with the outcome', async () => {
+  it('has U+FFFD in place of characters that PostgreSQL cannot store, because it is stored with the outcome', async () => {
     const exchange = new HttpCall({ connectMs: 1000, readMs: 1000, maxAnswerBytes: 1 })
     exchange.onResponseError(null, new Error('The certificate is for a\0b\ud83d'))
     assert.deepEqual(await exchange.outcome, {
@@ -147,8 +147,8 @@ describe('the reason of a failed call', () => {
   })
 })
 
-describe('an answer of a peer', () => {
-  it('comes with its status, its headers in lower case and its body', async () => {
+describe('a response of a peer', () => {
+  it('has its status, its headers in lower case and its body', async () => {
     const server = await httpServer((_request, response) => {
       response.writeHead(418, { 'X-Some-Thing': 'a', 'Set-Cookie': ['b=1', 'c=2'], 'Content-Type': 'application/json' })
       response.end('{"text":"grüße"}')
@@ -162,7 +162,7 @@ describe('an answer of a peer', () => {
     assert.equal(server.requests[0]?.line, 'GET /a/b?c=d%20e')
   })
 
-  it('may be empty, or a status alone', async () => {
+  it('may be empty or consist of a status', async () => {
     const server = await httpServer((_request, response) => void response.writeHead(204).end())
     for (const method of ['GET', 'POST', 'PUT', 'DELETE'] as const) {
       const outcome = await client().call({ method, url: server.url })
@@ -171,7 +171,7 @@ describe('an answer of a peer', () => {
     }
   })
 
-  it('is the last one, after any informational ones', async () => {
+  it('is the final one after informational ones', async () => {
     const server = await scripted(
       (socket) => void socket.end('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'),
     )
@@ -182,7 +182,7 @@ describe('an answer of a peer', () => {
 })
 
 describe('a request to a peer', () => {
-  it('R-SUB-12 says who asks, in which form, and gets an id of its own', async () => {
+  it('names its sender and format, and has its own request id (R-SUB-12)', async () => {
     const server = await httpServer()
     const peers = client()
     await peers.call(get(server.url))
@@ -202,7 +202,7 @@ describe('a request to a peer', () => {
     assert.notEqual(first?.headers['x-request-id'], second?.headers['x-request-id'])
   })
 
-  it('R-SUB-12 names the request that caused it', async () => {
+  it('names the request that caused it (R-SUB-12)', async () => {
     const server = await httpServer()
     await runInContext({ requestId: 'the-cause', actorId: null, peerId: null }, async () =>
       client().call(get(server.url)),
@@ -211,7 +211,7 @@ describe('a request to a peer', () => {
     assert.notEqual(server.requests[0]?.headers['x-request-id'], 'the-cause')
   })
 
-  it('carries bytes and headers of the caller, except those that the client decides', async () => {
+  it('carries the caller’s body and headers, except for those that the client sets', async () => {
     const server = await httpServer()
     const peers = client()
     const packed = gzipSync('{}')
@@ -240,7 +240,7 @@ describe('a request to a peer', () => {
     assert.equal(server.requests.length, 1)
   })
 
-  it('cannot be given a second header or request by a value with line breaks', async () => {
+  it('cannot be split into a second header or request by line breaks in a value', async () => {
     const server = await httpServer()
     const peers = client()
     const value = 'a\r\nX-Evil: 1\r\n\r\nGET /evil HTTP/1.1'
@@ -251,8 +251,8 @@ describe('a request to a peer', () => {
   })
 })
 
-describe('what came of a call', () => {
-  it('is that nothing was sent when the name does not exist, the port is closed, or nothing speaks TLS there', async () => {
+describe('the outcome of a call', () => {
+  it('is “unreached” for an unknown name, a closed port and a port without TLS', async () => {
     const closed = await httpServer()
     const peers = client()
     assertKind(await client(resolver([])).call(get('https://peer.example/')), 'unreached')
@@ -266,7 +266,7 @@ describe('what came of a call', () => {
     assert.equal(closed.requests.length, 0)
   })
 
-  it('R-SUB-12 is that nothing was sent when no connection came about in time', async () => {
+  it('is “unreached” when the connection is not established in time (R-SUB-12)', async () => {
     const silent = client({ resolve: () => new Promise(() => {}) })
     const timeouts = { connectSeconds: 0.05, readSeconds: 20 }
     assertKind(await silent.call(get('https://peer.example/', { timeouts })), 'unreached')
@@ -276,7 +276,7 @@ describe('what came of a call', () => {
     assertKind(await client().call(get(url, { timeouts })), 'unreached')
   })
 
-  it('is that nothing was sent, and stays so when the connection comes about after nobody waits for it', async () => {
+  it('is “unreached”, and nothing is sent when the connection is established too late', async () => {
     const server = await httpServer()
     const { promise: found, resolve: find } = Promise.withResolvers<LookupAddress[]>()
     const peers = client({ resolve: async () => found })
@@ -300,7 +300,7 @@ describe('what came of a call', () => {
       'closed within a chunk',
       (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{'),
     ],
-    ['answered with something else than HTTP', (socket) => void socket.end('220 mail.example ESMTP\r\n')],
+    ['answered without HTTP', (socket) => void socket.end('220 mail.example ESMTP\r\n')],
     [
       'answered with two lengths',
       (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'),
@@ -311,7 +311,7 @@ describe('what came of a call', () => {
     ],
   ]
   for (const [what, serve] of broken) {
-    it(`is not known when the connection was ${what}`, async () => {
+    it(`is “unknown” when the connection was ${what}`, async () => {
       const server = await scripted(serve)
       const outcome = await client().call({ method: 'POST', url: server.url, body: '{}', timeouts: short })
       assertKind(outcome, 'unknown')
@@ -319,7 +319,7 @@ describe('what came of a call', () => {
     })
   }
 
-  it('is not known for a call that runs when the client closes, and later calls are not sent', async () => {
+  it('is “unknown” for a call in progress when the client closes, and later calls are not sent', async () => {
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>()
     const server = await scripted(() => onAsked())
     const peers = client()
@@ -337,7 +337,7 @@ describe('what came of a call', () => {
   })
 })
 
-describe('an address that is not public', () => {
+describe('a private address', () => {
   const literals = [
     ['OUT-01', '127.0.0.1'],
     ['OUT-01', '10.0.0.1'],
@@ -353,7 +353,7 @@ describe('an address that is not public', () => {
     ['OUT-02', '[64:ff9b::7f00:1]'],
     ['OUT-02', '[2002:7f00:1::]'],
   ] as const
-  it('OUT-01 OUT-02 OUT-09 is not connected to when it stands in the URL, and no resolver is asked', async () => {
+  it('in a URL is rejected without a connection and without a DNS query (OUT-01, OUT-02, OUT-09)', async () => {
     const server = await httpServer()
     const names = resolver(['127.0.0.1'])
     const peers = client({ ...strict, allowHttp: true, resolve: names.resolve })
@@ -365,7 +365,7 @@ describe('an address that is not public', () => {
     assert.deepEqual([server.connections.length, names.questions.length], [0, 0])
   })
 
-  it('OUT-01 OUT-02 is reached when private peers are allowed, unless nothing may ever call it', async () => {
+  it('is allowed with allowPrivatePeers, except for addresses that are never allowed (OUT-01, OUT-02)', async () => {
     const server = await httpServer()
     const peers = client()
     assertKind(await peers.call(get(`http://127.0.0.1:${server.port}/`)), 'answered')
@@ -376,7 +376,7 @@ describe('an address that is not public', () => {
     assert.equal(server.requests.length, 2)
   })
 
-  it('OUT-03 is not connected to in any other spelling, even where the plain spelling is allowed', async () => {
+  it('is rejected in any other spelling, even when the plain spelling is allowed (OUT-03)', async () => {
     const server = await httpServer()
     const names = resolver(['127.0.0.1'])
     const peers = client(names)
@@ -397,7 +397,7 @@ describe('an address that is not public', () => {
     assert.deepEqual([server.connections.length, names.questions.length], [0, 0])
   })
 
-  it('OUT-04 refuses the name that resolves to it as a whole, wherever it stands among the addresses', async () => {
+  it('among the addresses of a name rejects the whole name, at any position (OUT-04)', async () => {
     const server = await httpServer()
     const url = `http://peer.example:${server.port}/`
     for (const addresses of [
@@ -422,14 +422,14 @@ describe('an address that is not public', () => {
     assert.equal(server.connections.length, 0)
   })
 
-  it('OUT-05 is not reached by a name that resolves differently after it was checked', async () => {
+  it('is not reached by a name that resolves differently after its check (OUT-05)', async () => {
     const server = await httpServer()
     const names = resolver(['127.0.0.1'], ['169.254.169.254'])
     const peers = client(names)
     assertKind(await peers.call(get(`http://peer.example:${server.port}/`)), 'answered')
     assert.deepEqual(names.questions, ['peer.example'])
     assert.equal(server.requests[0]?.headers.host, `peer.example:${server.port}`)
-    // The open connection still leads to the address that was checked; a new one is checked anew.
+    // The open connection leads to the checked address. A new connection requires a new check.
     await nextTurn()
     assertKind(await peers.call(get(`http://peer.example:${server.port}/`)), 'answered')
     assert.deepEqual([server.connections.length, names.questions.length], [1, 1])
@@ -440,7 +440,7 @@ describe('an address that is not public', () => {
     assert.deepEqual([server.requests.length, server.connections.length], [2, 1])
   })
 
-  it('OUT-05 is not reached by the second question of a resolver that changes its mind between two questions', async () => {
+  it('is not reached by a resolver that changes its answer between two queries (OUT-05)', async () => {
     const server = await httpServer()
     const names = resolver(['169.254.169.254'], ['127.0.0.1'])
     assertKind(await client(names).call(get(`http://peer.example:${server.port}/`)), 'unreached')
@@ -449,7 +449,7 @@ describe('an address that is not public', () => {
 })
 
 describe('a redirect', () => {
-  it('OUT-06 is an answer like any other and is not followed: inside, in a loop, elsewhere', async () => {
+  it('is returned as a response and not followed, whether to private addresses, in a loop or elsewhere (OUT-06)', async () => {
     const inner = await httpServer()
     const server = await httpServer((request, response) => {
       const [, status, target] = /^\/(\d+)\?(.*)$/.exec(request.url ?? '') ?? []
@@ -469,8 +469,8 @@ describe('a redirect', () => {
   })
 })
 
-describe('an address out of a document of a peer', () => {
-  it('OUT-07 is checked like every other', async () => {
+describe('a URL from a peer’s document', () => {
+  it('is checked like any other (OUT-07)', async () => {
     const inner = await httpServer()
     const server = await httpServer(
       (_request, response) =>
@@ -491,7 +491,7 @@ describe('an address out of a document of a peer', () => {
 describe('the secret of a peer', () => {
   const secret = 'kept-between-the-two'
 
-  it('OUT-08 goes to the base address of the peer and below', async () => {
+  it('is sent to the peer’s base URI and below (OUT-08)', async () => {
     const server = await httpServer()
     const peers = client()
     for (const path of ['/b1', '/b1/', '/b1/properties/x?y=z']) {
@@ -508,7 +508,7 @@ describe('the secret of a peer', () => {
     )
   })
 
-  it('OUT-08 goes nowhere else, and neither does the request', async () => {
+  it('is sent to no other URL, and neither is the request (OUT-08)', async () => {
     const server = await httpServer()
     const elsewhere = await httpServer()
     const peers = client(resolver(['127.0.0.1']))
@@ -535,8 +535,8 @@ describe('the secret of a peer', () => {
   })
 })
 
-describe('what is not a peer', () => {
-  it('OUT-09 is not called: other schemes and ports, credentials in the URL, names of private networks', async () => {
+describe('a URL that is not a valid peer', () => {
+  it('is not called: other schemes and ports, credentials in the URL, private names (OUT-09)', async () => {
     const names = resolver(['127.0.0.1'])
     const server = await httpServer()
     const peers = client({ ...strict, resolve: names.resolve })
@@ -558,7 +558,7 @@ describe('what is not a peer', () => {
     assert.deepEqual([names.questions, server.connections.length], [[], 0])
   })
 
-  it('OUT-09 a proxy named in the environment is not used', async () => {
+  it('is not reached through a proxy of the environment, which is ignored (OUT-09)', async () => {
     const proxy = await httpServer()
     const server = await httpServer((_request, response) => void response.end('"direct"'))
     const source = `
@@ -581,8 +581,8 @@ describe('what is not a peer', () => {
   })
 })
 
-describe('an answer that does not end well', () => {
-  /** Writes as long as the other side takes it; resolves with what was written when the connection is gone. */
+describe('a response that violates a limit', () => {
+  /** Writes as long as the client reads. Resolves with the bytes written when the connection is closed. */
   function pour(socket: Socket, piece: Buffer): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>()
     const more = (): void => {
@@ -594,14 +594,14 @@ describe('an answer that does not end well', () => {
     return promise
   }
 
-  it('OUT-10 is cut when it says that it is too large, before any of it is read', async () => {
+  it('is aborted before its body when its declared length is too large (OUT-10)', async () => {
     const server = await httpServer((_request, response) => {
       response.writeHead(200, { 'content-length': 1_048_577 }).flushHeaders()
     })
     assert.match(reasonOf(await client().call(get(server.url))), /too large/)
   })
 
-  it('OUT-10 is whole up to the limit, and cut with the byte after it', async () => {
+  it('is complete up to the limit, and aborted one byte later (OUT-10)', async () => {
     const server = await httpServer((request, response) => {
       response.flushHeaders()
       const size = Number(request.url?.slice(1))
@@ -617,7 +617,7 @@ describe('an answer that does not end well', () => {
     assertKind(await peers.call(get(`${server.url}/1048577`, { maxAnswerBytes: 2_000_000 })), 'answered')
   })
 
-  it('OUT-10 is cut when it never ends, after little more than the limit', async () => {
+  it('is aborted soon after the limit when it is endless (OUT-10)', async () => {
     const { promise: poured, resolve } = Promise.withResolvers<number>()
     const piece = Buffer.concat([Buffer.from('4000\r\n'), Buffer.alloc(0x4000, 'x'), Buffer.from('\r\n')])
     const server = await scripted((socket) => {
@@ -628,7 +628,7 @@ describe('an answer that does not end well', () => {
     assert.ok((await poured) < 32_000_000)
   })
 
-  it('OUT-10 is cut when its headers never end', async () => {
+  it('is aborted when its headers are endless (OUT-10)', async () => {
     const { promise: poured, resolve } = Promise.withResolvers<number>()
     const server = await scripted((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
@@ -638,7 +638,7 @@ describe('an answer that does not end well', () => {
     assert.ok((await poured) < 32_000_000)
   })
 
-  it('OUT-10 is the same in a hundred thousand pieces as in one', async () => {
+  it('is assembled from a hundred thousand chunks as from one (OUT-10)', async () => {
     const server = await scripted((socket) => {
       socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`)
     })
@@ -660,7 +660,7 @@ describe('an answer that does not end well', () => {
       },
     ],
     [
-      'is announced again and again',
+      'sends informational responses repeatedly',
       (socket) => {
         const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 5)
         socket.once('close', () => clearInterval(timer))
@@ -668,7 +668,7 @@ describe('an answer that does not end well', () => {
     ],
   ]
   for (const [what, serve] of slow) {
-    it(`OUT-10 is cut when its time has run out and it ${what}`, async () => {
+    it(`is aborted at its timeout when it ${what} (OUT-10)`, async () => {
       const { promise: closed, resolve } = Promise.withResolvers<void>()
       const server = await scripted((socket) => {
         socket.once('close', () => resolve())
@@ -680,7 +680,7 @@ describe('an answer that does not end well', () => {
     })
   }
 
-  it('OUT-10 is not unpacked: what a peer packs unasked is no answer', async () => {
+  it('is not decompressed: an unrequested content encoding counts as unknown (OUT-10)', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000))
     assert.ok(bomb.length < 60_000)
     const server = await httpServer((request, response) => {
@@ -694,7 +694,7 @@ describe('an answer that does not end well', () => {
     assertKind(plain, 'answered')
   })
 
-  it('OUT-10 does not leave its rest to the next call', async () => {
+  it('leaves no rest for the next call (OUT-10)', async () => {
     const server = await httpServer((request, response) => {
       response.end(request.url === '/large' ? 'x'.repeat(200_000) : '"the other"')
     })
@@ -737,7 +737,7 @@ describe('the certificate of a peer', () => {
 
   const peers = (): GuardedClient => client({ ...resolver(['127.0.0.1']), authorities: [authority.cert] })
 
-  it('OUT-11 is believed when a known authority made it for the name that was called', async () => {
+  it('is accepted when a trusted authority issued it for the called name (OUT-11)', async () => {
     const server = await tlsServer(authority.issue({ names: ['peer.example', '127.0.0.1'] }))
     assertKind(await peers().call(get(`https://peer.example:${server.port}/`)), 'answered')
     assertKind(await peers().call(get(`https://127.0.0.1:${server.port}/`)), 'answered')
@@ -745,19 +745,19 @@ describe('the certificate of a peer', () => {
   })
 
   const bad: readonly [what: string, certificate: { cert: string; key: string }][] = [
-    ['signed by itself', selfSigned({ names: ['peer.example'] })],
-    ['made by an unknown authority', createAuthority('Test authority').issue({ names: ['peer.example'] })],
+    ['self-signed', selfSigned({ names: ['peer.example'] })],
+    ['issued by an unknown authority', createAuthority('Test authority').issue({ names: ['peer.example'] })],
     [
       'expired',
       authority.issue({ names: ['peer.example'], notBefore: Date.now() - 2 * day, notAfter: Date.now() - day }),
     ],
     ['not valid yet', authority.issue({ names: ['peer.example'], notBefore: Date.now() + day })],
     ['for another name', authority.issue({ names: ['evil.example', 'peer.example.evil.example'] })],
-    ['for a name below', authority.issue({ names: ['*.peer.example', 'www.peer.example'] })],
+    ['for a subdomain', authority.issue({ names: ['*.peer.example', 'www.peer.example'] })],
     ['for the address and not for the name', authority.issue({ names: ['127.0.0.1'] })],
   ]
   for (const [what, certificate] of bad) {
-    it(`OUT-11 that is ${what} ends the call before anything is sent, whatever the environment says`, async () => {
+    it(`that is ${what} ends the call before data is sent, whatever the environment allows (OUT-11)`, async () => {
       const server = await tlsServer(certificate)
       const bearer = { secret: 's', baseuri: `https://peer.example:${server.port}/` }
       for (const setting of ['1', '0']) {
@@ -770,7 +770,7 @@ describe('the certificate of a peer', () => {
     })
   }
 
-  it('OUT-11 is checked on each connection: one for another server of the same name does not serve', async () => {
+  it('is checked on each connection, also for another server of the same name (OUT-11)', async () => {
     const good = await tlsServer(authority.issue({ names: ['peer.example'] }))
     const evil = await tlsServer(selfSigned({ names: ['peer.example'] }))
     const one = peers()
@@ -781,8 +781,8 @@ describe('the certificate of a peer', () => {
   })
 })
 
-describe('what a caller is told about a call that failed', () => {
-  it('OUT-12 is the same for refused, unreachable, closed and broken', async () => {
+describe('the message for a failed call', () => {
+  it('is equal for rejected, unreachable, closed and broken (OUT-12)', async () => {
     const broken = await scripted((socket) => void socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
     const gone = await scripted(() => {})
     const peers = client(resolver(['169.254.169.254']))
@@ -801,7 +801,7 @@ describe('what a caller is told about a call that failed', () => {
     )
   })
 
-  it('OUT-12 is found out without connecting when the address is not allowed, whatever listens there', async () => {
+  it('does not reveal whether a port of a forbidden address is open, because no connection is made (OUT-12)', async () => {
     const server = await httpServer()
     const peers = client({ ...strict, allowHttp: true, ...resolver(['127.0.0.1']) })
     const open = await peers.call(get(`http://peer.example:${server.port}/`))
@@ -812,8 +812,8 @@ describe('what a caller is told about a call that failed', () => {
 })
 
 forEachService((start) => {
-  describe('a peer that is this same service', () => {
-    it('OUT-13 is called from within requests, many at once, without waiting for itself', async () => {
+  describe('a peer on the same service', () => {
+    it('is called from within many concurrent requests without a deadlock (OUT-13)', async () => {
       const service = await start({
         listen: true,
         declare: (app) =>
@@ -833,8 +833,8 @@ forEachService((start) => {
   })
 })
 
-describe('what is kept for each host', () => {
-  it('OUT-14 is nothing after a failure: hosts beyond the limit can be called one after another', async () => {
+describe('the connections of each host', () => {
+  it('are released after a failure, so that more hosts than the limit can be called in sequence (OUT-14)', async () => {
     const peers = client({ maxOrigins: 3, resolve: async () => Promise.reject(new Error('no such name')) })
     for (let host = 0; host < 30; host++) {
       assert.match(reasonOf(await peers.call(get(`https://h${host}.example/`))), /no such name/)
@@ -845,7 +845,7 @@ describe('what is kept for each host', () => {
     }
   })
 
-  it('OUT-14 is bounded: a host more than the limit at once is not called, and is when another is done', async () => {
+  it('are limited: one more concurrent host is not called until another is done (OUT-14)', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const busy = await Promise.all(
       [1, 2].map(async () =>
@@ -864,7 +864,7 @@ describe('what is kept for each host', () => {
     await untilKind('answered', async () => peers.call(get(further.url)))
   })
 
-  it('OUT-14 is a bounded number of connections, over which any number of calls go', async () => {
+  it('are limited in number for any number of calls (OUT-14)', async () => {
     const server = await httpServer()
     const peers = client()
     const outcomes = await Promise.all(Array.from({ length: 300 }, async () => peers.call(get(server.url))))
@@ -873,7 +873,7 @@ describe('what is kept for each host', () => {
     assert.equal(server.requests.length, 300)
   })
 
-  it('OUT-14 is a connection that is used again, and closed when it is idle', async () => {
+  it('are reused, and closed when idle (OUT-14)', async () => {
     const server = await httpServer()
     const peers = client()
     for (let call = 0; call < 3; call++) {

@@ -5,13 +5,13 @@ import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
 
-/** Peers that do not answer; what they are asked is remembered. */
+/** Peers that never answer. Records the requests sent to them. */
 class Silence implements PeerClient {
   readonly asked: PeerRequest[] = []
 
   call(request: PeerRequest) {
     this.asked.push(request)
-    return Promise.resolve({ kind: 'unreached', reason: 'Nobody is there' } as const)
+    return Promise.resolve({ kind: 'unreached', reason: 'Connection refused' } as const)
   }
 
   close(): Promise<void> {
@@ -40,7 +40,7 @@ forEachService((start) => {
         }),
       })
 
-    it('RATE-04 R-LIM-01 are as many as configured: one more is 429, calls nobody and is not kept', async () => {
+    it('are limited to the configured number: one more gets 429, calls no peer and is not stored (RATE-04, R-LIM-01)', async () => {
       const { service, actor, peers } = await world()
       for (const name of ['one', 'two', 'three']) assert.equal((await ask(service, actor, name)).status, 202)
       peers.asked.length = 0
@@ -56,10 +56,10 @@ forEachService((start) => {
       assert.deepEqual(peers.asked, [])
       assert.deepEqual(rowsOf(await dumpStore(store), actor.id), before)
       const other = await service.createActor('other@example.com')
-      assert.equal((await ask(service, other, 'four')).status, 202, 'of another actor they wait apart')
+      assert.equal((await ask(service, other, 'four')).status, 202, 'each actor has its own limit')
     })
 
-    it('RATE-04 leave room again when the owner approved or ended one', async () => {
+    it('free a place when the owner approves or ends one (RATE-04)', async () => {
       const { service, actor } = await world()
       for (const name of ['one', 'two', 'three']) await ask(service, actor, name)
       assert.equal((await actor.request('PUT', '/trust/friend/one', { approved: true })).status, 204)
@@ -69,7 +69,7 @@ forEachService((start) => {
       assert.equal((await ask(service, actor, 'five')).status, 202)
     })
 
-    it('RATE-04 that come at once get no more room than there is', async () => {
+    it('respect the limit when they arrive concurrently (RATE-04)', async () => {
       const { service, actor } = await world()
       const answers = await Promise.all(
         ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => ask(service, actor, name)),
@@ -80,7 +80,7 @@ forEachService((start) => {
       assert.equal(records.length, 3)
     })
 
-    it('RATE-04 do not keep out one whose type is approved at once', async () => {
+    it('do not limit requests for a type that is approved automatically (RATE-04)', async () => {
       const service = await start({
         peerClient: new Silence(),
         maxPendingTrusts: 1,
@@ -93,7 +93,7 @@ forEachService((start) => {
   })
 
   describe('subscriptions of one peer', () => {
-    it('R-LIM-01 RATE-04 are as many as configured: one more is 403 and is not kept', async () => {
+    it('are limited to the configured number: one more gets 403 and is not stored (R-LIM-01, RATE-04)', async () => {
       const service = await start({ maxPeerSubscriptions: 2 })
       const actor = await service.createActor()
       const [peer, other] = [await relateTo(service, actor), await relateTo(service, actor)]

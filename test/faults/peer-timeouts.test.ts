@@ -8,7 +8,7 @@ import { relateTo } from '../support/recording-peer.ts'
 import { forEachService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** Answers nothing until it is opened, and then everything. */
+/** Holds every response until `open()` is called. */
 class SlowPeers implements PeerClient {
   readonly #gate = Promise.withResolvers<void>()
   readonly calls: string[] = []
@@ -80,7 +80,7 @@ forEachService((start) => {
       const seconds = timeouts.peerConnectSeconds + timeouts.peerReadSeconds
       it(`receives each callback and notice once within ${seconds} s, from one of two processes (R-SUB-12, SUB-16)`, async () => {
         const [peers, clock] = [new SlowPeers(), new ManualClock()]
-        // Each look for due work ends with a timer of at most a second.
+        // The loop that polls for due work sets a timer of at most a second each time.
         const looks = [0, 0]
         const countingLooks = (index: number): Timers => ({
           setTimer: (ms, then) => {

@@ -10,10 +10,10 @@ import { until } from '../support/until.ts'
 
 type Json = Record<string, unknown>
 
-/** What waits comes at once: the pauses between tries. Nothing in these stories rests on what is long (a minute and more). */
+/** Runs short waits, such as pauses between attempts, immediately. No test depends on waits of a minute or more. */
 const hurried: Timers = {
   setTimer(ms, then) {
-    // Real time: long waits keep their length, and none of them ends within a test.
+    // Real time: long waits keep their length, so none of them ends within a test.
     const timer = setTimeout(then, ms < 10_000 ? 0 : ms)
     timer.unref()
     return () => clearTimeout(timer)
@@ -28,7 +28,7 @@ forEachService((start) => {
   const peers: PythonPeer[] = []
 
   before(async () => {
-    // Without profiles, which are fetched beside the requests, a refusal can be held against the whole store.
+    // Profiles are fetched in the background, which would change the store between two dumps.
     service = await start({ listen: true, declare: heard.declare, timers: hurried, peerProfileAttributes: [] })
   })
   afterEach(async () => {
@@ -62,7 +62,7 @@ forEachService((start) => {
     })
   }
 
-  /** As somebody who says to be a peer; nothing answers at its address unless one is given. */
+  /** Sends a trust request of an unverified peer. Its address is unreachable unless one is given. */
   async function ask(actor: TestActor, body: Json, relationship = 'friend'): Promise<Response> {
     return send('POST', `/${actor.id}/trust/${relationship}`, null, body)
   }
@@ -71,7 +71,7 @@ forEachService((start) => {
     return { baseuri: `http://127.0.0.1:1/${name}`, id: name, type: 'urn:x', secret: strong('a'), ...more }
   }
 
-  /** A peer in a relationship that both approved. */
+  /** Creates a peer and a relationship that both sides approved. */
   async function befriended(actor: TestActor): Promise<{ peer: PythonPeer; secret: string; path: string }> {
     const peer = await pythonPeer()
     const trust = await peer.request(rootOf(actor), 'friend')
@@ -80,8 +80,8 @@ forEachService((start) => {
     return { peer, secret: trust.secret, path: `/${actor.id}/trust/friend/${peer.id}` }
   }
 
-  describe('the notice of an approval', () => {
-    it('PEER-01 is taken from that peer alone, and judged before its body', async () => {
+  describe('the approval notice', () => {
+    it('is accepted only from that peer, which is authenticated before the body is parsed (PEER-01)', async () => {
       const actor = await service.createActor()
       const { peer, secret } = await befriended(actor)
       const asked = await pythonPeer()
@@ -104,7 +104,7 @@ forEachService((start) => {
       assert.notEqual(peer.id, asked.id)
     })
 
-    it('PEER-06 counts only when it says true, as JSON says it', async () => {
+    it('counts only when `approved` is the JSON value true (PEER-06)', async () => {
       const actor = await service.createActor()
       const asked = await pythonPeer()
       const request = await actor.request('POST', '/trust', { url: asked.url, relationship: 'friend' })
@@ -124,14 +124,14 @@ forEachService((start) => {
       assert.deepEqual(heard.names(actor.id), ['trust_initiated', 'trust_fully_approved_remote'])
     })
 
-    it('PEER-07 may come before the request it follows was answered; both then agree, and are told once', async () => {
+    it('may arrive before the response to the request, and both sides then agree with one event each (PEER-07)', async () => {
       for (const status of [201, 202]) {
         const actor = await service.createActor()
         const peer = await pythonPeer()
         peer.route('POST', /^\/trust\/friend$/, async ({ body }) => {
           const { secret } = JSON.parse(body) as { secret: string }
-          const told = await send('POST', `/${actor.id}/trust/friend/${peer.id}`, secret, { approved: true })
-          assert.equal(told.status, 204)
+          const notified = await send('POST', `/${actor.id}/trust/friend/${peer.id}`, secret, { approved: true })
+          assert.equal(notified.status, 204)
           return { status }
         })
         const answer = await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })
@@ -143,7 +143,7 @@ forEachService((start) => {
       }
     })
 
-    it('PEER-07 is saved and approved here when the peer cannot be reached', async () => {
+    it('is stored for a retry when the peer is unreachable, and the approval counts here (PEER-07)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       await peer.request(rootOf(actor), 'friend')
@@ -159,27 +159,27 @@ forEachService((start) => {
       assert.deepEqual(
         notices.map(({ kind }) => kind),
         ['approval'],
-        'kept until it arrives',
+        'stored until it is delivered',
       )
     })
   })
 
-  describe('asking an actor', () => {
+  describe('a trust request to an actor', () => {
     const answers: readonly [what: string, meta: { status: number; body?: string | object }, tries: number][] = [
       ['whose meta data names another actor', { status: 200, body: { id: 'somebody-else', type: 'urn:x' } }, 1],
       ['whose meta data has no id', { status: 200, body: { type: 'urn:x' } }, 1],
       ['whose meta data has no type', { status: 200, body: { id: 'x' } }, 1],
-      ['whose id is no text', { status: 200, body: { id: 7, type: 'urn:x' } }, 1],
+      ['whose id is not a string', { status: 200, body: { id: 7, type: 'urn:x' } }, 1],
       ['whose meta data is a list', { status: 200, body: [] }, 1],
-      ['whose meta data is a page', { status: 200, body: '<html>' }, 1],
+      ['whose meta data is an HTML page', { status: 200, body: '<html>' }, 1],
       ['whose meta data is empty', { status: 200 }, 1],
       ['whose meta data is not found', { status: 404, body: { id: 'x', type: 'urn:x' } }, 1],
-      ['whose meta data is somewhere else', { status: 302 }, 1],
-      ['whose meta data is nested without end', { status: 200, body: `${'['.repeat(10_000)}${']'.repeat(10_000)}` }, 1],
+      ['whose meta data redirects', { status: 302 }, 1],
+      ['whose meta data is nested too deeply', { status: 200, body: `${'['.repeat(10_000)}${']'.repeat(10_000)}` }, 1],
       ['that fails', { status: 500, body: { id: 'x', type: 'urn:x' } }, 3],
     ]
     for (const [what, meta, tries] of answers) {
-      it(`PEER-03 ${what} ends there: 408, nothing kept, nothing sent`, async () => {
+      it(`${what} stops: 408, nothing stored, nothing sent (PEER-03)`, async () => {
         const actor = await service.createActor()
         const peer = await pythonPeer()
         peer.route('GET', /^\/meta$/, () => meta)
@@ -196,7 +196,7 @@ forEachService((start) => {
       })
     }
 
-    it('PEER-03 that recovers between the tries goes on', async () => {
+    it('that recovers between the attempts continues (PEER-03)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       let asked = 0
@@ -208,28 +208,28 @@ forEachService((start) => {
       assert.equal(asked, 3)
     })
 
-    it('PEER-03 that is nowhere, or is the actor itself, or another kind than was wanted, is 408 in the same words', async () => {
+    it('that is missing, is the sender itself or has another type gives 408 with one message (PEER-03)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       const before = await stored(actor)
       const texts = new Set<string>()
       for (const body of [
-        { url: 'http://127.0.0.1:1/nobody' },
-        { url: 'http://127.0.0.1:9/nobody' },
+        { url: 'http://127.0.0.1:1/missing' },
+        { url: 'http://127.0.0.1:9/missing' },
         { url: rootOf(actor) },
-        { url: `${service.url}/nobody` },
+        { url: `${service.url}/missing` },
         { url: peer.url, type: 'urn:something-else' },
       ]) {
         const answer = await actor.request('POST', '/trust', body)
         assert.equal(answer.status, 408, body.url)
         texts.add(await answer.text())
       }
-      assert.equal(texts.size, 1, 'nobody maps a network by the answers')
+      assert.equal(texts.size, 1, 'the answers must not map the network')
       assert.deepEqual(await stored(actor), before)
     })
 
     for (const status of [200, 204, 302, 400, 403, 404, 500, 503]) {
-      it(`that answers ${status} to the request leaves nothing behind`, async () => {
+      it(`that answers ${status} stores nothing`, async () => {
         const actor = await service.createActor()
         const peer = await pythonPeer()
         peer.route('POST', /^\/trust\/friend$/, () => ({ status }))
@@ -241,7 +241,7 @@ forEachService((start) => {
       })
     }
 
-    it('that subscribed before it refused leaves no listener behind', async () => {
+    it('that subscribed before it rejected the request leaves no subscription', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       peer.route('POST', /^\/trust\/friend$/, async ({ body }) => {
@@ -255,7 +255,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(actor), before)
     })
 
-    it('whose answer is lost is told that the request is withdrawn', async () => {
+    it('whose response is lost sends a withdrawal to the peer', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       peer.route('POST', /^\/trust\/friend$/, () => ({ status: 202, body: 'x'.repeat(2_000_000) }))
@@ -267,12 +267,12 @@ forEachService((start) => {
       assert.deepEqual(await (await actor.request('GET', '/trust')).json(), [])
     })
 
-    it('keeps what there was when a peer refuses to renew it', async () => {
+    it('keeps the existing relationship when the peer rejects its renewal', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       const first = await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })
       assert.equal(first.status, 201)
-      // But what confirms a request: each has its own, so that no older one is confirmed in its place.
+      // Each request has its own verification token, which prevents the confirmation of an older one, so the token is excluded.
       const kept = async (): Promise<unknown> => {
         const { verification_token: _token, verificationToken: _same, ...record } = await recordOf(actor, peer.id)
         return record
@@ -287,7 +287,7 @@ forEachService((start) => {
       assert.equal((await send('GET', `/${actor.id}/trust/friend/${peer.id}`, known)).status, 200)
     })
 
-    it('PEER-05 again renews the secret: the new one is good, the old one is not, and there is one relationship', async () => {
+    it('renews the secret when repeated: the new one is valid, the old one is not, and one relationship remains (PEER-05)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       const secrets: string[] = []
@@ -306,7 +306,7 @@ forEachService((start) => {
       assert.equal(((await (await actor.request('GET', '/trust')).json()) as Json[]).length, 1)
     })
 
-    it('PEER-05 renews the secret with a Python actor that took it and could not say so, and has to approve anew', async () => {
+    it('renews the secret with a Python actor whose response was lost, and requires its approval again (PEER-05)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer({ autoAccept: 'friend' })
       assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 201)
@@ -318,7 +318,7 @@ forEachService((start) => {
         peer.trusts.set(actor.id, { ...known, secret, approved: false })
         return { status: 202, body: 'x'.repeat(2_000_000) }
       })
-      // It refuses its own record to a peer that it has not approved, in the words in which it refuses a stranger.
+      // The Python actor hides its own record from a peer that it has not approved, with the response for strangers.
       const shown = peer.answered('GET', /^\/trust\/friend\//)
       assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 408)
       await shown
@@ -328,7 +328,7 @@ forEachService((start) => {
       assert.deepEqual([before['peer_approved'], after['approved'], after['peer_approved']], [true, true, false])
     })
 
-    it('PEER-05 while a request is on its way is a conflict', async () => {
+    it('conflicts with another one that is in progress (PEER-05)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       let second: Response | undefined
@@ -342,41 +342,41 @@ forEachService((start) => {
     })
   })
 
-  describe('being asked', () => {
+  describe('an incoming trust request', () => {
     const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
     const refused: readonly [what: string, body: unknown][] = [
-      ['nothing', ''],
-      ['no JSON', '{'],
-      ['no object', '[]'],
+      ['an empty body', ''],
+      ['invalid JSON', '{'],
+      ['a list', '[]'],
       ['neither id nor address', {}],
       ['an address alone', { baseuri: 'http://127.0.0.1:1/x' }],
       ['an id alone', { id: 'x' }],
-      ['PEER-03 an id that is not the one of the address', { baseuri: 'http://127.0.0.1:1/x', id: 'y' }],
-      ['no id', stranger('x', { id: null })],
+      ['an id that differs from the one in the address (PEER-03)', { baseuri: 'http://127.0.0.1:1/x', id: 'y' }],
+      ['an id that is null', stranger('x', { id: null })],
       ['an empty id', stranger('x', { id: '' })],
       ['a number for an id', { baseuri: 'http://127.0.0.1:1/7', id: 7 }],
       ['an address that is null', stranger('x', { baseuri: null })],
-      ['an address of a file', { baseuri: 'file:///etc/x', id: 'x' }],
+      ['a file address', { baseuri: 'file:///etc/x', id: 'x' }],
       ['an address without a path', { baseuri: 'http://x', id: 'x' }],
       ['an address with a query', { baseuri: 'http://127.0.0.1:1/x?', id: 'x' }],
       ['an address with a password', { baseuri: 'http://a:b@127.0.0.1:1/x', id: 'x' }],
       ['an address that is not ASCII', { baseuri: 'http://127.0.0.1:1/é', id: 'é' }],
-      ['PEER-04 a secret of 15 characters', stranger('x', { secret: 'a'.repeat(15) })],
-      ['PEER-04 a secret with a space', stranger('x', { secret: `${strong('a')} b` })],
-      ['PEER-04 a secret with a line break', stranger('x', { secret: `${strong('a')}\r\nX: y` })],
-      ['PEER-04 a secret beyond ASCII', stranger('x', { secret: 'é'.repeat(40) })],
-      ['PEER-04 a secret that is no text', stranger('x', { secret: { a: 1 } })],
-      ['PEER-04 a secret that is null', stranger('x', { secret: null })],
-      ['a token that is no text', stranger('x', { verify: 1 })],
-      ['a description that is no text', stranger('x', { desc: [] })],
-      ['a description without end', stranger('x', { desc: 'x'.repeat(2001) })],
-      ['PEER-10 10 000 levels', `{"id":"x","baseuri":"http://127.0.0.1:1/x","desc":${nested(10_000)}}`],
-      ['PEER-10 NUL in the id', '{"id":"x\\u0000","baseuri":"http://127.0.0.1:1/x%00"}'],
-      ['PEER-10 half a surrogate pair in the id', '{"id":"x\\ud800","baseuri":"http://127.0.0.1:1/x"}'],
-      ['PEER-10 a huge number for an id', '{"id":1e400,"baseuri":"http://127.0.0.1:1/1e400"}'],
+      ['a secret of 15 characters (PEER-04)', stranger('x', { secret: 'a'.repeat(15) })],
+      ['a secret with a space (PEER-04)', stranger('x', { secret: `${strong('a')} b` })],
+      ['a secret with a line break (PEER-04)', stranger('x', { secret: `${strong('a')}\r\nX: y` })],
+      ['a secret beyond ASCII (PEER-04)', stranger('x', { secret: 'é'.repeat(40) })],
+      ['a secret that is not a string (PEER-04)', stranger('x', { secret: { a: 1 } })],
+      ['a secret that is null (PEER-04)', stranger('x', { secret: null })],
+      ['a token that is not a string', stranger('x', { verify: 1 })],
+      ['a description that is not a string', stranger('x', { desc: [] })],
+      ['a description of 2001 characters', stranger('x', { desc: 'x'.repeat(2001) })],
+      ['10 000 levels (PEER-10)', `{"id":"x","baseuri":"http://127.0.0.1:1/x","desc":${nested(10_000)}}`],
+      ['NUL in the id (PEER-10)', '{"id":"x\\u0000","baseuri":"http://127.0.0.1:1/x%00"}'],
+      ['half a surrogate pair in the id (PEER-10)', '{"id":"x\\ud800","baseuri":"http://127.0.0.1:1/x"}'],
+      ['a huge number for an id (PEER-10)', '{"id":1e400,"baseuri":"http://127.0.0.1:1/1e400"}'],
     ]
     for (const [what, body] of refused) {
-      it(`refuses ${what}`, async () => {
+      it(`is rejected with ${what}`, async () => {
         const actor = await service.createActor()
         const before = await stored(actor)
         assert.equal((await send('POST', `/${actor.id}/trust/friend`, null, body)).status, 400)
@@ -385,7 +385,7 @@ forEachService((start) => {
       })
     }
 
-    it('refuses names that would borrow somebody else’s rights', async () => {
+    it('is rejected with a relationship name that would gain rights of another caller kind', async () => {
       const actor = await service.createActor()
       const before = await stored(actor)
       for (const name of ['creator', 'trustee', 'owner', 'any', 'anyone', 'OWNER', 'ｃreator', '%20friend', '%C2%85']) {
@@ -396,13 +396,13 @@ forEachService((start) => {
       assert.deepEqual(await stored(actor), before)
     })
 
-    it('refuses itself', async () => {
+    it('is rejected from the actor itself', async () => {
       const actor = await service.createActor()
       const answer = await ask(actor, { baseuri: rootOf(actor), id: actor.id, secret: strong('a') })
       assert.equal(answer.status, 400)
     })
 
-    it('R-TRUST-03 takes a stranger as unverified and waiting, and tells no secret that the stranger knows', async () => {
+    it('from an unverified peer waits for approval, and the response omits the secret that the peer knows (R-TRUST-03)', async () => {
       const actor = await service.createActor()
       const answer = await ask(actor, stranger('stranger', { desc: 'hello' }), 'collaborator')
       assert.equal(answer.status, 202)
@@ -415,7 +415,7 @@ forEachService((start) => {
       assert.equal((await recordOf(actor, 'stranger', 'collaborator'))['secret'], strong('a'))
     })
 
-    it('PEER-04 makes a secret where none is given, and tells it once', async () => {
+    it('without a secret gets a generated one, which is shown once (PEER-04)', async () => {
       const actor = await service.createActor()
       for (const [name, secret] of [
         ['one', ''],
@@ -432,7 +432,7 @@ forEachService((start) => {
       }
     })
 
-    it('PEER-04 refuses a secret that is in use in the words of any other refusal', async () => {
+    it('with a secret in use gets the same error as any other rejection (PEER-04)', async () => {
       const [actor, other] = [await service.createActor(), await service.createActor('other@example.com')]
       assert.equal((await ask(actor, stranger('first'))).status, 202)
       const before = await stored(actor)
@@ -444,10 +444,10 @@ forEachService((start) => {
       assert.deepEqual([inUse.status, otherAddress.status], [403, 403])
       assert.equal(await inUse.text(), await otherAddress.text())
       assert.deepEqual(await stored(actor), before)
-      assert.equal((await ask(other, stranger('second'))).status, 202, 'another actor knows nothing of it')
+      assert.equal((await ask(other, stranger('second'))).status, 202, 'secrets are unique per actor')
     })
 
-    it('PEER-10 keeps texts that no store could keep as they are, cleaned', async () => {
+    it('may hold strings that no store accepts, which are cleaned (PEER-10)', async () => {
       const actor = await service.createActor()
       const body =
         '{"id":"odd","baseuri":"http://127.0.0.1:1/odd","type":"urn:\\u0000x","desc":"a\\ud800b\\u0000c",' +
@@ -457,12 +457,12 @@ forEachService((start) => {
       assert.deepEqual([record['type'], record['desc'], record['approved']], ['urn:x', 'a\ufffdbc', false])
     })
 
-    it('approves at once only the default relationship, only where that is set, and never an administrator', async () => {
+    it('is approved automatically only for the default relationship, if configured, and never for an administrator', async () => {
       const off = await service.createActor()
       assert.equal((await ask(off, stranger('x'), 'associate')).status, 202)
       for (const relationship of ['associate', 'admin']) {
-        const told = new EventRecorder()
-        const accepting = await start({ autoAcceptTrust: true, relationship, declare: told.declare, timers: hurried })
+        const events = new EventRecorder()
+        const accepting = await start({ autoAcceptTrust: true, relationship, declare: events.declare, timers: hurried })
         const actor = await accepting.createActor()
         const asking = async (name: string, as: string) =>
           accepting.request(`/${actor.id}/trust/${as}`, {
@@ -474,7 +474,7 @@ forEachService((start) => {
         const answer = await asking('c', relationship)
         assert.equal(answer.status, relationship === 'admin' ? 202 : 201)
         assert.equal(((await answer.json()) as Json)['approved'], relationship !== 'admin')
-        assert.deepEqual(told.names(actor.id), [
+        assert.deepEqual(events.names(actor.id), [
           'trust_request_received',
           'trust_request_received',
           ...(relationship === 'admin' ? [] : ['trust_fully_approved_local']),
@@ -483,8 +483,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a relationship that exists', () => {
-    it('PEER-05 is not taken over by whoever knows its name', async () => {
+  describe('an existing relationship', () => {
+    it('is not taken over by a caller that knows the peer’s id (PEER-05)', async () => {
       const actor = await service.createActor()
       const { peer, secret, path } = await befriended(actor)
       const before = await stored(actor)
@@ -511,13 +511,13 @@ forEachService((start) => {
       assert.deepEqual(heard.names(actor.id), ['trust_request_received', 'trust_fully_approved_local'])
     })
 
-    it('PEER-05 is renewed by the peer itself: one relationship, its rights stay, the old secret ends', async () => {
+    it('is renewed by the peer: it keeps its rights, and the old secret becomes invalid (PEER-05)', async () => {
       const actor = await service.createActor()
       const { peer, secret, path } = await befriended(actor)
       await actor.request('PUT', `/trust/friend/${peer.id}/permissions`, { properties: { excluded_patterns: ['x'] } })
       const renewed = await peer.request(rootOf(actor), 'friend')
       assert.ok(renewed !== null)
-      assert.equal(renewed.peer_approved, true, 'answered 201: it is approved still')
+      assert.equal(renewed.peer_approved, true, 'answered 201: the approval remains')
       assert.equal((await send('GET', path, secret)).status, 403)
       assert.equal((await send('GET', path, renewed.secret)).status, 200)
       const record = (await (await actor.request('GET', `/trust/friend/${peer.id}?permissions=true`)).json()) as Json
@@ -529,7 +529,7 @@ forEachService((start) => {
       assert.deepEqual(heard.names(actor.id), ['trust_request_received', 'trust_fully_approved_local'])
     })
 
-    it('PEER-05 PEER-06 is not raised to another relationship once it is approved', async () => {
+    it('is not raised to another trust type once it is approved (PEER-05, PEER-06)', async () => {
       const actor = await service.createActor()
       const { peer, secret, path } = await befriended(actor)
       const before = await stored(actor)
@@ -538,7 +538,7 @@ forEachService((start) => {
       assert.equal((await send('GET', path, secret)).status, 200)
     })
 
-    it('PEER-05 may be asked for under another name while nobody approved it; it then waits under that name alone', async () => {
+    it('may get another trust type before its approval, and then exists only with that type (PEER-05)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       assert.ok((await peer.request(rootOf(actor), 'friend')) !== null)
@@ -549,7 +549,7 @@ forEachService((start) => {
       assert.equal(((await (await actor.request('GET', '/trust')).json()) as Json[]).length, 1)
     })
 
-    it('PEER-06 gives its peer no way to approve itself, to change its kind or its rights', async () => {
+    it('gives its peer no way to approve itself or to change its trust type or rights (PEER-06)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       const trust = await peer.request(rootOf(actor), 'friend')
@@ -577,7 +577,7 @@ forEachService((start) => {
       }
     })
 
-    it('PEER-02 is not ended by another peer', async () => {
+    it('is not ended by another peer (PEER-02)', async () => {
       const actor = await service.createActor()
       const one = await befriended(actor)
       const two = await befriended(actor)
@@ -590,7 +590,7 @@ forEachService((start) => {
       assert.equal((await send('GET', two.path, two.secret)).status, 200)
     })
 
-    it('PEER-08 ends at once when its peer is gone, and is told of once', async () => {
+    it('ends immediately when its peer is unreachable, with one event (PEER-08)', async () => {
       const actor = await service.createActor()
       const { peer } = await befriended(actor)
       await peer.close()
@@ -606,7 +606,7 @@ forEachService((start) => {
       assert.equal(kept.length, 1)
     })
 
-    it('PEER-08 that both sides end at the same moment is gone on both, each told once', async () => {
+    it('that both sides end concurrently is deleted on both, with one event each (PEER-08)', async () => {
       const [one, other] = [await service.createActor('one@example.com'), await service.createActor('two@example.com')]
       await one.request('POST', '/trust', { url: rootOf(other), relationship: 'friend' })
       heard.all.length = 0
@@ -624,8 +624,8 @@ forEachService((start) => {
     })
   })
 
-  describe('requests that cross', () => {
-    it('PEER-05 end in one relationship with one secret, approved by both and told once', async () => {
+  describe('crossing trust requests', () => {
+    it('result in one relationship with one secret, approved by both, with one event each (PEER-05)', async () => {
       for (let round = 0; round < 12; round++) {
         const [one, two] = [await service.createActor('one@example.com'), await service.createActor('two@example.com')]
         const answers = await Promise.all([
@@ -648,7 +648,7 @@ forEachService((start) => {
       }
     })
 
-    it('PEER-05 under different names end in one relationship that nobody got without the owner’s word', async () => {
+    it('with different trust types result in one relationship, which no side gets without its owner’s approval (PEER-05)', async () => {
       for (let round = 0; round < 8; round++) {
         const [one, two] = [await service.createActor('one@example.com'), await service.createActor('two@example.com')]
         await Promise.all([
@@ -666,11 +666,11 @@ forEachService((start) => {
       }
     })
 
-    it('PEER-05 with a Python actor end with its secret and ours the same', async () => {
+    it('with a Python actor result in the same secret on both sides (PEER-05)', async () => {
       for (let round = 0; round < 4; round++) {
         const actor = await service.createActor()
         const peer = await pythonPeer()
-        // Its own request goes out while ours waits for the answer.
+        // The peer sends its own request while ours waits for the response.
         let own: Promise<unknown> | undefined
         peer.route('POST', /^\/trust\/friend$/, async () => {
           own = peer.request(rootOf(actor), 'friend')
@@ -685,21 +685,21 @@ forEachService((start) => {
       }
     })
 
-    it('PEER-05 with a Python actor’s that comes just after ours was answered change nothing', async () => {
+    it('of a Python actor that arrive just after our response change nothing (PEER-05)', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()
       assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 201)
       const before = await stored(actor)
-      // It stored its own secret, then ours over it, and only then does its request arrive.
+      // The Python actor stored its own secret and then ours over it, and only then its request arrives.
       const late = { baseuri: peer.url, id: peer.id, secret: strong('e'), verify: strong('f') }
       const answer = await ask(actor, late)
-      assert.equal(answer.status, 202, 'refused, it would forget the relationship that both have')
+      assert.equal(answer.status, 202, 'a rejection would make the peer delete the relationship')
       assert.equal((await answer.text()).includes(peer.trusts.get(actor.id)?.secret ?? ''), false)
       assert.equal((await ask(actor, { ...late, baseuri: `http://127.0.0.1:1/${peer.id}` })).status, 403)
       assert.deepEqual(await stored(actor), before)
     })
 
-    it('PEER-05 many at once make one relationship', async () => {
+    it('make one relationship when many arrive concurrently (PEER-05)', async () => {
       const [one, two] = [await service.createActor('one@example.com'), await service.createActor('two@example.com')]
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, n) => {
@@ -714,8 +714,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a relationship that its owner has not approved', () => {
-    it('ACL-12 opens no route but its own state, the notice and its end', async () => {
+  describe('a relationship without the owner’s approval', () => {
+    it('authorizes only its own state, its notice and its end (ACL-12)', async () => {
       const own = await start({ declare: declareAll, timers: hurried })
       const actor = await own.createActor()
       await furnish(actor)
@@ -728,7 +728,7 @@ forEachService((start) => {
         if (!isBelowActor(route) || route.access === 'public' || route.id === 'receiveTrust') continue
         if (!(route.id in samples)) continue
         const answer = await own.request(...requestOf(route, actor.id, { authorization: `Bearer ${secret}` }))
-        // A callback for a subscription that does not exist is 404 for everybody.
+        // A callback for an unknown subscription gives 404 to all callers.
         const isRefused = answer.status === 403 || (route.access === 'open' && answer.status === 404)
         assert.ok(isRefused, `${route.id}: ${answer.status}`)
       }

@@ -33,7 +33,7 @@ forEachService((start) => {
   }
 
   describe('callbacks out of order', () => {
-    it('SUB-04 R-SUB-09 are applied once and in order', async () => {
+    it('are applied once and in order (SUB-04, R-SUB-09)', async () => {
       const heard: number[] = []
       const { peer } = await world({
         declare: (app) => app.subscriptionData('properties', ({ sequence }) => void heard.push(sequence)),
@@ -46,7 +46,7 @@ forEachService((start) => {
       assert.deepEqual([await peer.sequence(), await peer.waiting(), heard], [6, [], [1, 2, 3, 4, 5, 6]])
     })
 
-    it('SUB-04 R-SUB-09 that stay missing are fetched after the configured time, and acknowledged', async () => {
+    it('leave a gap that is fetched after the configured time and acknowledged (SUB-04, R-SUB-09)', async () => {
       const { service, actor, peer, peers, clock, until } = await world()
       await peer.diff(1, { mood: 'a' })
       await peer.diff(3, { mood: 'c' })
@@ -65,7 +65,7 @@ forEachService((start) => {
       assert.deepEqual(peers.calls.at(-1)?.body, '{"sequence":3}')
     })
 
-    it('SUB-04 R-SUB-09 that cannot be had any more are made up for by the whole', async () => {
+    it('leave a gap that a snapshot fills when the diffs are no longer available (SUB-04, R-SUB-09)', async () => {
       const { actor, peer, peers, until } = await world()
       await peer.diff(1, { mood: 'a', gone: 1 })
       await peer.diff(9, { mood: 'z' })
@@ -77,7 +77,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.waiting(), [])
     })
 
-    it('SUB-04 is fetched by another process after the one that waited is gone', async () => {
+    it('leave a gap that another process fetches when the first one stopped (SUB-04)', async () => {
       const first = await world()
       const { actor, peer, peers, clock } = first
       await peer.diff(1, { mood: 'a' })
@@ -95,7 +95,7 @@ forEachService((start) => {
       assert.deepEqual(await again.copy(), { mood: 'c' })
     })
 
-    it('SUB-04 is asked for ever more seldom while the peer does not answer, and lost never', async () => {
+    it('leave a gap that is retried with backoff while the peer does not answer, and is never dropped (SUB-04)', async () => {
       const { actor, peer, peers, clock, until } = await world()
       await peer.diff(2, { mood: 'b' })
       peers.answers.set(`GET /subscriptions/${actor.id}/${peer.id}`, null)
@@ -106,7 +106,7 @@ forEachService((start) => {
           while (times.length < peers.calls.length) times.push(clock.now() - began)
           return times.length >= 3
         },
-        // In small steps: what is due takes real time, and meanwhile the clock of the test goes on.
+        // Small steps are needed because due work takes real time while the clock advances.
         50,
       )
       const gaps = times.map((time, index) => time - (times[index - 1] ?? 0))
@@ -119,7 +119,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { mood: 'b' })
     })
 
-    it('SUB-04 that were never the peer’s own are dropped when it is asked, and not asked for again', async () => {
+    it('beyond the peer’s own sequence are dropped after a query and not fetched again (SUB-04)', async () => {
       const { service, actor, peer, peers, clock, until } = await world()
       await peer.diff(1, { mood: 'a' })
       await peer.diff(1_000_000, { mood: 'z' })
@@ -132,7 +132,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { mood: 'a' })
     })
 
-    it('SUB-05 R-SUB-09 are refused beyond the limit with 429 and Retry-After, and nothing is dropped', async () => {
+    it('get 429 with Retry-After beyond the limit, and stored ones remain (SUB-05, R-SUB-09)', async () => {
       const { peer } = await world()
       for (let sequence = 2; sequence <= 101; sequence++) {
         assert.equal((await peer.diff(sequence, { n: sequence })).status, 204)
@@ -152,10 +152,10 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { n: 102 })
     })
 
-    it('SUB-04 of one number at once are applied once', async () => {
+    it('with one sequence number are applied once when they arrive concurrently (SUB-04)', async () => {
       const { peer } = await world()
-      const told = { notes: { list: 'notes', operation: 'append', item: 'x', length: 1 } }
-      const answers = await Promise.all(Array.from({ length: 8 }, () => peer.diff(1, told)))
+      const diff = { notes: { list: 'notes', operation: 'append', item: 'x', length: 1 } }
+      const answers = await Promise.all(Array.from({ length: 8 }, () => peer.diff(1, diff)))
       assert.deepEqual(
         answers.map(({ status }) => status),
         Array.from({ length: 8 }, () => 204),
@@ -163,7 +163,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { notes: ['x'] })
     })
 
-    it('SUB-04 that are resyncs replace everything, and what waits beyond them is applied after that', async () => {
+    it('of type resync replace all data, and stored later diffs are applied afterwards (SUB-04)', async () => {
       const { actor, peer, peers } = await world()
       await peer.diff(1, { mood: 'a', gone: 1 })
       await peer.diff(6, { notes: { list: 'notes', operation: 'append', item: 3, length: 3 } })
@@ -172,13 +172,13 @@ forEachService((start) => {
       assert.equal(answer.status, 204)
       assert.deepEqual(await peer.copy(), { mood: 'whole', notes: [1, 2, 3] })
       assert.deepEqual([await peer.sequence(), await peer.waiting()], [6, []])
-      // One with a lower number begins anew.
-      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'anew' }, 1)
+      // A resync with a lower sequence number restarts the sequence.
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'restarted' }, 1)
       assert.equal((await peer.tell({ type: 'resync', sequence: 1 })).status, 204)
-      assert.deepEqual([await peer.sequence(), await peer.copy()], [1, { mood: 'anew' }])
+      assert.deepEqual([await peer.sequence(), await peer.copy()], [1, { mood: 'restarted' }])
     })
 
-    it('SUB-04 is not acknowledged while the whole of a resync cannot be fetched; it is fetched later', async () => {
+    it('of type resync are not acknowledged while the snapshot cannot be fetched, which is retried (SUB-04)', async () => {
       const { actor, peer, peers, until } = await world()
       await peer.diff(1, { mood: 'a' })
       peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole' }, 2)
@@ -191,7 +191,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { mood: 'whole' })
     })
 
-    it('SUB-04 is not put back by a resync that the peer repeated, and went on from', async () => {
+    it('of type resync do not revert the copy when a repeated one finishes late (SUB-04)', async () => {
       const { actor, peer, peers } = await world()
       const path = `GET /subscriptions/${actor.id}/${peer.id}`
       const asked = Promise.withResolvers<void>()
@@ -213,14 +213,14 @@ forEachService((start) => {
       assert.deepEqual([await peer.sequence(), await peer.copy()], [6, { mood: 'six' }])
     })
 
-    it('SUB-04 is read again when the peer changed while it was being read', async () => {
+    it('of type resync read the snapshot again when the peer changed during the read (SUB-04)', async () => {
       const { actor, peer, peers } = await world()
       let reads = 0
       const path = `/subscriptions/${actor.id}/${peer.id}`
       peers.publish({ subscriber: actor.id, id: peer.id }, { notes: [1] }, 5)
       peers.answers.set('GET /properties/notes', () => {
         reads += 1
-        // The change that comes meanwhile is in the second reading.
+        // The concurrent change is part of the second read.
         if (reads === 1) peers.publish({ subscriber: actor.id, id: peer.id }, { notes: [1, 2] }, 6)
         return { body: reads === 1 ? [1, 2] : [1, 2] }
       })
@@ -234,14 +234,14 @@ forEachService((start) => {
     })
   })
 
-  describe('a callback that gives only an address', () => {
-    it('OUT-08 R-SUB-09 is fetched there with the secret, applied, and acknowledged', async () => {
+  describe('a callback with only a URL', () => {
+    it('is fetched with the secret, applied and acknowledged (OUT-08, R-SUB-09)', async () => {
       const { actor, peer, peers, until } = await world({}, { granularity: 'low' })
       const path = `/subscriptions/${actor.id}/${peer.id}/1`
       peers.answers.set(`GET ${path}`, { body: { sequence: 1, data: { mood: 'sunny' } } })
       peers.answers.set(`PUT /subscriptions/${actor.id}/${peer.id}`, { status: 204 })
-      const told = { sequence: 1, granularity: 'low', url: `${peers.baseuri}${path}` }
-      assert.equal((await peer.tell(told)).status, 204)
+      const callback = { sequence: 1, granularity: 'low', url: `${peers.baseuri}${path}` }
+      assert.equal((await peer.tell(callback)).status, 204)
       assert.deepEqual([await peer.copy(), await peer.sequence()], [{ mood: 'sunny' }, 1])
       assert.deepEqual(peers.calls[0]?.bearer, { secret: peer.secret, baseuri: peers.baseuri })
       await until(() => peers.calls.length > 1)
@@ -249,12 +249,12 @@ forEachService((start) => {
         [peers.calls[1]?.method, peers.calls[1]?.url, peers.calls[1]?.body],
         ['PUT', `${peers.baseuri}/subscriptions/${actor.id}/${peer.id}`, '{"sequence":1}'],
       )
-      // It comes again: it was applied, so nothing is fetched.
-      assert.equal((await peer.tell(told)).status, 204)
+      // A repetition of an applied callback fetches nothing.
+      assert.equal((await peer.tell(callback)).status, 204)
       assert.equal(peers.asked.filter((asked) => asked.startsWith('GET')).length, 1)
     })
 
-    it('SUB-04 is not acknowledged when it cannot be fetched, and is made up for later', async () => {
+    it('is not acknowledged when the fetch fails, and is fetched later (SUB-04)', async () => {
       const { actor, peer, peers, until } = await world()
       const path = `/subscriptions/${actor.id}/${peer.id}/1`
       peers.answers.set(`GET ${path}`, { status: 500 })
@@ -267,8 +267,8 @@ forEachService((start) => {
     })
   })
 
-  describe('who may send a callback', () => {
-    it('PEER-01 R-SUB-08 is the peer of the address alone, by its secret, before the body has any effect', async () => {
+  describe('the sender of a callback', () => {
+    it('must be the peer of the path with its secret, before the body has any effect (PEER-01, R-SUB-08)', async () => {
       const { service, actor, peer } = await world()
       const other = await relateTo(service, actor, { baseuri: 'https://other.example.com/o' })
       const pending = await relateTo(service, actor, { baseuri: 'https://pending.example.com/p', approved: false })
@@ -276,7 +276,7 @@ forEachService((start) => {
       const path = `/${actor.id}/callbacks/subscriptions/${peer.peerId}/${peer.id}`
       const body = JSON.stringify({ sequence: 1, data: { mood: 'taken' } })
       const cases: readonly [who: string, headers: Record<string, string>, status: number, to?: string][] = [
-        ['nobody', {}, 401],
+        ['no credentials', {}, 401],
         ['a wrong secret', { authorization: 'Bearer 0123456789012345678901234567890123456789' }, 403],
         ['a secret that is cut off', { authorization: `Bearer ${peer.secret.slice(1)}` }, 403],
         ['another peer', { authorization: `Bearer ${other.secret}` }, 403],
@@ -305,7 +305,7 @@ forEachService((start) => {
       assert.deepEqual([put.status, await peer.copy()], [204, { mood: 'taken' }])
     })
 
-    it('PEER-02 learns that there is no such subscription before anything else is judged, and changes nothing', async () => {
+    it('gets 404 for an unknown subscription before other checks, and changes nothing (PEER-02)', async () => {
       const { service, actor, peer } = await world()
       const other = await listenTo(service, actor, { baseuri: 'https://other.example.com/o', id: 'sub9' })
       for (const path of [
@@ -326,7 +326,7 @@ forEachService((start) => {
       assert.deepEqual([await peer.copy(), await other.copy()], [{}, {}])
     })
 
-    it('PEER-02 R-SUB-06 ends only its own subscriptions', async () => {
+    it('can end only its own subscriptions (PEER-02, R-SUB-06)', async () => {
       const { service, actor, peer } = await world()
       const other = await listenTo(service, actor, { baseuri: 'https://other.example.com/o', id: 'sub9' })
       const path = `/callbacks/subscriptions/${peer.peerId}/${peer.id}`
@@ -343,7 +343,7 @@ forEachService((start) => {
   })
 
   describe('data of a peer', () => {
-    it('PEER-10 is cleaned and served, whatever it holds', async () => {
+    it('is cleaned and stored, whatever it holds (PEER-10)', async () => {
       const { actor, peer } = await world()
       const body = `{"sequence":1,"data":{"half":"x\\ud800","nul":"a\\u0000b","big":123456789012345678901234567890,
         "__proto__":{"polluted":true},"constructor":"c","a\\u0000b":1,"":2,"${'n'.repeat(2000)}":3,
@@ -365,7 +365,7 @@ forEachService((start) => {
       assert.equal(((await peer.copy()) as { constructor: unknown }).constructor, 'c')
     })
 
-    it('PEER-10 is refused where it cannot be kept, and nothing changes', async () => {
+    it('is rejected when it cannot be stored, and changes nothing (PEER-10)', async () => {
       const { peer } = await world()
       const bodies: readonly [body: string, status: number][] = [
         [`{"sequence":1,"data":{"deep":${'['.repeat(10_000)}${']'.repeat(10_000)}}}`, 400],
@@ -380,7 +380,7 @@ forEachService((start) => {
       assert.deepEqual([await peer.copy(), await peer.sequence()], [{}, 0])
     })
 
-    it('SUB-13 is taken packed, within the limit for what comes out of it', async () => {
+    it('may be compressed, within the limit of its decompressed size (SUB-13)', async () => {
       const { peer } = await world()
       const packed = (body: string): Promise<Response> => peer.send(gzipSync(body), { 'content-encoding': 'gzip' })
       assert.equal((await packed('{"sequence":1,"data":{"mood":"packed"}}')).status, 204)
@@ -393,8 +393,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a synchronisation', () => {
-    it('PEER-09 R-SUB-07 in which only some subscriptions are unknown removes nothing', async () => {
+  describe('a synchronization', () => {
+    it('removes nothing when only some subscriptions are unknown to the peer (PEER-09, R-SUB-07)', async () => {
       const { service, actor, peer, peers } = await world()
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
       await peer.diff(1, { mood: 'kept' })
@@ -416,14 +416,14 @@ forEachService((start) => {
       assert.ok(!peers.asked.some((asked) => asked.includes('/trust/')))
     })
 
-    it('PEER-09 SUB-12 leaves nobody in the shadow of a subscription that the peer does not know', async () => {
+    it('lets a narrower subscription take over when the peer does not know the wider one (PEER-09, SUB-12)', async () => {
       const { service, actor, peer, peers, until } = await world()
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
       const narrow = listening(service, actor, peer, 'sub2')
       const trip = { trip: { list: 'trip', operation: 'append', item: 1, length: 1 } }
       await peer.diff(1, trip)
       await narrow.diff(1, trip)
-      // Told by both, applied once.
+      // Both subscriptions deliver the change, which is applied once.
       assert.deepEqual([await peer.copy(), peers.asked], [{ trip: [1] }, []])
       peers.publish({ subscriber: actor.id, id: 'sub2' }, { trip: [1, 2] }, 2)
       peers.answers.delete('GET /properties')
@@ -435,7 +435,7 @@ forEachService((start) => {
         204,
       )
       assert.deepEqual(await peer.copy(), { trip: [1, 2, 3] })
-      // The peer speaks of the other one again: it takes its place after it fetched the whole.
+      // The peer knows the wider subscription again, which takes over after it has fetched its snapshot.
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { trip: [1, 2, 3, 4], mood: 'back' }, 5)
       assert.equal((await peer.diff(5, { mood: 'back' })).status, 204)
       await until(async () => (await peer.sequence()) === 5, 500)
@@ -443,7 +443,7 @@ forEachService((start) => {
       assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, 2)
     })
 
-    it('PEER-09 SUB-12 leaves to a polled one what another kept that the peer does not know', async () => {
+    it('lets a polled subscription take over data of another one that the peer does not know (PEER-09, SUB-12)', async () => {
       const { service, actor, peer, peers, until } = await world({}, { granularity: 'none' })
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
       const sub1 = { subscriber: actor.id, id: 'sub1' }
@@ -456,7 +456,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { mood: 'a', trip: 'Rome' })
     })
 
-    it('PEER-09 R-SUB-07 of one alone removes nothing at once; what an unknown one means is found out soon after', async () => {
+    it('of one subscription removes nothing immediately, and resolves an unknown one soon after (PEER-09, R-SUB-07)', async () => {
       const { service, actor, peer, peers, until } = await world()
       await peer.diff(1, { mood: 'kept' })
       peers.answers.set(`GET /trust/${actor.id}`, { body: { id: 'b1', relationship: 'friend' } })
@@ -473,7 +473,7 @@ forEachService((start) => {
       assert.notEqual(await handle?.trust.get(peer.peerId), undefined)
     })
 
-    it('PEER-09 R-SUB-07 is decided by another process when the one that asked is gone before it knew', async () => {
+    it('is completed by another process when the first one stopped before the peer’s answer (PEER-09, R-SUB-07)', async () => {
       const first = await world()
       const { actor, peer, peers, clock } = first
       await peer.diff(1, { mood: 'kept' })
@@ -494,7 +494,7 @@ forEachService((start) => {
       assert.deepEqual(await listening(service, actor, peer, 'sub1').copy(), {})
     })
 
-    it('PEER-09 asks about an unknown one again when the last known one ended, or the relationship was approved anew', async () => {
+    it('queries an unknown subscription again when the last known one ends or after a new approval (PEER-09)', async () => {
       const { service, actor, peer, peers, clock, until } = await world()
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
       peers.publish({ subscriber: actor.id, id: 'sub2' }, { trip: 'Oslo' }, 0)
@@ -505,7 +505,7 @@ forEachService((start) => {
       const times = () => peers.asked.filter((asked) => asked === path).length
       await handle?.sync(peer.peerId)
       assert.deepEqual(await left(), ['sub1', 'sub2'])
-      // While the peer knows another one, nobody asks again.
+      // No query is repeated while the peer knows another subscription.
       await until(() => !peers.asked.slice(-1).includes(path), 1000)
       const before = times()
       for (let hour = 0; hour < 3; hour++) {
@@ -523,7 +523,7 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await left()) === '[]', 1000)
     })
 
-    it('PEER-09 whose answer is about an older secret does not end the relationship that was made anew meanwhile', async () => {
+    it('does not end a relationship that was renewed meanwhile, on a rejection of the old secret (PEER-09)', async () => {
       const events: unknown[] = []
       const { service, actor, peer, peers, until } = await world(
         { declare: (app) => app.on('trust_deleted', () => void events.push('trust_deleted')) },
@@ -544,12 +544,12 @@ forEachService((start) => {
       await handle?.sync(peer.peerId)
       assert.notEqual(await handle?.trust.get('b1'), undefined)
       assert.deepEqual(events, [])
-      // Asked with the new secret, the peer knows the relationship, and still not the subscription.
+      // With the new secret, the peer knows the relationship, but still not the subscription.
       await until(async () => (await handle?.remote('b1').subscriptions())?.length === 0, 1000)
       assert.notEqual(await handle?.trust.get('b1'), undefined)
     })
 
-    it('ACL-06 I4 is done again when the relationship was approved while the whole was refused', async () => {
+    it('is repeated when the relationship was approved while the snapshot was rejected (ACL-06, I4)', async () => {
       const { service, actor, peer, peers, until } = await world()
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 3)
       peers.answers.set('GET /properties', async () => {
@@ -571,7 +571,7 @@ forEachService((start) => {
       data: { properties: { patterns, operations: ['read'] } },
     })
 
-    it('ACL-06 I4 fetches what the first word of a right shows, which the whole may have been refused', async () => {
+    it('fetches the data of a first permission callback, which an earlier snapshot may lack (ACL-06, I4)', async () => {
       const { actor, peer, peers, until } = await world()
       assert.equal((await peer.diff(1, { gone: 'before' })).status, 204)
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 1)
@@ -580,7 +580,7 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
     })
 
-    it('ACL-06 I4 drops what was withdrawn before anything was known of the rights', async () => {
+    it('drops data of withdrawn rights even without earlier knowledge of the rights (ACL-06, I4)', async () => {
       const { actor, peer, peers, until } = await world()
       peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 1)
       assert.equal((await peer.diff(1, { mood: 'seen' })).status, 204)
@@ -589,7 +589,7 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await peer.copy()) === '{}')
     })
 
-    it('ACL-06 I4 loses what was withdrawn, too, where it waits for a number before it', async () => {
+    it('drops data of withdrawn rights from diffs that wait for a missing one, too (ACL-06, I4)', async () => {
       const { actor, peer, peers, until } = await world({ peerProfileAttributes: [] })
       const path = `/callbacks/permissions/${peer.peerId}`
       const grant = async (timestamp: string, ...patterns: string[]): Promise<void> =>
@@ -599,7 +599,7 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await peer.copy()) === '{"trip":"seen"}')
       assert.equal((await peer.diff(2, { mood: 'seen', trip: 'newer' })).status, 204)
       await grant('2031-01-02T00:00:00Z', 'trip')
-      // The whole is on its way; what it says is not asked for here.
+      // The snapshot fails for now, so that only the stored diffs decide.
       peers.answers.set('GET /properties', { status: 503 })
       assert.equal((await peer.diff(1, { trip: 'new' })).status, 204)
       assert.equal('mood' in ((await peer.copy()) as object), false)
@@ -608,7 +608,7 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await peer.copy()) === '{"trip":"newer"}', 1000)
     })
 
-    it('ACL-06 I4 fetches what was granted while the first whole was fetched', async () => {
+    it('fetches data that was granted during the first snapshot (ACL-06, I4)', async () => {
       const { service, actor, peers, until } = await world({ peerProfileAttributes: [] })
       const publisher = await relateTo(service, actor, { peerId: 'b2', baseuri: peers.baseuri })
       const rights = (...patterns: string[]): object => ({
@@ -634,7 +634,7 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await first.copy()) === '{"mood":"seen"}')
     })
 
-    it('ACL-06 I4 asks what is granted when the relationship is approved again: what came meanwhile was refused', async () => {
+    it('queries the rights after a new approval, because callbacks meanwhile were rejected (ACL-06, I4)', async () => {
       const { service, actor, peer, peers, until } = await world({ peerProfileAttributes: [] })
       const path = `/callbacks/permissions/${peer.peerId}`
       const grant = async (timestamp: string, ...patterns: string[]): Promise<number> =>
@@ -654,14 +654,14 @@ forEachService((start) => {
       })
       await approve(true)
       await until(async () => JSON.stringify(await peer.copy()) === '{}')
-      // The copy is empty as soon as the whole was fetched: what is granted may still be on its way.
+      // The copy is empty after the snapshot, but the query for the rights may still be in progress.
       await (await service.app.running()).parts.facts.settled()
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
       assert.equal(await grant('2031-01-03T00:00:00Z', '*'), 204)
       await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
     })
 
-    it('ACL-06 I4 asks again what is granted when a newer word came while the answer was on its way', async () => {
+    it('queries the rights again when a newer permission callback arrives during the query (ACL-06, I4)', async () => {
       const { service, actor, peer, peers } = await world()
       const rights = (...patterns: string[]): object => ({
         body: { permissions: { properties: { patterns, operations: ['read'] } } },
@@ -683,19 +683,19 @@ forEachService((start) => {
     })
 
     const changesOnTheWay: readonly [what: string, before: object, after: object][] = [
-      ['puts nothing back that was withdrawn', { mood: 'seen', trip: 'seen' }, { trip: 'seen' }],
-      ['takes nothing away that was granted and fetched', { trip: 'seen' }, { mood: 'seen', trip: 'seen' }],
-      ['does neither where one took the place of the other', { mood: 'seen' }, { trip: 'seen' }],
+      ['restores no withdrawn data', { mood: 'seen', trip: 'seen' }, { trip: 'seen' }],
+      ['removes no newly granted data', { trip: 'seen' }, { mood: 'seen', trip: 'seen' }],
+      ['does neither for one right that replaces another', { mood: 'seen' }, { trip: 'seen' }],
     ]
     for (const [what, before, after] of changesOnTheWay) {
-      it(`ACL-06 I4 ${what} while the whole was on its way`, async () => {
+      it(`${what} when the rights change during the snapshot (ACL-06, I4)`, async () => {
         const { service, actor, peer, peers, until } = await world()
         const show = async (timestamp: string, shown: object): Promise<void> => {
           peers.answers.set('GET /properties', { body: shown })
           const path = `/callbacks/permissions/${peer.peerId}`
           const answer = await peer.request('POST', path, granting(timestamp, ...Object.keys(shown)))
           assert.equal(answer.status, 204)
-          // What was granted another one fetches, and is done first.
+          // The permission callback starts its own fetch, which finishes first.
           await until(async () => JSON.stringify(await peer.copy()) === JSON.stringify(shown))
         }
         peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 0)
@@ -710,7 +710,7 @@ forEachService((start) => {
       })
     }
 
-    it('PEER-05 I4 takes nothing away when it was refused with the secret before the last', async () => {
+    it('removes nothing when an older secret was rejected (PEER-05, I4)', async () => {
       const { service, actor, peer, peers, until } = await world({}, { peerId: 'b1' })
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
       peers.answers.set(`GET /trust/friend/${actor.id}`, { body: { verification_token: 'shown' } })
@@ -723,7 +723,7 @@ forEachService((start) => {
           body: JSON.stringify({ baseuri: peers.baseuri, id: 'b1', secret: 'a'.repeat(40), verify: 'shown' }),
         })
         assert.ok(renewed.ok, String(renewed.status))
-        // Another one fetches with the new secret, and is done first.
+        // Another fetch with the new secret finishes first.
         await until(isThere)
         return { status: 403 }
       })
@@ -732,7 +732,7 @@ forEachService((start) => {
       assert.ok(await isThere())
     })
 
-    it('SUB-11 I4 fetches the whole when what was polled shows that the copy differs', async () => {
+    it('fetches a snapshot when polled diffs show that the copy differs (SUB-11, I4)', async () => {
       const { service, actor, peer, peers, until } = await world()
       const append = { list: 'todo', operation: 'append', index: 2, item: 'c', length: 3 }
       const diffs = [{ sequence: 1, data: { todo: append } }]
@@ -742,7 +742,7 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await peer.copy()) === '{"todo":["a","b","c"]}', 1000)
     })
 
-    it('SUB-12 I4 takes an empty text at a key for what it is, also where a wider subscription has the rest', async () => {
+    it('stores an empty string at a key, also when a wider subscription has the rest (SUB-12, I4)', async () => {
       const { service, actor, peer, peers } = await world({}, { granularity: 'none' })
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip', resource: 'to' })
       for (const id of ['sub1', 'sub2']) peers.publish({ subscriber: actor.id, id }, { trip: { to: '', by: '' } }, 0)
@@ -764,7 +764,7 @@ forEachService((start) => {
       ['removes nothing when the peer fails', { status: 500 }, 1, true],
     ]
     for (const [what, answer, left, hasTrust] of ends) {
-      it(`PEER-09 R-SUB-07 in which all are unknown ${what}`, async () => {
+      it(`without known subscriptions ${what} (PEER-09, R-SUB-07)`, async () => {
         const events: unknown[] = []
         const { service, actor, peer, peers } = await world({
           declare: (app) => {
@@ -781,7 +781,7 @@ forEachService((start) => {
         assert.equal((await handle?.trust.get(peer.peerId)) !== undefined, hasTrust)
         assert.deepEqual(events, hasTrust ? [] : [[peer.peerId, true]])
         assert.deepEqual(await peer.copy(), left === 0 ? {} : { mood: 'kept' })
-        // Nobody tells a peer of an end that it made itself.
+        // The service sends no notification of an end that the peer itself made.
         assert.ok(!peers.asked.some((asked) => asked.startsWith('DELETE')))
       })
     }

@@ -6,25 +6,25 @@ import { EventRecorder } from '../support/event-recorder.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** What becomes of a call: by its caller's service and what it asks for. Nothing is said: it goes through. */
+/** Outcome of a call, chosen by the caller’s service and the request line. Undefined means that the call succeeds. */
 type Fate =
   | 'unreached'
-  /** It does not arrive, and the caller does not know that. */
+  /** The request does not arrive, and the caller does not know that. */
   | 'lost'
-  /** It has its effect, and the answer does not arrive. */
+  /** The request takes effect, but its response is lost. */
   | 'unheard'
-  /** It has its effect, and something between the two answers in the place of the peer. */
+  /** The request takes effect, but a gateway answers in the peer’s place. */
   | 'gateway timeout'
   | 'refused'
-  /** The answer takes its time. */
+  /** The response is delayed. */
   | { readonly heardAfter: Promise<void>; readonly onAnswer?: () => void }
   | undefined
 
-/** Connects services without a socket, and loses what it is told to lose. */
+/** Connects services without sockets, and applies the chosen outcomes. */
 class Network {
   readonly #services = new Map<string, TestService>()
   readonly calls: string[] = []
-  /** Calls that a service is answering. */
+  /** Number of calls that a service is answering. */
   running = 0
   fate: (from: string, line: string, request: PeerRequest) => Fate | Promise<Fate> = () => undefined
 
@@ -45,7 +45,7 @@ class Network {
     if (fate === 'lost') return { kind: 'unknown', reason: 'The connection broke' }
     if (fate === 'refused') return { kind: 'answered', status: 403, headers: {}, body: '' }
     const service = this.#services.get(origin)
-    if (service === undefined) return { kind: 'unreached', reason: 'Nobody is there' }
+    if (service === undefined) return { kind: 'unreached', reason: 'Connection refused' }
     this.running += 1
     const answer = await service.request(`${pathname}${search}`, {
       method: request.method,
@@ -68,10 +68,10 @@ class Network {
   }
 }
 
-/** What waits comes soon, however long it was to wait; what is due is told by the clock of the test alone. */
+/** Runs timers soon, whatever their delay. Only the clock of the test decides what is due. */
 const hurried: Timers = {
   setTimer(_ms, then) {
-    // Real time: as soon as possible, and so that requests come in between.
+    // A short real delay lets requests run in between.
     const timer = setTimeout(then, 1)
     timer.unref()
     return () => clearTimeout(timer)
@@ -121,7 +121,7 @@ forEachService((start) => {
     assert.equal((await renew()).status, 201)
     assert.equal((await asked.request('PUT', `/trust/friend/${asker.id}`, { approved: true })).status, 204)
     await passUntil(() => heard.here.names(asker.id).includes('trust_fully_approved_remote'))
-    // Requests that are sent soon after the answer to another count as crossing it.
+    // Trust requests soon after a response count as crossing it, so the clock moves a minute.
     clock += 60_000
     heard.here.all.length = 0
     heard.there.all.length = 0
@@ -153,7 +153,7 @@ forEachService((start) => {
     return (await view(actor))?.secret ?? 'none'
   }
 
-  /** Whether the actor takes the secret for the other one's: 200, or 403. */
+  /** Returns 200 if the actor accepts the secret as its peer’s, or 403. */
   async function knock(service: TestService, actor: TestActor, secret: string): Promise<number> {
     const other = actor === asker ? asked : asker
     const headers = { authorization: `Bearer ${secret}` }
@@ -174,7 +174,7 @@ forEachService((start) => {
 
   const isRequest = (line: string): boolean => line === 'POST trust/friend'
 
-  /** The secret that the next request offers, and what becomes of it. */
+  /** Applies the outcome to the next trust request and returns the secret that it offers. */
   function once(fate: Fate): { secret: string } {
     const offered = { secret: '' }
     network.fate = (from, line, request) => {
@@ -185,8 +185,8 @@ forEachService((start) => {
     return offered
   }
 
-  describe('a request that arrives when it is not meant any more', () => {
-    /** As it was sent, at any time. */
+  describe('a trust request that arrives after its sender gave it up', () => {
+    /** Delivers the body of an earlier request. */
     async function arrive(body: string): Promise<number> {
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
       return (await there.request(`/${asked.id}/trust/friend`, init)).status
@@ -196,7 +196,7 @@ forEachService((start) => {
       return ((await (await actor.request('GET', '/trust')).json()) as TrustView[]).map(({ peerid }) => peerid)
     }
 
-    /** The next request is lost, after whatever happens meanwhile. */
+    /** Loses the next trust request, after running `meanwhile`. Returns its body. */
     function lost(meanwhile: () => Promise<void> = async () => {}): { body: string } {
       const sent = { body: '' }
       network.fate = async (from, line, request) => {
@@ -208,7 +208,7 @@ forEachService((start) => {
       return sent
     }
 
-    it('PEER-05 once more, while the next one is on its way, is not confirmed: it would bring back an older secret', async () => {
+    it('is not confirmed while the next one is in progress, because it would restore an older secret (PEER-05)', async () => {
       const bodies: string[] = []
       const { promise: released, resolve: release } = Promise.withResolvers<void>()
       const { promise: answered, resolve: onAnswer } = Promise.withResolvers<void>()
@@ -227,7 +227,7 @@ forEachService((start) => {
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [secret, secret])
     })
 
-    it('PEER-05 leaves nothing at the peer when it was the first, and its sender gave it up', async () => {
+    it('leaves no relationship at the peer when it was the first (PEER-05)', async () => {
       const stranger = await here.createActor('stranger@example.com')
       const { body } = await (async () => {
         const sent = lost()
@@ -247,7 +247,7 @@ forEachService((start) => {
       ['its sender', () => asker.request('DELETE', `/trust/friend/${asked.id}`)],
       ['the peer', () => asked.request('DELETE', `/trust/friend/${asker.id}`)],
     ] as const) {
-      it(`PEER-08 leaves nothing at the peer when ${who} ended the relationship meanwhile`, async () => {
+      it(`leaves no relationship at the peer when ${who} ended it meanwhile (PEER-08)`, async () => {
         const sent = lost(async () => {
           assert.equal((await end()).status, 204)
           await passUntil(
@@ -263,7 +263,7 @@ forEachService((start) => {
       })
     }
 
-    it('PEER-08 once more, after its relationship was ended by the peer, does not bring that back', async () => {
+    it('does not restore a relationship that the peer has ended (PEER-08)', async () => {
       let body = ''
       network.fate = (from, line, request) => {
         if (from === 'here' && isRequest(line)) body = request.body as string
@@ -271,14 +271,14 @@ forEachService((start) => {
       }
       assert.equal((await renew()).status, 201)
       assert.equal((await asked.request('DELETE', `/trust/friend/${asker.id}`)).status, 204)
-      assert.equal(await arrive(body), 403, 'its sender, who has not heard of the end, would confirm it')
+      assert.equal(await arrive(body), 403, 'the sender, not notified of the end, would confirm it')
       assert.deepEqual(await relationshipsOf(asked), [])
       network.fate = () => undefined
       await passUntil(async () => (await relationshipsOf(asker)).length === 0)
-      assert.equal((await renew()).status, 201, 'a new request is another one')
+      assert.equal((await renew()).status, 201, 'a new request is accepted')
     })
 
-    it('holds up nothing that is said in another relationship with the same peer meanwhile', async () => {
+    it('does not delay messages of another relationship with the same peer', async () => {
       const stranger = await here.createActor('stranger@example.com')
       lost()
       const asking = { url: `http://there.test/${asked.id}`, relationship: 'friend' }
@@ -291,9 +291,9 @@ forEachService((start) => {
     })
   })
 
-  describe('a renewal that crosses a request whose sender died over it', () => {
-    it('PEER-05 is told that the other counts, and leaves the secret that came with it', async () => {
-      // The one with the lower id died, so that its request is the one that counts.
+  describe('a renewal that crosses a request whose sender crashed', () => {
+    it('learns that the other request counts, and keeps its secret (PEER-05)', async () => {
+      // The crashed actor has the lower id, so that its request counts.
       while (asked.id > asker.id) asked = await there.createActor('asked@example.com')
       assert.equal((await asker.request('DELETE', `/trust/friend/${(await view(asker))?.peerid}`)).status, 204)
       await passUntil(() => nothingWaits(here))
@@ -301,7 +301,7 @@ forEachService((start) => {
       network.fate = (from, line, request) => {
         if (from !== 'there' || !isRequest(line)) return undefined
         offered.secret = (JSON.parse(request.body as string) as { secret: string }).secret
-        // Nobody is left to hear the answer.
+        // The crashed sender never receives the response.
         return { heardAfter: new Promise<void>(() => {}) }
       }
       void asked.request('POST', '/trust', { url: `http://here.test/${asker.id}`, relationship: 'friend' })
@@ -316,9 +316,9 @@ forEachService((start) => {
     })
   })
 
-  describe('a renewal whose answer does not come', () => {
+  describe('a renewal whose response is lost', () => {
     for (const fate of ['unheard', 'gateway timeout'] as const) {
-      it(`PEER-05 ends with the new secret on both sides, and nobody has to ask again (${fate})`, async () => {
+      it(`ends with the new secret on both sides without another request (${fate}) (PEER-05)`, async () => {
         const old = await secretOf(asker)
         const offered = once(fate)
         assert.equal((await renew()).status, 408)
@@ -343,7 +343,7 @@ forEachService((start) => {
       })
     }
 
-    it('PEER-05 that never arrived leaves the old secret, and the one that was offered ends', async () => {
+    it('keeps the old secret when the request never arrived, and the offered one expires (PEER-05)', async () => {
       const old = await secretOf(asker)
       const offered = once('lost')
       assert.equal((await renew()).status, 408)
@@ -361,7 +361,7 @@ forEachService((start) => {
       assert.deepEqual(heard.here.names(asker.id), [])
     })
 
-    it('PEER-05 that is delayed until nobody waits for it is taken while it may be, and refused after that', async () => {
+    it('is accepted late while its sender still confirms it, and rejected afterwards (PEER-05)', async () => {
       const old = await secretOf(asker)
       let body = ''
       network.fate = (from, line, request) => {
@@ -386,12 +386,12 @@ forEachService((start) => {
       assert.equal((await renew()).status, 408)
       const late = (JSON.parse(body) as { secret: string }).secret
       await passUntil(() => nothingWaits(here))
-      assert.equal(await arrive(), 403, 'nobody confirms it any more')
+      assert.equal(await arrive(), 403, 'the sender no longer confirms it')
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered, offered])
       assert.deepEqual([await knock(here, asker, late), await knock(there, asked, late)], [403, 403])
     })
 
-    it('PEER-05 that the peer saw confirmed just before nobody confirms it any more still counts', async () => {
+    it('counts when the peer saw it confirmed just before the confirmation expired (PEER-05)', async () => {
       const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
       let body = ''
       let isConfirmed = false
@@ -420,7 +420,7 @@ forEachService((start) => {
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered, offered])
     })
 
-    it('PEER-05 that finds nobody to ask waits for the peer, however long it is away', async () => {
+    it('waits for an unreachable peer without a limit (PEER-05)', async () => {
       const old = await secretOf(asker)
       const offered = once('unheard')
       assert.equal((await renew()).status, 408)
@@ -434,7 +434,7 @@ forEachService((start) => {
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered.secret, offered.secret])
     })
 
-    it('PEER-05 is asked about with an answer that is lost, too, and asked again', async () => {
+    it('is queried again when the response to the query is lost, too (PEER-05)', async () => {
       const offered = once('unheard')
       const decided = network.fate
       let unheard = 0
@@ -450,7 +450,7 @@ forEachService((start) => {
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered.secret, offered.secret])
     })
 
-    it('PEER-05 is not joined by another one before it is known what came of it', async () => {
+    it('prevents another renewal until its outcome is known (PEER-05)', async () => {
       const offered = once('unheard')
       const decided = network.fate
       let isAway = false
@@ -470,7 +470,7 @@ forEachService((start) => {
     })
 
     for (const fate of ['unheard', 'lost'] as const) {
-      it(`PEER-05 is settled by another process where its own died (${fate})`, async () => {
+      it(`is completed by another process when its own crashed (${fate}) (PEER-05)`, async () => {
         const old = await secretOf(asker)
         const { promise: isOver, resolve: end } = Promise.withResolvers<'unreached'>()
         let secret = ''
@@ -478,9 +478,9 @@ forEachService((start) => {
           if (from !== 'here') return undefined
           if (isRequest(line) && secret === '') {
             secret = (JSON.parse(request.body as string) as { secret: string }).secret
-            if (fate === 'unheard') await network.clientOf('nobody').call(request)
+            if (fate === 'unheard') await network.clientOf('relay').call(request)
           }
-          // The process that asked hears of nothing any more.
+          // The crashed process receives no further responses.
           return line === 'GET meta' ? undefined : isOver
         }
         const asking = renew()
@@ -497,7 +497,7 @@ forEachService((start) => {
       })
     }
 
-    it('SUB-02 holds up what is told meanwhile, and loses none of it', async () => {
+    it('delays callbacks meanwhile and loses none (SUB-02)', async () => {
       const wish = { peerid: asker.id, target: 'properties', granularity: 'high' }
       assert.equal((await asked.request('POST', '/subscriptions', wish)).status, 204)
       await passUntil(() => nothingWaits(here))
@@ -508,7 +508,7 @@ forEachService((start) => {
         from === 'here' && isAway && line.startsWith('POST trust/friend/') ? 'unreached' : decided(from, line, request)
       assert.equal((await renew()).status, 408)
       assert.equal(await secretOf(asked), offered.secret)
-      // Only now does it change something, with the secret that the peer has no more.
+      // The actor makes a change while its own copy of the secret is no longer valid at the peer.
       assert.equal((await asker.request('PUT', '/properties/mood', '"sunny"')).status, 204)
       await pass(20)
       isAway = false
@@ -525,7 +525,7 @@ forEachService((start) => {
       ['the relationship', async () => asker.request('DELETE', `/trust/friend/${asked.id}`)],
       ['the actor', async () => asker.request('DELETE', '')],
     ] as const) {
-      it(`PEER-08 does not keep the end of ${what} from the peer`, async () => {
+      it(`does not prevent the notification that ${what} ended (PEER-08)`, async () => {
         for (const fate of ['unheard', 'lost'] as const) {
           once(fate)
           const decided = network.fate
@@ -549,8 +549,8 @@ forEachService((start) => {
     }
   })
 
-  describe('a renewal whose actor goes while the peer is asked what came of it', () => {
-    it('PEER-05 PEER-08 is over: the peer is told of the end, and no error is logged', async () => {
+  describe('a renewal whose actor is deleted during the query of its outcome', () => {
+    it('ends with a notification of the peer, and logs no error (PEER-05, PEER-08)', async () => {
       const { promise: mayBeHeard, resolve: hear } = Promise.withResolvers<void>()
       let isAsked = false
       once('unheard')
@@ -574,8 +574,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a renewal that is refused', () => {
-    it('PEER-05 ends at once what was offered, and may be asked for again', async () => {
+  describe('a renewal that fails', () => {
+    it('by a rejection discards the offered secret immediately, and can be repeated (PEER-05)', async () => {
       const old = await secretOf(asker)
       const offered = once('refused')
       assert.equal((await renew()).status, 408)
@@ -584,7 +584,7 @@ forEachService((start) => {
       assert.equal((await renew()).status, 201)
     })
 
-    it('PEER-05 or does not reach anybody does so, too', async () => {
+    it('by an unreachable peer discards the offered secret, too (PEER-05)', async () => {
       const offered = once('unreached')
       assert.equal((await renew()).status, 408)
       assert.equal(await knock(here, asker, offered.secret), 403)
@@ -592,8 +592,8 @@ forEachService((start) => {
     })
   })
 
-  describe('renewals of both at once', () => {
-    it('PEER-05 leave one secret, whichever of them is lost on its way', async () => {
+  describe('concurrent renewals of both actors', () => {
+    it('leave one secret, whichever of the requests is lost (PEER-05)', async () => {
       for (const lost of ['here', 'there', 'neither']) {
         for (const fate of ['lost', 'unheard', 'unreached'] as const) {
           const { promise: bothAsked, resolve: go } = Promise.withResolvers<void>()
@@ -619,27 +619,27 @@ forEachService((start) => {
     })
 
     for (const fate of [undefined, 'unheard'] as const) {
-      it(`ACL-06 R-PERM-05 under another name is told with what the peer may do then (${fate ?? 'answered'})`, async () => {
+      it(`under another trust type notify the peer of its new permissions (${fate ?? 'answered'}) (ACL-06, R-PERM-05)`, async () => {
         assert.equal((await asked.request('PUT', `/trust/friend/${asker.id}`, { approved: false })).status, 204)
-        const told: { secret: string | undefined; patterns: unknown }[] = []
+        const sent: { secret: string | undefined; patterns: unknown }[] = []
         network.fate = (from, line, { body, bearer }) => {
           if (from !== 'here') return undefined
           if (line === `POST callbacks/permissions/${asker.id}`) {
             const { data } = JSON.parse(body as string) as { data: { properties: { excluded_patterns: unknown } } }
-            told.push({ secret: bearer?.secret, patterns: data.properties.excluded_patterns })
+            sent.push({ secret: bearer?.secret, patterns: data.properties.excluded_patterns })
           }
           return line === 'POST trust/partner' ? fate : undefined
         }
         const wish = { url: `http://there.test/${asked.id}`, relationship: 'partner' }
         assert.equal((await asker.request('POST', '/trust', wish)).status, fate === undefined ? 201 : 408)
-        await passUntil(() => told.length > 0)
+        await passUntil(() => sent.length > 0)
         const { relationship, secret } = (await view(asker)) as TrustView
         assert.equal(relationship, 'partner')
-        assert.deepEqual(told[0], { secret, patterns: ['_internal/*'] })
+        assert.deepEqual(sent[0], { secret, patterns: ['_internal/*'] })
       })
     }
 
-    it('PEER-05 under another name than they have, but the same, give it that name on both sides or on neither', async () => {
+    it('under the same other trust type apply it on both sides or on neither (PEER-05)', async () => {
       const lower = asker.id < asked.id ? 'here' : 'there'
       for (const [isHeardFirst, name] of [
         [false, 'partner'],
@@ -654,7 +654,7 @@ forEachService((start) => {
           asking.add(from)
           if (asking.size === 2) go()
           await bothAsked
-          // Whose request counts is decided by the ids, and whether the other one is refused first by the network.
+          // The ids decide whose request counts; the network decides whether the other one is rejected first.
           if (from === lower) return isHeardFirst ? (await isDecided, undefined) : undefined
           return isHeardFirst ? undefined : { heardAfter: isDecided }
         }
