@@ -21,7 +21,7 @@ const provider = sharedProvider({
   unverified: { email: 'unverified@example.com', email_verified: false },
 })
 
-/** Runs `work` and holds it to having stored nothing, not even something that waits. */
+/** Runs `work` and asserts that it stored nothing, not even temporary records. */
 async function storesNothing<T>(service: TestService, work: () => Promise<T>): Promise<T> {
   const before = await stored(service)
   const result = await work()
@@ -29,7 +29,7 @@ async function storesNothing<T>(service: TestService, work: () => Promise<T>): P
   return result
 }
 
-/** A refusal that is told here alone: on a page to a person, in the words of OAuth to a program. */
+/** Asserts that the service itself rejects the request: by a page for users, by an OAuth error for programs. */
 async function refusedHere(service: TestService, path: string, init: RequestInit = {}): Promise<void> {
   for (const [accept, type] of [
     ['text/html', /^text\/html/],
@@ -51,7 +51,7 @@ async function refusedHere(service: TestService, path: string, init: RequestInit
   }
 }
 
-/** A refusal that the client is told. */
+/** Asserts that the client receives the error by a redirect. */
 async function refusedToClient(service: TestService, path: string, error: string, state = 'state-1'): Promise<void> {
   const answer = await storesNothing(service, () => service.request(path, { headers: { accept: 'text/html' } }))
   assert.equal(answer.status, 302, path)
@@ -64,7 +64,7 @@ async function refusedToClient(service: TestService, path: string, error: string
   assert.equal(answer.headers.get('access-control-allow-origin'), null)
 }
 
-/** A request with the parameter in place of, or beside, the good one. */
+/** Appends the parameter to a path that may have it already. */
 function withParameter(path: string, name: string, value: string): string {
   return `${path}&${new URLSearchParams({ [name]: value }).toString()}`
 }
@@ -82,7 +82,7 @@ async function startedForPublic(
 describe('an authorization request', () => {
   const start = sqliteService()
 
-  it('OAZ-01 of a client that nobody knows, or none, is refused on a page of the service: no redirect, no cookie, nothing kept', async () => {
+  it('with an unknown or missing client is rejected on a page of the service, without redirect, cookie or record (OAZ-01)', async () => {
     const { service, client, pkce } = await startedForPublic(start)
     for (const clientId of [
       undefined,
@@ -104,7 +104,7 @@ describe('an authorization request', () => {
       await refusedHere(service, authorizePath(client, pkce, { client_id: clientId }))
   })
 
-  it('OAZ-02 OAZ-03 OAZ-04 with an address that is not byte for byte one of the client’s is refused on a page of the service', async () => {
+  it('with a redirect URI that is not exactly registered is rejected on a page of the service (OAZ-02, OAZ-03, OAZ-04)', async () => {
     const { service, client, pkce } = await startedForPublic(start)
     for (const uri of [
       undefined,
@@ -135,7 +135,7 @@ describe('an authorization request', () => {
     }
   })
 
-  it('OAZ-05 may come back to another port of the loopback address that was registered, and to no other place', async () => {
+  it('may name another port of a registered loopback redirect URI, and no other host or path (OAZ-05)', async () => {
     const { service, pkce } = await startedForPublic(start)
     for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
       const client = await registerClient(service, { redirect_uris: [`http://${host}:3333/cb`] })
@@ -150,7 +150,7 @@ describe('an authorization request', () => {
     }
   })
 
-  it('OAZ-07 OAZ-08 R-AS-02 of a public client needs a challenge by S256, and of nobody is another one taken', async () => {
+  it('needs an S256 challenge from a public client, and any other challenge is rejected (OAZ-07, OAZ-08, R-AS-02)', async () => {
     const { service, client, pkce } = await startedForPublic(start)
     const confidential = await registerClient(service)
     await refusedHere(
@@ -175,14 +175,14 @@ describe('an authorization request', () => {
     ]
     for (const changed of bad)
       for (const who of [client, confidential]) await refusedHere(service, authorizePath(who, pkce, changed))
-    // Never told to the client, although its address is good (CHOICE-60): by GET and by POST.
+    // The client never receives this error, although its redirect URI is valid (CHOICE-60), neither by GET nor by POST.
     const form = new URLSearchParams(authorizePath(client, pkce, { code_challenge_method: 'plain' }).split('?')[1])
     await refusedHere(service, '/oauth/authorize', { method: 'POST', body: form })
     const none = { code_challenge: undefined, code_challenge_method: undefined }
     assert.equal((await new TestBrowser(service).get(authorizePath(confidential, pkce, none))).status, 200)
   })
 
-  it('OAZ-09 with a parameter twice is refused, in the address, in the form, and in both together', async () => {
+  it('with a repeated parameter is rejected, in the query, in the form, and in both together (OAZ-09)', async () => {
     const { service, client, pkce } = await startedForPublic(start)
     const good = authorizePath(client, pkce, { scope: 'mcp' })
     for (const [name, value] of new URLSearchParams(good.split('?')[1])) {
@@ -199,7 +199,7 @@ describe('an authorization request', () => {
     }
   })
 
-  it('OAZ-06 OAZ-10 with an error that is found once client and address are good is told to the client, with its state', async () => {
+  it('with a later error is rejected by a redirect to the client with its state (OAZ-06, OAZ-10)', async () => {
     const { service, client, pkce } = await startedForPublic(start)
     for (const type of [undefined, '', 'token', 'id_token', 'none', 'code token', 'code id_token', 'CODE'])
       await refusedToClient(service, authorizePath(client, pkce, { response_type: type }), 'unsupported_response_type')
@@ -217,13 +217,13 @@ describe('an authorization request', () => {
       'invalid_request',
       'x'.repeat(2049),
     )
-    // What is no text could not come back byte for byte.
+    // A state that is not UTF-8 could not be returned byte for byte.
     await refusedHere(service, authorizePath(client, pkce, { state: undefined }).concat('&state=%ff%fe'))
     const without = await service.request(authorizePath(client, pkce, { state: undefined, response_type: 'token' }))
     assert.equal(new URL(without.headers.get('location') ?? '').searchParams.has('state'), false)
   })
 
-  it('OAZ-18 with a request object, or a resource that is not served, asks nobody outside', async () => {
+  it('with a request object or an unknown resource is rejected without a request to other services (OAZ-18)', async () => {
     const asked: string[] = []
     const { service, client, pkce } = await startedForPublic(
       start,
@@ -232,7 +232,7 @@ describe('an authorization request', () => {
         peerClient: {
           call: async ({ url }) => {
             asked.push(url)
-            return { kind: 'unreached', reason: 'nobody is there' }
+            return { kind: 'unreached', reason: 'connection refused' }
           },
           close: async () => {},
         },
@@ -271,7 +271,7 @@ describe('an authorization request', () => {
       )
   })
 
-  it('OAZ-14 OAZ-16 is answered by pages that nobody frames, and never to scripts of other sites; preflights carry no credentials', async () => {
+  it('is served by pages without framing and without CORS, and preflights allow no credentials (OAZ-14, OAZ-16)', async () => {
     const { service, client, pkce } = await startedForPublic(start)
     const browser = new TestBrowser(service)
     const pages = [
@@ -304,7 +304,7 @@ describe('an authorization request', () => {
     assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /Content-Type/)
   })
 
-  it('a form whose session is over leads to the page where one signs in, not past it: browsers would keep it from leaving', async () => {
+  it('is not bypassed by a form of an expired session, which redirects to the sign-in page', async () => {
     const { service } = await startedForPublic(start)
     const browser = new TestBrowser(service)
     await signIn(browser, await provider(), 'ada')
@@ -315,7 +315,7 @@ describe('an authorization request', () => {
     assert.deepEqual([answer.status, answer.headers.get('location')], [302, `${service.url}/login?${to.toString()}`])
   })
 
-  it('is looked at by HEAD without anybody being asked', async () => {
+  it('by HEAD shows no consent page and stores nothing', async () => {
     const { service, client, pkce } = await startedForPublic(start)
     const head = await storesNothing(service, () =>
       service.request(authorizePath(client, pkce), { method: 'HEAD', headers: { accept: 'text/html' } }),
@@ -326,8 +326,8 @@ describe('an authorization request', () => {
 })
 
 forEachService((start) => {
-  describe('the owner’s answer to a client', () => {
-    it('OAZ-11 is asked for on a page that names client, host and access, before any provider hears of it, each time', async () => {
+  describe('the owner’s consent for a client', () => {
+    it('is requested each time on a page that names client, host and access, before a provider is called (OAZ-11)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const browser = new TestBrowser(service)
       const { requests } = await provider()
@@ -345,14 +345,14 @@ forEachService((start) => {
         ])
           assert.ok(text.includes(named), named)
         if (round === 0) assert.equal(requests.length, heard)
-        // A person who let it in before is asked again: nothing is remembered for whoever sends them here.
+        // Earlier consent does not count, because an attacker may have sent the user here.
         if (round === 0) assert.ok((await consent(browser, await provider(), path)).searchParams.has('code'))
       }
       const back = await browser.get(path)
       assert.equal(back.headers.get('location'), null)
     })
 
-    it('OAZ-11 gives no code without a word of the owner’s', async () => {
+    it('is required explicitly for a code (OAZ-11)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const browser = new TestBrowser(service)
       await signIn(browser, await provider(), 'ada')
@@ -366,7 +366,7 @@ forEachService((start) => {
         const answer = await storesNothing(service, () => browser.post('/oauth/authorize', form))
         assert.equal(answer.status, 400, type)
       }
-      for (const name of ['nobody', 'google', '../login', 'acme-mobile']) {
+      for (const name of ['unknown', 'google', '../login', 'acme-mobile']) {
         const form = { consent: value, provider: name }
         assert.equal((await storesNothing(service, () => browser.post('/oauth/authorize', form))).status, 400, name)
       }
@@ -375,7 +375,7 @@ forEachService((start) => {
       assert.ok(new URL(allowed.headers.get('location') ?? '').searchParams.has('code'))
     })
 
-    it('OAZ-12 counts in the browser that gave it alone: whoever else is sent on ends at nothing', async () => {
+    it('is valid only in the browser that gave it, and other browsers cannot continue its sign-in (OAZ-12)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const attacker = new TestBrowser(service)
       const value = consentIn(await (await attacker.get(authorizePath(client, pkce))).text())
@@ -383,7 +383,7 @@ forEachService((start) => {
       const begun = await attacker.get(decided.headers.get('location') ?? '')
       const finish = new URL(decided.headers.get('location') ?? '').searchParams.get('redirect') ?? ''
       const { url } = await (await provider()).signIn(begun.headers.get('location') ?? '', 'ada')
-      // At the provider's answer, and, signed in already, at the last step.
+      // The victim opens the provider’s callback, and, when signed in, the last step.
       const victim = new TestBrowser(service)
       await victim.get('/oauth/login/acme')
       const forged = await storesNothing(service, () => victim.get(url.href))
@@ -397,7 +397,7 @@ forEachService((start) => {
       assert.deepEqual([refusal.status, refusal.headers.get('location')], [403, null])
     })
 
-    it('OAZ-13 is taken once, with the page’s own value, in its own browser', async () => {
+    it('is accepted once, with the page’s own value, in its own browser (OAZ-13)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const browser = new TestBrowser(service)
       await signIn(browser, await provider(), 'ada')
@@ -411,7 +411,7 @@ forEachService((start) => {
           const answer = await storesNothing(service, () => browser.post('/oauth/authorize', form))
           assert.deepEqual([answer.status, answer.headers.get('location')], [403, null])
         }
-        // A page of another site: the browser's cookies stay at home.
+        // A page of another site sends no cookies of the browser.
         const sent = new URLSearchParams({ ...decision, consent: value })
         const forged = await storesNothing(service, () => browser.postFromElsewhere('/oauth/authorize', sent))
         assert.equal(forged.status, 403)
@@ -421,12 +421,12 @@ forEachService((start) => {
         browser.post('/oauth/authorize', { consent: value, decision: 'allow' }),
       )
       assert.equal(again.status, 403)
-      // What was given for the way back is no answer to the page, and the reverse.
+      // The value of the page cannot finish the flow.
       const next = consentIn(await (await browser.get(authorizePath(client, pkce))).text())
       assert.equal((await browser.get(`/oauth/authorize/finish?consent=${next}`)).status, 403)
     })
 
-    it('is refused from another site, with the page’s own value and the browser’s cookies, and spends nothing (OAZ-13)', async () => {
+    it('is rejected from another site, even with the page’s value and the cookies, and is not consumed (OAZ-13)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const browser = new TestBrowser(service)
       await signIn(browser, await provider(), 'ada')
@@ -450,11 +450,11 @@ forEachService((start) => {
     })
 
     for (const [how, from] of Object.entries({
-      'a browser that says nothing of where the form was': {},
+      'a browser that reports no origin': {},
       'an older browser, which hides the origin of a page without a referrer': { origin: 'null' },
       'an older browser that names the origin of the service': { origin: 'http://troupe.test' },
     })) {
-      it(`is taken from ${how} (OAZ-13)`, async () => {
+      it(`is accepted from ${how} (OAZ-13)`, async () => {
         const { service, client, pkce } = await startedForPublic(start)
         const browser = new TestBrowser(service)
         await signIn(browser, await provider(), 'ada')
@@ -465,7 +465,7 @@ forEachService((start) => {
       })
     }
 
-    it('OAZ-11 is for whom the page spoke of: somebody else who signs in meanwhile decides nothing', async () => {
+    it('is bound to the user whom the page named, so another user who signs in meanwhile cannot give it (OAZ-11)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const browser = new TestBrowser(service)
       await signIn(browser, await provider(), 'ada')
@@ -479,7 +479,7 @@ forEachService((start) => {
       assert.deepEqual((await stored(service))['trust'], trusts)
     })
 
-    it('OAZ-15 is followed by a GET: no form goes on to another site', async () => {
+    it('is followed by a GET, so that no form is forwarded to another site (OAZ-15)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const browser = new TestBrowser(service)
       await signIn(browser, await provider(), 'ada')
@@ -490,7 +490,7 @@ forEachService((start) => {
       }
     })
 
-    it('OAZ-17 goes to an address with a query of its own, of which not a byte changes', async () => {
+    it('redirects to a URI with its own query without changing a byte of it (OAZ-17)', async () => {
       const uri = 'https://program.example/back?x=%2f&iss=own&code=own&state=own'
       const { service, client, pkce } = await startedForPublic(start, { redirect_uris: [uri] })
       const browser = new TestBrowser(service)
@@ -507,8 +507,8 @@ forEachService((start) => {
     })
   })
 
-  describe('an owner who lets a client in and has no session', () => {
-    /** From the page to the address that the client is sent back to, as far as it comes. */
+  describe('an owner without a session who authorizes a client', () => {
+    /** Runs the flow from the consent page to the redirect to the provider. */
     async function decided(
       browser: TestBrowser,
       service: TestService,
@@ -523,7 +523,7 @@ forEachService((start) => {
     }
 
     for (const sub of ['nameless', 'unverified']) {
-      it(`R-OC-20 OAZ-06 is not asked for an address: the client is told that the provider vouches for none (${sub})`, async () => {
+      it(`is not asked to type an address: the client gets access_denied (${sub}) (R-OC-20, OAZ-06)`, async () => {
         const { service, client, pkce } = await startedForPublic(start)
         const browser = new TestBrowser(service)
         const { authorization } = await decided(browser, service, authorizePath(client, pkce))
@@ -545,12 +545,12 @@ forEachService((start) => {
         )
         assert.deepEqual(await people(), before)
         assert.equal(browser.cookies.has('oauth_token'), false)
-        // It was told once.
+        // The redirect is consumed.
         assert.equal((await browser.get(answer.headers.get('location') ?? '')).status, 403)
       })
     }
 
-    it('R-OC-20 a person whose typed address nobody verified is refused likewise, by their own account', async () => {
+    it('is rejected likewise when their account has only a typed, unverified address (R-OC-20)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const typist = new TestBrowser(service)
       const asked = await signIn(typist, await provider(), 'nameless')
@@ -565,7 +565,7 @@ forEachService((start) => {
       assert.equal(browser.cookies.has('oauth_token'), false)
     })
 
-    it('OAZ-06 tells the client when the owner changes their mind at the provider', async () => {
+    it('may cancel at the provider, and the client gets access_denied (OAZ-06)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const browser = new TestBrowser(service)
       const { authorization } = await decided(browser, service, authorizePath(client, pkce))
@@ -576,7 +576,7 @@ forEachService((start) => {
       assert.equal(back.searchParams.get('state'), 'state-1')
     })
 
-    it('OAZ-06 tells the client when the provider fails, and when the application accepts nobody', async () => {
+    it('causes an OAuth error for the client when the provider fails or the application rejects the user (OAZ-06)', async () => {
       const declare: NonNullable<StartOptions['declare']> = (app) => app.on('oauth_success', () => false)
       const refusing = await startedForPublic(start, {}, { declare })
       const browser = new TestBrowser(refusing.service)
@@ -595,7 +595,7 @@ forEachService((start) => {
       assert.equal(new URL(failed.headers.get('location') ?? '').searchParams.get('error'), 'server_error')
     })
 
-    it('IDP-08 is asked first whose an actor is that somebody made under the address, and then goes on to the client', async () => {
+    it('first decides about an actor that was created under the address, and then returns to the client (IDP-08)', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const squatted = await service.createActor('ada@example.com')
       const browser = new TestBrowser(service)
@@ -603,7 +603,7 @@ forEachService((start) => {
       const { url } = await (await provider()).signIn(authorization, 'ada')
       const page = await browser.get(url.href)
       assert.equal(page.status, 200)
-      // Its form leads to the client in the end, wherever that is.
+      // The form finally redirects to the client, whose origin is arbitrary.
       assert.doesNotMatch(page.headers.get('content-security-policy') ?? '', /form-action/)
       const claim = /name="claim" value="([\w-]{43})"/.exec(await page.text())?.[1] ?? ''
       const claimed = await browser.post('/oauth/claim', { claim, choice: 'anew' })

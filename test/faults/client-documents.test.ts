@@ -29,7 +29,7 @@ function documentWith(members: object = {}): object {
   return { client_id: clientId, client_name: 'A documented program', redirect_uris: [redirectUri], ...members }
 }
 
-/** Answers with what it is told to, and keeps what it was asked. */
+/** Answers with the given response and records the requests. */
 class Site implements PeerClient {
   readonly asked: PeerRequest[] = []
   answer: (request: PeerRequest) => Promise<PeerOutcome> | PeerOutcome = () => found(documentWith())
@@ -49,8 +49,8 @@ function found(body: object | string, headers: Record<string, string> = {}, stat
 const provider = sharedProvider()
 
 forEachService((start) => {
-  describe('a client that is known by the address of a document', () => {
-    it('is let in as one that registered, by a page that names who vouches for it; nothing of it is kept but the relationship', async () => {
+  describe('a client identified by the URL of a metadata document', () => {
+    it('is authorized like a registered client, on a page that names the host, and only its relationship is stored', async () => {
       const site = new Site()
       const service = await start({ ...signInAt(await provider()), peerClient: site })
       const browser = new TestBrowser(service)
@@ -75,7 +75,7 @@ forEachService((start) => {
       )
       const { oauth_client: kept } = await dumpStore((await service.app.running()).store)
       assert.deepEqual(kept, [])
-      // The owner ends it by an address that is one, although the client's own holds slashes.
+      // The peer id has no slashes, unlike the client id, so that the owner can address the relationship in a path.
       const owner = { authorization: `Bearer ${browser.cookies.get('oauth_token') ?? ''}` }
       const trusts = (await (await service.request(`/${tokens.actor_id}/trust`, { headers: owner })).json()) as {
         peerid: string
@@ -95,12 +95,12 @@ forEachService((start) => {
       assert.equal(await mcpStatus(service, tokens.access_token), 401)
     })
 
-    it('is nobody with a document that cannot be used: a page of the service says so, and nothing is stored', async () => {
+    it('is rejected by an error page when its document is invalid, and nothing is stored', async () => {
       const site = new Site()
       const service = await start({ peerClient: site })
       const before = await stored(service)
       const bad: PeerOutcome[] = [
-        { kind: 'unreached', reason: 'nobody is there' },
+        { kind: 'unreached', reason: 'connection refused' },
         { kind: 'unknown', reason: 'too long' },
         found(documentWith(), {}, 404),
         found(documentWith(), {}, 500),
@@ -139,12 +139,12 @@ forEachService((start) => {
         assert.deepEqual([answer.status, ((await answer.json()) as { error: string }).error], [401, 'invalid_client'])
       }
       assert.deepEqual(await stored(service), before)
-      // None of it was remembered.
+      // Failures are not cached.
       site.answer = () => found(documentWith())
       assert.equal((await new TestBrowser(service).get(authorizePath(client, newPkce()))).status, 200)
     })
 
-    it('OTK-11 has no secret and does not act for itself', async () => {
+    it('has no secret and cannot use client_credentials (OTK-11)', async () => {
       const service = await start({ peerClient: new Site() })
       for (const [form, expected] of [
         [{ grant_type: 'client_credentials' }, [400, 'unauthorized_client']],
@@ -157,10 +157,10 @@ forEachService((start) => {
   })
 })
 
-describe('documents about clients', () => {
+describe('client metadata documents', () => {
   const clock = new ManualClock()
 
-  it('are fetched again when their answer is over, within the bounds of a minute and a day', async () => {
+  it('are fetched again when the cached response expires, within bounds of a minute and a day', async () => {
     for (const [headers, seconds] of [
       [{}, 300],
       [{ 'cache-control': 'max-age=120' }, 120],
@@ -187,7 +187,7 @@ describe('documents about clients', () => {
     }
   })
 
-  it('OUT-06 OUT-10 are given five seconds to be reached, five to be read, and 5120 bytes', async () => {
+  it('are fetched with a connect timeout of 5 s, a read timeout of 5 s and at most 5120 bytes (OUT-06, OUT-10)', async () => {
     const site = new Site()
     await new MetadataDocuments(site, clock.now).find(clientId)
     assert.deepEqual(site.asked, [
@@ -201,7 +201,7 @@ describe('documents about clients', () => {
     ])
   })
 
-  it('OUT-01 are never asked for at an address that no client may have', async () => {
+  it('are never fetched from a URL that is not a valid client id (OUT-01)', async () => {
     const site = new Site()
     const documents = new MetadataDocuments(site, clock.now)
     for (const address of [
@@ -213,7 +213,7 @@ describe('documents about clients', () => {
     assert.deepEqual(site.asked, [])
   })
 
-  it('have up to 20 addresses to be sent back to', async () => {
+  it('accept up to 20 redirect URIs', async () => {
     const documentOf = (count: number): object =>
       documentWith({ redirect_uris: Array.from({ length: count }, (_, n) => `https://program.example/${n}`) })
     const site = new Site()
@@ -223,7 +223,7 @@ describe('documents about clients', () => {
     assert.equal((await new MetadataDocuments(site, clock.now).find(clientId)).redirectUris.length, 20)
   })
 
-  it('ODR-04 name a page about the client by https alone', async () => {
+  it('accept only an https URL as client_uri (ODR-04)', async () => {
     for (const [uri, metadata] of [
       ['https://program.example/about', { client_uri: 'https://program.example/about' }],
       ['http://program.example/about', {}],
@@ -237,7 +237,7 @@ describe('documents about clients', () => {
     }
   })
 
-  it('are fetched once for all who ask at the same time', async () => {
+  it('are fetched once for concurrent requests', async () => {
     const site = new Site()
     const answered = Promise.withResolvers<PeerOutcome>()
     site.answer = () => answered.promise
@@ -256,7 +256,7 @@ describe('documents about clients', () => {
     assert.equal(failing.asked.length, 2)
   })
 
-  it('ODR-08 are kept up to a bound, the newest of them', async () => {
+  it('are cached up to a limit, with the newest kept (ODR-08)', async () => {
     const site = new Site()
     site.answer = ({ url }) => found(documentWith({ client_id: url }))
     const documents = new MetadataDocuments(site, clock.now)
@@ -269,7 +269,7 @@ describe('documents about clients', () => {
     assert.equal(site.asked.length, 502)
   })
 
-  it('have an address that is one: https, a path, one spelling', () => {
+  it('require an https URL with a path in normalized form', () => {
     for (const address of [
       'https://program.example/client.json',
       'https://program.example:8443/a/b',
@@ -304,7 +304,7 @@ describe('documents about clients', () => {
   })
 })
 
-describe('documents at addresses that lead inside', () => {
+describe('client metadata documents at internal addresses', () => {
   const authority = createAuthority()
   const asked: string[] = []
   const server = createServer(authority.issue({ names: ['127.0.0.1', 'localhost'] }), (request, response) => {
@@ -340,7 +340,7 @@ describe('documents at addresses that lead inside', () => {
     return answer.status
   }
 
-  it('OUT-01 OUT-02 OUT-07 OUT-09 are never asked for in production', async () => {
+  it('are never fetched in production (OUT-01, OUT-02, OUT-07, OUT-09)', async () => {
     const production: StartOptions = {
       mode: 'production',
       baseUrl: 'https://troupe.test',
@@ -369,7 +369,7 @@ describe('documents at addresses that lead inside', () => {
     assert.deepEqual(asked, [])
   })
 
-  it('OUT-06 OUT-10 are fetched while developing, where they are, no further and no longer', async () => {
+  it('are fetched in development, without redirects and within the size limit (OUT-06, OUT-10)', async () => {
     const development: StartOptions = { peerClient: guarded(true) }
     asked.length = 0
     assert.equal(await statusOf(development, `https://127.0.0.1:${port()}/client.json`), 200)

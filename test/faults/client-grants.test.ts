@@ -14,11 +14,11 @@ import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-i
 
 const provider = sharedProvider()
 
-async function told(answer: Response): Promise<readonly [number, string | undefined]> {
+async function errorOf(answer: Response): Promise<readonly [number, string | undefined]> {
   return [answer.status, ((await answer.json()) as { error?: string }).error]
 }
 
-describe('what a grant gives', () => {
+describe('a token grant', () => {
   const start = sqliteService()
 
   async function scene(): Promise<{ service: TestService; browser: TestBrowser; client: RegisteredClient }> {
@@ -28,7 +28,7 @@ describe('what a grant gives', () => {
     return { service, browser, client: await registerClient(service, { token_endpoint_auth_method: 'none' }) }
   }
 
-  it('OTK-17 to a client that acts for itself is for a resource that is served, and for no other', async () => {
+  it('for client_credentials accepts only a resource that the service serves (OTK-17)', async () => {
     const { service } = await scene()
     const client = await registerClient(service, { grant_types: ['client_credentials'] })
     const asked = (resource: string): Promise<Response> =>
@@ -39,20 +39,20 @@ describe('what a grant gives', () => {
         resource,
       })
     assert.equal((await asked(`${service.url}/mcp`)).status, 200)
-    assert.deepEqual(await told(await asked('https://other.example/mcp')), [400, 'invalid_target'])
+    assert.deepEqual(await errorOf(await asked('https://other.example/mcp')), [400, 'invalid_target'])
   })
 
-  it('OTK-13 for a refresh needs a refresh token', async () => {
+  it('for a refresh requires a refresh token (OTK-13)', async () => {
     const { service, client } = await scene()
     const form = { grant_type: 'refresh_token', client_id: client.client_id }
-    assert.deepEqual(await told(await requestTokens(service, form)), [400, 'invalid_request'])
+    assert.deepEqual(await errorOf(await requestTokens(service, form)), [400, 'invalid_request'])
   })
 
   for (const [when, atAuthorization] of [
-    ['when the owner was asked', true],
-    ['when the code was redeemed', false],
+    ['at the authorization', true],
+    ['at the redemption of the code', false],
   ] as const) {
-    it(`OTK-17 is for the resource that was named ${when}, and a refresh names no other`, async () => {
+    it(`is bound to the resource named ${when}, and a refresh cannot name another (OTK-17)`, async () => {
       const { service, browser, client } = await scene()
       const pkce = newPkce()
       const named = { resource: `${service.url}/mcp` }
@@ -70,12 +70,12 @@ describe('what a grant gives', () => {
           refresh_token: tokens.refresh_token,
           resource,
         })
-      assert.deepEqual(await told(await refresh(service.url)), [400, 'invalid_target'])
+      assert.deepEqual(await errorOf(await refresh(service.url)), [400, 'invalid_target'])
       assert.equal((await refresh(named.resource)).status, 200)
     })
   }
 
-  it('R-OC-20 is approved again when the owner lets the client in again', async () => {
+  it('approves the relationship again when the owner authorizes the client again (R-OC-20)', async () => {
     const { service, browser, client } = await scene()
     const pkce = newPkce()
     await codeFor(browser, client, pkce)

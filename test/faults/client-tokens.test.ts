@@ -24,7 +24,7 @@ const provider = sharedProvider()
 
 type Start = (options?: StartOptions) => Promise<TestService>
 
-/** A service with an owner who is signed in, and a public client that she may let in. */
+/** A service with a signed-in owner, and a public client that the owner may authorize. */
 interface Scene {
   readonly service: TestService
   readonly browser: TestBrowser
@@ -40,7 +40,7 @@ async function scene(start: Start, members: object = {}, options: StartOptions =
   return { service, browser, client, pkce: newPkce() }
 }
 
-/** Holds an answer of the token endpoint to what every one of them has (OTK-15). */
+/** Asserts the form of every error of the token endpoint (OTK-15). */
 async function errorOf(answer: Response): Promise<readonly [number, string]> {
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
   assert.equal(answer.headers.get('cache-control'), 'no-store')
@@ -49,7 +49,7 @@ async function errorOf(answer: Response): Promise<readonly [number, string]> {
   return [answer.status, error ?? '']
 }
 
-/** As `errorOf`, and the refusal changed nothing. */
+/** Like `errorOf`, and asserts that the rejection changed nothing. */
 async function refused(
   service: TestService,
   form: Record<string, string> | URLSearchParams,
@@ -76,7 +76,7 @@ const grantError = [400, 'invalid_grant'] as const
 const requestError = [400, 'invalid_request'] as const
 const clientError = [401, 'invalid_client'] as const
 
-/** Holds the row of the actor, so that no request changes the actor before the returned function is called. */
+/** Locks the row of the actor until the returned function is called. */
 async function holdActor(store: Store, actorId: string): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>()
   const isHeld = Promise.withResolvers<void>()
@@ -93,7 +93,7 @@ async function holdActor(store: Store, actorId: string): Promise<() => Promise<v
 
 forEachService((start, dialect) => {
   describe('an authorization code', () => {
-    it('OTK-01 that comes again at once, or later, is refused, and every token that came of it stops working', async () => {
+    it('that is presented again is rejected, and all tokens issued for it are revoked (OTK-01)', async () => {
       let later = 0
       const { service, browser, client, pkce } = await scene(start, {}, { now: () => Date.now() + later })
       const beside = await authorizeClientByConsent(service, await provider(), { browser })
@@ -116,12 +116,12 @@ forEachService((start, dialect) => {
           assert.deepEqual(await refused(service, form), grantError)
         }
         if (later < 3_000_000) assert.equal(await mcpStatus(service, beside.tokens.access_token), 200)
-        // The owner signs in again.
+        // The owner’s session was revoked, too, so she signs in again.
         await signIn(browser, await provider(), 'ada')
       }
     })
 
-    it('OTK-02 that comes fifty times at once is redeemed once, and nothing ends', async () => {
+    it('that is presented fifty times concurrently is redeemed once, and no token is revoked (OTK-02)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const { store } = await service.app.running()
       const code = await codeFor(browser, client, pkce)
@@ -144,7 +144,7 @@ forEachService((start, dialect) => {
       assert.equal((token ?? []).filter((row) => row.includes(chainId)).length, 2)
     })
 
-    it('OTK-02 that a request brings which was under way before is refused to it, and nothing ends', async () => {
+    it('is rejected in a request that started before the redemption, and no token is revoked (OTK-02)', async () => {
       let held: Promise<void> = Promise.resolve()
       let waiting = 0
       const wrapStore: NonNullable<StartOptions['wrapStore']> = (inner) => {
@@ -164,7 +164,7 @@ forEachService((start, dialect) => {
       const slow = requestTokens(service, form)
       await until(() => waiting > 0)
       held = Promise.resolve()
-      // The next moment of the clock.
+      // The redemption must happen at a later millisecond than the start of the slow request.
       const { now } = (await service.app.running()).store
       const before = now()
       await until(() => now() > before)
@@ -175,7 +175,7 @@ forEachService((start, dialect) => {
     })
 
     if (dialect === 'postgres') {
-      it('OTK-02 that comes to two processes at once, twenty-five times to each, is redeemed once', {
+      it('that two processes receive concurrently, 25 times each, is redeemed once (OTK-02)', {
         timeout: 60_000,
       }, async () => {
         const { service, browser, client, pkce } = await scene(start)
@@ -198,9 +198,9 @@ forEachService((start, dialect) => {
           )
           const running = async (): Promise<number> =>
             Number(/^troupe_http_requests_running (\d+)$/m.exec((await other.send('GET', '/metrics')).text)?.[1])
-          // The one that asks is among them.
+          // The request for the metrics counts, too.
           await until(async () => (await running()) >= 26)
-          // Their clocks may differ by a moment.
+          // The clocks of the processes may differ slightly, so some time must pass.
           for (let round = 0; round < 10; round += 1) await running()
           await letGo()
           const answers = [
@@ -225,7 +225,7 @@ forEachService((start, dialect) => {
       })
     }
 
-    it('OTK-03 OTK-08 of one client is nothing to another one, nor is a code that only looks like it; it stays good', async () => {
+    it('is rejected from another client and in any other spelling, and stays valid (OTK-03, OTK-08)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const stranger = await registerClient(service, { token_endpoint_auth_method: 'none' })
       const confidential = await registerClient(service)
@@ -253,7 +253,7 @@ forEachService((start, dialect) => {
       await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
     })
 
-    it('OTK-04 OTK-19 is dead after a minute, whoever brings it', async () => {
+    it('expires after a minute for every client (OTK-04, OTK-19)', async () => {
       let later = 0
       const { service, browser, client, pkce } = await scene(start, {}, { now: () => Date.now() + later })
       const code = await codeFor(browser, client, pkce)
@@ -268,7 +268,7 @@ forEachService((start, dialect) => {
       await tokensOf(await requestTokens(service, redemption(client, next, pkce)))
     })
 
-    it('OTK-05 OTK-06 OTK-07 is for who has the verifier, and for the address that it was asked for', async () => {
+    it('requires the verifier and the redirect URI of its request (OTK-05, OTK-06, OTK-07)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const code = await codeFor(browser, client, pkce)
       const good = redemption(client, code, pkce)
@@ -312,7 +312,7 @@ forEachService((start, dialect) => {
       await tokensOf(await requestTokens(service, without(form, 'code_verifier')))
     })
 
-    it('OTK-16 is not spent by a request that the store fails in, wherever it fails', async () => {
+    it('is not consumed by a store failure at any statement (OTK-16)', async () => {
       let store: FaultyStore | undefined
       const wrapStore: NonNullable<StartOptions['wrapStore']> = (inner) => (store = faulty(inner))
       const { service, browser, client, pkce } = await scene(start, {}, { wrapStore })
@@ -336,7 +336,7 @@ forEachService((start, dialect) => {
       assert.ok(failures >= 5)
     })
 
-    it('OTK-17 gives tokens for the resource that was agreed to, and for no other', async () => {
+    it('gives tokens only for the resource of the consent (OTK-17)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const resource = `${service.url}/mcp`
       const code = await codeFor(browser, client, pkce, { resource })
@@ -358,8 +358,8 @@ forEachService((start, dialect) => {
     })
   })
 
-  describe('what a client was given', () => {
-    it('ORF-08 R-AS-04 its refresh token is nothing to another client, nor to whoever has not its secret', async () => {
+  describe('the tokens of a client', () => {
+    it('cannot be refreshed by another client or without the client’s secret (ORF-08, R-AS-04)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const confidential = await registerClient(service)
       const secret = confidential.client_secret ?? ''
@@ -379,7 +379,7 @@ forEachService((start, dialect) => {
       assert.equal(next.scope, 'mcp')
     })
 
-    it('ORF-09 opens what it is for: no token stands for the other kind, or for a session', async () => {
+    it('are valid only for their own kind and never for a session (ORF-09)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const code = await codeFor(browser, client, pkce)
       const tokens = await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
@@ -399,7 +399,7 @@ forEachService((start, dialect) => {
       assert.equal(await mcpStatus(service, tokens.access_token), 200)
     })
 
-    it('opens the endpoint of AI clients alone: the actor’s own routes refuse it, and no provider hears of it', async () => {
+    it('authenticate only at /mcp: the actor’s routes reject them, and no provider is called', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const code = await codeFor(browser, client, pkce)
       const tokens = await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
@@ -425,7 +425,7 @@ forEachService((start, dialect) => {
       assert.equal((await provider()).requests.length, heard)
     })
 
-    it('is given back by the client: the whole family, by either token, and nobody else’s (RFC 7009)', async () => {
+    it('are revoked by the client as a chain, by either token, without effect on other clients (RFC 7009)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const revoke = (form: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> =>
         service.request('/oauth/token/revoke', { method: 'POST', headers, body: new URLSearchParams(form) })
@@ -459,7 +459,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('ORF-14 ends with the relationship, the client and the actor: codes, tokens and what they could still give', async () => {
+    it('end with the relationship, the client and the actor, together with pending codes (ORF-14)', async () => {
       const options: StartOptions = { declare: (app) => app.action('list_notes', { mcp: true }, async () => ({})) }
       for (const end of ['relationship', 'client', 'actor', 'unapproved'] as const) {
         const { service, browser, client, pkce } = await scene(start, {}, options)
@@ -487,7 +487,7 @@ forEachService((start, dialect) => {
         assert.deepEqual(await errorOf(await requestTokens(service, redemption(client, code, pkce))), expected, end)
         const form = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: tokens.refresh_token }
         if (end === 'unapproved') {
-          // The token is one, and opens nothing.
+          // The token is still valid but grants no access.
           const listed = await service.request('/mcp', {
             method: 'POST',
             headers: { authorization: `Bearer ${tokens.access_token}`, 'content-type': 'application/json' },
@@ -505,7 +505,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('ORF-14 R-AS-04 a code whose actor goes in the same moment is refused as one that is gone', async () => {
+    it('are not issued for a code whose actor is deleted concurrently (ORF-14, R-AS-04)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const { store } = await service.app.running()
       const code = await codeFor(browser, client, pkce)
@@ -521,14 +521,14 @@ forEachService((start, dialect) => {
       await isHeld.promise
       service.reset()
       const sent = requestTokens(service, redemption(client, code, pkce))
-      // It was looked at, and waits for the actor's turn.
+      // The code was read, and the request waits for the actor’s lock.
       await until(() => service.statements.some((sql) => /FROM one_time/.test(sql)))
       held.resolve()
       await ending
       assert.deepEqual(await errorOf(await sent), grantError)
     })
 
-    it('ORF-14 a code does not outlive its relationship, though the owner lets the client in again', async () => {
+    it('are not issued for a code of an ended relationship, even when the owner authorizes the client again (ORF-14)', async () => {
       let later = 0
       const { service, browser, client, pkce } = await scene(start, {}, { now: () => Date.now() + later })
       const code = await codeFor(browser, client, pkce)
@@ -572,13 +572,13 @@ describe('the token endpoint', () => {
     authorization: basic(client.client_id, client.client_secret ?? ''),
   })
 
-  it('OTK-09 tells nobody whether a client is unknown or its secret wrong', async () => {
+  it('does not reveal whether a client is unknown or its secret is wrong (OTK-09)', async () => {
     const { service, post, header } = await withClients()
     const texts = new Set<string>()
     for (const [body, headers] of [
       [{ ...bodyOf(post), client_secret: 'wrong' }, {}],
       [{ ...bodyOf(post), client_id: `mcp_${'0'.repeat(32)}` }, {}],
-      [{ ...bodyOf(post), client_id: 'nobody' }, {}],
+      [{ ...bodyOf(post), client_id: 'unknown' }, {}],
       [{ ...bodyOf(post), client_id: '../../x' }, {}],
       [form, { authorization: basic(header.client_id, 'wrong') }],
       [form, { authorization: basic(`mcp_${'0'.repeat(32)}`, header.client_secret ?? '') }],
@@ -592,7 +592,7 @@ describe('the token endpoint', () => {
     assert.deepEqual(await refused(service, form), clientError)
   })
 
-  it('answers success and errors as JSON that no cache stores (OTK-15)', async () => {
+  it('gives success and errors as JSON that no cache stores (OTK-15)', async () => {
     const { service, post } = await withClients()
     for (const [body, status] of [
       [bodyOf(post), 200],
@@ -607,7 +607,7 @@ describe('the token endpoint', () => {
     }
   })
 
-  it('OTK-10 R-AS-03 takes credentials from one place', async () => {
+  it('accepts credentials from one place only (OTK-10, R-AS-03)', async () => {
     const { service, post, header } = await withClients()
     const other = { ...form, client_id: post.client_id }
     assert.deepEqual(await refused(service, other, headerOf(header)), requestError)
@@ -627,7 +627,7 @@ describe('the token endpoint', () => {
     assert.ok([400, 401].includes(answer.status))
   })
 
-  it('OTK-11 takes the one way to authenticate that a client registered', async () => {
+  it('accepts only the authentication method that the client registered (OTK-11)', async () => {
     const { service, post, header, open } = await withClients()
     for (const [body, headers] of [
       [{ ...form, client_id: open.client_id, client_secret: 'x' }, {}],
@@ -645,7 +645,7 @@ describe('the token endpoint', () => {
     await tokensOf(await requestTokens(service, form, headerOf(header)))
   })
 
-  it('OTK-12 reads Basic as the standard has it, form-encoded, and fails at nothing that somebody sends', async () => {
+  it('decodes Basic credentials as form-encoded and rejects malformed ones without a server error (OTK-12)', async () => {
     const { service, header } = await withClients()
     const id = header.client_id
     const secret = header.client_secret ?? ''
@@ -679,7 +679,7 @@ describe('the token endpoint', () => {
     }
   })
 
-  it('OTK-13 R-AS-04 R-AS-06 gives what a client registered for, and knows no other grants', async () => {
+  it('allows only grants that the client registered, and no unknown ones (OTK-13, R-AS-04, R-AS-06)', async () => {
     const { service, open } = await withClients()
     const id = { client_id: open.client_id }
     assert.deepEqual(await refused(service, { ...form, ...id }), [400, 'unauthorized_client'])
@@ -702,7 +702,7 @@ describe('the token endpoint', () => {
     assert.equal(passphrase.status, 403)
   })
 
-  it('OTK-14 reads a form in the body and nothing else; what stands in an address is neither used nor logged', async () => {
+  it('reads only a form body, and neither uses nor logs parameters in the URL (OTK-14)', async () => {
     const { service, post } = await withClients()
     const body = new URLSearchParams(bodyOf(post)).toString()
     const send = (type: string | undefined, text: string, path = '/oauth/token', method = 'POST'): Promise<Response> =>
@@ -736,7 +736,7 @@ describe('the token endpoint', () => {
     await tokensOf(await send(`${form}; charset=utf-8`, body))
   })
 
-  it('OAZ-09 takes no parameter twice, whatever its values', async () => {
+  it('rejects repeated parameters, whatever their values (OAZ-09)', async () => {
     const { service, post } = await withClients()
     const good = new URLSearchParams({ ...bodyOf(post), scope: 'mcp' })
     for (const [name, value] of good) {
@@ -749,7 +749,7 @@ describe('the token endpoint', () => {
     }
   })
 
-  it('OTK-18 gives the scope that is asked for, where it is one', async () => {
+  it('grants the requested scope if it is valid (OTK-18)', async () => {
     const { service, post } = await withClients()
     for (const scope of ['admin', 'mcp"', 'mcp\\', ' mcp', 'mcp ', 'a  b', 'é', '\u0000', ''])
       assert.deepEqual(
@@ -768,7 +768,7 @@ describe('the token endpoint', () => {
     await tokensOf(await requestTokens(service, { ...refresh, scope: 'mcp' }))
   })
 
-  it('R-AS-05 is answered to scripts of every site, which bring no cookies', async () => {
+  it('allows scripts of every origin, without cookies (R-AS-05)', async () => {
     const { service, post } = await withClients()
     for (const path of ['/oauth/token', '/oauth/register', '/oauth/authorize', '/oauth/token/revoke']) {
       const preflight = await service.request(path, { method: 'OPTIONS', headers: { origin: 'https://app.example' } })

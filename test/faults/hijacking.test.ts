@@ -13,12 +13,12 @@ import {
   singlePageReturn,
 } from '../support/sign-in.ts'
 
-describe('a peer that asks under a name of somebody else’s relationship', () => {
+describe('a peer that claims the id of another relationship', () => {
   const provider = sharedProvider()
   const secret = 'a-secret-that-only-the-stranger-has'
 
   forEachService((start) => {
-    it('PEER-06 OAZ-11 is refused the names that the relationships with clients have, before and after the client came', async () => {
+    it('cannot take the ids of relationships with clients, before or after the client connects (PEER-06, OAZ-11)', async () => {
       const service = await start({
         ...signInAt(await provider()),
         peerClient: new FakePeers(),
@@ -60,11 +60,11 @@ describe('a peer that asks under a name of somebody else’s relationship', () =
   })
 })
 
-describe('a link of a stranger that ends in the page of this service', () => {
+describe('an attacker’s link to this service’s own sign-in page', () => {
   const provider = sharedProvider()
 
   forEachService((start) => {
-    /** Mallory begins with a program and signs in as Mallory: where the browser is sent back to. */
+    /** Starts a sign-in as Mallory outside of a browser and returns the query of the redirect. */
     const planted = async (service: TestService, sub: string, redirect_uri: string): Promise<URLSearchParams> =>
       singlePageReturn(service, await provider(), sub, { redirect_uri })
     const startOne = async (): Promise<TestService> =>
@@ -72,7 +72,7 @@ describe('a link of a stranger that ends in the page of this service', () => {
     const ofPage = { 'sec-fetch-site': 'same-origin' }
 
     for (const target of ['/login', 'https://app.example.com/signed-in']) {
-      it(`IDP-03 WEB-09 signs nobody in as the stranger, begun by a program for ${target}`, async () => {
+      it(`does not sign the victim in as the attacker, when a program began the flow for ${target} (IDP-03, WEB-09)`, async () => {
         const service = await startOne()
         const victim = new TestBrowser(service)
         await victim.get('/oauth/login/acme')
@@ -81,7 +81,7 @@ describe('a link of a stranger that ends in the page of this service', () => {
           const answer = await browser.get(`/oauth/spa/session/${session}`, ofPage)
           assert.equal(answer.status, 404)
         }
-        // The program itself, and a page elsewhere, get what they began.
+        // The program itself, and a page of another origin, can redeem the session that they began.
         const own = (await planted(service, 'bob', target)).get('session') ?? ''
         assert.equal((await service.request(`/oauth/spa/session/${own}`)).status, 200)
         const ofApp = (await planted(service, 'bob', target)).get('session') ?? ''
@@ -90,7 +90,7 @@ describe('a link of a stranger that ends in the page of this service', () => {
       })
     }
 
-    it('IDP-03 WEB-09 signs nobody in as the stranger, begun in a browser of the stranger’s', async () => {
+    it('does not sign the victim in as the attacker, when the attacker’s browser began the flow (IDP-03, WEB-09)', async () => {
       const service = await startOne()
       const stranger = new TestBrowser(service)
       const begun = (await (
@@ -104,7 +104,7 @@ describe('a link of a stranger that ends in the page of this service', () => {
       assert.equal((await victim.get(`/oauth/spa/session/${session}`, ofPage)).status, 404)
     })
 
-    it('IDP-08 IDP-09 asks nobody for an address that would become the stranger’s', async () => {
+    it('does not let the victim confirm an address for the attacker’s account (IDP-08, IDP-09)', async () => {
       const service = await startOne()
       const victim = new TestBrowser(service)
       await victim.get('/oauth/login/acme')

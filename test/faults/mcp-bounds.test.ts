@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const form = { message: 'Yes?', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } }
 
-/** Calls that wait until they are told to go on, whether they heed their signal or not. */
+/** Calls that wait until `goOn()`, and record whether their signal was aborted. */
 class Waiting {
   readonly heard: string[] = []
   #goOn = Promise.withResolvers<void>()
@@ -56,10 +56,10 @@ async function countOf(service: TestService, table: string): Promise<number> {
   return row?.n ?? -1
 }
 
-describe('what one client may have at once', () => {
+describe('the concurrency limit of one client', () => {
   const start = sqliteService()
 
-  it('is 16 streams, of both kinds together: the next is 429 with Retry-After, and one that ends makes room', async () => {
+  it('is 16 streams of both kinds: the next gets 429 with Retry-After, and a closed stream frees its place', async () => {
     const service = await start({ declare: new Waiting().declare })
     const actor = await service.createActor()
     const client = await authorizeClient(service, actor)
@@ -69,7 +69,7 @@ describe('what one client may have at once', () => {
       service.request('/mcp', {
         headers: { ...session, authorization: `Bearer ${client.token}`, accept: 'text/event-stream' },
       })
-    // Nobody reads what HEAD would stream, so it holds nothing.
+    // A HEAD request opens no stream, so it takes no place.
     for (let n = 0; n < 20; n++) {
       const head = await service.request('/mcp', {
         method: 'HEAD',
@@ -92,11 +92,11 @@ describe('what one client may have at once', () => {
     await streams[0]?.body?.cancel()
     const again = await listen(client, { toolsListChanged: true })
     assert.equal(again.status, 200)
-    assert.equal((await client.modern('tools/list')).status, 200, 'other calls go on')
+    assert.equal((await client.modern('tools/list')).status, 200, 'other calls continue')
     for (const stream of [...streams.slice(1), another, again]) await stream.body?.cancel()
   })
 
-  it('is 100 calls that run: the next is 429, and those of other clients run', async () => {
+  it('is 100 running calls: the next gets 429, and calls of other clients run', async () => {
     const waiting = new Waiting()
     const service = await start({ declare: waiting.declare })
     const actor = await service.createActor()
@@ -112,7 +112,7 @@ describe('what one client may have at once', () => {
     assert.equal((await client.modern('tools/list')).status, 200)
   })
 
-  it('is 20 questions of one session: a call that asks more of them fails', async () => {
+  it('is 20 elicitations of one session: a call that sends more fails', async () => {
     const service = await start({ declare: new Waiting().declare })
     const client = await authorizeClient(service, await service.createActor())
     const session = await begin(client)
@@ -127,7 +127,7 @@ describe('what one client may have at once', () => {
     assert.equal(await stream.next(), null)
   })
 
-  it('is 500 resources that a session watches: one more is refused in the protocol’s words', async () => {
+  it('is 500 subscribed resources of a session: one more gets a protocol error', async () => {
     const service = await start({ declare: new Waiting().declare })
     const client = await authorizeClient(service, await service.createActor())
     const session = await begin(client)
@@ -136,35 +136,35 @@ describe('what one client may have at once', () => {
     assert.ok(answers.every(({ body }) => JSON.stringify(body.result) === '{}'))
     const more = await subscribe('x://more')
     assert.deepEqual([more.status, more.body.error.code], [200, -32602])
-    assert.deepEqual((await subscribe('x://7')).body.result, {}, 'the same again is no more')
+    assert.deepEqual((await subscribe('x://7')).body.result, {}, 'a repetition does not count')
     assert.deepEqual((await client.legacy('resources/unsubscribe', { uri: 'x://7' }, session)).body.result, {})
     assert.deepEqual((await subscribe('x://more')).body.result, {})
     for (const uri of ['', 7, null, 'x'.repeat(2049)]) assert.equal((await subscribe(uri)).body.error.code, -32602)
   })
 })
 
-describe('what one client may ask for in a time', () => {
+describe('the rate limit of one client', () => {
   forEachService((start) => {
     const five = { '*': null, 'mcp/client': { count: 5, seconds: 60 } } as const
-    const told = ({ headers }: { readonly headers: Headers }): (string | null)[] =>
+    const limitHeaders = ({ headers }: { readonly headers: Headers }): (string | null)[] =>
       ['RateLimit-Policy', 'RateLimit', 'Retry-After'].map((name) => headers.get(name))
 
-    it('RATE-03 is as many messages of either era as the limit says; the next is 429, and says when to come again', async () => {
+    it('counts messages of both protocol eras, and gives 429 with Retry-After beyond it (RATE-03)', async () => {
       const clock = new ManualClock()
       const service = await start({ now: clock.now, rateLimits: five })
       const actor = await service.createActor()
       const client = await authorizeClient(service, actor)
       const other = await authorizeClient(service, actor)
       const first = await client.modern('tools/list')
-      assert.deepEqual(told(first), ['"mcp";q=5;w=60', '"mcp";r=4;t=12', null])
+      assert.deepEqual(limitHeaders(first), ['"mcp";q=5;w=60', '"mcp";r=4;t=12', null])
       assert.equal((await client.legacy('ping')).status, 200)
-      assert.equal((await client.send('{')).status, 400, 'whatever it is')
+      assert.equal((await client.send('{')).status, 400, 'an invalid message counts')
       const notification = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
       assert.equal((await client.send(notification, { 'mcp-protocol-version': '2025-11-25' })).status, 202)
-      assert.deepEqual(told(await client.legacy('tools/list')), ['"mcp";q=5;w=60', '"mcp";r=0;t=60', null])
+      assert.deepEqual(limitHeaders(await client.legacy('tools/list')), ['"mcp";q=5;w=60', '"mcp";r=0;t=60', null])
       for (const refused of [await client.legacy('tools/list'), await client.modern('tools/list')]) {
         assert.equal(refused.status, 429)
-        assert.deepEqual(told(refused), ['"mcp";q=5;w=60', '"mcp";r=0;t=60', '12'])
+        assert.deepEqual(limitHeaders(refused), ['"mcp";q=5;w=60', '"mcp";r=0;t=60', '12'])
         assert.equal(refused.body.error, 'too_many_requests')
       }
       assert.equal((await other.modern('tools/list')).status, 200, 'another client of the actor')
@@ -178,7 +178,7 @@ describe('what one client may ask for in a time', () => {
       assert.equal((await client.legacy('ping')).status, 429)
     })
 
-    it('RATE-03 counts a batch as its messages, and takes all of them or none', async () => {
+    it('counts each message of a batch, and accepts all of them or none (RATE-03)', async () => {
       const clock = new ManualClock()
       const service = await start({ now: clock.now, rateLimits: five })
       const client = await authorizeClient(service, await service.createActor())
@@ -189,7 +189,7 @@ describe('what one client may ask for in a time', () => {
       assert.equal((await batch(3)).status, 200)
       const refused = await batch(3)
       assert.equal(refused.status, 429)
-      assert.deepEqual(told(refused), ['"mcp";q=5;w=60', '"mcp";r=0;t=36', '12'])
+      assert.deepEqual(limitHeaders(refused), ['"mcp";q=5;w=60', '"mcp";r=0;t=36', '12'])
       assert.equal((await batch(2)).status, 200)
       assert.equal((await batch(1)).status, 429)
       clock.pass(24_000)
@@ -197,7 +197,7 @@ describe('what one client may ask for in a time', () => {
       assert.equal((await batch(2)).status, 200)
     })
 
-    it('costs no statement, is told of in the metrics, and is off with null', async () => {
+    it('costs no statement, appears in the metrics, and is disabled by null', async () => {
       const limited = await start({ rateLimits: { '*': null, 'mcp/client': { count: 3, seconds: 3600 } } })
       const off = await start({ rateLimits: { 'mcp/client': null } })
       const counts: number[] = []
@@ -212,7 +212,7 @@ describe('what one client may ask for in a time', () => {
           assert.equal((await client.modern('tools/list')).status, 429)
         } else {
           const answer = await client.modern('tools/list')
-          assert.deepEqual([answer.status, told(answer)], [200, [null, null, null]])
+          assert.deepEqual([answer.status, limitHeaders(answer)], [200, [null, null, null]])
         }
       }
       assert.equal(counts[0], counts[1])
@@ -221,21 +221,21 @@ describe('what one client may ask for in a time', () => {
       assert.match(metrics, /^troupe_rate_limit_refusals_total\{limit="mcp\/client"\} 1$/m)
     })
 
-    it('is nothing to whoever has no good token', async () => {
+    it('does not count requests without a valid token', async () => {
       const service = await start({ rateLimits: five })
       const client = await authorizeClient(service, await service.createActor())
       for (let times = 0; times < 7; times++) {
-        const answer = await client.send(rpc(1, 'ping'), { authorization: 'Bearer nobody' })
-        assert.deepEqual([answer.status, told(answer)], [401, [null, null, null]])
+        const answer = await client.send(rpc(1, 'ping'), { authorization: 'Bearer invalid' })
+        assert.deepEqual([answer.status, limitHeaders(answer)], [401, [null, null, null]])
       }
       assert.equal((await client.legacy('ping')).status, 200)
     })
   })
 })
 
-describe('what is kept of clients', () => {
+describe('the stored records of clients', () => {
   forEachService((start) => {
-    it('MCP-07 20 sessions of each: with the next the one that was used longest ago ends', async () => {
+    it('include at most 20 sessions of each client: the next one ends the least recently used (MCP-07)', async () => {
       const clock = new ManualClock()
       const service = await start({ declare: new Waiting().declare, now: clock.now, timers: clock.timers })
       const actor = await service.createActor()
@@ -254,7 +254,7 @@ describe('what is kept of clients', () => {
       assert.equal(await countOf(service, 'mcp_session'), 21)
     })
 
-    it('goes when its time is over: sessions, tasks, and calls that waited for the owner', async () => {
+    it('are deleted when they expire: sessions, tasks and calls that wait for the owner', async () => {
       const clock = new ManualClock()
       const service = await start({ declare: new Waiting().declare, now: clock.now, timers: clock.timers })
       const actor = await service.createActor()
@@ -275,7 +275,7 @@ describe('what is kept of clients', () => {
       for (const table of tables) assert.equal(await countOf(service, table), 1, table)
     })
 
-    it('no answers to what nobody asked, and no more than may wait', async () => {
+    it('include no unrequested answers, and a limited number of waiting ones', async () => {
       const service = await start({ declare: new Waiting().declare })
       const client = await authorizeClient(service, await service.createActor())
       const session = await begin(client)
@@ -292,7 +292,7 @@ describe('what is kept of clients', () => {
 
   const start = sqliteService()
 
-  it('little of what a client says of itself: a long story is refused, and nothing is kept', async () => {
+  it('include little client metadata: an oversized description is rejected and not stored', async () => {
     const service = await start({ declare: new Waiting().declare })
     const client = await authorizeClient(service, await service.createActor())
     const answer = await client.legacy('initialize', {
@@ -311,7 +311,7 @@ describe('what is kept of clients', () => {
   })
 })
 
-describe('a stream on which nothing happens', () => {
+describe('an idle stream', () => {
   const start = sqliteService()
 
   async function quiet(notifications: object = { toolsListChanged: true }) {
@@ -334,7 +334,7 @@ describe('a stream on which nothing happens', () => {
     await until(() => stream.chunks.length > 0)
     assert.match(stream.chunks.shift() ?? '', /acknowledged/)
     await untilWatched(service, actor)
-    /** Passes time in steps. After each step, everything that looked something up waits for its next time again. */
+    /** Passes time in steps. After each step, all polling timers must be set again. */
     const pass = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 5000) {
         const waiting = clock.waiting
@@ -345,7 +345,7 @@ describe('a stream on which nothing happens', () => {
     return { service, actor, client, stream, reading, pass }
   }
 
-  it('gives a sign of life every 20 seconds', async () => {
+  it('sends a heartbeat every 20 seconds', async () => {
     const { stream, pass } = await quiet()
     for (const count of [1, 2]) {
       await pass(20_000)
@@ -354,7 +354,7 @@ describe('a stream on which nothing happens', () => {
     }
   })
 
-  it('MCP-10 ends within 30 seconds after its token was revoked, with the result of the request', async () => {
+  it('ends within 30 seconds after its token was revoked, with the result of the request (MCP-10)', async () => {
     const { service, actor, client, stream, reading, pass } = await quiet()
     const { parts, store } = await service.app.running()
     await store.writeActor(actor.id, (tx) => parts.tokens.endChain(tx, actor.id, client.chainId))
@@ -375,14 +375,14 @@ describe('a stream on which nothing happens', () => {
     })
   })
 
-  it('MCP-01 ends when its token expires', async () => {
+  it('ends when its token expires (MCP-01)', async () => {
     const { stream, reading, pass } = await quiet()
     await pass(3_640_000)
     await reading
     assert.match(stream.chunks.join(''), /^(:\n\n)+data: \{"jsonrpc":"2\.0","id":1,"result":.*\}\n\n$/)
   })
 
-  it('ends with the service, with the result of the request', async () => {
+  it('ends with the result of the request when the service stops', async () => {
     const { service, stream, reading } = await quiet()
     const closing = service.close()
     await reading
@@ -392,10 +392,10 @@ describe('a stream on which nothing happens', () => {
   })
 })
 
-describe('a stream that nobody reads', () => {
+describe('a stream that its client does not read', () => {
   const start = sqliteService()
 
-  it('is let go when too much waits for it, and its client is told that it ended', async () => {
+  it('is closed when its queue is full, and the client receives the end', async () => {
     const service = await start({ declare: new Waiting().declare })
     const actor = await service.createActor()
     const client = await authorizeClient(service, actor, { relationship: 'admin' })
@@ -412,27 +412,27 @@ describe('a stream that nobody reads', () => {
       await store.writeActor(actor.id, (tx, locked) => parts.live.record(tx, locked, 'resource', names))
       await parts.live.settled()
     }
-    let told = 0
+    let received = 0
     let last = await stream.next()
-    for (; last?.method === 'notifications/resources/updated'; last = await stream.next()) told += 1
-    assert.ok(told < 1600, `${told} were kept`)
+    for (; last?.method === 'notifications/resources/updated'; last = await stream.next()) received += 1
+    assert.ok(received < 1600, `${received} were kept`)
     assert.equal(last?.id, 1)
     assert.equal(await stream.next(), null)
   })
 })
 
-describe('rights that change while a stream is open', () => {
+describe('permission changes while a stream is open', () => {
   forEachService((start) => {
-    it('MCP-10 count with the next change: another kind of relationship, and one that is no longer approved', async () => {
+    it('apply to the next change: another trust type, and a withdrawn approval (MCP-10)', async () => {
       const service = await start({ declare: new Waiting().declare })
       const actor = await service.createActor()
       const client = await authorizeClient(service, actor, { relationship: 'admin' })
       const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
       await stream.next()
-      const told = stream.next()
+      const notified = stream.next()
       await untilWatched(service, actor)
       await actor.request('PUT', '/properties/secret', 'one')
-      assert.equal((await told).params.uri, 'actingweb://properties/secret')
+      assert.equal((await notified).params.uri, 'actingweb://properties/secret')
       const { store } = await service.app.running()
       const become = (set: string): Promise<number> =>
         store.write((tx) =>
@@ -452,7 +452,7 @@ describe('rights that change while a stream is open', () => {
   })
 })
 
-describe('a client that goes away over a real connection', () => {
+describe('a client that disconnects', () => {
   const start = sqliteService()
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -462,7 +462,7 @@ describe('a client that goes away over a real connection', () => {
   async function calling(waiting: Waiting) {
     const service = await start({ declare: waiting.declare, listen: true })
     const client = await authorizeClient(service, await service.createActor())
-    /** `status` is null until the answer begins, and for a call that was given up. */
+    /** `status` is null for a call that was aborted before its response started. */
     const call = (headers: Record<string, string>, body: string): { abort(): void; status: Promise<number | null> } => {
       const controller = new AbortController()
       const status = fetch(`${service.url}/mcp`, {
@@ -479,7 +479,7 @@ describe('a client that goes away over a real connection', () => {
     return { service, client, call }
   }
 
-  it('cancels a modern call, before anything of the answer was sent', async () => {
+  it('cancels a modern call when no response was sent yet', async () => {
     const waiting = new Waiting()
     const { call } = await calling(waiting)
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'wait' }
@@ -491,7 +491,7 @@ describe('a client that goes away over a real connection', () => {
     waiting.goOn()
   })
 
-  it('cancels nothing of a legacy call, whose work goes on', async () => {
+  it('does not cancel a legacy call, whose work continues', async () => {
     const waiting = new Waiting()
     const { client, service, call } = await calling(waiting)
     const controller = call({ 'mcp-protocol-version': '2025-11-25' }, rpc(1, 'tools/call', { name: 'wait' }))
@@ -505,7 +505,7 @@ describe('a client that goes away over a real connection', () => {
     await service.close()
   })
 
-  it('ends what it listened to, so that it may listen anew', async () => {
+  it('frees the places of its streams, so that it can listen again', async () => {
     const { client, call } = await calling(new Waiting())
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
     const body = rpc(1, 'subscriptions/listen', { notifications: {}, _meta: meta })
@@ -515,7 +515,7 @@ describe('a client that goes away over a real connection', () => {
       await response.body?.cancel()
       return response.status
     }
-    // A probe takes a place while it runs, so all streams have to be open before the first one.
+    // A probe takes a place while it runs, so all streams must be open before the first probe.
     assert.deepEqual(new Set(await Promise.all(streams.map(({ status }) => status))), new Set([200]))
     assert.equal(await probe(), 429)
     for (const stream of streams) stream.abort()
@@ -523,10 +523,10 @@ describe('a client that goes away over a real connection', () => {
   })
 })
 
-describe('a legacy client that cancels by a message', () => {
+describe('a legacy client that sends notifications/cancelled', () => {
   const start = sqliteService()
 
-  it('gets no answer to the call, whose handler is told; other sessions and other ids are nothing to it', async () => {
+  it('gets no response to the call, whose handler is notified; other sessions and ids have no effect', async () => {
     const waiting = new Waiting()
     const service = await start({ declare: waiting.declare })
     const actor = await service.createActor()
@@ -555,7 +555,7 @@ describe('a legacy client that cancels by a message', () => {
     waiting.goOn()
   })
 
-  it('ends the question that waits for its person', async () => {
+  it('ends the elicitation that waits for the user', async () => {
     const service = await start({ declare: new Waiting().declare })
     const client = await authorizeClient(service, await service.createActor())
     const session = await begin(client)

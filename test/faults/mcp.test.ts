@@ -35,17 +35,17 @@ const rpc = (method: string, params: object = {}, id: unknown = 1): string =>
 /** The properties of the actor, as its owner reads them. */
 const kept = async (actor: TestActor): Promise<string> => (await actor.request('GET', '/properties')).text()
 
-describe('who gets to the protocol', () => {
+describe('access to /mcp', () => {
   const start = sqliteService()
 
-  it('MCP-03 nobody with another kind of token, and none of them leaves the service', async () => {
+  it('is denied to any other kind of token, and no token is sent to another service (MCP-03)', async () => {
     const asked: string[] = []
     const service = await start({
       declare,
       peerClient: {
         call: (request) => {
           asked.push(request.url)
-          return Promise.reject(new Error('nobody is there'))
+          return Promise.reject(new Error('connection refused'))
         },
         close: () => Promise.resolve(),
       },
@@ -95,7 +95,7 @@ describe('who gets to the protocol', () => {
     assert.equal((await post(service, { authorization: `bEARER  ${client.token} ` })).status, 200)
   })
 
-  it('MCP-01 MCP-02 nobody who sends the header twice, or the token in a cookie', async () => {
+  it('is denied when the header is sent twice, or the token is in a cookie (MCP-01, MCP-02)', async () => {
     const service = await start({ declare, listen: true })
     const client = await authorizeClient(service, await service.createActor())
     const send = (headers: Record<string, string | string[]>) =>
@@ -108,11 +108,11 @@ describe('who gets to the protocol', () => {
     for (const cookie of [`access_token=${client.token}`, `oauth_token=${client.token}`]) {
       assert.equal((await send({ cookie })).status, 401)
     }
-    // node:http keeps the first of two; both were sent.
+    // node:http keeps only the first of two header fields, but both were sent.
     assert.equal((await send({ Authorization: [one, one] })).status, 401)
   })
 
-  it('MCP-01 nobody whose token has expired, or whose relationship was ended', async () => {
+  it('is denied after the token has expired or the relationship has ended (MCP-01)', async () => {
     let later = 0
     const service = await start({ declare, now: () => Date.now() + later })
     const actor = await service.createActor()
@@ -141,7 +141,7 @@ describe('who gets to the protocol', () => {
     }
   })
 
-  it('MCP-05 no page of another site, and none that points its own name at this machine, before a token is looked at', async () => {
+  it('is denied to pages of other sites and to DNS rebinding, before the token is checked (MCP-05)', async () => {
     const service = await start({ declare, listen: true })
     const client = await authorizeClient(service, await service.createActor())
     const { port } = new URL(service.url)
@@ -167,7 +167,7 @@ describe('who gets to the protocol', () => {
     }
   })
 
-  it('MCP-05 MCP-18 behind a proxy any host is the service’s, and its addresses are those of the configuration', async () => {
+  it('behind a proxy accepts any host, and takes addresses from the configuration (MCP-05, MCP-18)', async () => {
     const service = await start({ declare, baseUrl: 'https://troupe.example/svc' })
     const forged = {
       host: 'evil.example',
@@ -200,7 +200,7 @@ describe('who gets to the protocol', () => {
     )
   })
 
-  it('MCP-17 documents name the service under its prefix, S256 alone, and are found at every spelling', async () => {
+  it('is described by documents with the service’s prefix and S256 alone, at every standard path (MCP-17)', async () => {
     const service = await start({ declare, baseUrl: 'https://troupe.example/svc' })
     const read = async (path: string): Promise<Record<string, unknown>> => {
       const response = await service.app.fetch(new Request(`https://troupe.example${path}`))
@@ -230,7 +230,7 @@ describe('who gets to the protocol', () => {
     }
   })
 
-  it('pages of a named origin may read what is answered, refusals too, and no other page', async () => {
+  it('by CORS is allowed to pages of configured origins, errors included, and to no others', async () => {
     const site = 'https://inspector.example'
     const service = await start({ declare, mcpOrigins: [site] })
     const client = await authorizeClient(service, await service.createActor())
@@ -271,9 +271,9 @@ describe('who gets to the protocol', () => {
   })
 })
 
-describe('a store that fails in the middle of a call', () => {
+describe('a store failure during a call', () => {
   forEachService((start) => {
-    it('MCP-11 MCP-13 never allows, never says 401, and leaves all or nothing behind, whichever statement fails', async () => {
+    it('never allows a denied call, never gives 401, and leaves no partial change, at any statement (MCP-11, MCP-13)', async () => {
       let store: FaultyStore | undefined
       const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
       const actor = await service.createActor()
@@ -309,7 +309,7 @@ describe('a store that fails in the middle of a call', () => {
               assert.ok(Number(answer.headers.get('retry-after')) >= 1, what)
               assert.equal(color, '{"color":"blue"}', what)
             } else {
-              // What is only noted may be lost, the call itself stands.
+              // An audit entry may be lost, but the call itself has succeeded.
               assert.equal(answer.status, 200, what)
               assert.equal(answer.body.error?.code, expected, what)
             }
@@ -319,7 +319,7 @@ describe('a store that fails in the middle of a call', () => {
       }
     })
 
-    it('MCP-13 answers 503 to every method whose reading fails, in both eras, and goes on when it is over', async () => {
+    it('gives 503 for every method in both eras, and ends with the failure (MCP-13)', async () => {
       let store: FaultyStore | undefined
       const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
       const actor = await service.createActor()
@@ -367,7 +367,7 @@ describe('a permission check that fails', () => {
     ['completion/complete', { ref: { type: 'ref/prompt', name: 'advise' }, argument: { name: 'on', value: '' } }],
   ]
 
-  it('MCP-11 is an internal error without a word of why, and never a yes', async () => {
+  it('gives an internal error without the cause, and never allows the call (MCP-11)', async () => {
     const service = await start({
       declare,
       relationshipRules: () => Promise.reject(new TypeError('rules of hunter2 are undefined')),
@@ -387,11 +387,11 @@ describe('a permission check that fails', () => {
     assert.equal(await kept(actor), '{"color":"blue"}')
     assert.ok(
       service.log.some((line) => line.includes('rules of hunter2')),
-      'the operator is told',
+      'the log has the cause',
     )
   })
 
-  it('MCP-11 is 503 when it cannot be read', async () => {
+  it('gives 503 when the rules cannot be read (MCP-11)', async () => {
     const service = await start({
       declare,
       relationshipRules: () => Promise.reject(new ServiceError('store_unavailable')),
@@ -403,11 +403,11 @@ describe('a permission check that fails', () => {
   })
 })
 
-describe('what a stream says it follows', () => {
+describe('the acknowledgement of a stream', () => {
   const takes = { 'io.modelcontextprotocol/tasks': {} }
   const takesTasks = { capabilities: { extensions: takes } }
 
-  /** As it is acknowledged. */
+  /** Returns the notifications that the acknowledgement names. */
   async function granted(client: TestClient, notifications: object): Promise<unknown> {
     const stream = new EventStream(await listen(client, notifications, takesTasks))
     const { method, params } = await stream.next()
@@ -417,7 +417,7 @@ describe('what a stream says it follows', () => {
   }
 
   forEachService((start) => {
-    it('MCP-12 is no address that the client may not read, and no area of which it may read nothing', async () => {
+    it('names no resource that the client may not read, and no unreadable prefix (MCP-12)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const asked = [
@@ -466,10 +466,10 @@ describe('what a stream says it follows', () => {
           'public/',
         ],
       })
-      assert.deepEqual(await of('nobody knows it'), { resourcesListChanged: true })
+      assert.deepEqual(await of('an unknown type'), { resourcesListChanged: true })
     })
 
-    it('MCP-12 is all that is told, also when more may be read later', async () => {
+    it('limits the notifications, also when the client may read more later (MCP-12)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await authorizeClient(service, actor, { relationship: 'viewer' })
@@ -487,7 +487,7 @@ describe('what a stream says it follows', () => {
       assert.deepEqual(await granted(client, { resourceSubscriptions: uris }), { resourceSubscriptions: uris })
     })
 
-    it('MCP-12 is no task of another client, none that is over, and none that never was', async () => {
+    it('names no task of another client, no expired task and no unknown task (MCP-12)', async () => {
       const service = await start({
         declare: (app) =>
           app.action('think', { mcp: true }, ({ mcp }) => {
@@ -509,7 +509,7 @@ describe('what a stream says it follows', () => {
       assert.deepEqual(await granted(one, { taskIds: ['t_unknown'] }), {})
     })
 
-    it('MCP-13 is 503 before the stream begins when it cannot be read', async () => {
+    it('is replaced by 503 when it cannot be computed (MCP-13)', async () => {
       let store: FaultyStore | undefined
       const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
       const client = await authorizeClient(service, await service.createActor())
@@ -533,10 +533,10 @@ describe('what a stream says it follows', () => {
   })
 })
 
-describe('handlers that fail', () => {
+describe('failing handlers', () => {
   const start = sqliteService()
 
-  it('MCP-16 tell nothing of what went wrong, whatever they are declared as', async () => {
+  it('reveal no cause, whatever they are declared as (MCP-16)', async () => {
     const service = await start({ declare })
     const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
     const calls: [method: string, params: object][] = [
@@ -553,7 +553,7 @@ describe('handlers that fail', () => {
     assert.ok(service.log.some((line) => line.includes('hunter2')))
   })
 
-  it('MCP-16 hand out no secret of a relationship or of a provider that they return as a whole', async () => {
+  it('reveal no secret of a relationship or a provider in the objects that they return (MCP-16)', async () => {
     const service = await start({
       declare: (app) => {
         app.action('peers', { mcp: true }, async ({ actor }) => actor.trust.list())
@@ -581,16 +581,16 @@ describe('handlers that fail', () => {
   })
 })
 
-describe('broken messages', () => {
+describe('malformed messages', () => {
   const start = sqliteService()
 
-  it('MCP-14 are answered in order, with a bounded text, in both eras', async () => {
+  it('get bounded errors in both eras (MCP-14)', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     const client = await authorizeClient(service, actor, { relationship: 'admin' })
     const long = 'x'.repeat(1_000_000)
     const sent: [what: string, body: string | Uint8Array<ArrayBuffer>, code: number, id: unknown][] = [
-      ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), -32700, undefined],
+      ['bytes that are not UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), -32700, undefined],
       ['params as a list', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}', -32600, 1],
       ['an id of null', '{"jsonrpc":"2.0","id":null,"method":"tools/list"}', -32600, undefined],
       ['an id with a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}', -32600, undefined],
@@ -599,7 +599,7 @@ describe('broken messages', () => {
       ['no jsonrpc', '{"id":1,"method":"ping"}', -32600, 1],
       ['jsonrpc as a number', '{"jsonrpc":2.0,"id":1,"method":"ping"}', -32600, 1],
       [
-        'a batch of too many',
+        'a batch of 51 messages',
         JSON.stringify(Array.from({ length: 51 }, () => JSON.parse(rpc('ping')))),
         -32600,
         undefined,
@@ -644,7 +644,7 @@ describe('broken messages', () => {
     assert.equal(await kept(actor), '{}')
   })
 
-  it('MCP-14 a batch is answered entry by entry, with the rights of each; one of notifications alone by 202', async () => {
+  it('in a batch get one answer each, with its own permission check; only notifications get 202 (MCP-14)', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     const client = await authorizeClient(service, actor, { relationship: 'viewer' })
@@ -684,7 +684,7 @@ describe('broken messages', () => {
     assert.equal(smuggled.status, 400)
   })
 
-  it('MCP-06 a version that is not known is refused in few words, and fills no log', async () => {
+  it('with an unknown version get a short error and no log line (MCP-06)', async () => {
     const service = await start({ declare, listen: true, logLevel: 'info' })
     const client = await authorizeClient(service, await service.createActor())
     service.reset()
@@ -711,7 +711,7 @@ describe('broken messages', () => {
     assert.equal((JSON.parse(repeated.body) as { error: { code: number } }).error.code, -32600)
   })
 
-  it('MCP-15 an address that is made to be hard is answered at once, and nobody waits for it', async () => {
+  it('with a costly URI are answered without much CPU time (MCP-15)', async () => {
     const service = await start({ declare })
     const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
     const started = process.cpuUsage()
@@ -727,11 +727,11 @@ describe('broken messages', () => {
   })
 })
 
-describe('what stands between the eras', () => {
+describe('the two protocol eras', () => {
   const start = sqliteService()
   const modern = { 'mcp-protocol-version': '2026-07-28' }
 
-  it('modern notifications are taken by 202 with no further header, and responses are refused', async () => {
+  it('give modern notifications 202 without further headers, and reject responses', async () => {
     const service = await start({ declare })
     const client = await authorizeClient(service, await service.createActor())
     const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
@@ -745,7 +745,7 @@ describe('what stands between the eras', () => {
     assert.deepEqual(((await response.json()) as { id: number; error: { code: number } }).error.code, -32600)
   })
 
-  it('GET and DELETE in the modern way find nothing without a session, and no session is made', async () => {
+  it('give modern GET and DELETE no session', async () => {
     const service = await start({ declare })
     const client = await authorizeClient(service, await service.createActor())
     const headers = { ...modern, authorization: `Bearer ${client.token}`, accept: 'text/event-stream' }
@@ -755,11 +755,11 @@ describe('what stands between the eras', () => {
     const ended = await service.request('/mcp', { method: 'DELETE', headers })
     assert.equal(ended.status, 404)
     const listed = await client.modern('tools/list', {}, { headers: { 'mcp-session-id': `ms_${'x'.repeat(43)}` } })
-    assert.equal(listed.status, 200, 'the header says nothing in this revision')
+    assert.equal(listed.status, 200, 'this revision ignores the header')
     assert.equal(listed.headers.get('mcp-session-id'), null)
   })
 
-  it('a log level that is none is refused in the words of each', async () => {
+  it('reject an invalid log level, each with its own error', async () => {
     const service = await start({ declare })
     const client = await authorizeClient(service, await service.createActor())
     for (const level of ['loud', 7, null, {}]) {
@@ -772,7 +772,7 @@ describe('what stands between the eras', () => {
     assert.deepEqual((await client.legacy('logging/setLevel', { level: 'notice' })).body.result, {})
   })
 
-  it('what is answered for one caller is never for everybody to keep, discovery and readings included', async () => {
+  it('mark responses for one caller as private, including discovery and resources', async () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     await actor.request('PUT', '/properties/color', 'red')
@@ -785,7 +785,7 @@ describe('what stands between the eras', () => {
     assert.deepEqual([called.ttlMs, called.cacheScope], [undefined, undefined])
   })
 
-  it('HEAD /mcp and OPTIONS /mcp answer without a token and without a body that matters', async () => {
+  it('allow HEAD and OPTIONS without a token and with an empty body', async () => {
     const service = await start({ declare })
     const head = await service.request('/mcp', { method: 'HEAD' })
     assert.deepEqual([head.status, await head.text()], [200, ''])
@@ -798,9 +798,9 @@ describe('what stands between the eras', () => {
   })
 })
 
-describe('clients whose ids are parts of others', () => {
+describe('clients whose ids contain each other', () => {
   forEachService((start) => {
-    it('ACL-11 are told apart: the end of one is the end of no other', async () => {
+    it('are distinguished: the end of one affects no other (ACL-11)', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const { parts } = await service.app.running()

@@ -16,7 +16,7 @@ import {
 
 const provider = sharedProvider()
 
-/** A session of the person at their own actor, as a single-page application gets it. */
+/** Signs the user in to their own actor through a single-page application. */
 async function singlePageSignIn(service: TestService, sub: string): Promise<{ id: string; token: string }> {
   const session = (await singlePageReturn(service, await provider(), sub)).get('session') ?? ''
   const answer = await service.request(`/oauth/spa/session/${session}`)
@@ -73,7 +73,7 @@ forEachService((start) => {
   }
 
   describe('a program that created an actor, after its owner signs in to a single-page application', () => {
-    it('keeps its Basic credentials, and its data, and sees nothing of the owner (IDP-08)', async () => {
+    it('keeps its Basic credentials and its data, and cannot read the owner’s actor (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -111,7 +111,7 @@ forEachService((start) => {
       assert.equal(heard.length, 1)
     })
 
-    it('is not reported where no program used the name', async () => {
+    it('is not reported when no program used the name', async () => {
       const service = await startWith()
       const { sub } = newPerson(await provider())
       const owner = await singlePageSignIn(service, sub)
@@ -119,7 +119,7 @@ forEachService((start) => {
       assert.deepEqual(await listed(service, owner), [])
     })
 
-    it('stays the owner’s decision: kept, then revoked for good (IDP-08)', async () => {
+    it('remains subject to the owner’s decision: kept, then revoked permanently (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -155,7 +155,7 @@ forEachService((start) => {
       assert.equal(await status(program), 403)
     })
 
-    it('cannot evade a later revocation by a new name (IDP-08)', async () => {
+    it('cannot evade a later revocation by changing its name (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -168,7 +168,7 @@ forEachService((start) => {
       assert.equal((await service.request(`/${program.id}/properties`, asRenamed)).status, 403)
     })
 
-    it('does not get the name back by claiming it again: the proven actor is found first (IDP-08)', async () => {
+    it('does not regain the name by claiming it again, because the proven actor has precedence (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -177,7 +177,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.findByCreator(email))?.id, owner.id)
     })
 
-    it('keeps its credentials where creators are unique, too (IDP-08)', async () => {
+    it('keeps its credentials when creators are unique, too (IDP-08)', async () => {
       const service = await startWith({ uniqueCreator: true })
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -186,7 +186,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.findByCreator(email))?.id, owner.id)
     })
 
-    it('is decided about by the owner’s next actor when the first one was deleted (IDP-08)', async () => {
+    it('is subject to the decision of the owner’s next actor when the first one was deleted (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -202,8 +202,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a decision about a program with a password', () => {
-    it('is refused to everyone but the person who proved the name (IDP-08 ACL-01)', async () => {
+  describe('a decision about a program’s password access', () => {
+    it('is rejected from all callers except the person who proved the name (IDP-08, ACL-01)', async () => {
       const service = await startWith()
       const [ada, bob] = [newPerson(await provider()), newPerson(await provider())]
       const program = await service.createActor(ada.email)
@@ -233,7 +233,7 @@ forEachService((start) => {
       assert.equal(await status(stranger), 200)
     })
 
-    it('about an actor that the owner joined needs a session: the program has the same passphrase (IDP-08)', async () => {
+    it('about an actor that the owner joined needs a session, because the program has the same passphrase (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -259,8 +259,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the page about programs with a password', () => {
-    it('asks about a program, and the overview leads to the page until the owner decides (IDP-08)', async () => {
+  describe('the page about password access', () => {
+    it('offers a decision about a program, and the overview links to it until the owner decides (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)

@@ -42,10 +42,10 @@ beforeEach(() => {
 const exchange = (): Promise<unknown> =>
   provider.exchange({ code: server.code(callback, proven.challenge, 'n1'), codeVerifier: proven.verifier, nonce: 'n1' })
 
-/** Refused as that, in words that hold nothing secret. */
+/** Asserts that `work` rejects with this failure, without a secret in the error. */
 const fails = async (work: Promise<unknown>, failure: string): Promise<ProviderError> => {
   const error = await work.then(
-    () => assert.fail('It was taken'),
+    () => assert.fail('It was accepted'),
     (thrown: unknown) => thrown,
   )
   assert.ok(error instanceof ProviderError, String(error))
@@ -56,7 +56,7 @@ const fails = async (work: Promise<unknown>, failure: string): Promise<ProviderE
   return error
 }
 
-/** Ten million bytes that would do, if they were read. */
+/** Sends ten million bytes that would be a valid response if they were read. */
 const huge: RequestListener = (_, response) => {
   response.setHeader('content-type', 'application/json')
   response.write('{"access_token": "ya29.test", "token_type": "Bearer", "id": "1042", "email": "a@b.example", ')
@@ -74,10 +74,11 @@ const huge: RequestListener = (_, response) => {
 }
 
 const misbehaviours: Readonly<Record<string, RequestListener>> = {
-  'a page': (_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html><h1>Welcome</h1>'),
-  'a page that says that it is JSON': (_, response) =>
+  'an HTML page': (_, response) =>
+    response.setHeader('content-type', 'text/html').end('<!doctype html><h1>Welcome</h1>'),
+  'HTML labeled as JSON': (_, response) =>
     response.setHeader('content-type', 'application/json').end('<!doctype html>'),
-  'half of a JSON': (_, response) => response.setHeader('content-type', 'application/json').end('{"access_token": "y'),
+  'truncated JSON': (_, response) => response.setHeader('content-type', 'application/json').end('{"access_token": "y'),
   'status 500': (_, response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}'),
   'status 503 with tokens': (_, response) =>
     response
@@ -87,21 +88,21 @@ const misbehaviours: Readonly<Record<string, RequestListener>> = {
   'a redirect that keeps the method': (_, response) =>
     response.writeHead(307, { location: `${elsewhere.url}/stolen` }).end(),
   '10 MB': huge,
-  'an announcement of 10 MB': (_, response) =>
+  'a Content-Length of 10 MB': (_, response) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '10485760' }).write('{'),
-  'an end in the middle': (_, response) => {
+  'a body that ends early': (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{"a"')
     response.socket?.destroySoon()
   },
   'a closed connection': (request) => request.socket.destroy(),
-  'a packed answer': (_, response) =>
+  'a gzip encoding': (_, response) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('x'),
   'no content': (_, response) => response.writeHead(204).end(),
 }
 
 describe('a provider that misbehaves', () => {
   for (const [what, answer] of Object.entries(misbehaviours)) {
-    it(`IDP-19 lets nobody in when the token endpoint answers ${what}`, async () => {
+    it(`does not sign a user in when the token endpoint answers with ${what} (IDP-19)`, async () => {
       server.answers.set('/token', answer)
       await fails(exchange(), what === 'no content' ? 'exchange' : 'unreachable')
       assert.deepEqual(
@@ -111,20 +112,20 @@ describe('a provider that misbehaves', () => {
       assert.deepEqual(elsewhere.asked, [])
     })
 
-    it(`IDP-19 knows nothing about the address when userinfo answers ${what}`, async () => {
+    it(`yields no address when userinfo answers with ${what} (IDP-19)`, async () => {
       server.answers.set('/userinfo', answer)
       const person = (await exchange()) as { readonly address: unknown; readonly stableId: string }
       assert.deepEqual([person.stableId, person.address], ['google:1042', 'failed'])
       assert.deepEqual(elsewhere.asked, [])
     })
 
-    it(`IDP-19 IDP-16 lets nobody in when the key set is ${what}`, async () => {
+    it(`does not sign a user in when the key set is ${what} (IDP-19, IDP-16)`, async () => {
       server.answers.set('/certs', answer)
       await fails(exchange(), what === 'no content' ? 'identity' : 'unreachable')
       assert.deepEqual(elsewhere.asked, [])
     })
 
-    it(`IDP-19 lets nobody begin when discovery answers ${what}`, async () => {
+    it(`cannot begin a sign-in when discovery answers with ${what} (IDP-19)`, async () => {
       const acme = build([openid({ name: 'acme', issuer: server.url, clientId: 'a', clientSecret: 'b' })])
       server.answers.set('/.well-known/openid-configuration', answer)
       await fails(acme.one().authorizationUrl({ state: 's', nonce: 'n', codeChallenge: 'c' }), 'unreachable')
@@ -135,17 +136,17 @@ describe('a provider that misbehaves', () => {
   }
 
   const strange: [string, unknown][] = [
-    ['nothing', {}],
+    ['an empty object', {}],
     ['null', null],
     ['a list', []],
-    ['a token that is no text', { access_token: 7, token_type: 'Bearer' }],
+    ['a token that is not a string', { access_token: 7, token_type: 'Bearer' }],
     ['an empty token', { access_token: '', token_type: 'Bearer' }],
-    ['no type', { access_token: 'ya29.test' }],
-    ['another type', { access_token: 'ya29.test', token_type: 'mac' }],
+    ['no token type', { access_token: 'ya29.test' }],
+    ['another token type', { access_token: 'ya29.test', token_type: 'mac' }],
     ['an error with status 200', { error: 'invalid_grant' }],
   ]
   for (const [what, body] of strange) {
-    it(`IDP-19 lets nobody in when the token endpoint answers ${what} in JSON`, async () => {
+    it(`does not sign a user in when the token endpoint answers with ${what} in JSON (IDP-19)`, async () => {
       server.answers.set('/token', (_, response) =>
         response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
       )
@@ -153,7 +154,7 @@ describe('a provider that misbehaves', () => {
     })
   }
 
-  it('IDP-19 lets nobody in with an id_token that is no text', async () => {
+  it('does not sign a user in when the id_token is not a string (IDP-19)', async () => {
     server.answers.set('/token', (_, response) =>
       response
         .setHeader('content-type', 'application/json')
@@ -162,7 +163,7 @@ describe('a provider that misbehaves', () => {
     await fails(exchange(), 'identity')
   })
 
-  it('IDP-19 lets nobody in with a token that would break a header', async () => {
+  it('does not sign a user in when the access token contains a line break (IDP-19)', async () => {
     server.claims = { email: undefined }
     server.answers.set('/token', (_, response) =>
       response
@@ -183,7 +184,7 @@ describe('a provider that misbehaves', () => {
     assert.ok(!server.asked.some(({ path }) => path === '/userinfo'))
   })
 
-  it('IDP-19 tells in its error what the provider calls it, when that is a word', async () => {
+  it('is quoted in the error only if its error code is a plain word (IDP-19)', async () => {
     server.answers.set('/token', (_, response) =>
       response.writeHead(400, { 'content-type': 'application/json' }).end('{"error": "invalid_scope"}'),
     )
@@ -196,7 +197,7 @@ describe('a provider that misbehaves', () => {
     await fails(exchange(), 'exchange')
   })
 
-  it('IDP-19 is not reached in clear text where the operator did not allow it', async () => {
+  it('is not called over plain HTTP unless the operator allows it (IDP-19)', async () => {
     const strict = build(
       [google({ clientId: 'a', clientSecret: 'b', tokenUri: `${server.url}/token`, jwksUri: `${server.url}/certs` })],
       { allowHttp: false },
@@ -205,7 +206,7 @@ describe('a provider that misbehaves', () => {
     assert.deepEqual(server.asked, [])
   })
 
-  it('IDP-19 is not reached where nobody listens', async () => {
+  it('is reported as unreachable when its port is closed (IDP-19)', async () => {
     const gone = await startStandIn({})
     await gone.close()
     const none = build([google({ clientId: 'a', clientSecret: 'b', tokenUri: `${gone.url}/token` })]).one()
@@ -219,7 +220,7 @@ describe('a provider that never answers', () => {
     ['/certs', 5, 'unreachable'],
     ['/userinfo', 10, null],
   ] as const) {
-    it(`IDP-19 IDP-16 is waited for ${seconds} s at ${path}, and then no more`, async (t) => {
+    it(`fails the call to ${path} after ${seconds} s (IDP-19, IDP-16)`, async (t) => {
       const { promise: asked, resolve } = Promise.withResolvers<void>()
       server.answers.set(path, () => resolve())
       t.mock.timers.enable({ apis: ['setTimeout'] })
@@ -236,7 +237,7 @@ describe('a provider that never answers', () => {
     })
   }
 
-  it('IDP-19 sends one piece after the other, and is cut all the same', async (t) => {
+  it('fails after the timeout even when it sends part of a response (IDP-19)', async (t) => {
     const { promise: asked, resolve } = Promise.withResolvers<void>()
     server.answers.set('/token', (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"access_token": "')

@@ -23,7 +23,7 @@ function send(service: TestService, body: string, headers: Record<string, string
   })
 }
 
-/** Holds the answer to the error and to having stored nothing. */
+/** Asserts that the registration fails with this error and stores nothing. */
 async function refused(
   service: TestService,
   body: string,
@@ -45,8 +45,8 @@ const metadata = (members: object): string =>
   JSON.stringify({ client_name: 'A program', redirect_uris: [redirectUri], ...members })
 
 forEachService((start) => {
-  describe('a program that registers itself', () => {
-    it('R-AS-01 ODR-02 gets an id and, unless it is public, a secret that is shown this once and kept as a hash', async () => {
+  describe('a client that registers itself', () => {
+    it('receives an id and, unless it is public, a secret that is shown once and stored as a hash (R-AS-01, ODR-02)', async () => {
       const service = await start()
       for (const [method, isConfidential] of [
         [undefined, true],
@@ -86,7 +86,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-AS-01 ODR-01 is refused with a way to authenticate that is not served, or a name that cannot be shown', async () => {
+    it('is rejected with an unsupported authentication method or an unprintable name (R-AS-01, ODR-01)', async () => {
       const service = await start()
       for (const method of ['client_secret_jwt', 'private_key_jwt', 'NONE', '', 1, ['none'], {}, true])
         await refused(service, metadata({ token_endpoint_auth_method: method }), 'invalid_client_metadata')
@@ -95,7 +95,7 @@ forEachService((start) => {
       await refused(service, JSON.stringify({ redirect_uris: [redirectUri] }), 'invalid_client_metadata')
     })
 
-    it('ODR-03 OAZ-04 is refused with an address that nobody may be sent back to', async () => {
+    it('is rejected with an invalid redirect URI (ODR-03, OAZ-04)', async () => {
       const service = await start()
       const bad = [
         '/back',
@@ -126,7 +126,7 @@ forEachService((start) => {
       await refused(service, JSON.stringify({ client_name: 'A program' }), 'invalid_redirect_uri')
     })
 
-    it('needs no address for client credentials alone', async () => {
+    it('needs no redirect URI for client_credentials alone', async () => {
       const service = await start()
       const answer = await send(service, JSON.stringify({ client_name: 'A', grant_types: ['client_credentials'] }))
       assert.equal(answer.status, 201)
@@ -135,13 +135,13 @@ forEachService((start) => {
         await refused(service, metadata({ grant_types: grants }), 'invalid_client_metadata')
     })
 
-    it('ODR-04 names addresses about itself by http alone, and none of them is opened', async () => {
+    it('may supply only http and https URLs as metadata, and the service fetches none of them (ODR-04)', async () => {
       const asked: string[] = []
       const service = await start({
         peerClient: {
           call: async ({ url }) => {
             asked.push(url)
-            return { kind: 'unreached', reason: 'nobody is there' }
+            return { kind: 'unreached', reason: 'connection refused' }
           },
           close: async () => {},
         },
@@ -165,7 +165,7 @@ forEachService((start) => {
       assert.deepEqual(asked, [])
     })
 
-    it('ODR-05 decides nothing that is the service’s to decide', async () => {
+    it('cannot set members that the service decides (ODR-05)', async () => {
       const service = await start({ clientTrustTypes: ['mcp_client', 'viewer'] })
       const wanted = {
         client_id: 'mcp_ffffffffffffffffffffffffffffffff',
@@ -206,7 +206,7 @@ forEachService((start) => {
         await refused(service, metadata({ trust_type: type }), 'invalid_client_metadata')
     })
 
-    it('ODR-06 is refused with a body that is no registration, without a fault of the service', async () => {
+    it('is rejected when its body is not a valid registration, without a server error (ODR-06)', async () => {
       const service = await start()
       for (const body of ['null', '[]', '7', '"x"', 'true', `[${metadata({})}]`])
         await refused(service, body, 'invalid_client_metadata')
@@ -223,14 +223,14 @@ forEachService((start) => {
         await refused(service, metadata({}), 'invalid_request', 400, { 'content-type': type })
     })
 
-    it('ODR-06 is refused with a body beyond the limit', async () => {
+    it('is rejected when its body exceeds the limit (ODR-06)', async () => {
       const service = await start({ maxBodyBytes: 100_000 })
       const answer = await send(service, metadata({ client_name: 'A', x: 'x'.repeat(1_000_000) }))
       assert.equal(answer.status, 413)
       assert.deepEqual(await clientsStored(service), [])
     })
 
-    it('is refused with 413 beyond 64 KiB, however much other bodies may have, and taken with exactly 64 KiB (ODR-06)', async () => {
+    it('is rejected with 413 above 64 KiB, whatever the general limit is, and accepted with exactly 64 KiB (ODR-06)', async () => {
       const service = await start({ maxBodyBytes: 1_000_000 })
       const sized = (bytes: number): string => {
         const empty = metadata({ x: '' })
@@ -244,19 +244,19 @@ forEachService((start) => {
         duplex: 'half',
       }
       assert.equal((await service.request('/oauth/register', streamed)).status, 413)
-      // Multi-byte characters count as bytes.
+      // The limit counts bytes, not characters.
       await refused(service, metadata({ x: 'é'.repeat(33_000) }), 'invalid_request', 413)
       assert.deepEqual(await clientsStored(service), [])
       assert.equal((await send(service, sized(65_536))).status, 201)
     })
 
-    it('is refused with 413 beyond a limit on all bodies that is smaller (ODR-06)', async () => {
+    it('is rejected with 413 above a smaller general limit (ODR-06)', async () => {
       const service = await start({ maxBodyBytes: 1024 })
       assert.equal((await send(service, metadata({ x: 'x'.repeat(1024) }))).status, 413)
       assert.equal((await send(service, metadata({}))).status, 201)
     })
 
-    it('ODR-07 has a name that is harmless wherever it is shown', async () => {
+    it('has a name without markup and invisible characters on every page (ODR-07)', async () => {
       const service = await start({ localSignIn: false })
       for (const [given, kept] of [
         ['<script>alert(1)</script>', 'script alert(1) /script'],
@@ -282,7 +282,7 @@ forEachService((start) => {
       }
     })
 
-    it('ODR-09 is another client each time, with another relationship, though everything it says is the same', async () => {
+    it('is a separate client with its own relationship each time, even with equal metadata (ODR-09)', async () => {
       const service = await start()
       const members = { grant_types: ['client_credentials'], software_id: 'one' }
       const one = (await (await register(service, members)).json()) as Registered
@@ -310,7 +310,7 @@ forEachService((start) => {
       assert.equal(crossed.status, 401)
     })
 
-    it('ODR-08 is known, and kept, until the last moment of its week', async () => {
+    it('is known and stored until the end of its week (ODR-08)', async () => {
       let now = 1_900_000_000_000
       const service = await start({ now: () => now })
       const client = (await (await register(service)).json()) as Registered
@@ -326,7 +326,7 @@ forEachService((start) => {
       assert.deepEqual([await statusOf(), await isKept()], [400, false])
     })
 
-    it('ODR-08 is forgotten after a week in which nobody let it in, with all that came with it', async () => {
+    it('is deleted with all its records after a week without authorization (ODR-08)', async () => {
       let later = 0
       const service = await start({ now: () => Date.now() + later })
       const day = 86_400_000
@@ -344,7 +344,7 @@ forEachService((start) => {
       later = 7 * day + 60_000
       assert.equal(await statusOf(idle), 400)
       later = 8 * day
-      // Over before it is removed.
+      // An expired client is rejected even before housekeeping deletes it.
       for (const client of [idle, own]) {
         const page = await new TestBrowser(service).get(authorizePath(client, newPkce()))
         assert.equal(page.status, 400)
@@ -367,7 +367,7 @@ forEachService((start) => {
 describe('a flood of registrations', () => {
   const start = sqliteService()
 
-  it('ODR-08 is bounded for each sender and for all of them together, and stores nothing beyond', async () => {
+  it('is limited per sender and in total, and stores nothing beyond the limit (ODR-08)', async () => {
     const service = await start({
       rateLimits: {
         'register_client/source': { count: 3, seconds: 3600 },

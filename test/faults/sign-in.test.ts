@@ -29,7 +29,7 @@ forEachService((start) => {
     return start({ ...signInAt(await provider()), spaRedirectOrigins: ['https://app.example.com'], ...options })
   }
 
-  /** Somebody who made an actor by the API under an address that nobody asked them to prove. */
+  /** Creates an actor by the API under an address that its creator never proved. */
   async function squat(service: TestService, email: string): Promise<TestActor> {
     const actor = await service.createActor(email)
     assert.equal((await actor.request('PUT', '/properties/trap', 'set')).status, 204)
@@ -55,8 +55,8 @@ forEachService((start) => {
     return ((await answer.json()) as { access_token: string }).access_token
   }
 
-  describe('somebody who made an actor under another’s address', () => {
-    it('IDP-08 is never joined silently: the person who proves the address is asked, and nothing changes before', async () => {
+  describe('an actor that a squatter created under another’s address', () => {
+    it('is never joined silently: the person who proves the address is asked first (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
@@ -67,7 +67,7 @@ forEachService((start) => {
       assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
     })
 
-    it('IDP-08 keeps what they made, under another name, and sees nothing of what the person does', async () => {
+    it('keeps its data under another name, and cannot read the person’s actor (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
@@ -82,7 +82,7 @@ forEachService((start) => {
       assert.equal(own?.creator, email)
       assert.deepEqual(await own?.all(), {})
       await own?.set('diary', 'secret')
-      // Neither the passphrase nor a session of before opens the person's actor.
+      // Neither the passphrase nor an earlier session opens the person’s actor.
       for (const authorization of [squatted.authorization, `Bearer ${theirs}`]) {
         assert.equal(
           (await service.request(`/${id}/properties`, { headers: { authorization } })).status,
@@ -101,7 +101,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), id)
     })
 
-    it('IDP-08 was the person, who joins by the passphrase and finds everything', async () => {
+    it('can be joined by the passphrase if the person created it, with all its data (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const other = await squat(service, email)
@@ -119,7 +119,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), mine.id)
     })
 
-    it('IDP-08 WEB-12 is not joined by a wrong passphrase, which tells nothing and may be tried again', async () => {
+    it('is not joined by a wrong passphrase, whose response reveals nothing and allows another attempt (IDP-08, WEB-12)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const mine = await squat(service, email)
@@ -139,7 +139,7 @@ forEachService((start) => {
       )
     })
 
-    it('IDP-08 IDP-03 the page is one browser’s, for one answer', async () => {
+    it('can be claimed only by the browser that was asked, and once (IDP-08, IDP-03)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
@@ -160,7 +160,7 @@ forEachService((start) => {
       assert.deepEqual(statusesOf(answers), [302, 400, 400])
     })
 
-    it('IDP-08 makes room without a question where nobody can be asked', async () => {
+    it('gives up the name without a question when no page can be shown (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
@@ -172,7 +172,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.get(actor_id))?.creator, email)
     })
 
-    it('IDP-08 makes room where creators are unique, too', async () => {
+    it('gives up the name when creators are unique, too (IDP-08)', async () => {
       const service = await startWith({ uniqueCreator: true })
       const { sub, email } = newPerson(await provider())
       await squat(service, email)
@@ -183,7 +183,7 @@ forEachService((start) => {
       await assert.rejects(service.app.actors.create({ creator: email }), /already/)
     })
 
-    it('IDP-08 by the API after the person signed in takes nothing over', async () => {
+    it('takes nothing over when it is created after the person signed in (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const id = actorIn(await signIn(new TestBrowser(service), await provider(), sub))
@@ -195,7 +195,7 @@ forEachService((start) => {
       )
     })
 
-    it('IDP-08 by the property that names the creator takes nothing over', async () => {
+    it('takes nothing over through the property that names the creator (IDP-08)', async () => {
       const service = await startWith({ forceEmailAsCreator: true })
       const idp = await provider()
       const { sub, email } = newPerson(await provider())
@@ -204,7 +204,7 @@ forEachService((start) => {
       await (await service.app.actors.get(theirs))?.set('email', email)
       const browser = new TestBrowser(service)
       const { claim, page } = await claimOn(browser, sub)
-      // It has an owner who proved to be somebody else: no passphrase joins it.
+      // Its owner proved another address, so the page does not offer to join it by passphrase.
       assert.ok(!page.includes('name="passphrase"'))
       const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'anew' }))
       assert.notEqual(id, theirs)
@@ -212,7 +212,7 @@ forEachService((start) => {
     })
   })
 
-  describe('somebody who typed another’s address', () => {
+  describe('an actor whose owner typed another’s address', () => {
     interface Typed {
       readonly attacker: TestBrowser
       readonly theirs: string
@@ -242,7 +242,7 @@ forEachService((start) => {
       return { service, sent }
     }
 
-    it('IDP-08 is never joined: the person who proves the address begins anew, and the link is dead', async () => {
+    it('is never joined: the person who proves the address gets a new actor, and the link is invalid (IDP-08)', async () => {
       const { service, sent } = await startListening()
       const { sub, email } = newPerson(await provider())
       const { attacker, theirs, link } = await type(service, sent, email)
@@ -257,7 +257,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.get(theirs))?.creator, `unproven:${email}:${theirs}`)
     })
 
-    it('IDP-08 IDP-18 a link that the owner of the address follows elsewhere confirms the address, and joins nobody', async () => {
+    it('is not joined when the owner of the address follows the link elsewhere, which only confirms the address (IDP-08, IDP-18)', async () => {
       const { service, sent } = await startListening()
       const { sub, email } = newPerson(await provider())
       const { theirs, link } = await type(service, sent, email)
@@ -269,7 +269,7 @@ forEachService((start) => {
       assert.notEqual(actorIn(await victim.post('/oauth/claim', { claim, choice: 'anew' })), theirs)
     })
 
-    it('IDP-08 was the person: the link, followed where the address was typed, proves it', async () => {
+    it('is joined later when the person followed the link in the browser in which they typed the address (IDP-08)', async () => {
       const { service, sent } = await startListening()
       const { sub, email } = newPerson(await provider())
       const { attacker: browser, theirs, link } = await type(service, sent, email)
@@ -277,7 +277,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), theirs)
     })
 
-    it('IDP-08 was the person: a session of the actor proves it in another browser', async () => {
+    it('is joined later when the person followed the link with a session of the actor in another browser (IDP-08)', async () => {
       const { service, sent } = await startListening()
       const { sub, email } = newPerson(await provider())
       const { attacker: first, theirs, link } = await type(service, sent, email)
@@ -287,7 +287,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), theirs)
     })
 
-    it('IDP-08 was the person: the same provider vouches for the address later', async () => {
+    it('is joined later when the same provider vouches for the address (IDP-08)', async () => {
       const { service, sent } = await startListening()
       const idp = await provider()
       const sub = randomUUID()
@@ -307,7 +307,7 @@ forEachService((start) => {
       )
     })
 
-    it('IDP-08 an application’s form is shown in no browser: an attacker’s form is nobody’s', async () => {
+    it('cannot result from an application’s form in a victim’s browser (IDP-08)', async () => {
       const { service } = await startListening()
       const idp = await provider()
       const sub = randomUUID()
@@ -331,8 +331,8 @@ forEachService((start) => {
     })
   })
 
-  describe('actors that the application vouches for', () => {
-    it('IDP-08 are entered by whoever proves the address', async () => {
+  describe('actors created with a verified address', () => {
+    it('are joined by the person who proves the address (IDP-08)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
@@ -346,8 +346,8 @@ forEachService((start) => {
     })
   })
 
-  describe('first sign-ins of one person at once', () => {
-    it('CON-01 R-OC-01 R-EVT-01 make one actor, fire actor_created once, and sign everybody in', async () => {
+  describe('concurrent first sign-ins of one person', () => {
+    it('create one actor, fire actor_created once, and sign in every browser (CON-01, R-OC-01, R-EVT-01)', async () => {
       const created: string[] = []
       const service = await startWith({
         declare: (app) => app.on('actor_created', ({ actor }) => void created.push(actor.id)),
@@ -371,7 +371,7 @@ forEachService((start) => {
       assert.deepEqual([stored['actor']?.length, stored['account']?.length, stored['token_chain']?.length], [1, 1, 8])
     })
 
-    it('CON-01 IDP-08 ask nobody whose actor it is when another one of theirs ends in between', async () => {
+    it('show no claim page when another sign-in of the person finishes in between (CON-01, IDP-08)', async () => {
       let compete: (() => Promise<unknown>) | null = null
       const between = async <R>(sql: string, rows: R): Promise<R> => {
         const work = sql.includes('account.subject = $2') ? compete : null
@@ -404,7 +404,7 @@ forEachService((start) => {
       assert.equal((await peopleStored(service))['actor']?.length, 1)
     })
 
-    it('CON-01 while creators are unique make one, too', async () => {
+    it('create one actor when creators are unique, too (CON-01)', async () => {
       const service = await startWith({ uniqueCreator: true })
       const idp = await provider()
       const { sub } = newPerson(await provider())
@@ -419,7 +419,7 @@ forEachService((start) => {
     })
   })
 
-  describe('a store that fails in the middle', () => {
+  describe('a store failure during a sign-in', () => {
     async function everyStatement(
       sign: (browser: TestBrowser) => Promise<{ begin: () => Promise<Response>; retry: () => Promise<Response> }>,
       browserOf: () => Promise<{ browser: TestBrowser; store: FaultyStore; service: TestService }>,
@@ -448,7 +448,7 @@ forEachService((start) => {
       assert.ok(failed > 8, `only ${failed} statements`)
     }
 
-    it('IDP-19 DUR-04 leaves no half-made actor, whichever statement of a first sign-in fails, and the next one succeeds', async () => {
+    it('leaves no partial actor, whichever statement fails, and the next attempt succeeds (IDP-19, DUR-04)', async () => {
       let store: FaultyStore | undefined
       const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
       const idp = await provider()
@@ -462,7 +462,7 @@ forEachService((start) => {
       )
     })
 
-    it('IDP-09 DUR-04 leaves no half-made actor of a typed address', async () => {
+    it('leaves no partial actor of a typed address (IDP-09, DUR-04)', async () => {
       let store: FaultyStore | undefined
       const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
       const idp = await provider()
@@ -482,7 +482,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-OC-16 DUR-04 is told to an application as server_error, in words that say nothing more, and nothing is made', async () => {
+    it('is reported to an application as server_error without details, and stores nothing (R-OC-16, DUR-04)', async () => {
       let store: FaultyStore | undefined
       const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
       const { sub } = newPerson(await provider())
@@ -496,7 +496,7 @@ forEachService((start) => {
       assert.deepEqual([query.get('error'), query.get('error_description')], ['server_error', 'The service failed'])
     })
 
-    it('IDP-08 DUR-04 joins an actor whole or not at all', async () => {
+    it('joins an actor completely or not at all (IDP-08, DUR-04)', async () => {
       let store: FaultyStore | undefined
       const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
       await everyStatement(
@@ -513,8 +513,8 @@ forEachService((start) => {
     })
   })
 
-  describe('a provider that cannot be reached', () => {
-    it('IDP-19 is 502 where a sign-in would begin, on pages and for applications; the front page stays', async () => {
+  describe('an unreachable provider', () => {
+    it('gives 502 at the start of a sign-in, on pages and for applications, and leaves the front page available (IDP-19)', async () => {
       const { clientId, clientSecret } = await provider()
       const gone = openid({ name: 'gone', issuer: 'http://127.0.0.1:9', clientId, clientSecret })
       const service = await startWith({ signIn: [gone] })
@@ -527,10 +527,10 @@ forEachService((start) => {
     })
   })
 
-  describe('too many attempts', () => {
+  describe('the rate limits of a sign-in', () => {
     const only = (limits: StartOptions['rateLimits']): StartOptions => ({ rateLimits: { '*': null, ...limits } })
 
-    it('RATE-01 of the passphrase of an actor that is claimed are refused, the right one too', async () => {
+    it('reject further passphrases in a claim, even the right one (RATE-01)', async () => {
       const service = await startWith(only({ 'passphrase/target': { count: 3, seconds: 600 } }))
       const { sub, email } = newPerson(await provider())
       const mine = await squat(service, email)
@@ -545,7 +545,7 @@ forEachService((start) => {
       assert.equal((await browser.post('/oauth/claim', { claim, choice: 'anew' })).status, 302)
     })
 
-    it('RATE-04 to send mail to an address are refused, in whatever spelling', async () => {
+    it('reject further mail to an address in any spelling (RATE-04)', async () => {
       const service = await startWith({
         ...only({ 'email_entry/target': { count: 1, seconds: 3600 } }),
         declare: (app) => app.on('oauth_success', ({ email }) => !email.startsWith('spam')),
@@ -565,7 +565,7 @@ forEachService((start) => {
       )
     })
 
-    it('RATE-03 RATE-04 to sign in are refused before a provider or the store hears of them', async () => {
+    it('reject sign-ins before the provider or the store is called (RATE-03, RATE-04)', async () => {
       const service = await startWith(only({ 'sign_in/total': { count: 2, seconds: 60 } }))
       const browser = new TestBrowser(service)
       const statuses: number[] = []
@@ -576,8 +576,8 @@ forEachService((start) => {
     })
   })
 
-  describe('what is kept of a sign-in', () => {
-    it('SEC-01 SEC-02 SEC-04 is no token, state, ticket, link or handle in clear, in no table and no line of the log', async () => {
+  describe('the stored records of a sign-in', () => {
+    it('hold no token, state, ticket, link or handle in clear, and neither does the log (SEC-01, SEC-02, SEC-04)', async () => {
       const sent: string[] = []
       const service = await startWith({
         declare: (app) => app.on('email_verification_required', ({ token }) => void sent.push(token)),
@@ -604,7 +604,7 @@ forEachService((start) => {
         session,
         ...sent,
         ...[browser, typing].flatMap(({ cookies }) =>
-          // The mark of a browser that was signed in is no secret.
+          // The cookie that marks an earlier sign-in is not secret.
           [...cookies].flatMap(([name, value]) => (name === '__Host-signed-in' ? [] : [value])),
         ),
         idp.clientSecret,
@@ -620,7 +620,7 @@ forEachService((start) => {
   })
 })
 
-/** Another tab of the same browser. */
+/** A second tab of the same browser. */
 class Sibling extends TestBrowser {
   constructor(other: TestBrowser) {
     super(other.service)

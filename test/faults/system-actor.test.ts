@@ -38,8 +38,8 @@ async function call(service: TestService, token: string, method: string, params:
 }
 
 forEachService((start) => {
-  describe('the actor that programs belong to which registered themselves', () => {
-    it('offers them what their kind of relationship grants of tools and resources, and nothing that is stored there', async () => {
+  describe('the actor that owns self-registered clients', () => {
+    it('offers clients only the tools and resources of their trust type, and none of its stored data', async () => {
       const service = await start({ declare })
       const own = { grant_types: ['client_credentials'] }
       const [one, other] = [await registerClient(service, own), await registerClient(service, own)]
@@ -66,7 +66,7 @@ forEachService((start) => {
       }
     })
 
-    it('is at no address, whoever asks: nobody reads, changes, deletes or signs in to it', async () => {
+    it('has no address: no caller reads, changes, deletes or signs in to it', async () => {
       const service = await start({ declare })
       const client = await registerClient(service, { grant_types: ['client_credentials'] })
       const token = await tokenOf(service, client)
@@ -122,7 +122,7 @@ forEachService((start) => {
       assert.ok((after['actor'] ?? []).some((row) => row.includes(id)))
     })
 
-    it('is nobody’s who takes its creator’s name, also where creators are unique', async () => {
+    it('cannot be taken over through its creator’s name, with or without unique creators', async () => {
       for (const uniqueCreator of [false, true]) {
         const service = await start({ uniqueCreator })
         await registerClient(service)
@@ -134,7 +134,7 @@ forEachService((start) => {
         const answer = (await made.json()) as { id?: string; error?: string }
         assert.notEqual(answer.id, id)
         assert.equal(made.status, uniqueCreator ? 403 : 201)
-        // It is there, with every client, whatever becomes of the other one.
+        // The system actor still exists with its client, even after the other actor is deleted.
         if (answer.id !== undefined) await service.app.actors.delete(answer.id)
         assert.equal((await service.app.clients.stats()).total, 1)
       }

@@ -6,7 +6,7 @@ import { declareAll, furnish, isBelowActor, requestOf, routes } from '../support
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
 
-/** Whoever asks here is judged in a way of its own: what it sends is not looked at as a credential of the actor. */
+/** Routes that authenticate the sender by its request, not by a credential of the actor. */
 const forAskers = ['receiveTrust', 'followEmail', 'postSubscriptionCallback', 'putSubscriptionCallback']
 const opensActors = routes.filter(
   (route) =>
@@ -17,7 +17,7 @@ forEachService((start) => {
   describe('a real token of one kind', () => {
     let service: TestService
     let actor: TestActor
-    /** Everything that is good somewhere for this very actor, but opens none of its addresses. */
+    /** Credentials that are valid elsewhere for this actor, but not on its routes. */
     let others: Readonly<Record<string, string>>
     let session: { readonly accessToken: string; readonly refreshToken: string }
     let client: Awaited<ReturnType<typeof authorizeClient>>
@@ -63,7 +63,7 @@ forEachService((start) => {
       assert.equal((await actor.request('PUT', '/trust/friend/friend-of-ada', { approved: true })).status, 204)
       others = {
         'an access token of a client': client.token,
-        'another one, good for every audience': second.accessToken,
+        'an access token of a client for every audience': second.accessToken,
         'a refresh token of a client': clientRefresh,
         'a refresh token of a session': session.refreshToken,
         'an authorization code': records.code,
@@ -78,7 +78,7 @@ forEachService((start) => {
     }
 
     for (const route of opensActors) {
-      it(`ACL-01 ORF-09 opens nothing at ${route.id}, in the header or in a cookie, where another kind is asked for`, async () => {
+      it(`is rejected by ${route.id} in the header and in a cookie, when the route expects another kind (ACL-01, ORF-09)`, async () => {
         const before_ = await rows()
         for (const [kind, token] of Object.entries(others)) {
           const ways = [
@@ -97,7 +97,7 @@ forEachService((start) => {
       })
     }
 
-    it('OTK-01 opens /mcp only where it is an access token of a client, for this audience', async () => {
+    it('authenticates at /mcp only as an access token of a client for this audience (OTK-01)', async () => {
       const ask = (headers: Record<string, string>): Promise<Response> =>
         service.request('/mcp', {
           method: 'POST',
@@ -123,7 +123,7 @@ forEachService((start) => {
       assert.equal((await ask({ authorization: `Bearer ${client.token}` })).status, 200)
     })
 
-    it('ORF-09 refreshes nothing but its own kind, and is not spent by the attempt', async () => {
+    it('cannot be refreshed by the endpoint of another kind, and the attempt does not consume it (ORF-09)', async () => {
       const asSession = (refresh_token: string): Promise<Response> =>
         service.request('/oauth/spa/token', {
           method: 'POST',
@@ -144,7 +144,7 @@ forEachService((start) => {
       assert.equal((await asSession(session.refreshToken)).status, 200)
     })
 
-    it('WEB-10 of a client is no session: nobody is signed in by it, and it is not signed out', async () => {
+    it('does not sign a user in when it belongs to a client, and a sign-out does not revoke it (WEB-10)', async () => {
       for (const headers of [{ authorization: `Bearer ${client.token}` }, { cookie: `access_token=${client.token}` }]) {
         const answer = await service.request('/oauth/session', { headers })
         assert.equal(((await answer.json()) as { authenticated: boolean }).authenticated, false)

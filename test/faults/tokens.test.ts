@@ -42,7 +42,7 @@ const statusOf = async (at: At, { id }: TestActor, access: string): Promise<numb
 
 forEachStore((dialect, _open, database) => {
   describe('a process that is killed', () => {
-    it('ORF-06 after a rotation leaves the next one to judge the old token as it would have', async () => {
+    it('after a rotation leaves its successor able to judge the old token (ORF-06)', async () => {
       const { url } = await database()
       let process = await startServiceProcess({ database: url })
       const at: At = (path, init) => fetch(`${process.url}${path}`, init)
@@ -57,7 +57,7 @@ forEachStore((dialect, _open, database) => {
         const again = await refresh(at, first.refresh)
         assert.equal(again.status, 200)
         await process.kill()
-        // Two minutes later, by the clock of this machine where it is the one that counts.
+        // Only SQLite takes the time from this machine, so only there the offset has an effect.
         if (dialect === 'sqlite') {
           process = await startServiceProcess({ database: url, env: clockOff(2 * minuteMs) })
           assert.equal((await refresh(at, first.refresh)).status, 401)
@@ -91,7 +91,7 @@ describe('two processes on one PostgreSQL', () => {
     await database.remove()
   })
 
-  it('ORF-02 fifty refreshes at once with one token, half of them at each, give tokens of one session', async () => {
+  it('issue tokens of one session to fifty concurrent refreshes with one token (ORF-02)', async () => {
     second = await startServiceProcess({ database: database.url })
     const { refresh: value } = await signIn(here, actor)
     const all = await Promise.all(Array.from({ length: 50 }, (_, n) => refresh(n % 2 === 0 ? here : there, value)))
@@ -104,7 +104,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.deepEqual(used, [{ grace_answers: 49 }])
   })
 
-  it('ORF-12 ORF-04 I7 what one ends is refused by the other with the next request', async () => {
+  it('enforce each other’s revocations with the next request (ORF-12, ORF-04, I7)', async () => {
     second = await startServiceProcess({ database: database.url })
     const tokens = await signIn(here, actor)
     const other = await signIn(there, actor)
@@ -126,7 +126,7 @@ describe('two processes on one PostgreSQL', () => {
     assert.equal((await refresh(there, other.refresh)).status, 401)
   })
 
-  it('R-OC-07 I6 a ticket and a one-time session id that fifty present at once, half at each, have one winner', async () => {
+  it('redeem a one-time value once when fifty requests present it concurrently (R-OC-07, I6)', async () => {
     const other = await startService(database.url)
     try {
       const services = [await first.app.running(), await other.app.running()]
@@ -149,7 +149,7 @@ describe('two processes on one PostgreSQL', () => {
 
   for (const skew of [2 * minuteMs, -2 * minuteMs]) {
     const side = skew > 0 ? 'ahead' : 'behind'
-    it(`ORF-07 of which one is two minutes ${side} take no retry for a theft, and bring no token back`, async () => {
+    it(`judge retries and expiry alike when the second clock is two minutes ${side} (ORF-07)`, async () => {
       second = await startServiceProcess({ database: database.url, env: clockOff(skew) })
       const { refresh: value } = await signIn(here, actor)
       const rotated = await refresh(here, value)
@@ -160,11 +160,11 @@ describe('two processes on one PostgreSQL', () => {
         assert.equal(await statusOf(here, actor, String(one.body['access_token'])), 200)
       }
       const { store } = await first.app.running()
-      // The token was used 61 s ago, by the one clock that counts: for both it is reuse now.
+      // By the database’s clock the token was used 61 s ago, so both processes must treat it as reused.
       await store.write((tx) => tx.run('UPDATE token SET used_at = used_at - 61000 WHERE used_at IS NOT NULL'))
       assert.equal((await refresh(skew > 0 ? there : here, value)).status, 401)
       assert.equal((await refresh(skew > 0 ? here : there, String(rotated.body['refresh_token']))).status, 401)
-      // One that expired a minute ago did so for both.
+      // A token that expired a minute ago is expired for both processes.
       const late = await signIn(there, actor)
       await store.write((tx) => tx.run(`UPDATE token SET expires_at = expires_at - 3660000 WHERE kind = 'access'`))
       assert.deepEqual(
