@@ -304,7 +304,7 @@ describe('an authorization request', () => {
     assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /Content-Type/)
   })
 
-  it('is not bypassed by a form of an expired session, which redirects to the sign-in page', async () => {
+  it('does not start from a form with an expired session, which redirects to the sign-in page', async () => {
     const { service } = await startedForPublic(start)
     const browser = new TestBrowser(service)
     await signIn(browser, await provider(), 'ada')

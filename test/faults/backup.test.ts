@@ -62,7 +62,7 @@ async function assertOneMoment(url: string, steps: Steps, copy: Copy | undefined
   assert.deepEqual(await violationsIn(url), [])
 }
 
-describe('a copy of a database in use', () => {
+describe('a backup of a database in use', () => {
   it('by the documented command is one moment of the SQLite file (DUR-11, I2, I5, I8)', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-backup-'))
     const service = await startService(`sqlite:${join(folder, 'data', 'troupe.db')}`)

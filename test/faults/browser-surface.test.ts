@@ -381,7 +381,7 @@ describe('credentials in headers', () => {
     ['of 10 000 characters', `Basic ${'A'.repeat(10_000)}!`],
   ]
   for (const [what, authorization] of malformed) {
-    it(`that are a header ${what} give 401 with a challenge, and no cookie replaces them (WEB-13, WEB-14)`, async () => {
+    it(`in a header ${what} give 401 with a challenge, and no cookie replaces them (WEB-13, WEB-14)`, async () => {
       for (const cookie of [{}, { cookie: `oauth_token=${session}` }]) {
         const answer = await service.request(`/${actor.id}/properties`, { headers: { authorization, ...cookie } })
         assert.equal(answer.status, 401)

@@ -116,7 +116,6 @@ forEachService((start, dialect) => {
           assert.deepEqual(await refused(service, form), grantError)
         }
         if (later < 3_000_000) assert.equal(await mcpStatus(service, beside.tokens.access_token), 200)
-        // The owner’s session was revoked, too, so she signs in again.
         await signIn(browser, await provider(), 'ada')
       }
     })

@@ -307,7 +307,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '/properties/color')).status, 404)
     })
 
-    it('cannot be a GET of another site’s link that runs application code (WEB-04)', async () => {
+    it('is rejected when another site links to a GET that runs application code (WEB-04)', async () => {
       const { actor, token } = await furnished()
       const ask = async (path: string, headers: Record<string, string>): Promise<number> =>
         (await service.request(`/${actor.id}${path}`, { headers: { cookie: `oauth_token=${token}`, ...headers } }))
@@ -324,7 +324,7 @@ forEachService((start) => {
       assert.deepEqual(done.splice(0), ['ring'])
     })
 
-    it('is not any GET: a crawler with a full session changes nothing (WEB-06)', async () => {
+    it('cannot be a plain GET: a crawler with a full session changes nothing (WEB-06)', async () => {
       const { actor, token, rows } = await furnished()
       const untouched = await rows()
       // The development proxy creates test data; the two named routes run application code.

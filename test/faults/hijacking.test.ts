@@ -104,7 +104,7 @@ describe('an attacker’s link to this service’s own sign-in page', () => {
       assert.equal((await victim.get(`/oauth/spa/session/${session}`, ofPage)).status, 404)
     })
 
-    it('does not let the victim confirm an address for the attacker’s account (IDP-08, IDP-09)', async () => {
+    it('does not let the victim enter an address into the attacker’s flow (IDP-08, IDP-09)', async () => {
       const service = await startOne()
       const victim = new TestBrowser(service)
       await victim.get('/oauth/login/acme')

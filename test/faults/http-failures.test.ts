@@ -94,7 +94,7 @@ describe('a handler of the application that fails', () => {
   })
 
   for (const name of Object.keys(failures)) {
-    it(`gives 500 with the request id and a neutral message when it ${name}, and logs the cause under that id (HTTP-14, R-OBS-01)`, async () => {
+    it(`gives 500 with the request id and a neutral message for the failure ${name}, and logs the cause under that id (HTTP-14, R-OBS-01)`, async () => {
       const places: [method: string, path: string][] = [
         ['POST', `/actions/${name}`],
         ['GET', `/actions/${name}`],

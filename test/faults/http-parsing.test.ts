@@ -177,7 +177,7 @@ forEachService((start) => {
       [' \t\r\n[ 1 , 2 ] \n', '[1,2]'],
     ]
     for (const [sent, read] of kept) {
-      it(`keep ${JSON.stringify(sent)} as ${JSON.stringify(read)}, alone, in bulk, in a list and below an object (HTTP-05)`, async () => {
+      it(`such as ${JSON.stringify(sent)} are stored as ${JSON.stringify(read)}, alone, in bulk, in a list and below an object (HTTP-05)`, async () => {
         assert.equal((await actor.request('PUT', '/properties/p', sent)).status, 204)
         assert.equal(await (await actor.request('GET', '/properties/p')).text(), read)
         assert.equal(await (await actor.request('GET', '/properties')).text(), `{"p":${read}}`)
@@ -193,7 +193,7 @@ forEachService((start) => {
       })
     }
 
-    it('keep a string with NUL or a lone surrogate as a property, but not as a creator (HTTP-05)', async () => {
+    it('include strings with NUL or a lone surrogate, which are stored as properties but rejected as creators (HTTP-05)', async () => {
       for (const text of ['"a\\u0000b"', '"\\ud800"', '"\\udfff and more"']) {
         assert.equal((await actor.request('PUT', '/properties/t', text)).status, 204)
         const answer = await actor.request('GET', '/properties/t', undefined, { accept: 'application/json' })

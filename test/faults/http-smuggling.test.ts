@@ -450,7 +450,7 @@ describe('connections that break', () => {
     await wire.untilClosed()
   })
 
-  it('do not include tunnels: CONNECT gets 405 and is closed (HTTP-13)', async () => {
+  it('after a CONNECT get 405 and are closed (HTTP-13)', async () => {
     const wire = await Wire.open(service.url)
     const [answer, ...more] = await wire.send('CONNECT inside.test:443 HTTP/1.1\r\nHost: x\r\n\r\nhello').untilClosed()
     assert.equal(answer?.status, 405)
@@ -459,7 +459,7 @@ describe('connections that break', () => {
     assert.deepEqual(more, [])
   })
 
-  it('after a CONNECT do not stop the service (HTTP-13)', async () => {
+  it('during a CONNECT do not stop the service (HTTP-13)', async () => {
     // The service runs in this process, so an unhandled error event would end the test run.
     for (let round = 0; round < 20; round += 1) {
       const wire = await Wire.open(service.url)

@@ -1,4 +1,4 @@
-/** Loss of power: only synced data is certain to be on the disk, and only synced data may be needed. */
+/** After a loss of power, only synced data is certain to be on the disk. The service must need no other data. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

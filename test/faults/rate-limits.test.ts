@@ -126,7 +126,7 @@ forEachService((start) => {
       assert.equal(await asOwner(restarted, actor, home), 200)
     })
 
-    it('concurrently checks exactly the allowed number of attempts (RATE-05)', async () => {
+    it('is checked for exactly the allowed number of concurrent attempts (RATE-05)', async () => {
       const service = await start(few)
       const actor = await service.createActor()
       const wrong = await guess(service, actor, attacker, 100)
@@ -221,7 +221,7 @@ forEachService((start) => {
     }
   })
 
-  describe('the rate limits of costly work for strangers', () => {
+  describe('the rate limits of unauthenticated requests', () => {
     it('bound the creation of actors per sender and in total (RATE-03, RATE-04)', async () => {
       const service = await start(few)
       const create = (address: string, index: number): Promise<Response> =>

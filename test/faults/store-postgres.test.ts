@@ -384,7 +384,7 @@ describe('a PostgreSQL server that is killed', () => {
   after(() => server.remove())
 
   for (const mode of ['fast', 'immediate'] as const)
-    it(`(${mode}) loses no acknowledged change, and the store reconnects automatically`, async (t) => {
+    it(`loses no acknowledged change after a stop in mode ${mode}, and the store reconnects automatically`, async (t) => {
       const { url } = await createPostgresDatabase(server.url)
       const store = await openStore({ url })
       t.after(() => store.close())

@@ -57,7 +57,7 @@ forEachStore((dialect, _open, database) => {
         const again = await refresh(at, first.refresh)
         assert.equal(again.status, 200)
         await process.kill()
-        // Only SQLite takes the time from this machine, so only there the offset has an effect.
+        // Two minutes later. Only SQLite takes the time from this machine, so only there the offset has an effect.
         if (dialect === 'sqlite') {
           process = await startServiceProcess({ database: url, env: clockOff(2 * minuteMs) })
           assert.equal((await refresh(at, first.refresh)).status, 401)
