@@ -186,7 +186,7 @@ describe('a walk through the pages of two services', () => {
       await ada.hands.press(graceAsPeer)
       await ada.at('Grace Hopper')
       await ada.press('button', 'Follow Grace Hopper')
-      await ada.reads('You are told of each change from now on.')
+      await ada.reads('You are notified of each change from now on.')
       await ada.at('Grace Hopper: all properties')
       await grace.goTo('Properties')
       await grace.unfold('A value')

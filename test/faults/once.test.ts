@@ -160,7 +160,7 @@ forEachService((start) => {
         assert.deepEqual(await replay.json(), {
           error: 'answer_not_kept',
           message:
-            'This request was answered with 200 before, and is not run again; the answer was too large to be kept',
+            'Cannot repeat the response: the request already ran with status 200, and its response was too large to keep',
           first_status: 200,
         })
       }

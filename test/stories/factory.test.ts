@@ -580,12 +580,7 @@ forEachService((start) => {
       for (const method of ['POST', 'PUT', 'PATCH', 'OPTIONS']) {
         const answer = await actor.request(method, '')
         assert.equal(answer.headers.get('allow'), 'DELETE, GET, HEAD')
-        await refused(
-          answer,
-          405,
-          'method_not_allowed',
-          'Cannot serve this method here: the address takes DELETE, GET, HEAD',
-        )
+        await refused(answer, 405, 'method_not_allowed', 'Cannot serve this method: the URL allows DELETE, GET, HEAD')
       }
     })
   })

@@ -153,7 +153,7 @@ forEachService((start) => {
         for (const method of ['POST', 'PUT', 'DELETE']) {
           const answer = await actor.request(method, path)
           assert.equal(answer.headers.get('allow'), 'GET, HEAD')
-          await refused(answer, 405, 'method_not_allowed', /the address takes GET, HEAD$/)
+          await refused(answer, 405, 'method_not_allowed', /the URL allows GET, HEAD$/)
         }
         assert.equal((await actor.request('GET', `${path}?_method=DELETE`)).status, 200)
       }

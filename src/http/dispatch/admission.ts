@@ -42,13 +42,13 @@ export class Admission {
     return credential
   }
 
-  /** @throws ServiceError `forged_request` when the browser was sent here by another site. */
+  /** @throws ServiceError `forged_request` when another site made the browser send the request. */
   async crossSite(route: Route, exchange: Exchange): Promise<void> {
     if (isChange(route, exchange)) await refuseForgery(exchange.request, this.#forgeryRule)
   }
 
   /**
-   * The rule for forms of a page that Basic credentials opened.
+   * Checks a form of a page that Basic credentials opened.
    *
    * @throws ServiceError `forged_request`
    */
@@ -66,7 +66,7 @@ export class Admission {
     const { authentication } = this.#deps
     const caller = await authentication.authenticate(credential, exchange.actor, state.source)
     if (caller.kind === 'anonymous') throw authentication.unauthorized('Authentication required')
-    // The credential counts here, so a route that takes foreign posts has no exception.
+    // Routes that accept posts of other sites have no exception here, because the cookie may be the credential.
     await this.crossSite(route, exchange)
     state.caller = caller
     if (caller.kind === 'peer') state.peerId = caller.peerId
@@ -76,7 +76,7 @@ export class Admission {
   /** @throws ServiceError `forbidden` */
   permission(route: ActorRoute | PageRoute | OpenActorRoute, { method, params }: Exchange, caller: Caller): void {
     const category = route.access === 'open' ? route.category : route.access
-    if (category === undefined) throw new Error(`Route ${route.id} asks for rights and names none`)
+    if (category === undefined) throw new Error(`Cannot check the rights for route ${route.id}: it has no category`)
     const wanted = { category, right: rightOf(method) }
     const asOwner =
       !('owner' in route) || route.owner === undefined

@@ -1,8 +1,7 @@
 /**
- * Against requests that another site makes a browser send: whoever comes with a cookie has to show that a page of this
- * service sent the request. A bearer token needs no such proof, because browsers add none. Basic credentials that a browser
- * remembers are added to requests of any site, and programs send them without saying where from: a request with Basic is
- * refused when the browser says that another site sent it.
+ * Prevents cross-site request forgery (CSRF). A request with a cookie must prove that a page of this service sent it. A
+ * bearer token needs no proof, because browsers never add one. Browsers add remembered Basic credentials to requests of any
+ * site, while programs send no origin: a request with Basic is refused when the browser names another site.
  */
 import { createHmac } from 'node:crypto'
 import { cookieValue, sessionCookie } from '../../auth/credentials.ts'
@@ -17,17 +16,17 @@ const antiForgeryField = 'csrf_token'
 const antiForgeryHeader = 'x-csrf-token'
 
 /**
- * The value that belongs to a secret of the browser (its session, or the cookie that marks it). Only the pages of this
- * service can tell it, and it tells nothing about the secret.
+ * Returns the CSRF token for a secret of the browser (its session, or its browser cookie). Only pages of this service
+ * contain the token, and it does not reveal the secret.
  */
 export function antiForgeryValue(browserSecret: string): string {
   return createHmac('sha256', browserSecret).update('anti-forgery').digest('base64url')
 }
 
-/** Of a session, whichever way it was given out. Who comes with one of these has to prove more than that. */
+/** The cookies of a session, for all deliveries of tokens. A request with one of them needs a CSRF token. */
 const sessionCookies = [sessionCookie, 'access_token', 'refresh_token']
 
-/** The secret that the browser's forms are bound to; null where no cookie can be the credential. */
+/** Returns the secret that the browser's forms are bound to; null when no cookie can be the credential. */
 export function browserSecretOf(request: HttpRequest): string | null {
   if (request.header('authorization') !== undefined) return null
   const cookies = request.header('cookie')
@@ -39,18 +38,18 @@ export function browserSecretOf(request: HttpRequest): string | null {
   return null
 }
 
-/** What the browser itself says about where a request comes from; `unknown` where it says nothing that helps. */
+/** Returns the origin of a request as the browser reports it; `unknown` when the headers do not show it. */
 export function requestOriginOf(request: HttpRequest, serviceOrigin: string): 'same' | 'other' | 'unknown' {
   switch (request.header('sec-fetch-site')) {
     case 'same-origin':
-    // The person typed the address or opened a bookmark.
+    // The user typed the URL or opened a bookmark.
     case 'none':
       return 'same'
     case 'same-site':
     case 'cross-site':
       return 'other'
     default: {
-      // An older browser. Our own pages send `null`, because of their referrer policy (RFC 6454, 7.3).
+      // Older browsers send only Origin. Pages of this service send `null`, because of their referrer policy (RFC 6454, 7.3).
       const origin = request.header('origin')
       if (origin === undefined || origin === 'null') return 'unknown'
       return origin === serviceOrigin ? 'same' : 'other'
@@ -59,29 +58,29 @@ export function requestOriginOf(request: HttpRequest, serviceOrigin: string): 's
 }
 
 export interface ForgeryRule extends BodyLimits {
-  /** Of this service: scheme, host and port. */
+  /** The origin of this service: scheme, host and port. */
   readonly origin: string
-  /** Sites of others that may use the cookie: those that are named for single-page applications. */
+  /** Returns true for an origin of `TROUPE_SPA_CORS_ORIGINS`, whose pages may use the cookie. */
   readonly isTrustedOrigin: (origin: string) => boolean
 }
 
 /**
- * Whether the browser that asks may be given cookies, or have them taken away, where no cookie of its own shows who it is:
- * other sites make browsers send requests that cookies stay away from, and the answer's cookies count all the same.
+ * Returns true when a response may set or clear cookies although the request has none. Browsers omit cookies from some
+ * requests of other sites but still apply the cookies of the response.
  */
 export function mayChangeCookies(request: HttpRequest, rule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>): boolean {
-  // No other site can add this header without asking first, and then the browser takes no cookies.
+  // Another site needs a CORS preflight to send this header, and the browser then ignores cookies.
   if (request.header('authorization') !== undefined) return true
   const from = requestOriginOf(request, rule.origin)
   if (from === 'same') return true
   const origin = request.header('origin')
-  // A program says nothing of all this; a page without an origin may be anybody's.
+  // Programs send no Origin header. `Origin: null` may come from a page of any site.
   return from === 'unknown' ? origin === undefined : rule.isTrustedOrigin(origin ?? '')
 }
 
 /**
- * @throws ServiceError `forged_request` when a request with a session's cookie or Basic credentials comes from elsewhere, or
- *   nothing shows where a request with a cookie comes from.
+ * @throws ServiceError `forged_request` when a request with a session cookie or Basic credentials comes from another site,
+ *   or a request with a cookie does not prove its origin.
  */
 export async function refuseForgery(request: HttpRequest, rule: ForgeryRule): Promise<void> {
   const browserSecret = browserSecretOf(request)
@@ -99,15 +98,15 @@ export async function refuseForgery(request: HttpRequest, rule: ForgeryRule): Pr
 }
 
 /**
- * Of a form on a page that Basic credentials opened. The browser sends them with every request, so the form has to prove
- * that it is of this service: by what the browser says, or by the anti-forgery value. An address that a person opened from
- * elsewhere (`Sec-Fetch-Site: none`) proves nothing, and no other site is trusted here.
+ * Checks a form on a page that Basic credentials opened. The browser sends them with every request, so the form must prove
+ * that it belongs to this service, by the browser's headers or the CSRF token. A URL that a user opened directly
+ * (`Sec-Fetch-Site: none`) proves nothing, and no other site is trusted here.
  *
  * @throws ServiceError `forged_request`
  */
 export async function refuseForgedForm(request: HttpRequest, rule: ForgeryRule, value: string): Promise<void> {
   const from = request.header('sec-fetch-site') === 'none' ? 'unknown' : requestOriginOf(request, rule.origin)
-  // A link on a page of the service is a GET, which `_method` turns into something else.
+  // A link on a page of the service is a GET, and `_method` may turn it into a change.
   if (from === 'same' && request.method !== 'GET') return
   if (from === 'other') throw forged('another site sent the request')
   const shown = request.header(antiForgeryHeader) ?? (await fieldOf(request, rule))
@@ -128,7 +127,7 @@ async function fieldOf(request: HttpRequest, limits: BodyLimits): Promise<string
 function forged(reason: string): ServiceError {
   return new ServiceError(
     'forged_request',
-    'Cannot do this: the request was not sent by a page of this service. Open the page anew and try again.',
+    'Cannot process this request: it was not sent by a page of this service. Reload the page and try again.',
     { reason },
   )
 }

@@ -1,4 +1,4 @@
-/** A request in the terms of the access ledger, once it is answered. */
+/** Makes the audit log entry of a request after its response is known. */
 import { catalogue, type ErrorCode, type ServiceError } from '../../errors.ts'
 import type { Act } from '../../audit-log/entry.ts'
 import type { HttpResponse } from '../edge/response.ts'
@@ -6,25 +6,25 @@ import type { RequestState } from './request-state.ts'
 
 export interface Answered {
   readonly state: RequestState
-  /** Below the prefix of the service, still encoded. */
+  /** The path without the prefix of the service, still percent-encoded. */
   readonly path: string
   readonly answer: Pick<HttpResponse, 'status'>
-  /** What made it fail, where something did. */
+  /** The error of the request; null when it succeeded. */
   readonly failure: ServiceError | null
 }
 
 const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'approval_denied', 'too_many_requests'])
 
-/** Null for requests that are not recorded: those of the owner, and those of visitors without credentials who are sent to sign in. */
+/** Returns null for requests that are not recorded: requests of the owner, and redirects to sign-in without credentials. */
 export function actOf({ state, path, answer, failure }: Answered): Act | null {
   const { actorId, route, method, requestId } = state
-  // One message of an AI client may hold several calls, and `mcp` records each call.
+  // A message of an AI client may contain several calls. `mcp` records each call.
   if (actorId === null || route === null || route.access === 'client') return null
   if (state.isSentToSignIn && !state.hasCredential) return null
   const who = callerIn(state)
   if (who === null) return null
   const decision = decisionOn(state, failure)
-  // A stranger can invent any number of paths, so a refusal keeps only the path of the route.
+  // An anonymous client can invent any number of paths, so a refusal records only the path of the route.
   const isInvented = who.callerKind === 'anonymous' && decision === 'refused'
   return {
     actorId,
@@ -40,7 +40,7 @@ export function actOf({ state, path, answer, failure }: Answered): Act | null {
   }
 }
 
-/** Null for the owner and for the application, whose requests are not recorded. */
+/** Returns null for the owner and the application, whose requests are not recorded. */
 function callerIn({ caller, source }: RequestState): Pick<Act, 'callerKind' | 'caller'> | null {
   switch (caller?.kind) {
     case 'creator':
@@ -61,7 +61,7 @@ function decisionOn({ isSentToSignIn }: RequestState, failure: ServiceError | nu
   return failure?.code === 'approval_required' ? 'asked' : 'allowed'
 }
 
-/** The words of an application's own refusal may hold anything, so they are not kept. */
+/** Returns the reason of a refusal. Messages of an application may contain private data, so they are not recorded. */
 function reasonOf(failure: ServiceError | null): string {
   if (failure === null) return 'sent to sign in'
   return failure.detail.reason ?? catalogue[failure.code].text

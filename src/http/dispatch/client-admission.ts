@@ -1,4 +1,4 @@
-/** The steps that only an AI client's request passes: its origin and host, its access token, its scope. */
+/** The checks for requests of AI clients: origin, host, access token and scope. */
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { ServiceError } from '../../errors.ts'
 import type { HttpRequest } from '../edge/request.ts'
@@ -12,7 +12,7 @@ const neededScope = 'mcp'
 
 export interface ClientAdmissionDeps extends BaseUrl {
   readonly clientAccess: (token: string) => Promise<ClientAccess | null>
-  /** Origins of the pages that may speak as a client (`TROUPE_MCP_ORIGINS`). */
+  /** Origins of the pages that may act as a client (`TROUPE_MCP_ORIGINS`). */
   readonly origins: readonly string[]
 }
 
@@ -33,8 +33,8 @@ export class ClientAdmission {
   }
 
   /**
-   * Refuses DNS rebinding, where a page points a name of its own at this machine. A proxy may send any Host, so the check
-   * runs only for a service at a loopback address.
+   * Refuses DNS rebinding, where a page makes its own host name resolve to this machine. A proxy may send any Host, so the
+   * check runs only for a service at a loopback address.
    *
    * @throws ServiceError `forbidden`
    */
@@ -49,7 +49,7 @@ export class ClientAdmission {
     }
   }
 
-  /** Returns null for a token that is not valid here: RFC 8707 binds a token to the resource that it was requested for. */
+  /** Returns null for a token that is not valid here: RFC 8707 binds a token to its requested resource. */
   async access(token: string): Promise<ClientAccess | null> {
     const { baseUrl, clientAccess } = this.#deps
     const access = await clientAccess(token)

@@ -1,4 +1,4 @@
-/** Makes a row of the route table whose handler gets what the row's schemas say. */
+/** Makes a row of the route table whose handler receives typed values from the row's schemas. */
 import { quoted, ServiceError } from '../../errors.ts'
 import { readFields, type RequestField, type RequestFields, type ValuesOf } from '../../json/fields.ts'
 import { stringText } from '../../json/json.ts'
@@ -16,7 +16,7 @@ type ParamNames<Path extends string> = Path extends `${infer Head}/${infer Tail}
     ? Name
     : never
 
-/** Reads the body when the handler asks for it: the body of a refused caller is not read. */
+/** Reads the body when the handler calls it, so the body of a refused caller is never read. */
 export interface Bodied<B> {
   readonly body: () => Promise<B>
 }
@@ -38,7 +38,7 @@ interface Schemas<A extends Access, Path extends string, P extends RequestFields
 
 type NoFields = Readonly<Record<symbol, never>>
 
-/** The handler runs after the caller is admitted and the path and query fit their schemas. */
+/** Defines a route. Its handler runs after admission, when the path and query match their schemas. */
 export function defineRoute<
   const A extends Access,
   const Path extends string,
@@ -68,7 +68,7 @@ function namesOf(...fields: readonly (RequestFields | undefined)[]): string[] {
   return fields.flatMap((each) => Object.keys(each ?? {}))
 }
 
-/** Names count in any letter case. `_method` names another method on every address. */
+/** Refuses unknown query parameters. Names ignore case. `_method` overrides the method at every URL. */
 function refuseUnknown(known: ReadonlySet<string>, query: Params): void {
   for (const name of query.entries.keys()) {
     const lower = name.toLowerCase()
@@ -82,7 +82,7 @@ function refusedParameter(name: string, _why: string, { expected }: RequestField
   return new ServiceError('bad_request', `Invalid ${name}: expected ${expected}.`)
 }
 
-/** A segment that violates its schema names nothing. */
+/** Reads the path segments by their schemas. An invalid segment is 404, because no resource can have that path. */
 function readSegments<P extends RequestFields>(fields: P, params: Readonly<Record<string, string>>): ValuesOf<P> {
   return readFields(
     fields,

@@ -1,5 +1,5 @@
 /**
- * The way of a request, the same for data, pages, OAuth and MCP: match, limit, credential, cross-site check, caller,
+ * The steps of every request, the same for data, pages, OAuth and MCP: match, limit, credential, cross-site check, caller,
  * permission, handler, audit, response.
  */
 import type { AuditLog } from '../../audit-log/audit-log.ts'
@@ -45,7 +45,7 @@ export interface DispatchDeps
   readonly basePath: string
   readonly localLimiter: LocalLimiter
   readonly ledger: AuditLog
-  /** Renders an error for a person in a browser. */
+  /** Renders an error page for a browser. */
   readonly errorPage: (error: ServiceError, about: ErrorSubject) => Promise<HttpResponse>
   readonly log: Log
   readonly metrics: Metrics
@@ -118,7 +118,7 @@ export class Dispatcher {
   async #answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
     const addressed = this.#locator.address(request)
     if ('answer' in addressed) return addressed.answer
-    // A person may have mistyped an address.
+    // A user may have mistyped a URL, so an unknown route also gets an error page.
     state.isPage = acceptsPages(request)
     const { match, method } = await this.#locator.match(request, addressed)
     const { route } = match
@@ -166,7 +166,7 @@ export class Dispatcher {
   }
 }
 
-/** Names of the route table only: an address or a peer's id may name a person. */
+/** Sets the attributes of a span. Only names of the route table are safe: a URL or a peer's id may identify a person. */
 function describe(span: Span, state: RequestState, { status }: HttpResponse, failure: ServiceError | null): void {
   if (!span.isRecording()) return
   const { route, method, actorId, caller } = state
@@ -176,6 +176,6 @@ function describe(span: Span, state: RequestState, { status }: HttpResponse, fai
   if (route !== null) span.setAttribute('http.route', route.path)
   if (actorId !== null) span.setAttribute('troupe.actor', actorId)
   if (caller !== null) span.setAttribute('troupe.caller', caller.kind)
-  // A mistake of the caller is no failure of the service.
+  // An error of the caller (4xx) is not a failure of the service.
   if (status >= 500) failed(span, failure?.code ?? String(status))
 }

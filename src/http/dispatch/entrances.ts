@@ -1,4 +1,4 @@
-/** One entrance for each kind of access: which steps a request passes, in which order, and who is sent to sign in. */
+/** The checks for each kind of access in their order, and the redirect to sign-in. */
 import type { Actor } from '../../actor/actor.ts'
 import type { Actors } from '../../actor/actors.ts'
 import type { Authentication } from '../../auth/authenticate.ts'
@@ -149,7 +149,7 @@ export class Entrances {
     const { admission } = this.#deps
     const credential = admission.credential(exchange, state)
     const isBrowser = acceptsPages(exchange.request)
-    // The passphrase is no browser session, right or wrong.
+    // Pages need a browser session. The passphrase does not replace one, so it is not checked.
     if (credential.kind === 'basic' && !opensPagesByPassphrase(this.#deps)) {
       state.isSentToSignIn = true
       return loginRedirect(this.#deps, exchange)
@@ -169,7 +169,7 @@ export class Entrances {
     return route.handler({ ...exchange, caller, csrfToken, isStillOwner })
   }
 
-  /** Judges by the actor as it is now, whose passphrase may be another one since the request began. */
+  /** Checks the credential against the current actor, whose passphrase may have changed since the request began. */
   async #isOwner(credential: Credential, { actor, source }: AtActor): Promise<boolean> {
     const { actors, authentication } = this.#deps
     try {
@@ -182,9 +182,9 @@ export class Entrances {
   }
 
   /**
-   * To a provider, or to the page where the person chooses one.
+   * Redirects to a provider, or to the page where the user chooses one.
    *
-   * @throws ServiceError `unauthorized` without any provider: the browser asks for the creator and the passphrase.
+   * @throws ServiceError `unauthorized` without a provider: the browser prompts for the creator and the passphrase.
    */
   async #signIn(
     exchange: Exchange,

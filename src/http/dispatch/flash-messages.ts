@@ -1,6 +1,6 @@
 /**
- * What a page says after a form was taken: the answer to the form is a redirect, so the sentence travels in a cookie of the
- * browser, as the name of one of these. An address could be made up by anybody, such a cookie only by this service.
+ * Flash messages: the result that a page shows after a form. The response to the form is a redirect, so a cookie carries
+ * the name of the message. Another site could forge a query parameter but not this cookie.
  */
 import { cookieValue } from '../../auth/credentials.ts'
 import type { HttpRequest } from '../edge/request.ts'
@@ -12,12 +12,12 @@ export const notices = {
   deleted: 'Deleted.',
   asked: 'Asked. The other side decides now.',
   approved: 'Approved.',
-  withdrawn: 'The approval is taken back. Nothing is open to it any more.',
+  withdrawn: 'The approval is withdrawn. It no longer has access.',
   ended: 'Ended.',
   reset: 'It has the usual rights of its kind of relationship again, and no others.',
   allowed: 'Allowed, once.',
   refused: 'Refused.',
-  followed: 'You are told of each change from now on.',
+  followed: 'You are notified of each change from now on.',
   redriven: 'What failed is sent again.',
   signedOut: 'Signed out there.',
   disconnected: 'Disconnected.',
@@ -34,7 +34,7 @@ export type FlashMessage = keyof typeof notices
 const name = '__Host-notice'
 const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
 
-/** @param maxAgeSeconds Longer where a sign-in at a provider comes between. */
+/** @param maxAgeSeconds Must cover a sign-in at a provider when one precedes the page. */
 export function noticeCookie(notice: FlashMessage, maxAgeSeconds = 60): string {
   return `${name}=${notice}; Max-Age=${maxAgeSeconds}; ${attributes}`
 }

@@ -1,4 +1,4 @@
-/** `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a POST that is repeated has its effect once. */
+/** `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a repeated POST takes effect once. */
 import { present } from '../../json/present.ts'
 import { hash } from 'node:crypto'
 import type { Actor } from '../../actor/actor.ts'
@@ -15,10 +15,10 @@ export interface IdempotencyDeps {
   readonly config: Pick<Config, 'maxBodyBytes'>
 }
 
-/** Such a request was not looked at: it may be sent again under its key. */
+/** Statuses of requests that had no effect. A client may retry them with the same key. */
 const withoutEffect: ReadonlySet<number> = new Set([401, 403, 404, 429, 503])
 
-/** Runs the request, or gives the answer that the first one of its key was given; without a key it just runs. */
+/** Runs the request, or returns the stored response to the first request with the key. Runs every request without a key. */
 export async function onceOf(
   { once, config }: IdempotencyDeps,
   { request, method, actor }: Exchange & { readonly actor: Actor },
@@ -28,7 +28,10 @@ export async function onceOf(
   const given = request.header('idempotency-key')
   if (given === undefined || method !== 'POST') return run()
   if (!/^[\x21-\x7e]{1,255}$/.test(given) || request.hasRepeated('idempotency-key')) {
-    throw new ServiceError('bad_request', 'Cannot use the Idempotency-Key: it has 1 to 255 printable characters, once')
+    throw new ServiceError(
+      'bad_request',
+      'Invalid Idempotency-Key: send it once, with 1 to 255 printable ASCII characters',
+    )
   }
   const body = await request.body(config.maxBodyBytes)
   const asked = {
@@ -44,24 +47,24 @@ export async function onceOf(
     } catch (error) {
       const failure = toServiceError(error)
       failed = { error }
-      // A handler of the application that fails may have done something before.
-      const told = errorResponse(failure)
-      const body = typeof told.body === 'string' ? told.body : null
-      return { answer: { ...told, body }, isKept: !withoutEffect.has(failure.status) }
+      // A handler of the application may have had an effect before it failed.
+      const refusal = errorResponse(failure)
+      const body = typeof refusal.body === 'string' ? refusal.body : null
+      return { answer: { ...refusal, body }, isKept: !withoutEffect.has(failure.status) }
     }
   })
   rethrow(failed)
   return isFirst ? answer : replayed(answer)
 }
 
-/** @throws ServiceError `answer_not_kept`: whoever repeats learns that it was done, and where to look for what came of it. */
+/** @throws ServiceError `answer_not_kept`, with the status and location of the first response. */
 function replayed({ status, headers, body, isTooLarge }: KeptAnswer): HttpResponse {
   const mark = { 'Idempotency-Replayed': 'true' }
   if (isTooLarge !== true) return { status, headers: { ...headers, ...mark }, body }
   const { Location } = headers
   throw new ServiceError(
     'answer_not_kept',
-    `This request was answered with ${status} before, and is not run again; the answer was too large to be kept`,
+    `Cannot repeat the response: the request already ran with status ${status}, and its response was too large to keep`,
     {
       members: { first_status: status },
       headers: present({ ...mark, Location }),

@@ -1,4 +1,4 @@
-/** Finds the row of the route table that a request is for. */
+/** Finds the route of a request. */
 import { ServiceError } from '../../errors.ts'
 import type { BodyLimits } from '../edge/body.ts'
 import type { Cors } from '../edge/cors.ts'
@@ -10,18 +10,18 @@ import { methodOf, overriddenMethod } from './method.ts'
 import type { Method, Route } from './route.ts'
 import { type Match, RouteTable } from './route-table.ts'
 
-/** In characters of path and query. */
+/** Maximum length of path and query, in characters. */
 const longestAddress = 8192
 
 export interface LocatorDeps {
   readonly cors: Cors
   readonly baseUrl: string
-  /** The path that every address of the service begins with; empty without a prefix. */
+  /** The path prefix of every URL of the service; empty without a prefix. */
   readonly basePath: string
   readonly config: BodyLimits
 }
 
-/** A request whose address can be read. */
+/** The parsed URL and method of a request. */
 export interface Addressed {
   readonly method: Method | null
   readonly segments: readonly string[]
@@ -38,7 +38,7 @@ export class Locator {
   }
 
   /**
-   * Reads the address. Redirects and preflight requests are answered here, before a route is known.
+   * Parses the URL. Redirects and preflight requests are answered here, before a route is known.
    *
    * @throws ServiceError `uri_too_long`, `bad_request`, `not_implemented`, `not_found` outside the path prefix
    */
@@ -65,7 +65,7 @@ export class Locator {
   ): Promise<{ readonly match: Match; readonly method: Method }> {
     const override = await overriddenMethod(request, query, this.#deps.config)
     if (override !== null) {
-      // A path that does not take the method is served as it was sent.
+      // When the path does not have the overriding method, the request keeps the method that was sent.
       const found = this.#table.find(override, segments)
       if (found.match !== null) return { match: found.match, method: override }
     }
@@ -75,19 +75,19 @@ export class Locator {
     throw noRoute(this.#table.at(segments))
   }
 
-  /** @throws ServiceError `not_found` for an address outside the prefix. */
+  /** @throws ServiceError `not_found` for a path outside the prefix. */
   withoutPrefix(path: string): string {
     const { basePath } = this.#deps
     if (basePath === '') return path
     if (path === basePath) return '/'
     if (path.startsWith(`${basePath}/`)) return path.slice(basePath.length)
-    // RFC 8414 section 3.1 and RFC 9728 section 3.1 put the name of a document before the path of its subject.
+    // RFC 8414 section 3.1 and RFC 9728 section 3.1 put the name of a document before the path prefix.
     const [, document = '', of = ''] = /^(\/\.well-known\/[\w-]+)(\/.*)$/.exec(path) ?? []
     if (of === basePath || of.startsWith(`${basePath}/`)) return `${document}${of.slice(basePath.length)}`
     throw new ServiceError('not_found', 'There is nothing at this address: the service lives under a path prefix')
   }
 
-  /** Where scripts of other sites may call, and everywhere below `/oauth`; null where the path does not take OPTIONS. */
+  /** Answers OPTIONS at routes with CORS and below `/oauth`. Returns null for other paths. */
   #preflight(request: HttpRequest, segments: readonly string[]): HttpResponse | null {
     const rows = preflightRows(this.#table.at(segments))
     if (rows.length === 0) return null
@@ -96,18 +96,18 @@ export class Locator {
   }
 }
 
-/** `/<actor>/` has one spelling, without the slash; `/<actor>/properties/` is taken as `/<actor>/properties`. */
+/** Drops a trailing slash. `/<actor>/` redirects to `/<actor>`; `/<actor>/properties/` is served as `/<actor>/properties`. */
 function droppedSlash(segments: readonly string[]): readonly string[] | 'redirect' {
   if (segments.at(-1) !== '' || segments[0] === '' || segments.length > 3) return segments
   return segments.length === 2 ? 'redirect' : segments.slice(0, -1)
 }
 
-/** The rows whose path answers OPTIONS. */
+/** Returns the routes whose path answers OPTIONS. */
 function preflightRows(rows: readonly Route[]): readonly Route[] {
   return rows.filter((route) => route.cors !== undefined || route.path.startsWith('/oauth/'))
 }
 
-/** For `Allow`: complete, in alphabetical order. */
+/** Returns all methods for the `Allow` header, in alphabetical order. */
 function allowedAt(rows: readonly Route[]): string[] {
   const methods = new Set<string>(rows.map((route) => route.method))
   if (rows.some((route) => route.method === 'GET' && route.takesNoHead !== true)) methods.add('HEAD')
@@ -118,7 +118,7 @@ function allowedAt(rows: readonly Route[]): string[] {
 function noRoute(rows: readonly Route[]): ServiceError {
   if (rows.length === 0) return new ServiceError('not_found', 'There is nothing at this address')
   const names = allowedAt(rows).join(', ')
-  return new ServiceError('method_not_allowed', `Cannot serve this method here: the address takes ${names}`, {
+  return new ServiceError('method_not_allowed', `Cannot serve this method: the URL allows ${names}`, {
     headers: { Allow: names },
   })
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the route table and the application's declarations. */
+/** Generates the OpenAPI 3.1 document from the route table and the declarations of the application. */
 import type { Identity } from '../../app/identity.ts'
 import type { Descriptor, OperationKind, Registry } from '../../app/registry.ts'
 import type { FieldSchema } from '../../json/fields.ts'
@@ -52,7 +52,7 @@ export function openApiDocument(routes: readonly Route[], about: About): object 
   }
 }
 
-/** A final `*` stands for no segment as well; a path parameter of OpenAPI does not, so that address is a path of its own. */
+/** Returns the routes whose final `*` may be empty. A path parameter of OpenAPI cannot be empty, so each needs a second path. */
 function endsAtItself(routes: readonly Route[]): Route[] {
   const taken = new Set(routes.map(({ method, path }) => `${method} ${path}`))
   return routes
@@ -103,7 +103,7 @@ function security(route: Route): Operation {
   return { security: route.access === 'open' ? [{}, ...known] : known }
 }
 
-/** A parameter carries its description beside its schema. */
+/** Moves the description out of the schema, because OpenAPI expects it in the parameter. */
 function parameter({ description, ...schema }: FieldSchema): Operation {
   return description === undefined ? { schema } : { description, schema }
 }
@@ -133,7 +133,7 @@ function responses(documented: Documentation['responses']): Operation {
 
 const approvalResponses = {
   403: {
-    description: '`approval_required`, for every caller but the owner: repeat the call after the owner approved it',
+    description: '`approval_required`, for every caller except the owner. Repeat the call after the owner approved it',
     content: { 'application/json': { schema: approvalRequiredSchema } },
   },
 } as const
@@ -148,7 +148,7 @@ function describedCall(kind: OperationKind, descriptor: Descriptor, needsApprova
     requestBody: { required: true, content: { 'application/json': { schema: descriptor.input_schema ?? {} } } },
     responses: {
       200: {
-        description: 'What the handler answered',
+        description: 'The result of the handler',
         content: { 'application/json': descriptor.output_schema === null ? {} : { schema: descriptor.output_schema } },
       },
       ...(needsApproval ? approvalResponses : {}),

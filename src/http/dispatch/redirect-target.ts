@@ -1,15 +1,15 @@
-/** Where a form may ask to be sent afterwards: only to addresses of this service. */
+/** Checks the redirect target of a form: only URLs of this service are allowed. */
 
-/** @returns the path within the service, prefix, query and fragment included; null for any other address. */
+/** @returns the path within the service with its prefix, query and fragment; null for any other URL. */
 export function parseRedirectTarget(
   wanted: string,
   { baseUrl, basePath }: Record<'baseUrl' | 'basePath', string>,
 ): string | null {
-  // Blanks, control characters and backslashes are read differently by browsers and by parsers.
+  // Browsers and URL parsers disagree on spaces, control characters and backslashes.
   if (!/^\/(?!\/)[!-~]*$/.test(wanted) || wanted.includes('\\')) return null
   const url = URL.parse(wanted, baseUrl)
   if (url === null || url.origin !== new URL(baseUrl).origin) return null
   const isWithin = url.pathname === basePath || url.pathname.startsWith(`${basePath}/`)
-  // Dots that led out of the prefix are resolved by now, and so are a second slash that they left at the front.
+  // Dot segments are resolved by now. They may have left the prefix, or put a second slash at the front.
   return isWithin && !url.pathname.startsWith('//') ? url.pathname + url.search + url.hash : null
 }

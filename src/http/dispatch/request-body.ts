@@ -1,4 +1,4 @@
-/** Bodies of requests: what a row publishes for each media type, and how the handler gets the body. */
+/** Request bodies: the published schema for each media type, and the parser for the handler. */
 import { ServiceError } from '../../errors.ts'
 import {
   type FieldSchema,
@@ -14,7 +14,7 @@ import { type BodyLimits, readJson, readJsonOrForm, readUrlencodedForm, readValu
 import type { Params } from '../edge/params.ts'
 import type { HttpRequest } from '../edge/request.ts'
 
-/** What a body is read from. */
+/** The parts of a request that a body is read from. */
 export interface Sent {
   readonly request: HttpRequest
   readonly query: Params
@@ -24,7 +24,7 @@ export interface Sent {
 export interface RequestBody<T> {
   /** JSON Schema by media type. */
   readonly content: Readonly<Record<string, FieldSchema>>
-  /** Fields that a query may carry in place of a body. */
+  /** Fields that the query may contain instead of a body. */
   readonly inQuery?: RequestFields
   readonly read: (sent: Sent) => Promise<T>
 }
@@ -32,11 +32,11 @@ export interface RequestBody<T> {
 const formType = 'application/x-www-form-urlencoded'
 
 interface JsonOptions {
-  /** Takes a body packed by gzip too. */
+  /** Accepts a gzip-compressed body. */
   readonly inflates?: boolean
 }
 
-/** A JSON object of these fields. @param what Completes the sentence “Cannot …” of a refusal. */
+/** Reads a JSON object with these fields. @param what Completes the error message “Cannot …”. */
 export function jsonBody<F extends RequestFields>(
   what: string,
   fields: F,
@@ -45,7 +45,7 @@ export function jsonBody<F extends RequestFields>(
   return parsedBody(objectSchema(fields), (body) => readObject(what, fields, body), options)
 }
 
-/** JSON that a parser of the domain reads, which publishes the schema too. */
+/** Reads JSON by a parser of the domain, whose schema is published. */
 export function parsedBody<T>(
   schema: FieldSchema,
   parse: (body: JsonText, sent: Sent) => T,
@@ -57,13 +57,13 @@ export function parsedBody<T>(
   }
 }
 
-/** JSON of any kind, as text. */
+/** Reads any JSON value, as a string. */
 export const anyJson: RequestBody<JsonText> = parsedBody({}, (body) => body)
 
 /**
- * One value: JSON when the body parses, else text, as a JSON string. An empty body is the empty text.
+ * Reads one value: JSON when the body parses, else the body as a JSON string. An empty body is the empty string.
  *
- * @param textOf The text that a body stands for.
+ * @param textOf Extracts the value from a body that is not JSON.
  */
 export function valueBody(textOf: (text: string, sent: Sent) => string = (text) => text): RequestBody<JsonText> {
   return {
@@ -75,7 +75,7 @@ export function valueBody(textOf: (text: string, sent: Sent) => string = (text) 
   }
 }
 
-/** A JSON object or a form of these fields. With `orQuery` the query stands for an empty body. */
+/** Reads a JSON object or a form with these fields. With `orQuery`, the query replaces an empty body. */
 export function jsonOrForm<F extends RequestFields>(
   what: string,
   fields: F,
@@ -103,7 +103,7 @@ export function jsonOrForm<F extends RequestFields>(
   }
 }
 
-/** The form of a page of the owner, which says what is wrong with it in the words of the page. */
+/** Reads a form of an owner page. The page itself validates the fields and reports errors. */
 export function pageForm(...names: readonly string[]): RequestBody<Params> {
   const properties = [...names, 'csrf_token', 'redirect_to'].map((name) => [name, { type: 'string' }])
   return {
@@ -112,12 +112,12 @@ export function pageForm(...names: readonly string[]): RequestBody<Params> {
   }
 }
 
-/** A form of these fields. */
+/** Reads a form with these fields. */
 export function formBody<F extends RequestFields>(fields: F): RequestBody<ValuesOf<F>> {
   return {
     content: { [formType]: objectSchema(fields) },
     read: async ({ request, bodyLimits }) =>
-      readParams('take the form', fields, await readUrlencodedForm(request, bodyLimits)),
+      readParams('read the form', fields, await readUrlencodedForm(request, bodyLimits)),
   }
 }
 
@@ -125,7 +125,7 @@ function readParams<F extends RequestFields>(what: string, fields: F, params: Pa
   return readFields(fields, jsonOf(params), refusedField(what))
 }
 
-/** The string of a field as JSON. */
+/** Returns a function that reads a field as a JSON string. */
 export function jsonOf(params: Params | null): (name: string) => JsonText | undefined {
   return (name) => {
     const value = params?.get(name)

@@ -1,4 +1,4 @@
-/** What becomes known of a request on its way, besides the facts that the log carries. */
+/** The state of a request that the dispatcher collects, in addition to the log context. */
 import type { Caller } from '../../caller.ts'
 import type { RequestContext } from '../../observe/context.ts'
 import type { CorsFamily } from '../edge/cors.ts'
@@ -8,14 +8,14 @@ import type { Method, Route } from './route.ts'
 export interface RequestState extends RequestContext {
   /** The address whose buckets the request takes from; null when it is unknown. Computed on first use. */
   readonly source: () => string | null
-  /** The headers about rate limits for the response. */
+  /** The rate-limit headers of the response. */
   limitHeaders: Readonly<Record<string, string>> | null
   route: Route | null
   /** One of the route table's methods: a method that a client invents never becomes a label. */
   method: Method | 'other'
   cors: CorsFamily | undefined
   errors: ErrorFamily | undefined
-  /** Whether a refusal is shown as a page. */
+  /** True when an error is shown as an HTML page. */
   isPage: boolean
   /** The authenticated caller; null before authentication and after a failed one. */
   caller: Caller | null
@@ -45,7 +45,7 @@ export function newRequestState(requestId: string, source: () => string | null):
   }
 }
 
-/** Computes once. */
+/** Caches the first result of a function. */
 function lazily<T>(compute: () => T): () => T {
   let known: { readonly value: T } | undefined
   return () => (known ??= { value: compute() }).value

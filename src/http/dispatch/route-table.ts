@@ -1,7 +1,7 @@
 /** Finds the rows of the route table for a path: literal segments before `:name`, `:name` before `*`. */
 import type { Method, Route } from './route.ts'
 
-/** A route, and where the segments are that its pattern names. */
+/** A route with the positions of its `:name` segments. */
 interface Row {
   readonly route: Route
   readonly params: readonly (readonly [name: string, at: number])[]
@@ -23,7 +23,7 @@ export interface Match {
   readonly rest: readonly string[]
 }
 
-/** All methods that a path takes, or the match for the one that was asked for. */
+/** The match for the requested method, or else all methods of the path. */
 export type Found = { readonly match: Match } | { readonly match: null; readonly allowed: readonly Method[] }
 
 export class RouteTable {
@@ -43,12 +43,13 @@ export class RouteTable {
       node = segment.startsWith(':') ? (node.param ??= newNode()) : child(node, segment)
     }
     const rows = isOpen ? node.rest : node.ends
-    if (rows.has(route.method)) throw new Error(`Two routes for ${route.method} ${route.path}`)
+    if (rows.has(route.method))
+      throw new Error(`Cannot add route ${route.method} ${route.path}: it is already declared`)
     const params = segments.flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), at] as const] : []))
     rows.set(route.method, { route, params, restAt: isOpen ? segments.length - 1 : null })
   }
 
-  /** Every row of a path, whatever its method. */
+  /** Returns the routes of a path with all methods. */
   at(segments: readonly string[]): readonly Route[] {
     const found: Route[] = []
     search(this.#root, segments, 0, (rows) => {
@@ -65,7 +66,7 @@ export class RouteTable {
   }
 }
 
-/** The most specific first, until one is picked. An empty segment never matches: `a//b` and `a/b/` are not spellings of `a/b`. */
+/** Searches the most specific routes first. An empty segment never matches: `a//b` and `a/b/` are different paths from `a/b`. */
 function search(
   node: Node,
   segments: readonly string[],

@@ -1,4 +1,4 @@
-/** The route table's rows: everything that is known about an address before a request for it arrives. */
+/** The rows of the route table: everything that a route declares. */
 import type { Actor } from '../../actor/actor.ts'
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import type { Caller } from '../../caller.ts'
@@ -18,7 +18,7 @@ import type { Visitor } from './visitor.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /**
- * What every handler gets.
+ * The input of every handler.
  *
  * @typeParam P Names of the `:name` segments that the handler reads.
  * @typeParam Q Values of the query.
@@ -30,19 +30,19 @@ export interface Exchange<P extends string = string, Q = unknown> {
   /** The values of the `:name` segments, decoded. */
   readonly params: Readonly<Record<P, string>>
   readonly bodyLimits: BodyLimits
-  /** The segments that `*` stands for, decoded. */
+  /** The segments that `*` matched, decoded. */
   readonly rest: readonly string[]
-  /** Whose buckets the request takes from: its address, as far as it is known. */
+  /** Returns the address whose rate-limit buckets the request takes from; null when it is unknown. */
   readonly source: () => string | null
   /**
-   * Counts the request against the limiters of this name, where the route table cannot know that it has to be: the
-   * target, where there is one, is what the request turned out to be about.
+   * Counts the request against the limiters of this name, for limits that depend on the content of the request. `target`
+   * is the object that the request turned out to concern.
    *
    * @throws ServiceError `too_many_requests`
    */
   readonly charge: (name: LimitName, target?: string) => Promise<void>
   /**
-   * Counts so much against what this client may ask of this process, without a query.
+   * Counts against the limit of this client in this process, without a query.
    *
    * @throws ServiceError `too_many_requests`
    */
@@ -57,7 +57,7 @@ export interface ActorExchange<P extends string = string, Q = unknown> extends E
 export interface Documentation {
   readonly summary: string
   readonly request?: RequestBody<unknown>
-  /** Status to what it means, with the JSON Schema of the body where there is one. */
+  /** The description of each status, with the JSON Schema of the body if it has one. */
   readonly responses: Readonly<
     Record<number, string | { readonly text: string; readonly schema?: object; readonly type?: string }>
   >
@@ -68,35 +68,35 @@ interface RouteBase extends Documentation {
   /** Unique; the operation id of the OpenAPI document. */
   readonly id: string
   readonly method: Method
-  /** `:name` takes one segment, a final `*` any number of them (also none). */
+  /** The pattern: `:name` matches one segment, a final `*` matches zero or more. */
   readonly path: string
-  /** Segments that are more than a string. */
+  /** Schemas for the path segments that are not plain strings. */
   readonly params?: RequestFields
   /**
-   * A query parameter that the row does not name changes nothing. Without it such a request is 400, except on pages, whose
-   * links carry parameters of other sites.
+   * Ignores undeclared query parameters. Without this field they are 400, except on pages, whose links may carry parameters
+   * of other sites.
    */
   readonly unknownQuery?: 'ignored'
-  /** People open the address in a browser: what is refused there is shown as a page. */
+  /** Users open the URL in a browser, so errors are HTML pages. */
   readonly page?: true
-  /** Something begins here, or the application's code runs, also on GET: the rule against forged requests holds as for a change. */
+  /** A GET here also starts something or runs application code, so the CSRF check applies as for a change. */
   readonly acts?: true
-  /** A GET uses something up, ends something or sends the browser to a third party: HEAD is 405. */
+  /** A GET here consumes or ends something, or redirects to a third party, so HEAD is 405. */
   readonly takesNoHead?: true
-  /** What scripts of other sites may do here. */
+  /** The CORS rules for scripts of other sites. Default: none. */
   readonly cors?: CorsFamily
-  /** How refusals are written, where not as everywhere. */
+  /** The format of error bodies, if not the default. */
   readonly errors?: ErrorFamily
-  /** The limiters that every request here counts against; their target is the actor. */
+  /** The limiters that every request counts against. Their target is the actor. */
   readonly limit?: readonly LimitKey[]
 }
 
 interface ForeignPosts {
-  /** Pages of other sites may post here, because no cookie is the credential: the cross-site check is left out. */
+  /** Skips the cross-site check: pages of other sites may post here, because no cookie is the credential. */
   readonly takesForeignPosts?: true
 }
 
-/** Has no caller: the answer is the same for everyone, or depends on the body alone. */
+/** A route without a caller: the response is the same for every client, or depends only on the request. */
 export interface ServiceRoute extends RouteBase, ForeignPosts {
   readonly access: 'service'
   readonly handler: (exchange: Exchange<string, Params>) => Promise<HttpResponse> | HttpResponse
@@ -106,7 +106,7 @@ export interface VisitorExchange<P extends string = string, Q = unknown> extends
   readonly visitor: Visitor
 }
 
-/** For a person's browser or application, signed in or not: signing in and out, the front page, consent. */
+/** A route for browsers and applications, signed in or not: sign-in, sign-out, the front page, consent. */
 export interface VisitorRoute extends RouteBase, ForeignPosts {
   readonly access: 'visitor'
   readonly handler: (exchange: VisitorExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
@@ -114,11 +114,11 @@ export interface VisitorRoute extends RouteBase, ForeignPosts {
 
 export interface ClientExchange<P extends string = string, Q = unknown> extends Exchange<P, Q> {
   readonly client: ClientAccess
-  /** Checks the access token again, for an answer that outlives it. Null once the token is no longer valid. */
+  /** Checks the access token again, for a stream that may outlive it. Returns null when the token is no longer valid. */
   readonly reauthorize: () => Promise<ClientAccess | null>
 }
 
-/** For an AI client with an access token of the authorization server. A cookie is never its credential. */
+/** A route for AI clients with an access token of the authorization server. A cookie is never the credential. */
 export interface ClientRoute extends RouteBase {
   readonly access: 'client'
   /** Answers a request that needs no token; null for any other request. */
@@ -127,9 +127,9 @@ export interface ClientRoute extends RouteBase {
 }
 
 /**
- * For a client of the authorization server. The handler authenticates the client, because OAuth defines that step: the
- * credential may be part of the form, Basic credentials are form-encoded first (RFC 6749 section 2.3.1), and a refusal is an
- * OAuth error. A cookie is never the credential, so other sites may post here.
+ * A route for clients of the authorization server. The handler authenticates the client, because OAuth defines that step:
+ * the credential may be in the form, Basic credentials are form-encoded first (RFC 6749 section 2.3.1), and failures are
+ * OAuth errors. A cookie is never the credential, so other sites may post here.
  */
 export interface OAuthClientRoute extends RouteBase {
   readonly access: 'oauth-client'
@@ -140,7 +140,7 @@ export interface PublicExchange<P extends string = string, Q = unknown> extends 
   readonly actor: Actor
 }
 
-/** Below an actor, for everybody: no credential is judged. */
+/** A route below an actor that is open to every client. No credential is checked. */
 export interface PublicActorRoute extends RouteBase {
   readonly access: 'public'
   readonly handler: (exchange: PublicExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
@@ -148,19 +148,19 @@ export interface PublicActorRoute extends RouteBase {
 
 export interface OpenExchange<P extends string = string, Q = unknown> extends PublicExchange<P, Q> {
   /**
-   * Judges the credentials, now and not before.
+   * Authenticates the caller when the handler calls it.
    *
    * @throws ServiceError `unauthorized` without credentials, `forbidden` with wrong ones.
    */
   readonly authenticated: () => Promise<Caller>
-  /** As `authenticated`, and then the rights that the route asks for. */
+  /** Authenticates the caller and checks the rights that the route needs. */
   readonly authorised: () => Promise<Caller>
 }
 
-/** Below an actor, where something else is looked at before the caller is: credentials are read when the handler asks. */
+/** A route below an actor that checks something before the caller. The handler decides when to authenticate. */
 export interface OpenActorRoute extends RouteBase {
   readonly access: 'open'
-  /** What `authorised` asks for; a route that takes anybody has neither. */
+  /** The category that `authorised` checks. A route without a rights check has neither `category` nor `owner`. */
   readonly category?: Category
   readonly owner?: OwnerRule
   readonly handler: (exchange: OpenExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
@@ -169,22 +169,22 @@ export interface OpenActorRoute extends RouteBase {
 export interface PageExchange<P extends string = string, Q = unknown> extends ActorExchange<P, Q> {
   /** For the field `csrf_token` of the forms. */
   readonly csrfToken: string
-  /** Judges the credential again, for an answer that may outlive the session. */
+  /** Checks the credential again, for a stream that may outlive the session. */
   readonly isStillOwner: () => Promise<boolean>
 }
 
-/** A page of the owner, for a session alone: the passphrase opens none. Browsers without a session are sent to sign-in. */
+/** An owner page, which needs a session, not the passphrase. Browsers without a session are redirected to sign-in. */
 export interface PageRoute extends RouteBase {
   readonly access: 'www'
   readonly handler: (exchange: PageExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
-/** Below an actor, for callers whose rights reach into the category. */
+/** A route below an actor for callers with rights in the category. */
 export interface ActorRoute extends RouteBase {
   readonly access: Exclude<Category, 'www'>
-  /** The peer that the path names may come here too, or it alone. */
+  /** The rule for the peer that the path names: access in addition to the category, or exclusive access. */
   readonly owner?: OwnerRule
-  /** A browser whose credentials do not suffice is sent to the page for signing in, as one without any. */
+  /** Redirects a browser with insufficient credentials to the sign-in page, like a browser without credentials. */
   readonly signsIn?: true
   readonly handler: (exchange: ActorExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
@@ -205,7 +205,7 @@ export function isOfService(route: Route): route is OwnRoute {
   return kindsOfService.has(route.access)
 }
 
-/** The right that a method asks for, by the coarse rule; handlers ask for the exact one. */
+/** Returns the right that a method needs by the coarse rule. Handlers check the exact right. */
 export function rightOf(method: Method): 'read' | 'write' | 'delete' {
   return method === 'GET' ? 'read' : method === 'DELETE' ? 'delete' : 'write'
 }

@@ -25,7 +25,7 @@ export const trustSchema = {
     secret: { type: 'string', description: 'Shown to the creator only' },
     desc: { type: 'string' },
     approved: { type: 'boolean', description: 'By the owner of this actor' },
-    peer_approved: { type: 'boolean', description: 'By the owner of the other one, as far as is known here' },
+    peer_approved: { type: 'boolean', description: 'By the owner of the peer, as last reported' },
     verified: { type: 'boolean' },
     verification_token: { type: 'string', description: 'Shown to the creator and to the peer' },
     established_via: { type: 'string' },
@@ -41,7 +41,7 @@ const errorSchema = {
   required: ['error', 'message'],
   properties: {
     error: { type: 'string', enum: Object.keys(catalogue) },
-    message: { type: 'string', description: 'What could not be done, with what' },
+    message: { type: 'string', description: 'The failed operation and the cause' },
   },
 } as const
 
@@ -59,12 +59,12 @@ export const approvalRequiredSchema = {
 export const anyValue = {} as const
 
 const texts: Readonly<Record<number, string>> = {
-  400: 'The request cannot be understood, or the application rejected it; nothing was changed',
-  401: 'Credentials are missing or cannot be read',
-  403: 'These credentials do not allow it',
-  404: 'There is no such actor, or nothing at this address',
-  408: 'The other actor did not answer as it has to',
-  409: 'The change collides with what is stored',
+  400: 'The request is not valid, or the application rejected it; nothing was changed',
+  401: 'Credentials are missing or malformed',
+  403: 'The credentials do not grant this operation',
+  404: 'The actor or the resource does not exist',
+  408: 'The peer did not return a valid response',
+  409: 'The change conflicts with the stored state',
   413: 'The body is too large',
   415: 'The content type is not supported',
   503: 'Storage cannot be used right now',
@@ -76,7 +76,7 @@ export function errorResponses(...statuses: readonly number[]): Documentation['r
   )
 }
 
-/** Of the endpoints for single-page applications. */
+/** The error body of the endpoints for single-page applications. */
 const spaErrorSchema = {
   type: 'object',
   required: ['error', 'status_code', 'message'],
@@ -96,29 +96,29 @@ export const tokenSchema = {
     success: { const: true },
     actor_id: { type: 'string' },
     email: { type: 'string', description: 'Who signed in' },
-    access_token: { type: 'string', description: 'Not with the delivery `cookie`' },
+    access_token: { type: 'string', description: 'Absent with the delivery `cookie`' },
     token_type: { const: 'Bearer' },
-    expires_in: { type: 'integer', description: 'Of the access token, in seconds' },
-    expires_at: { type: 'integer', description: 'Of the access token, in Unix seconds' },
-    refresh_token: { type: 'string', description: 'With the delivery `json`; good once' },
+    expires_in: { type: 'integer', description: 'Lifetime of the access token, in seconds' },
+    expires_at: { type: 'integer', description: 'Expiry of the access token, in Unix seconds' },
+    refresh_token: { type: 'string', description: 'Only with the delivery `json`. Valid for one use' },
     refresh_token_expires_in: { type: 'integer', description: 'In seconds' },
     token_delivery: { type: 'string', enum: ['cookie', 'hybrid'] },
   },
 } as const
 
-/** Of a page of the owner. */
+/** The responses of an owner page. */
 export const pageResponses = {
   200: { text: 'The page', type: 'text/html' },
-  302: 'Where a browser without a session goes',
+  302: 'Redirect to sign-in, for a browser without a session',
   ...errorResponses(401, 403, 404),
 } as const satisfies Documentation['responses']
 
-/** Of a form on such a page. */
+/** The responses of a form on an owner page. */
 export const formResponses = {
-  302: 'Done: where to go on, or where a browser without a session goes',
+  302: 'Done: redirect to the next page, or to sign-in without a session',
   ...errorResponses(400, 401, 403, 404, 409, 413, 415, 503),
 } as const satisfies Documentation['responses']
 
-/** What every route below an actor may answer. */
+/** The errors of every route below an actor. */
 export const actorErrors = errorResponses(401, 403, 404)
 export const writeErrors = errorResponses(400, 401, 403, 404, 409, 413, 415, 503)

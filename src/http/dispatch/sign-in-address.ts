@@ -1,4 +1,4 @@
-/** Addresses where a browser begins to sign in. */
+/** URLs that start a sign-in in a browser. */
 import type { Config } from '../../config/options.ts'
 import type { Provider, Providers } from '../../sign-in/provider.ts'
 import type { BaseUrl } from './urls.ts'
@@ -11,24 +11,24 @@ export interface ProviderTargetDeps extends ProviderDeps {
   readonly config: Pick<Config, 'mode'>
 }
 
-/** Those that a person may choose on a page; the variants for devices are for applications. */
+/** Returns the providers that a user may choose on a page. Device variants are for applications only. */
 export function webProviders({ providers }: ProviderDeps): readonly Provider[] {
   return providers.all.filter(({ platform }) => platform === 'web')
 }
 
-/** Whether the operator configured any: the one of development is there by itself. */
+/** Returns true when the operator configured a provider. The local provider of development does not count. */
 export function hasConfiguredProvider(deps: ProviderDeps): boolean {
   return webProviders(deps).some(({ kind }) => kind !== 'local')
 }
 
-/** Where no sign-in method exists, the creator's Basic credentials open the pages, as they open the API (CHOICE-78). */
+/** Returns true when no sign-in method exists. Basic credentials then open the pages, as they open the API (CHOICE-78). */
 export function opensPagesByPassphrase({ providers }: ProviderDeps): boolean {
   return providers.all.length === 0
 }
 
 /**
- * Where a form leads to that ends at a provider. Before the page where one signs in providers send browsers on to others
- * that they trust, by https; those by plain http, which only development has, are named.
+ * Returns the CSP `form-action` sources for forms that redirect to a provider. Providers redirect through other https
+ * hosts, so all https is allowed. Providers with plain http (development) are listed.
  */
 export function providerTargets(deps: ProviderTargetDeps): readonly string[] {
   const providers = webProviders(deps)
@@ -36,27 +36,27 @@ export function providerTargets(deps: ProviderTargetDeps): readonly string[] {
   const plain = providers.flatMap(({ authorizationEndpoint }) => {
     const origin = URL.parse(authorizationEndpoint)?.origin
     if (origin !== undefined) return origin.startsWith('http:') ? [origin] : []
-    // It is found, or gets its port, when somebody goes there first.
+    // The endpoint or its port is discovered at the first sign-in.
     return deps.config.mode === 'development' ? ['http://127.0.0.1:*', 'http://localhost:*'] : []
   })
   return ['https:', ...new Set(plain)]
 }
 
 export interface SignInWish {
-  /** Path of this host to go on to. */
+  /** The path on this host to continue to. */
   readonly redirect?: string | undefined
-  /** The actor whose page was asked for: another one's owner is refused. */
+  /** The actor whose page was requested. The owner of another actor is refused. */
   readonly actorId?: string | undefined
-  /** What was typed as an address. */
+  /** The email address that the user typed. */
   readonly hint?: string | undefined
 }
 
-/** Of the one provider that is named. */
+/** Returns the URL that starts a sign-in at the named provider. */
 export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: SignInWish = {}): string {
   return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${wishQuery(wish)}`
 }
 
-/** For `/login` and the addresses of providers alike: empty, or beginning with a question mark. */
+/** Returns the query string for `/login` and for provider URLs: empty, or with a leading question mark. */
 export function wishQuery({ redirect, actorId, hint }: SignInWish): string {
   const query = new URLSearchParams()
   if (actorId !== undefined) query.set('actor', actorId)

@@ -1,4 +1,4 @@
-/** Where a browser goes that has to sign in first (CHOICE-01), and back to the page that it asked for. */
+/** Redirects a browser to sign in first (CHOICE-01), with a return to the requested page. */
 import { type Credential, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
 import type { Providers } from '../../sign-in/provider.ts'
 import type { SignIn } from '../../sign-in/sign-in.ts'
@@ -12,14 +12,14 @@ import type { BaseUrl } from './urls.ts'
 
 const vary = { Vary: 'Accept' }
 
-/** In seconds, as long as a sign-in at a provider may take. */
+/** Maximum duration of a sign-in at a provider, in seconds. */
 const signInSeconds = 600
 
 export interface LoginRedirectDeps extends BaseUrl {
   readonly signIn: Pick<SignIn, 'targets'>
 }
 
-/** The page where one chooses a provider. */
+/** Redirects to the page where the user chooses a provider. */
 export function loginRedirect(deps: LoginRedirectDeps, exchange: Exchange): HttpResponse {
   return redirect(302, `${deps.baseUrl}/login${wishQuery(wishOf(deps, exchange))}`, vary)
 }
@@ -30,9 +30,8 @@ export interface SignInRedirectDeps extends LoginRedirectDeps {
 }
 
 /**
- * Where exactly one provider is configured there is nothing to choose, and the browser goes to that provider. Otherwise, and
- * where the person has to read something first, the browser goes to the page where one chooses. Either way the browser comes
- * back to the page that it asked for.
+ * Redirects the browser to the only configured provider. With several providers, or when the user must read something
+ * first, it redirects to the sign-in page. Either way the browser returns to the requested page.
  */
 export async function toSignIn(
   deps: SignInRedirectDeps,
@@ -50,15 +49,15 @@ export async function toSignIn(
 }
 
 function toProvider(deps: SignInRedirectDeps, exchange: Exchange): HttpResponse {
-  // Browsers keep a form from leaving this service (`form-action`).
+  // CSP `form-action` prevents a form from redirecting to another site.
   if (exchange.request.method === 'POST') return loginRedirect(deps, exchange)
-  // The local provider of development is no provider that an operator configured; one for phones does not serve browsers.
+  // The local provider of development does not count as configured, and a device provider does not serve browsers.
   const [only, ...others] = deps.providers.all.filter(({ kind, platform }) => kind !== 'local' && platform === 'web')
   if (only === undefined || others.length > 0) return loginRedirect(deps, exchange)
   return redirect(302, beginAddress(deps, only.name, wishOf(deps, exchange)), vary)
 }
 
-/** `other`: the browser has a session of another account, which stays. `expired`: of this or another one, which is over. */
+/** `other`: the browser keeps its session of another account. `expired`: the session of the browser has ended. */
 async function formerSession(
   { tokens }: SignInRedirectDeps,
   { request }: Exchange,
@@ -69,7 +68,7 @@ async function formerSession(
   return (await tokens.validate(credential.token)) === null ? 'expired' : 'other'
 }
 
-/** The page that was asked for; the page with the form where a form was sent. An address that sign-in refuses is left out. */
+/** Returns the requested page, or for a submitted form the page with the form. Omits a path that sign-in refuses. */
 function wishOf({ signIn }: LoginRedirectDeps, { request, params }: Exchange): SignInWish {
   const isForm = request.method === 'POST'
   const path = isForm ? request.path.replace(/\/(items|metadata|permissions)$/, '') : request.path

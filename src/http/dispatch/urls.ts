@@ -1,8 +1,8 @@
-/** Addresses that the service gives out: always the configured base, never what a request says its host is. */
+/** The URLs of the service. They use the configured base URL, never the Host of a request. */
 import type { Config } from '../../config/options.ts'
 
 export interface BaseUrl {
-  /** Without a slash at the end. */
+  /** The public URL of the service, without a trailing slash. */
   readonly baseUrl: string
 }
 
@@ -14,7 +14,7 @@ export function urlOf({ baseUrl }: BaseUrl, actorId: string): string {
   return `${baseUrl}/${actorId}`
 }
 
-/** Where a signed-in person goes: the pages of the actor, or the single-page application in their place. */
+/** Returns the start page of a signed-in user: the pages of the actor, or the single-page application. */
 export function homeOf({ baseUrl, config }: HomeDeps, actorId: string): string {
   return `${baseUrl}/${actorId}/${config.webUi ? 'www' : 'app'}`
 }

@@ -1,4 +1,4 @@
-/** A person's browser or application at a route of the service, signed in or not. */
+/** The session and cookies of a browser or application, signed in or not. */
 import type { Actor } from '../../actor/actor.ts'
 import type { Actors } from '../../actor/actors.ts'
 import { cookieValue, readCredential, sessionCookie } from '../../auth/credentials.ts'
@@ -19,7 +19,7 @@ export interface VisitorDeps {
   readonly forgeryRule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>
 }
 
-/** Reads the session that a request carries when the handler asks, so a route that ignores the session costs no query. */
+/** Reads the session of a request on demand, so a route that ignores the session costs no query. */
 export class Visitor {
   readonly #deps: VisitorDeps
   readonly #request: HttpRequest
@@ -29,58 +29,58 @@ export class Visitor {
     this.#request = request
   }
 
-  /** The site whose page sent the request, by what the browser says; `unknown` when the browser does not say. */
+  /** The site that sent the request, as the browser reports it; `unknown` when the headers do not show it. */
   get site(): ReturnType<typeof requestOriginOf> {
     return requestOriginOf(this.#request, this.#deps.forgeryRule.origin)
   }
 
-  /** The anti-forgery value for a form; null when no cookie can be the credential. */
+  /** The CSRF token for a form; null when no cookie can be the credential. */
   get csrfToken(): string | null {
     const browserSecret = browserSecretOf(this.#request)
     return browserSecret === null ? null : antiForgeryValue(browserSecret)
   }
 
-  /** Whether the answer may set or remove cookies when no cookie of the browser arrived. */
+  /** True when the response may set or clear cookies although the request has none. */
   get mayChangeCookies(): boolean {
     return mayChangeCookies(this.#request, this.#deps.forgeryRule)
   }
 
-  /** The token of the Authorization header; null without one, and for a header that holds anything else. */
+  /** The token of the Authorization header; null without a bearer token. */
   get bearer(): string | null {
     const request = this.#request
     const credential = readCredential(request.header('authorization'), undefined, request.hasRepeated('authorization'))
     return credential.kind === 'bearer' ? credential.token : null
   }
 
-  /** The access token that counts: the header's where there is a header, else a cookie's. */
+  /** The effective access token: the header's token if a header exists, else a cookie's. */
   get accessToken(): string | null {
     if (this.#request.header('authorization') !== undefined) return this.bearer
     return this.#cookie(accessCookieName) ?? this.#cookie(sessionCookie) ?? null
   }
 
-  /** The refresh token of a cookie. A header hides the cookie, as for the access token. */
+  /** The refresh token of a cookie. A header overrides the cookie, as for the access token. */
   get refreshToken(): string | null {
     return this.#request.header('authorization') === undefined ? (this.#cookie(refreshCookieName) ?? null) : null
   }
 
-  /** The tokens in cookies, access and refresh, also beside a header. */
+  /** The access and refresh tokens in cookies, even when a header exists. */
   get cookies(): readonly string[] {
     return [sessionCookie, accessCookieName, refreshCookieName]
       .map((name) => this.#cookie(name))
       .filter((value) => value !== undefined)
   }
 
-  /** The session of the access token. Null when no session of a person belongs to it, or the session has ended. */
+  /** The session of the access token. Null when the token belongs to no user session, or the session has ended. */
   async session(): Promise<ValidToken | null> {
     return this.#sessionOf(this.accessToken)
   }
 
-  /** The session that the pages use: the cookie's, also beside a header, because browsers add remembered credentials. */
+  /** The session of the cookie, which pages use even with a header, because browsers add remembered Basic credentials. */
   async pageSession(): Promise<ValidToken | null> {
     return this.#sessionOf(this.#cookie(sessionCookie) ?? null)
   }
 
-  /** The actor of the person who is signed in on the pages. */
+  /** The actor of the user who is signed in on the pages. */
   async actor(): Promise<Actor | null> {
     const found = await this.pageSession()
     return found === null ? null : this.#deps.actors.find(found.chain.actorId)
