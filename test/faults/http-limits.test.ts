@@ -7,7 +7,7 @@ import { sqliteService, type TestActor, type TestService } from '../support/serv
 import { requestText, Wire } from '../support/wire.ts'
 
 const limit = 65_536
-const tooLarge = { error: 'payload_too_large', message: 'Cannot take this body: it is larger than 65536 bytes' }
+const tooLarge = { error: 'payload_too_large', message: 'Cannot read the body: it is larger than 65536 bytes' }
 
 /** Sends until the server stops reading, closes the connection, or `mostBytes` are reached. Returns the bytes sent. */
 async function pour(wire: Wire, mostBytes: number, frame: (piece: Buffer) => Buffer): Promise<number> {

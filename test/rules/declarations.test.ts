@@ -216,7 +216,7 @@ describe('a start', () => {
       const app = troupe({ ...options, database: 'sqlite:/dev/null/none', singlePage: folder })
       await assert.rejects(app.running(), {
         name: 'ConfigError',
-        message: `TROUPE_SINGLE_PAGE names ${folder}, which is not a folder.`,
+        message: `Cannot use TROUPE_SINGLE_PAGE: ${folder} is not a folder.`,
       })
     })
 })

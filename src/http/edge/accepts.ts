@@ -1,12 +1,12 @@
-/** What the sender says it wants to see. */
+/** Checks of the Accept header. */
 import type { HttpRequest } from './request.ts'
 
-/** A browser that shows pages. */
+/** Returns true for a browser that requests a page. */
 export function acceptsPages(request: HttpRequest): boolean {
   return request.header('accept')?.includes('text/html') === true
 }
 
-/** JSON named as such, not by `*\/*`. */
+/** Returns true when the header names JSON explicitly, not by `*\/*`. */
 export function acceptsJsonByName(request: HttpRequest): boolean {
   return request.header('accept')?.includes('application/json') === true
 }

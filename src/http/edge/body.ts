@@ -1,4 +1,4 @@
-/** Request bodies by type. One parsed content type decides both whether a body is taken and how it is read. */
+/** Request bodies by type. The same parsed content type decides whether a body is accepted and how it is read. */
 import { quoted, ServiceError } from '../../errors.ts'
 import { type JsonText, normalise } from '../../json/json.ts'
 import type { HttpRequest } from './request.ts'
@@ -11,7 +11,7 @@ export interface BodyLimits {
   readonly maxJsonDepth: number
 }
 
-/** A body that was read; `none` is an empty one. */
+/** A parsed body; `none` means an empty body. */
 export type Body =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly json: JsonText }
@@ -25,7 +25,7 @@ interface ContentType {
   readonly boundary: string | null
 }
 
-/** A form of an endpoint that takes JSON and forms: an API body or a browser's. */
+/** Reads the body at an endpoint that accepts JSON and forms. */
 export async function readJsonOrForm(request: HttpRequest, limits: BodyLimits): Promise<Body> {
   const type = contentType(request)
   const bytes = await request.body(limits.maxBodyBytes)
@@ -36,7 +36,7 @@ export async function readJsonOrForm(request: HttpRequest, limits: BodyLimits): 
   return readText(type, text, limits)
 }
 
-/** A value: JSON when it parses, else text. A form's bytes are taken as they are; curl sends that type unasked. */
+/** Reads a value: JSON when it parses, else text. The form content type is read the same way, because curl sends it by default. */
 export async function readValue(request: HttpRequest, limits: BodyLimits): Promise<Body> {
   const type = contentType(request)
   if (type.media === 'multipart') throw unsupported('multipart/form-data')
@@ -44,13 +44,13 @@ export async function readValue(request: HttpRequest, limits: BodyLimits): Promi
   return bytes.length === 0 ? { kind: 'none' } : readText(type, decode(bytes), limits)
 }
 
-/** The text of a url-encoded form; null where the body is something else, or says what it is in a way nobody reads. */
+/** Returns the text of a URL-encoded form; null for another or an invalid content type. */
 export async function readFormText(request: HttpRequest, limits: BodyLimits): Promise<string | null> {
   return isUrlencoded(request) ? decode(await request.body(limits.maxBodyBytes)) : null
 }
 
 /**
- * The fields of a browser's form.
+ * Reads the fields of a browser form.
  *
  * @throws ServiceError `unsupported_media_type` when the body is not url-encoded.
  */
@@ -68,13 +68,13 @@ export function isUrlencoded(request: HttpRequest): boolean {
   return mediaIn(request) === 'form'
 }
 
-/** A body that does not say what it is counts (CHOICE-56). */
+/** Returns true for a JSON body. A body without a content type also counts (CHOICE-56). */
 export function saysJson(request: HttpRequest): boolean {
   const media = mediaIn(request)
   return media === 'json' || media === 'absent'
 }
 
-/** Null for one that nobody reads. */
+/** Returns null for an unsupported or invalid content type. */
 function mediaIn(request: HttpRequest): MediaType | null {
   try {
     return contentType(request).media
@@ -85,9 +85,9 @@ function mediaIn(request: HttpRequest): MediaType | null {
 }
 
 /**
- * JSON and nothing else.
+ * Reads a JSON body.
  *
- * @param inflates takes it packed by gzip too; the limit holds for what comes of it.
+ * @param inflates Accepts gzip. The size limit also applies to the decompressed body.
  * @throws ServiceError `invalid_json`, also for an empty body.
  */
 export async function readJson(
@@ -104,7 +104,7 @@ export async function readJson(
   return normalise(decode(bytes), limits.maxJsonDepth)
 }
 
-/** Too deep a value is another error than `invalid_json` and is never kept as text, whatever its type says. */
+/** Parses JSON, or returns the text. JSON beyond the depth limit is an error and never falls back to text. */
 function readText(type: ContentType, text: string, limits: BodyLimits): Body {
   try {
     return { kind: 'json', json: normalise(text, limits.maxJsonDepth) }
@@ -114,7 +114,7 @@ function readText(type: ContentType, text: string, limits: BodyLimits): Body {
   }
 }
 
-/** Fatal decoding: a byte that is not UTF-8 would come back as another one. */
+/** Decodes strictly, because replacing an invalid byte would change the stored value. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 function decode(bytes: Uint8Array): string {
@@ -132,13 +132,13 @@ const plainJson: ContentType = { media: 'json', boundary: null }
 function contentType(request: HttpRequest, isPacked = false): ContentType {
   const encoding = request.header('content-encoding')?.trim().toLowerCase() ?? 'identity'
   if (!isPacked && encoding !== 'identity') {
-    throw new ServiceError('unsupported_media_type', 'Cannot read the body: compressed bodies are not taken')
+    throw new ServiceError('unsupported_media_type', 'Cannot read the body: compression is not supported here')
   }
   if (request.hasRepeated('content-type'))
-    throw new ServiceError('bad_request', 'Cannot read the body: Content-Type is given twice')
+    throw new ServiceError('bad_request', 'Cannot read the body: Content-Type was sent twice')
   const value = request.header('content-type')
   if (value === undefined) return { media: 'absent', boundary: null }
-  // Nearly every program sends this value, which needs no parsing.
+  // Skips parsing for the most frequent value.
   return value === 'application/json' ? plainJson : parseContentType(value)
 }
 

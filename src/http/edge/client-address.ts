@@ -1,11 +1,11 @@
-/** Where a request comes from, as far as that can be known. */
+/** The address of the client that sent a request. */
 import ipaddr from 'ipaddr.js'
 import type { HttpRequest } from './request.ts'
 
 /**
- * The address of the sender: that of the connection, or, behind proxies, the one that the first of ours saw. Each proxy
- * appends what it saw to X-Forwarded-For, so with `trustedProxies` of them the entry that many places from the right is
- * the last one that was not written by the sender. Null when nothing is known.
+ * Returns the address of the connection, or the address that the outermost trusted proxy saw. Each proxy appends an entry
+ * to X-Forwarded-For, so the entry `trustedProxies` places from the right was written by that proxy. Entries further left
+ * may be forged by the client. Null when the address is unknown.
  */
 function clientAddress(
   request: Pick<HttpRequest, 'header' | 'remoteAddress'>,
@@ -14,12 +14,13 @@ function clientAddress(
   const connected = request.remoteAddress === null ? null : parseAddress(request.remoteAddress)
   if (trustedProxies === 0) return connected
   const entries = request.header('x-forwarded-for')?.split(',') ?? []
-  // Fewer entries than proxies: it did not come through them, and what it says was written by nobody we know.
+  // With fewer entries than proxies, the request bypassed the proxies and its header cannot be trusted.
   return parseAddress(entries.at(-trustedProxies)?.trim() ?? '') ?? connected
 }
 
 /**
- * Whose bucket it is: an IPv4 address, or the /64 of an IPv6 address, within which a sender takes whichever it likes.
+ * Returns the key of the client for rate limits: an IPv4 address, or the /64 of an IPv6 address, because a client can use
+ * every address of its /64.
  */
 export function sourceOf(
   request: Pick<HttpRequest, 'header' | 'remoteAddress'>,
@@ -32,7 +33,7 @@ export function sourceOf(
   return `${network.toString()}/64`
 }
 
-/** With or without a port, brackets or a zone; an IPv4 address in the clothes of IPv6 is that IPv4 address. */
+/** Parses an address with or without a port, brackets or a zone. Unwraps an IPv4-mapped IPv6 address. */
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text
   const address = bare.replace(/%.*$/, '')

@@ -1,32 +1,32 @@
 /**
- * What scripts of other sites may do (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol): a row of the route table
- * names its family, and preflights are answered from the rows of their path.
+ * CORS: the access of scripts of other sites (https://fetch.spec.whatwg.org/#http-cors-protocol). Each route names its
+ * family, and preflights are answered from the routes of their path.
  */
 import { present } from '../../json/present.ts'
 import { type HttpResponse, isPage, json } from './response.ts'
 import type { HttpRequest } from './request.ts'
 
 export type CorsFamily =
-  /** Sign-in of single-page applications: any site without cookies, or the named ones with them. */
+  /** Sign-in of single-page applications: every site without cookies, or the configured sites with cookies. */
   | 'spa'
-  /** As `spa`, for what is read once. */
+  /** Like `spa`, for GET only. */
   | 'session'
-  /** Endpoints of clients, which bring their own credentials: any site, never cookies. */
+  /** Endpoints of clients with their own credentials: every site, never cookies. */
   | 'server'
-  /** As `server`, for documents. */
+  /** Like `server`, for GET only. */
   | 'discovery'
-  /** As `server` to preflights alone: the answers themselves are pages. */
+  /** Like `server`, but only for preflights: the responses are pages. */
   | 'page'
-  /** The address of AI clients: sites that are named for it, never cookies. */
+  /** The endpoint of AI clients: sites of `TROUPE_MCP_ORIGINS`, never cookies. */
   | 'mcp'
 
 interface Family {
   readonly methods: string
   readonly headers: string
   readonly maxAgeSeconds: number | null
-  /** Asks who may; else anybody may. */
+  /** True when only configured origins have access; false when every origin has. */
   readonly isNamed: boolean
-  /** What scripts may read of an answer besides its body. */
+  /** The response headers that scripts may read. */
   readonly exposed?: string
 }
 
@@ -58,18 +58,18 @@ export class Cors {
   readonly #mcp: ReadonlySet<string>
 
   /**
-   * @param named Origins that may use cookies; with none of them every origin may ask, without.
-   * @param mcp Origins that may speak to `/mcp`.
+   * @param named Origins that may use cookies. When empty, every origin has access without cookies.
+   * @param mcp Origins that may call `/mcp`.
    */
   constructor(named: readonly string[], mcp: readonly string[]) {
     this.#named = new Set(named)
     this.#mcp = new Set(mcp)
   }
 
-  /** Whether scripts of the origin may use the cookies of the person who looks at them. */
+  /** Returns true when scripts of the origin may use the cookies of the user. */
   readonly isNamed = (origin: string): boolean => this.#named.has(origin)
 
-  /** @param family Null where other sites may do nothing. */
+  /** @param family Null when other sites have no access. */
   preflight(request: HttpRequest, family: CorsFamily | null, allowed: readonly string[]): HttpResponse {
     const ok = json(200, { status: 'ok' }, { Allow: allowed.join(', ') })
     if (family === null) return ok
@@ -84,8 +84,8 @@ export class Cors {
   }
 
   /**
-   * Refusals carry the headers too: a script that may not read why cannot tell its user. HTML pages never do, because they
-   * are for people and hold anti-forgery values.
+   * Adds the CORS headers to a response. Errors have them too, so that a script can show the reason to its user. HTML pages
+   * never have them, because they contain CSRF tokens.
    */
   shared(request: HttpRequest, family: CorsFamily, answer: HttpResponse): HttpResponse {
     return family === 'page' || isPage(answer) ? answer : withHeaders(answer, this.#origin(request, family))
@@ -109,13 +109,13 @@ export class Cors {
   }
 }
 
-/** Fields that a tool declares, and no list can name beforehand (2026-07-28, "x-mcp-header"). */
+/** Returns the requested headers of tool arguments. Tools declare them, so no fixed list can name them ("x-mcp-header", 2026-07-28). */
 function mirroredArguments(request: HttpRequest): readonly string[] {
   const asked = request.header('access-control-request-headers') ?? ''
   return asked.split(',').flatMap((name) => (/^\s*mcp-param-[\w-]+\s*$/i.test(name) ? [name.trim()] : []))
 }
 
-/** What is sent back has to be one; `null`, which anybody can be, is answered as nobody. */
+/** Returns true for a real origin that may be echoed. `null`, which a page of any site can send, is not one. */
 function isOrigin(text: string): boolean {
   return text.length <= 255 && /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,"\\]+$/.test(text)
 }

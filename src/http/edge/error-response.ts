@@ -1,15 +1,15 @@
-/** The one place where an error becomes an answer. */
+/** Converts errors to responses, in one place. */
 import { present } from '../../json/present.ts'
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import { type HttpResponse, json } from './response.ts'
 
-/** What was not foreseen is a `server_error` without detail; its cause is in the log under the request's id. */
+/** Converts an unexpected error to a `server_error` without detail. The log has its cause under the request's id. */
 export function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('server_error', undefined, { cause: error })
 }
 
-/** What clients of an endpoint know to read (WIRE-HTTP-01); everywhere else it is `error` and `message`. */
+/** The error formats other than the default of `error` and `message` (WIRE-HTTP-01). */
 export type ErrorFamily = 'spa'
 
 export function errorResponse(error: ServiceError, family?: ErrorFamily): HttpResponse {
@@ -23,7 +23,7 @@ export function errorResponse(error: ServiceError, family?: ErrorFamily): HttpRe
   )
 }
 
-/** An application's error may carry headers too: one that cannot be sent must not cost the answer. */
+/** Drops invalid headers. Errors of an application may contain them, and they must not prevent the response. */
 function sendable(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(
@@ -32,7 +32,7 @@ function sendable(headers: Readonly<Record<string, string>> = {}): Record<string
   )
 }
 
-/** What an operator has to look at. Any other refusal is the sender's doing, and must not let senders fill the log. */
+/** The errors that an operator must examine. Clients cause all others and must not be able to fill the log. */
 const faults: ReadonlySet<ErrorCode> = new Set([
   'server_error',
   'store_unavailable',

@@ -1,10 +1,10 @@
-/** The web-standard edge: Request in, Response out. Runs wherever `fetch` handlers run. */
+/** The adapter for web-standard Request and Response. It runs wherever `fetch` handlers run. */
 import { ServiceError } from '../../errors.ts'
 import type { Handle, HttpRequest } from './request.ts'
 
-/** What a request does not tell of itself. */
+/** The facts about a connection that a `Request` does not contain. */
 export interface Connection {
-  /** The address of the other end, as the embedding server knows it. Without it no rate limit counts by sender. */
+  /** The address of the client, as the embedding server knows it. Without it, no rate limit counts by client. */
   readonly remoteAddress?: string | null
 }
 
@@ -18,7 +18,7 @@ export function toFetch(handle: Handle): (request: Request, connection?: Connect
   }
 }
 
-/** Asks for the next piece when the receiver took the one before. */
+/** Converts an iterable to a stream that requests a piece when the client has received the previous one. */
 function readable(stream: AsyncIterable<string>, onClose?: () => void): ReadableStream<Uint8Array> {
   const pieces = stream[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
@@ -44,7 +44,7 @@ class FetchIncoming implements HttpRequest {
   readonly #request: Request
   #body: Promise<Uint8Array> | undefined
 
-  /** @param remoteAddress Servers hand all sorts of things to a fetch handler; what is no text is no address. */
+  /** @param remoteAddress Servers pass arbitrary second arguments to a fetch handler. A value that is not a string is ignored. */
   constructor(request: Request, remoteAddress: unknown) {
     const { pathname, search } = new URL(request.url)
     this.#request = request
@@ -58,7 +58,7 @@ class FetchIncoming implements HttpRequest {
     return this.#request.headers.get(name) ?? undefined
   }
 
-  /** `Headers` joins repeated fields, and none of those that may stand once only holds a comma. */
+  /** `Headers` joins repeated fields with a comma. A field that may occur only once never contains a comma. */
   readonly hasRepeated = (name: string): boolean => this.header(name)?.includes(',') === true
 
   onGone(then: () => void): () => void {
@@ -88,7 +88,7 @@ async function readStream(request: Request, maxBytes: number): Promise<Uint8Arra
     if (done) return Buffer.concat(chunks, length)
     length += value.length
     if (length > maxBytes) {
-      // Not waited for: a sender that does not hear of it must not hold the answer.
+      // The cancellation is not awaited: an unresponsive client must not delay the response.
       reader.cancel().catch(() => {})
       throw tooLarge(maxBytes)
     }
@@ -96,13 +96,13 @@ async function readStream(request: Request, maxBytes: number): Promise<Uint8Arra
   }
 }
 
-/** The sender went away, or its framing broke, before the body was whole. */
+/** The error for a body that ended early, because the client disconnected or sent invalid framing. */
 export function brokenOff(cause?: unknown): ServiceError {
   return new ServiceError('bad_request', 'Cannot read the body: the connection broke', { cause })
 }
 
 export function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError('payload_too_large', `Cannot take this body: it is larger than ${maxBytes} bytes`, {
+  return new ServiceError('payload_too_large', `Cannot read the body: it is larger than ${maxBytes} bytes`, {
     headers: { Connection: 'close' },
   })
 }

@@ -1,31 +1,31 @@
 /**
- * The body of a request that a framework read before it came here: `express.json()` and the like leave the bytes read and
- * their reading in `body`. From that the bytes are made again; numbers are those of JavaScript by then.
+ * Restores the body of a request that a framework has parsed. `express.json()` and similar middleware consume the bytes and
+ * store the parsed value in `body`. The bytes are serialized again, so numbers have the precision of JavaScript.
  */
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../../errors.ts'
 
 export interface Framework {
-  /** The whole address, where the mount path is cut off `url`. */
+  /** The full URL, when the framework cuts the mount path off `url`. */
   readonly originalUrl?: string
   readonly body?: unknown
 }
 
-/** @throws ServiceError `server_error` when somebody read the body and kept nothing: an empty one would mean something else. */
+/** @throws ServiceError `server_error` when the body was consumed and not kept, because an empty body would be wrong. */
 export function bodyOfFramework(message: IncomingMessage & Framework): Uint8Array {
   const { body, headers } = message
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (body === undefined || body === null) {
     if (isEmpty(message)) return new Uint8Array()
     throw new ServiceError('server_error', undefined, {
-      reason: 'The body was read before the request came to the service, and is not in request.body',
+      reason: 'A middleware consumed the body and did not store it in request.body',
     })
   }
   if (body instanceof Uint8Array) return body
   if (type === 'application/x-www-form-urlencoded' && typeof body === 'object') {
     return Buffer.from(new URLSearchParams(formFields(body)).toString())
   }
-  // A text is either what was sent or, from a JSON parser, what was sent without its quotes.
+  // A string is the body itself, or the parsed value of a JSON string.
   if (typeof body === 'string' && (!isJson(type) || Buffer.byteLength(body) === Number(headers['content-length']))) {
     return Buffer.from(body)
   }
@@ -40,7 +40,7 @@ function isJson(type: string): boolean {
   return type === 'application/json' || type.endsWith('+json')
 }
 
-/** Repeated fields come as arrays, and names with brackets as objects. */
+/** Flattens form fields. Frameworks parse repeated fields to arrays, and names with brackets to objects. */
 function formFields(value: object, name = ''): [string, string][] {
   return Object.entries(value).flatMap(([key, inner]: [string, unknown]): [string, string][] => {
     const inside = name === '' ? key : Array.isArray(value) ? name : `${name}[${key}]`

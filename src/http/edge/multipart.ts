@@ -1,4 +1,4 @@
-/** The fields of a multipart form (RFC 7578). Files are not taken: no endpoint has a use for one. */
+/** Reads the fields of a multipart form (RFC 7578). Files are rejected, because no endpoint needs them. */
 import { ServiceError } from '../../errors.ts'
 import { maxFormFields, Params } from './params.ts'
 
@@ -26,7 +26,7 @@ function readSection(section: string): [string, string] {
   const disposition = /^content-disposition:[ \t]*form-data;(.*)$/im.exec(section.slice(2, end))?.[1]
   const name = disposition === undefined ? undefined : /(?:^|;)[ \t]*name="([^"]*)"/i.exec(disposition)?.[1]
   if (disposition === undefined || name === undefined) throw malformed('a field has no name')
-  if (/(?:^|;)[ \t]*filename\*?=/i.test(disposition)) throw malformed('files are not taken')
+  if (/(?:^|;)[ \t]*filename\*?=/i.test(disposition)) throw malformed('file uploads are not supported')
   return [unescapeName(name), section.slice(end + 4)]
 }
 

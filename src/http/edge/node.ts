@@ -1,4 +1,4 @@
-/** The node:http edge: translates bytes, nothing else. Works for plain servers and inside Express or Fastify. */
+/** The adapter for node:http. It works for plain servers and inside Express or Fastify. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,15 +8,15 @@ import { brokenOff, tooLarge } from './fetch.ts'
 import { bodyOfFramework, type Framework } from './framework-body.ts'
 import type { Handle, HttpRequest } from './request.ts'
 
-/** How long a receiver may take nothing of an answer before the connection is closed. */
+/** Maximum time without progress in sending a response before the connection is closed, in milliseconds. */
 const stalledMs = 30_000
 
-/** How long a connection stays open after an answer to a body that was refused unread. */
+/** How long a connection stays open after the response to an unread body, in milliseconds. */
 const lingerMs = 500
 
 /**
- * Requests that were sent one behind the other on a connection are served in that order, each after the answer to the
- * one before it: node:http hands them out all at once, and a read would not see the write before it (RFC 9112 §9.3.2).
+ * Makes a request listener that serves pipelined requests of a connection one after another (RFC 9112 §9.3.2). node:http
+ * emits them all at once, and a read might not see the previous write.
  */
 export function toNodeListener(handle: Handle, { stallMs = stalledMs } = {}): RequestListener {
   const turns = new WeakMap<object, Promise<void>>()
@@ -34,7 +34,7 @@ export function toNodeListener(handle: Handle, { stallMs = stalledMs } = {}): Re
   }
 }
 
-/** Never rejects: nobody could answer that. */
+/** Serves one request. Never rejects, because no caller could send a response. */
 async function serve(
   handle: Handle,
   request: IncomingMessage,
@@ -44,7 +44,7 @@ async function serve(
   try {
     send(request, response, await handle(new NodeIncoming(request, response)), stallMs)
   } catch {
-    // `handle` answers its own failures; what fails here is the connection.
+    // `handle` converts its own errors to responses, so this is a failure of the connection.
     response.destroy()
   }
 }
@@ -58,7 +58,7 @@ class NodeIncoming implements HttpRequest {
   #body: Promise<Uint8Array> | undefined
 
   constructor(message: IncomingMessage & Framework, response: ServerResponse) {
-    // Express cuts the mount path off `url` and keeps the whole in `originalUrl`.
+    // Express cuts the mount path off `url` and keeps the full URL in `originalUrl`.
     this.#message = message
     this.#response = response
     this.method = message.method ?? 'GET'
@@ -80,7 +80,7 @@ class NodeIncoming implements HttpRequest {
     return seen > 1
   }
 
-  /** Host is not believed; but none or two of them mean that somebody on the way read this request in another way. */
+  /** A missing or repeated Host shows that a proxy may have parsed the request differently. Its value is not trusted. */
   get fault(): string | null {
     const { httpVersionMajor, httpVersionMinor, headers } = this.#message
     if (httpVersionMajor < 1) return 'it is older than HTTP/1.0'
@@ -109,8 +109,8 @@ class NodeIncoming implements HttpRequest {
 }
 
 /**
- * Path and query. A request meant for a proxy has scheme and host before them, which say nothing here, and `OPTIONS *`
- * asks about the service as a whole (RFC 9112 §3.2).
+ * Returns path and query. The absolute form for proxies also has a scheme and host, which are ignored, and `OPTIONS *`
+ * addresses the whole service (RFC 9112 §3.2).
  */
 function originForm(target: string, method: string): string {
   if (target.startsWith('/')) return target
@@ -129,11 +129,11 @@ async function readMessage(message: IncomingMessage & Framework, maxBytes: numbe
   if (message.readableEnded || message.readableDidRead) return bodyOfFramework(message)
   if (length === undefined && coding === undefined) return none
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
-    throw new ServiceError('not_implemented', 'Cannot read the body: this transfer coding is not known', {
+    throw new ServiceError('not_implemented', 'Cannot read the body: the transfer coding is not supported', {
       headers: { Connection: 'close' },
     })
   }
-  // Of a connection that is gone already no event tells.
+  // A closed connection emits no further event.
   if (message.destroyed) throw brokenOff()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -150,7 +150,7 @@ async function readMessage(message: IncomingMessage & Framework, maxBytes: numbe
     })
     message.on('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? none) : Buffer.concat(chunks, size)))
     message.on('error', (cause) => reject(brokenOff(cause)))
-    // It comes after every request; an error that nobody gets would cost its stack each time.
+    // `close` follows every request. Creating an error each time would cost a stack trace.
     message.on('close', () => {
       if (!message.readableEnded) reject(brokenOff())
     })
@@ -166,7 +166,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: HttpRe
   response.writeHead(answer.status, answer.headers)
   if (answer.stream !== undefined) {
     if (answer.onClose !== undefined) response.once('close', answer.onClose)
-    // Long streams give a sign of life before this has passed, so what is over is a receiver that takes nothing.
+    // Long streams send a heartbeat within this time, so the timeout only hits a client that stopped reading.
     response.setTimeout(stallMs)
     void sendStream(response, answer.stream)
     return
@@ -176,17 +176,17 @@ function send(request: IncomingMessage, response: ServerResponse, answer: HttpRe
     return
   }
   response.end(answer.body ?? undefined)
-  // Nearly every answer is with the system by then, and a timer for each would cost more than the rest of this function.
+  // By then the system has accepted nearly every response. A timer for each would cost more than the rest of this function.
   setImmediate(watchStalled, response, stallMs)
 }
 
-/** Waits for a slow receiver before the next piece; one that went away ends the stream. */
+/** Sends a stream with backpressure. A disconnected client ends the stream. */
 async function sendStream(response: ServerResponse, stream: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(stream, { highWaterMark: 1 }), response)
   } catch {
-    // The receiver went away, or the stream failed. HTTP/1.0 takes the end of a connection for the end of the answer, so
-    // the connection is reset.
+    // The client disconnected, or the stream failed. The reset shows HTTP/1.0 clients that the response is incomplete,
+    // because a normal close would mark its end.
     response.socket?.resetAndDestroy()
     response.destroy()
   }
@@ -197,8 +197,8 @@ function watchStalled(response: ServerResponse, stallMs: number): void {
 }
 
 /**
- * The answer to a body that is not wanted. The rest of the body is not read; closing a connection with unread bytes
- * resets it, and the sender could lose the answer, so it gets a moment to take it and close by itself.
+ * Sends the response to a refused body without reading the rest. Closing a connection with unread bytes resets it, and the
+ * client could lose the response. The client therefore gets a moment to read it and close.
  */
 function sendAndLinger(response: ServerResponse, answer: HttpResponse): void {
   response.write(answer.body ?? '')

@@ -1,4 +1,4 @@
-/** Query and form fields: the first value of each name counts, an empty one reads as not given. */
+/** Query and form fields. The first value of each name counts, and an empty value counts as missing. */
 import { ServiceError } from '../../errors.ts'
 
 export const maxQueryFields = 200
@@ -6,7 +6,7 @@ export const maxFormFields = 1000
 
 export class Params {
   static readonly none: Params = new Params(new Map())
-  /** As sent, in order. */
+  /** The fields in the order and spelling of the request. */
   readonly entries: ReadonlyMap<string, string>
   #lowerCase: ReadonlyMap<string, string> | undefined
 
@@ -27,7 +27,7 @@ export class Params {
     return new Params(entries)
   }
 
-  /** The name in any letter case. */
+  /** Returns the value of a field. The name ignores case. */
   get(name: string): string | undefined {
     if (this.entries.size === 0) return undefined
     this.#lowerCase ??= new Map([...this.entries].reverse().map(([key, value]) => [key.toLowerCase(), value]))

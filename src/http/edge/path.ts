@@ -1,9 +1,9 @@
-/** Path segments, decoded exactly once. */
+/** Decodes path segments exactly once. */
 import { ServiceError } from '../../errors.ts'
 
 /**
- * The decoded segments of a path that begins with a slash. An encoded slash, NUL, a dot segment and bytes that are not
- * UTF-8 are refused: each is a second spelling of another path to some proxy or file system on the way.
+ * Returns the decoded segments of a path. An encoded slash, NUL, a dot segment and invalid UTF-8 are refused, because a
+ * proxy or file system may read each as another path.
  */
 export function decodePath(path: string): string[] {
   if (!/^\/[!-~]*$/.test(path))
@@ -16,10 +16,10 @@ export function decodePath(path: string): string[] {
 function decodeSegment(segment: string): string {
   const decoded = decode(segment)
   if (decoded.includes('/'))
-    throw new ServiceError('invalid_name', 'Cannot use this path: a segment holds an encoded slash')
-  if (decoded.includes('\0')) throw new ServiceError('invalid_name', 'Cannot use this path: a segment holds NUL')
+    throw new ServiceError('invalid_name', 'Cannot use this path: a segment contains an encoded slash')
+  if (decoded.includes('\0')) throw new ServiceError('invalid_name', 'Cannot use this path: a segment contains NUL')
   if (decoded === '.' || decoded === '..')
-    throw new ServiceError('invalid_name', 'Cannot use this path: it holds a dot segment')
+    throw new ServiceError('invalid_name', 'Cannot use this path: it contains a dot segment')
   return decoded
 }
 

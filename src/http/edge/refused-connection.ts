@@ -1,14 +1,14 @@
-/** What happens to a connection whose bytes the HTTP parser refuses, or that asks for a tunnel. */
+/** Responses for connections that the HTTP parser rejects, and for CONNECT. */
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import { errorResponse } from './error-response.ts'
 
-/** How long the other side may take to receive the refusal before the connection is cut. */
+/** How long the client may take to receive the response before the connection is closed, in milliseconds. */
 const lingerMs = 500
 
-/** Answers what never becomes a request as requests are answered, and ends the connection. */
+/** Sends a normal error response to input that never becomes a request, and closes the connection. */
 export function refuseBadConnections(server: Server): void {
   const unanswered = new WeakMap<Duplex, Set<ServerResponse>>()
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -25,7 +25,7 @@ export function refuseBadConnections(server: Server): void {
     const whole = open.findLast((response) => response.req.complete)
     const broken = open.at(-1)
     if (whole !== undefined) {
-      // A refusal now would be taken for the answer to the request that is still being served.
+      // The client would read an error now as the response to the request that is still running.
       whole.shouldKeepAlive = false
       whole.once('close', () => socket.destroy())
     } else if (broken?.headersSent === true) {
@@ -36,7 +36,12 @@ export function refuseBadConnections(server: Server): void {
     }
   })
   server.on('connect', (_request, socket) => {
-    refuse(socket, new ServiceError('method_not_allowed', 'Cannot make a tunnel', { headers: { Allow: 'GET, HEAD' } }))
+    refuse(
+      socket,
+      new ServiceError('method_not_allowed', 'Cannot open a tunnel: CONNECT is not supported', {
+        headers: { Allow: 'GET, HEAD' },
+      }),
+    )
   })
 }
 
@@ -53,7 +58,7 @@ function codeOf(parserCode: string | undefined): ErrorCode {
   }
 }
 
-/** Whoever does not close its half within the time is cut; what it sends meanwhile is nobody's. */
+/** Sends the error and closes the connection after `lingerMs` at the latest. Input after the error is ignored. */
 function refuse(socket: Duplex, error: ServiceError): void {
   const { status, headers, body } = errorResponse(error)
   const lines = Object.entries({
@@ -63,7 +68,7 @@ function refuse(socket: Duplex, error: ServiceError): void {
     'Content-Length': String(Buffer.byteLength(body ?? '')),
     Connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`)
-  // A tunnel's connection has lost its listener for errors, and an error that nobody hears ends the process.
+  // node:http removes the error listener for CONNECT, and an unhandled error would end the process.
   socket.on('error', () => socket.destroy())
   const linger = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(linger))

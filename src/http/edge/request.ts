@@ -1,30 +1,30 @@
-/** A request as the service sees it, whichever edge it came through. */
+/** An HTTP request, independent of the adapter that received it. */
 import type { HttpResponse } from './response.ts'
 
-/** Answers every request. An error becomes an answer too. */
+/** Handles every request. Errors also become responses. */
 export type Handle = (request: HttpRequest) => Promise<HttpResponse>
 
 export interface HttpRequest {
-  /** Upper case, as it was sent. */
+  /** The method in upper case. */
   readonly method: string
-  /** Still percent-encoded, without the query. */
+  /** The path, still percent-encoded, without the query. */
   readonly path: string
-  /** Without the question mark. */
+  /** The query without the question mark. */
   readonly query: string
-  /** One value for a field; several lines of a field are joined with a comma. Names in lower case. */
+  /** Returns a header by its lower-case name. Repeated headers are joined with a comma. */
   header(name: string): string | undefined
-  /** True when a field that may stand once only was sent more than once. */
+  /** Returns true when a header that may occur only once was sent more than once. */
   readonly hasRepeated: (name: string) => boolean
   /**
-   * The whole body.
+   * Reads the entire body.
    *
    * @throws ServiceError `payload_too_large` beyond `maxBytes`, without keeping the rest.
    */
   body(maxBytes: number): Promise<Uint8Array>
-  /** What is wrong with the request as such, whatever it asks for; null for a good one. */
+  /** The reason why the request is invalid HTTP; null for a valid request. */
   readonly fault: string | null
-  /** Calls `then` once when the sender goes away before it has the answer, until it is told to stop; an edge may not know. */
+  /** Calls `then` once if the client disconnects before the response ends. Returns a function that cancels this. */
   onGone(then: () => void): () => void
-  /** The other end of the connection, where the edge knows it. */
+  /** The address of the peer of the connection; null when the adapter does not know it. */
   readonly remoteAddress: string | null
 }

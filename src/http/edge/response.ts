@@ -1,23 +1,23 @@
-/** An answer as plain data, before an edge puts it on the wire. */
+/** An HTTP response as plain data, before an adapter sends it. */
 import type { JsonText } from '../../json/json.ts'
 
 export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Bytes where a file is sent. */
+  /** The body. Files are bytes. */
   readonly body: string | Uint8Array<ArrayBuffer> | null
-  /** Values of Set-Cookie, each a line of its own. */
+  /** Set-Cookie values, one header line each. */
   readonly cookies?: readonly string[]
-  /** In place of a body: pieces of text sent as they come, until it ends or the receiver goes. */
+  /** Text pieces that are sent as they arrive, in place of a body. */
   readonly stream?: AsyncIterable<string>
-  /** Nobody receives the stream (any more): a piece that is waited for may never come. */
+  /** Called when the client no longer receives the stream, so that the stream can stop waiting for the next piece. */
   readonly onClose?: () => void
 }
 
 const jsonType = { 'Content-Type': 'application/json' }
 const noHeaders = {}
 
-/** `value` is serialised; use `jsonText` for text that is JSON already. */
+/** Makes a JSON response and serializes `value`. Use `jsonText` for a string that is JSON already. */
 export function json(
   status: number,
   value: object | boolean | number | string | null,
@@ -31,8 +31,8 @@ export function jsonText(status: number, text: JsonText, headers?: Record<string
 }
 
 /**
- * JSON that is sent while it is read, in chunks. When `pieces` fail the edge resets the connection, so that the part that
- * was sent never looks complete.
+ * Makes a JSON response that is sent in chunks while it is read. If `pieces` fails, the adapter resets the connection, so
+ * that a partial response never looks complete.
  */
 export function jsonStream(status: number, pieces: AsyncIterable<string>): HttpResponse {
   return { status, headers: jsonType, body: null, stream: pieces }

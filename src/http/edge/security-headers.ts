@@ -1,6 +1,6 @@
-/** The headers that every answer carries, set in one place. */
+/** The security headers of every response. */
 
-/** Answers about an actor are private; nothing that this service says is to be kept by a cache unless a route says so. */
+/** Security headers for data and pages. Responses are private, so caches must not store them unless a route allows it. */
 export interface SecurityHeaders {
   readonly forData: Readonly<Record<string, string>>
   readonly forPages: Readonly<Record<string, string>>
@@ -13,13 +13,13 @@ const common = {
   'X-Frame-Options': 'DENY',
 } as const
 
-/** Data opened as a page runs nothing and loads nothing. */
+/** The CSP for data: opened in a browser, it runs and loads nothing. */
 const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 /**
- * Browsers hold every redirect that follows a form to `form-action`.
+ * Returns the CSP of a page. Browsers also apply `form-action` to the redirects after a form.
  *
- * @param formTargets Where the answers to forms lead to besides this service; null for anywhere.
+ * @param formTargets Allowed redirect targets of forms in addition to this service; null allows all.
  */
 export function pagePolicy(formTargets: readonly string[] | null): string {
   return [

@@ -1,4 +1,4 @@
-/** Files of the application's own: read when they are asked for, so that an edit shows at once. */
+/** Serves the files of an application. Each request reads the file, so that an edit takes effect immediately. */
 import { createHash } from 'node:crypto'
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
@@ -32,10 +32,10 @@ export async function requireFolder(setting: string, folder: string): Promise<vo
     if (isMissing(error)) return null
     throw error
   })
-  if (found?.isDirectory() !== true) throw new ConfigError(`${setting} names ${folder}, which is not a folder.`)
+  if (found?.isDirectory() !== true) throw new ConfigError(`Cannot use ${setting}: ${folder} is not a folder.`)
 }
 
-/** @returns null when the folder has no such file, or none of a type that is served. */
+/** @returns null when the file does not exist, or its type is not served. */
 export async function fileResponse(
   request: HttpRequest,
   folder: string,
@@ -46,7 +46,7 @@ export async function fileResponse(
   const bytes = await bytesOf(folder, path)
   if (bytes === null) return null
   const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  // A page names its files, so it is always fetched; a file that did not change is not sent again.
+  // HTML pages are never cached, because they refer to the other files. An unchanged file is not sent again.
   const headers = {
     'Content-Type': type,
     ETag: tag,
@@ -56,12 +56,12 @@ export async function fileResponse(
   return { status: 200, headers, body: bytes }
 }
 
-/** Nothing hidden, nothing that leads elsewhere on any system. */
+/** Returns true for a safe path segment: not hidden, and without separators of any operating system. */
 function isPlain(segment: string): boolean {
   return segment !== '' && !segment.startsWith('.') && !/[\\/:\0]/.test(segment)
 }
 
-/** Null also for a symbolic link that leads out of the folder: the file it names was not put there to be served. */
+/** Reads a file. Returns null also for a symbolic link that leaves the folder, so that it exposes no other file. */
 async function bytesOf(folder: string, path: readonly string[]): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
     const root = await realpath(folder)
