@@ -129,7 +129,7 @@ export class Actors {
    * @throws ServiceError `creator_exists` when creators are unique and this one has an actor, `conflict` when the id is
    *   taken, `invalid_value` for an id or creator that cannot be used, and errors of `judge`.
    */
-  async create(request: NewActor, judge: PassphraseJudge = asItIs): Promise<Created> {
+  async create(request: NewActor, judge: PassphraseJudge = plainJudge): Promise<Created> {
     const creator = normaliseCreator(request.creator)
     const passphrase =
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
@@ -314,7 +314,7 @@ export class Actors {
 }
 
 /** Judge for requests of the application, which are not rate limited. */
-const asItIs: PassphraseJudge = async (_actor, isRight) => isRight()
+const plainJudge: PassphraseJudge = async (_actor, isRight) => isRight()
 
 /** Thrown to roll back, because another creation for the same creator committed first. */
 class LostRace extends Error {}

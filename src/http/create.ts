@@ -10,7 +10,7 @@ import type { Runtime } from '../runtime.ts'
 import type { Guesses } from '../rate-limit/failed-attempts.ts'
 import type { PasswordAccess } from '../sign-in/password-access.ts'
 import type { Uses } from '../token/last-used.ts'
-import type { Contacts } from '../trust/last-seen.ts'
+import type { LastSeen } from '../trust/last-seen.ts'
 import { deadBearer, sessionBearer } from '../token/session-bearer.ts'
 import { recogniseToken } from '../token/token-text.ts'
 import { peerBearer } from '../trust/peer-bearer.ts'
@@ -26,7 +26,7 @@ type MadeHere = 'authentication' | 'attributes' | 'pageStreams' | 'health' | 'pa
 /** What the callers of the dispatch are recognized by. */
 interface CallerDeps {
   readonly sessionUses: Uses
-  readonly contacts: Contacts
+  readonly contacts: LastSeen
   readonly passwordAccess: PasswordAccess
   readonly guesses: Guesses
 }

@@ -56,7 +56,7 @@ interface Watch {
   seen: number
   readonly waiting: LiveChange[]
   wake: (() => void) | null
-  isLetGo: boolean
+  isReleased: boolean
 }
 
 export class Live {
@@ -97,14 +97,14 @@ export class Live {
     const { store, now } = this.#deps
     const seen = await store.write((tx) => beginWatching(tx, actorId, now() + watchMs))
     if (seen === null) return
-    const watch: Watch = { actorId, seen, waiting: [], wake: null, isLetGo: false }
+    const watch: Watch = { actorId, seen, waiting: [], wake: null, isReleased: false }
     const wake = (): void => watch.wake?.()
     signal.addEventListener('abort', wake)
     this.#watches.add(watch)
     this.#poller.schedule(pollMs)
     onBegun?.()
     try {
-      while (!signal.aborted && !this.#poller.isStopping && !watch.isLetGo) {
+      while (!signal.aborted && !this.#poller.isStopping && !watch.isReleased) {
         if (watch.waiting.length > 0) yield watch.waiting.splice(0)
         else
           await new Promise<void>((resolve) => {
@@ -155,7 +155,7 @@ export class Live {
         if (watch.waiting.length < mostWaiting) {
           watch.waiting.push({ ...change, category: category as LiveCategory })
         } else {
-          watch.isLetGo = true
+          watch.isReleased = true
           watch.waiting.length = 0
           this.#watches.delete(watch)
         }

@@ -1,7 +1,7 @@
 import type { Cancel, Timers } from '../timers.ts'
 
 /** Yields the values of a source as they arrive, and a tick every `everyMs` milliseconds. */
-export async function* paced<T>(
+export async function* withHeartbeat<T>(
   source: AsyncGenerator<T>,
   timers: Timers,
   everyMs: number,

@@ -3,7 +3,7 @@
  * nothing about a resource that it may no longer read.
  */
 import type { LiveChange } from '../live/live.ts'
-import { paced } from '../live/with-heartbeat.ts'
+import { withHeartbeat } from '../live/with-heartbeat.ts'
 import { uriOf } from '../permission/property-address.ts'
 import type { McpRequest, McpAccess } from './call/call.ts'
 import type { McpDeps } from './deps.ts'
@@ -57,7 +57,7 @@ export async function* watchChanges(
   const first = await filter()
   if (first === null) return
   let known = await listsOf(deps, request, first)
-  for await (const changes of paced(
+  for await (const changes of withHeartbeat(
     deps.live.watch(request.access.actor.id, signal, onBegun),
     deps.timers,
     idleCheckMs,

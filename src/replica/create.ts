@@ -39,7 +39,7 @@ export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
     ...shared,
     policy: { gapTimeoutMs: config.gapTimeoutSeconds * 1000, maxPending: config.maxPendingCallbacks },
     profileAttributes: config.peerProfileAttributes,
-    handOn: dataHooks.handOn,
+    callHooks: dataHooks.callHooks,
   })
   const subscribing = new Subscribing({
     ...shared,

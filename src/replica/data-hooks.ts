@@ -12,13 +12,13 @@ import { isLoop } from '../subscription/hop-limit.ts'
 import type { SubscriberSubscription } from './subscriber.ts'
 import { subscriberView } from './subscriber.ts'
 
-export interface HandedOn {
+export interface HookItem {
   readonly type: 'diff' | 'resync' | 'permission'
   readonly sequence: number
   readonly data: JsonText
 }
 
-export type HandOn = (subscription: SubscriberSubscription, items: readonly HandedOn[]) => Promise<void>
+export type CallHooks = (subscription: SubscriberSubscription, items: readonly HookItem[]) => Promise<void>
 
 export interface DataHooksDeps {
   readonly registry: Registry
@@ -43,7 +43,7 @@ export class DataHooks {
     this.#deps = deps
   }
 
-  readonly handOn: HandOn = async (subscription, items) => {
+  readonly callHooks: CallHooks = async (subscription, items) => {
     const { registry, timers, log } = this.#deps
     const { actorId, peerId, subscriptionId, target } = subscription
     const isHeard = registry.dataHandlers(target).length > 0 || registry.exactCallbacks(namedHook).length > 0
@@ -67,7 +67,7 @@ export class DataHooks {
     cancel()
   }
 
-  async #run(subscription: SubscriberSubscription, items: readonly HandedOn[]): Promise<void> {
+  async #run(subscription: SubscriberSubscription, items: readonly HookItem[]): Promise<void> {
     const { registry, log, handleOf, tell } = this.#deps
     const { actorId, peerId, target } = subscription
     try {

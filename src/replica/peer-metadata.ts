@@ -70,12 +70,12 @@ const longestTags = 4096
 export type Granted = { readonly changes: PermissionChanges } | null
 
 /** The source of the peer's permissions. */
-type Word =
+type PermissionNotice =
   | { readonly kind: 'push'; readonly timestamp: string | null }
   /** `known`: the stored permissions at the time of the request. */
   | { readonly kind: 'pull'; readonly timestamp: null; readonly known: JsonText | null; readonly when: Occasion }
 
-type Noted =
+type NoteOutcome =
   | { readonly kind: 'kept'; readonly changes: PermissionChanges }
   /** The relationship does not exist. */
   | { readonly kind: 'gone' }
@@ -221,32 +221,32 @@ export class PeerFacts {
     return noted.kind === 'kept' ? noted : null
   }
 
-  async #keepGranted(key: PeerKey, rules: Rules, word: Word): Promise<Noted> {
+  async #keepGranted(key: PeerKey, rules: Rules, notice: PermissionNotice): Promise<NoteOutcome> {
     const { store, now, autoDeleteRevoked, fetchesGranted } = this.#deps
-    return store.writeActor(key.actorId, async (tx): Promise<Noted> => {
+    return store.writeActor(key.actorId, async (tx): Promise<NoteOutcome> => {
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return { kind: 'gone' }
       const fact = await findFact(tx, key, 'permissions')
       const before = readGranted(fact)
       const knownTime = before?.timestamp ?? null
-      if (isOvertaken(word, fact, knownTime)) return { kind: 'overtaken' }
+      if (isOvertaken(notice, fact, knownTime)) return { kind: 'overtaken' }
       const changes = changesOfGrants(before?.rules ?? null, rules)
-      const timestamp = word.timestamp ?? knownTime
+      const timestamp = notice.timestamp ?? knownTime
       await putFact(tx, key, 'permissions', grantedText(key, rules, timestamp, now()), now())
       const mustDelete = before !== null && changes.has_revocations && autoDeleteRevoked
       const isEmptied = mustDelete && (await deleteRevoked(tx, key, before.rules, rules))
       // Data from before the grants were known may have been fetched with other rights.
       const isGranted = changes.is_initial || changes.granted_patterns.length > 0
-      if (isEmptied || (isGranted && fetchesGranted)) await this.#fetchSoon(tx, key, word)
+      if (isEmptied || (isGranted && fetchesGranted)) await this.#fetchSoon(tx, key, notice)
       return { kind: 'kept', changes }
     })
   }
 
   /** Fetches a snapshot, whose data and sequence number agree. */
-  async #fetchSoon(tx: Transaction, key: PeerKey, word: Word): Promise<void> {
+  async #fetchSoon(tx: Transaction, key: PeerKey, notice: PermissionNotice): Promise<void> {
     const { now, afterCommit, wake } = this.#deps
     const isMarked = await markForFetch(tx, key, now())
     // A new subscription is fetched by its caller next. The worker finds the others.
-    const isNext = word.kind === 'pull' && word.when === 'subscribed'
+    const isNext = notice.kind === 'pull' && notice.when === 'subscribed'
     if (isMarked && !isNext) afterCommit(tx, wake)
   }
 
@@ -347,8 +347,8 @@ function readGranted(fact: JsonText | null): { rules: Rules; timestamp: string |
 }
 
 /** Whether stored permissions may be newer than these. `fact` is the stored metadata, with the time `knownTime`. */
-function isOvertaken(word: Word, fact: JsonText | null, knownTime: string | null): boolean {
-  return word.kind === 'pull' ? fact !== word.known : isOlder(word.timestamp, knownTime)
+function isOvertaken(notice: PermissionNotice, fact: JsonText | null, knownTime: string | null): boolean {
+  return notice.kind === 'pull' ? fact !== notice.known : isOlder(notice.timestamp, knownTime)
 }
 
 /** Compares two times. An invalid time is not older than any other. */

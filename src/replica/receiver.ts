@@ -13,7 +13,7 @@ import type { AfterCommit, LockedActor, Queries, Store, Transaction } from '../s
 import { findTrust } from '../trust/trust-store.ts'
 import type { Trust } from '../trust/trust.ts'
 import { fetchedValue, type PeerData, type Snapshot } from './snapshot.ts'
-import type { HandOn } from './data-hooks.ts'
+import type { CallHooks } from './data-hooks.ts'
 import {
   deletePendingAbove,
   deletePendingUpTo,
@@ -53,7 +53,7 @@ export interface ReceiverDeps {
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
   /** Passes applied changes to the application's handlers, after the commit. */
-  readonly handOn: HandOn
+  readonly callHooks: CallHooks
   /** Looks for due gaps. */
   readonly wake: () => void
   readonly now: () => number
@@ -118,7 +118,7 @@ export class Receiver {
         : await this.#keptOf(key, callback)
     if (verdict.kind === 'pass') {
       const subscription = await this.find(key)
-      if (subscription !== null) await this.#deps.handOn(subscription, [{ ...callback, ...kept }])
+      if (subscription !== null) await this.#deps.callHooks(subscription, [{ ...callback, ...kept }])
       return
     }
     await this.#takeDiff(key, callback.sequence, kept)
@@ -178,7 +178,7 @@ export class Receiver {
           return verdict satisfies never
       }
     })
-    if (done !== null) await this.#deps.handOn(done.locked.subscription, diffs(done.items))
+    if (done !== null) await this.#deps.callHooks(done.locked.subscription, diffs(done.items))
   }
 
   /** Stores data and sequence number in the same transaction. */
@@ -294,7 +294,7 @@ export class Receiver {
     })
     if (done === null) return false
     const data = fetchedValue(fetched, done.subscription)
-    await this.#deps.handOn(done.subscription, [{ type: 'resync', sequence, data }, ...diffs(done.waited)])
+    await this.#deps.callHooks(done.subscription, [{ type: 'resync', sequence, data }, ...diffs(done.waited)])
     return true
   }
 
@@ -327,7 +327,7 @@ export class Receiver {
       })
       return { locked, items }
     })
-    await this.#deps.handOn(done.locked.subscription, diffs(done.items))
+    await this.#deps.callHooks(done.locked.subscription, diffs(done.items))
     return done.items.at(-1)?.sequence ?? done.locked.state.sequence
   }
 

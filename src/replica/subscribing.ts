@@ -150,7 +150,7 @@ export class Subscribing {
     const { location } = outcome.headers
     if (location === undefined || location === '' || !/^[!-~]+$/.test(location)) {
       // Without the notice the peer would send callbacks forever.
-      await this.#deps.store.write((tx) => this.#tellEnded(tx, trust, subscriptionId))
+      await this.#deps.store.write((tx) => this.#notifyEnded(tx, trust, subscriptionId))
       throw failed('the response has no valid Location')
     }
     return { subscriptionId, location }
@@ -184,7 +184,7 @@ export class Subscribing {
       if (!(await deleteSubscriberSubscription(tx, key))) return false
       await live.record(tx, locked, 'subscriptions', [key.subscriptionId])
       await this.#forget(tx, key)
-      if (callable(trust) !== null && trust !== null) await this.#tellEnded(tx, trust, key.subscriptionId)
+      if (callable(trust) !== null && trust !== null) await this.#notifyEnded(tx, trust, key.subscriptionId)
       afterCommit(tx, wake)
       return true
     })
@@ -205,7 +205,7 @@ export class Subscribing {
     await markAllForFetch(tx, key, this.#deps.now())
   }
 
-  async #tellEnded(tx: Transaction, trust: Trust, subscriptionId: string): Promise<void> {
+  async #notifyEnded(tx: Transaction, trust: Trust, subscriptionId: string): Promise<void> {
     const path = ['callbacks', 'subscriptions', trust.actorId, subscriptionId]
     await this.#deps.enqueue(tx, noticeTo(trust, 'unsubscribe', 'DELETE', path))
   }

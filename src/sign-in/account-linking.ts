@@ -11,7 +11,7 @@ import type { IssuedTokens } from '../token/chain.ts'
 import type { OneTime, PresentedRecord } from '../token/one-time.ts'
 import { findUnclaimed } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
-import type { Door, SessionEntry } from './establish-session.ts'
+import type { ResolvedAccount, SessionEntry } from './establish-session.ts'
 import { insertJoinedAccess } from './password-access-store.ts'
 import type { Person } from './provider.ts'
 import { signInOver } from './refusal.ts'
@@ -36,7 +36,7 @@ export interface ClaimsDeps {
 }
 
 /** The visitor who submits the page. */
-export interface Claimant {
+export interface ClaimHolder {
   readonly claim: string
   readonly browser: string | null
   readonly device: string
@@ -62,9 +62,9 @@ export class Claims {
 
   /** Reads the claim for the page. @throws ServiceError `bad_request` when it has ended or is another browser's. */
   async look(
-    claimant: Pick<Claimant, 'claim' | 'browser'>,
+    holder: Pick<ClaimHolder, 'claim' | 'browser'>,
   ): Promise<{ identifier: string; canJoin: boolean; redirect: string | null }> {
-    const { identifier, redirect } = await this.#peek(claimant)
+    const { identifier, redirect } = await this.#peek(holder)
     const unclaimed = await this.#deps.store.read((q) => findUnclaimed(q, identifier))
     return { identifier, canJoin: unclaimed.length > 0, redirect }
   }
@@ -75,9 +75,9 @@ export class Claims {
    * @throws ServiceError `forbidden` for a wrong passphrase (the claim stays valid), `too_many_requests`.
    * @throws SignInRefusal `rejected`
    */
-  async join(claimant: Claimant, passphrase: string): Promise<Claimed> {
+  async join(holder: ClaimHolder, passphrase: string): Promise<Claimed> {
     const { entry, accounts, store, guesses, now } = this.#deps
-    const waiting = await this.#peek(claimant)
+    const waiting = await this.#peek(holder)
     const { identifier, person, provider, redirect } = waiting
     const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
     const matching = (): typeof unclaimed =>
@@ -85,32 +85,32 @@ export class Claims {
     // All actors of the identity share one limit, so that many actors do not allow more guesses.
     const target = { id: `claim ${identifier}`, guardedUntil: 0 }
     const isRight = (): boolean => matching().length > 0
-    const [chosen] = (await guesses.judge('passphrase', target, claimant.source, isRight)) ? matching() : []
+    const [chosen] = (await guesses.judge('passphrase', target, holder.source, isRight)) ? matching() : []
     if (chosen === undefined) throw new ServiceError('forbidden', 'Cannot join the actor: the passphrase is wrong')
-    const door: Door = {
+    const account: ResolvedAccount = {
       actor: { id: chosen.id, creator: identifier },
       isNew: false,
       identifier,
       address: identifier.includes('@') ? identifier : null,
       isProven: true,
       prepare: async (tx) => {
-        await this.#consume(tx, claimant)
+        await this.#consume(tx, holder)
         await accounts.supersede(tx, { id: chosen.id, creator: identifier })
         await insertJoinedAccess(tx, { actorId: chosen.id, creator: identifier, now: now() })
         const account = { actorId: chosen.id, identifier, verified: true, subject: null }
         if (!(await accounts.insert(tx, account))) throw signInOver()
       },
     }
-    const settled = await entry.settle({ person, provider, beganWith: 'web', device: claimant.device }, door)
-    if (settled === null) throw signInOver()
-    return { tokens: settled.issued, redirect }
+    const finished = await entry.finish({ person, provider, beganWith: 'web', device: holder.device }, account)
+    if (finished === null) throw signInOver()
+    return { tokens: finished.issued, redirect }
   }
 
   /** Starts a new actor. Actors that have the identifier without proof lose it. */
-  async beginAnew(claimant: Claimant): Promise<Claimed> {
+  async startNewActor(holder: ClaimHolder): Promise<Claimed> {
     const { entry, store } = this.#deps
-    const { person, provider, redirect } = await store.write((tx) => this.#consume(tx, claimant))
-    const entering = await entry.enter({ person, provider, beganWith: 'web', device: claimant.device })
+    const { person, provider, redirect } = await store.write((tx) => this.#consume(tx, holder))
+    const entering = await entry.enter({ person, provider, beganWith: 'web', device: holder.device })
     if (entering.kind !== 'entered') throw new Error('Cannot start a new actor: the sign-in did not finish')
     return { tokens: entering.tokens, redirect }
   }
@@ -119,20 +119,20 @@ export class Claims {
     return open(this.#deps.keyRing, passphrase, bindingOf(actorPassphrase, id))
   }
 
-  async #peek(claimant: Pick<Claimant, 'claim' | 'browser'>): Promise<Waiting> {
+  async #peek(holder: Pick<ClaimHolder, 'claim' | 'browser'>): Promise<Waiting> {
     const { store, oneTime } = this.#deps
-    const found = await store.read((q) => oneTime.peek<Waiting>(q, presented(claimant)))
+    const found = await store.read((q) => oneTime.peek<Waiting>(q, presented(holder)))
     if (found === null) throw signInOver()
     return found.data
   }
 
-  async #consume(tx: Parameters<OneTime['consume']>[0], claimant: Claimant): Promise<Waiting> {
-    const found = await this.#deps.oneTime.consume<Waiting>(tx, presented(claimant))
+  async #consume(tx: Parameters<OneTime['consume']>[0], holder: ClaimHolder): Promise<Waiting> {
+    const found = await this.#deps.oneTime.consume<Waiting>(tx, presented(holder))
     if (found === null) throw signInOver()
     return found.data
   }
 }
 
-function presented({ claim, browser }: Pick<Claimant, 'claim' | 'browser'>): PresentedRecord {
+function presented({ claim, browser }: Pick<ClaimHolder, 'claim' | 'browser'>): PresentedRecord {
   return { purpose: 'claim', value: claim, browser }
 }

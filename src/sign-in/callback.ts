@@ -7,7 +7,7 @@ import type { IssuedTokens } from '../token/chain.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { SpaSession } from '../token/spa-sessions.ts'
 import type { Claims } from './account-linking.ts'
-import type { Arrival, SessionEntry } from './establish-session.ts'
+import type { SignInAttempt, SessionEntry } from './establish-session.ts'
 import { type TokenDeliveryMode, type Flow, redirectUrlOf } from './flow.ts'
 import type { FreeText } from './email-entry.ts'
 import type { Person, Provider, Providers } from './provider.ts'
@@ -29,7 +29,7 @@ export interface AuthorizationResponse {
 }
 
 /** The browser or application that sends the authorization response. */
-export interface Bringer {
+export interface CallbackSender {
   /** The browser cookie. Null when the request has none. */
   readonly browser: string | null
   /** Description of the device, see `deviceOf`. */
@@ -84,10 +84,10 @@ export class SignInCallback {
    *
    * @throws ServiceError `bad_request` for a state that is invalid or belongs to another browser or provider; SignInRefusal.
    */
-  async fromQuery(response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
-    const begun = await this.#consume(response.state, bringer)
+  async fromQuery(response: AuthorizationResponse, sender: CallbackSender): Promise<Ending> {
+    const begun = await this.#consume(response.state, sender)
     if (this.#providerOf(begun).responseMode !== 'query') throw wrongState('the provider must respond by form_post')
-    return this.#end(begun, response, bringer)
+    return this.#end(begun, response, sender)
   }
 
   /**
@@ -100,8 +100,8 @@ export class SignInCallback {
   async fromForm(
     name: string,
     response: AuthorizationResponse,
-    bringer: Bringer,
-  ): Promise<Ending | { readonly kind: 'put-by'; readonly handle: string }> {
+    sender: CallbackSender,
+  ): Promise<Ending | { readonly kind: 'stored'; readonly handle: string }> {
     const { store, oneTime, states, providers } = this.#deps
     const provider = providers.find(name)
     if (provider === null || provider.responseMode !== 'form_post') {
@@ -109,30 +109,30 @@ export class SignInCallback {
     }
     const { state } = response
     if (state === undefined || !/^[\w-]{43}$/.test(state)) throw wrongState('it is missing or malformed')
-    const begun = await states.peek(state, bringer.browser)
+    const begun = await states.peek(state, sender.browser)
     if (begun !== null) {
       if (this.#providerOf(begun).kind !== provider.kind) throw wrongState('it belongs to another provider')
-      return this.#end(await this.#consume(state, bringer), response, bringer)
+      return this.#end(await this.#consume(state, sender), response, sender)
     }
     // Without its browser cookie, a valid state cannot be distinguished from an unknown one, so any response is stored.
     const posted: Posted = { ...response, state }
     const handle = await store.write((tx) =>
       oneTime.create(tx, { purpose: 'form_post', data: posted, provider: provider.kind }),
     )
-    return { kind: 'put-by', handle }
+    return { kind: 'stored', handle }
   }
 
   /** Finishes a sign-in by the GET after a form post: reads the stored response, now with the browser's cookie. */
-  async fromHandle(handle: string, bringer: Bringer): Promise<Ending> {
+  async fromHandle(handle: string, sender: CallbackSender): Promise<Ending> {
     const { store, oneTime } = this.#deps
     const posted = await store.write((tx) => oneTime.consume<Posted>(tx, { purpose: 'form_post', value: handle }))
     if (posted === null) throw wrongState('no response is stored for this handle')
-    const begun = await this.#consume(posted.data.state, bringer)
+    const begun = await this.#consume(posted.data.state, sender)
     if (this.#providerOf(begun).kind !== posted.provider) throw wrongState('it belongs to another provider')
-    return this.#end(begun, posted.data, bringer)
+    return this.#end(begun, posted.data, sender)
   }
 
-  async #consume(state: string | undefined, { browser }: Bringer): Promise<Begun> {
+  async #consume(state: string | undefined, { browser }: CallbackSender): Promise<Begun> {
     if (state === undefined) throw wrongState('it is missing')
     const begun = await this.#deps.states.consume(state, browser)
     if (begun === null) throw wrongState('it is unknown, expired, used, or bound to another browser')
@@ -145,18 +145,18 @@ export class SignInCallback {
     return found
   }
 
-  async #end(begun: Begun, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
+  async #end(begun: Begun, response: AuthorizationResponse, sender: CallbackSender): Promise<Ending> {
     const { flow } = begun
     if (response.error !== undefined) this.#reportRefusal(begun, response.error, response.errorDescription)
     if (flow.kind === 'web') {
       return flow.forClient
-        ? this.#endForClient(begun, flow, response, bringer)
-        : this.#endOnWeb(begun, flow, response, bringer)
+        ? this.#endForClient(begun, flow, response, sender)
+        : this.#endOnWeb(begun, flow, response, sender)
     }
-    const target = this.#targetOf(begun, flow, bringer)
-    if (target === null) return this.#endInline(begun, flow, response, bringer)
+    const target = this.#targetOf(begun, flow, sender)
+    if (target === null) return this.#endInline(begun, flow, response, sender)
     try {
-      return await this.#endAtTarget(begun, flow, response, bringer, target)
+      return await this.#endAtTarget(begun, flow, response, sender, target)
     } catch (error) {
       return this.#redirectError(error, target, begun, response)
     }
@@ -170,9 +170,14 @@ export class SignInCallback {
   }
 
   /** Sends refusals on to the OAuth client, which waits for a response (RFC 6749 section 4.1.2.1). */
-  async #endForClient(begun: Begun, flow: WebFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
+  async #endForClient(
+    begun: Begun,
+    flow: WebFlow,
+    response: AuthorizationResponse,
+    sender: CallbackSender,
+  ): Promise<Ending> {
     try {
-      return await this.#endOnWeb(begun, flow, response, bringer)
+      return await this.#endOnWeb(begun, flow, response, sender)
     } catch (error) {
       if (flow.redirect === null || !(error instanceof Cancelled || error instanceof SignInRefusal)) throw error
       const reason = error instanceof Cancelled ? error.errorCode : error.why
@@ -181,28 +186,33 @@ export class SignInCallback {
     }
   }
 
-  async #endOnWeb(begun: Begun, flow: WebFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
+  async #endOnWeb(
+    begun: Begun,
+    flow: WebFlow,
+    response: AuthorizationResponse,
+    sender: CallbackSender,
+  ): Promise<Ending> {
     const { entry, claims, freeText } = this.#deps
     const person = await this.#personOf(begun, response)
     const { expectedActorId, expectedIdentifier } = flow
-    const arrival: Arrival = {
-      ...this.#arrival(begun, person, bringer),
+    const attempt: SignInAttempt = {
+      ...this.#attempt(begun, person, sender),
       beganWith: 'web',
       expectedActorId,
       expectedIdentifier,
       asksFirst: true,
       needsAddress: flow.forClient,
     }
-    const entering = await entry.enter(arrival)
+    const entering = await entry.enter(attempt)
     switch (entering.kind) {
       case 'entered':
         return { kind: 'web', tokens: entering.tokens, redirect: this.#pathOf(flow.redirect) }
       case 'address-needed':
-        return { kind: 'address-needed', session: await freeText.begin(this.#asking(begun, person), bringer.browser) }
+        return { kind: 'address-needed', session: await freeText.begin(this.#asking(begun, person), sender.browser) }
       case 'claim-needed': {
         const { identifier } = entering
-        const waiting = { person, provider: arrival.provider, identifier, redirect: flow.redirect }
-        return { kind: 'claim-needed', claim: await claims.begin(waiting, bringer.browser) }
+        const waiting = { person, provider: attempt.provider, identifier, redirect: flow.redirect }
+        return { kind: 'claim-needed', claim: await claims.begin(waiting, sender.browser) }
       }
       default:
         return entering satisfies never
@@ -215,7 +225,7 @@ export class SignInCallback {
   }
 
   /** Returns null when the application reads the response itself. The service root replaces a target that is no longer safe. */
-  #targetOf(begun: Begun, flow: SpaFlow, { wantsJson }: Bringer): string | null {
+  #targetOf(begun: Begun, flow: SpaFlow, { wantsJson }: CallbackSender): string | null {
     const { targets } = this.#deps
     const provider = this.#providerOf(begun)
     if (isMobile(provider) && provider.deepLink !== null) return provider.deepLink
@@ -226,7 +236,7 @@ export class SignInCallback {
     begun: Begun,
     flow: SpaFlow,
     response: AuthorizationResponse,
-    bringer: Bringer,
+    sender: CallbackSender,
     target: string,
   ): Promise<Ending> {
     const { entry, freeText } = this.#deps
@@ -244,21 +254,21 @@ export class SignInCallback {
     }
     const person = await this.#personOf(begun, response)
     const { trustType } = flow
-    const entering = await entry.enter({ ...this.#arrival(begun, person, bringer), beganWith: 'spa', trustType })
+    const entering = await entry.enter({ ...this.#attempt(begun, person, sender), beganWith: 'spa', trustType })
     if (entering.kind === 'claim-needed') throw new Error('Cannot link an account in a sign-in for an application')
     if (entering.kind === 'address-needed') {
-      const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? bringer.browser : null)
+      const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? sender.browser : null)
       return back(target, { email_required: 'true', session, ...this.#proof(begun, response) })
     }
     const { tokens, actor } = entering
-    const session = await this.#handOver(
+    const session = await this.#storeSession(
       {
         tokens,
         delivery: flow.delivery,
         redirectUrl: redirectUrlOf(flow.returnPath, actor.id),
-        begunIn: begun.isBound && bringer.browser !== null ? hashSecret(bringer.browser) : null,
+        begunIn: begun.isBound && sender.browser !== null ? hashSecret(sender.browser) : null,
       },
-      begun.isBound && this.#deps.targets.isOwn(target) ? bringer.browser : null,
+      begun.isBound && this.#deps.targets.isOwn(target) ? sender.browser : null,
     )
     return {
       ...back(target, { session, ...this.#proof(begun, response) }),
@@ -274,12 +284,17 @@ export class SignInCallback {
     return isBound || state === undefined ? {} : { state }
   }
 
-  async #handOver(session: SpaSession, browser: string | null): Promise<string> {
+  async #storeSession(session: SpaSession, browser: string | null): Promise<string> {
     const { store, oneTime } = this.#deps
     return store.write((tx) => oneTime.create(tx, { purpose: 'spa_session', data: session, browser }))
   }
 
-  async #endInline(begun: Begun, flow: SpaFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
+  async #endInline(
+    begun: Begun,
+    flow: SpaFlow,
+    response: AuthorizationResponse,
+    sender: CallbackSender,
+  ): Promise<Ending> {
     const { entry, freeText } = this.#deps
     codeOf(response)
     if (begun.codeVerifier === null) {
@@ -293,10 +308,10 @@ export class SignInCallback {
     }
     const person = await this.#personOf(begun, response)
     const { trustType } = flow
-    const entering = await entry.enter({ ...this.#arrival(begun, person, bringer), beganWith: 'spa', trustType })
+    const entering = await entry.enter({ ...this.#attempt(begun, person, sender), beganWith: 'spa', trustType })
     if (entering.kind === 'claim-needed') throw new Error('Cannot link an account in a sign-in for an application')
     if (entering.kind === 'address-needed') {
-      const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? bringer.browser : null)
+      const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? sender.browser : null)
       return { kind: 'address-needed', session }
     }
     const { tokens, actor } = entering
@@ -317,7 +332,7 @@ export class SignInCallback {
     return askProvider(this.#providerOf(begun).exchange(exchange))
   }
 
-  #arrival(begun: Begun, person: Person, { device }: Bringer): Omit<Arrival, 'beganWith'> {
+  #attempt(begun: Begun, person: Person, { device }: CallbackSender): Omit<SignInAttempt, 'beganWith'> {
     return { person, provider: this.#providerOf(begun).kind, device }
   }
 

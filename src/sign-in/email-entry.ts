@@ -85,13 +85,13 @@ export class FreeText {
     if (await store.read((q) => isTaken(q, address))) throw taken()
     const actor = await this.#make(address, person, session, browser)
     if (actor === null) throw taken()
-    const door = { actor, isNew: true, identifier: address, address, isProven: false }
-    const settled = await entry.settle({ person, provider, beganWith: 'email', device }, door, (tx, actorId) =>
+    const account = { actor, isNew: true, identifier: address, address, isProven: false }
+    const finished = await entry.finish({ person, provider, beganWith: 'email', device }, account, (tx, actorId) =>
       verification.issue(tx, actorId, address, browser),
     )
-    if (settled === null) throw new Error('Cannot finish the first sign-in: the new actor was deleted')
-    await verification.announce(actor, address, settled.besides)
-    return { tokens: settled.issued, address, asking }
+    if (finished === null) throw new Error('Cannot finish the first sign-in: the new actor was deleted')
+    await verification.announce(actor, address, finished.also)
+    return { tokens: finished.issued, address, asking }
   }
 
   async #make(

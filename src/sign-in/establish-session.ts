@@ -33,7 +33,7 @@ export interface EntryDeps {
 }
 
 /** A sign-in attempt: the person, the device, and the purpose. */
-export interface Arrival {
+export interface SignInAttempt {
   readonly person: Person
   /** Kind of the provider. */
   readonly provider: string
@@ -67,10 +67,10 @@ export type Entering =
   | { readonly kind: 'claim-needed'; readonly identifier: string }
 
 /** Stores further data in the transaction that finishes a sign-in. */
-export type Besides<T> = (tx: Transaction, actorId: string) => Promise<T>
+export type AlsoStore<T> = (tx: Transaction, actorId: string) => Promise<T>
 
 /** The actor that a sign-in enters, and whether the identity is proven. */
-export interface Door {
+export interface ResolvedAccount {
   readonly actor: Pick<Actor, 'id' | 'creator'>
   readonly isNew: boolean
   readonly identifier: string
@@ -93,15 +93,15 @@ export class SessionEntry {
   }
 
   /** Signs a person in. @throws SignInRefusal after it deleted an actor that it created; nothing is stored. */
-  async enter(arrival: Arrival): Promise<Entering> {
-    const identity = identityOf(arrival.person, this.#deps.mode, needsAddress(arrival))
+  async enter(attempt: SignInAttempt): Promise<Entering> {
+    const identity = identityOf(attempt.person, this.#deps.mode, needsAddress(attempt))
     if (identity.kind === 'unknown') throw new SignInRefusal('lookup_failed')
     for (let round = 0; round < mostRounds; round += 1) {
-      const door = await this.#find(arrival, identity)
-      if (door === null) continue
-      if (door.kind !== 'open') return door
-      const tokens = await this.settle(arrival, door.door)
-      if (tokens !== null) return { kind: 'entered', actor: door.door.actor, tokens: tokens.issued }
+      const found = await this.#find(attempt, identity)
+      if (found === null) continue
+      if (found.kind !== 'resolved') return found
+      const tokens = await this.finish(attempt, found.account)
+      if (tokens !== null) return { kind: 'entered', actor: found.account.actor, tokens: tokens.issued }
     }
     throw new ServiceError('store_unavailable', 'Cannot sign you in now: too many concurrent sign-ins; try again', {
       retryAfterSeconds: 1,
@@ -109,31 +109,31 @@ export class SessionEntry {
   }
 
   async #find(
-    arrival: Arrival,
+    attempt: SignInAttempt,
     identity: Exclude<PersonIdentity, { kind: 'unknown' }>,
-  ): Promise<Exclude<Entering, Entered> | { readonly kind: 'open'; readonly door: Door } | null> {
+  ): Promise<Exclude<Entering, Entered> | { readonly kind: 'resolved'; readonly account: ResolvedAccount } | null> {
     const identifier = identity.kind === 'proven' ? identity.identifier : null
-    const subject = arrival.person.stableId
-    const asksFirst = arrival.asksFirst === true && identifier !== null
+    const subject = attempt.person.stableId
+    const asksFirst = attempt.asksFirst === true && identifier !== null
     // One snapshot: an account that a concurrent sign-in inserts between two reads would look like another person's actor.
     const { found, taken } = await this.#deps.store.snapshot(async (q) => ({
       found: await findAccounts(q, identifier, subject),
       taken: asksFirst && (await isTaken(q, identifier)),
     }))
     const account = accountOf(found, identifier, subject, this.#deps.mode)
-    refuseOthers(arrival, account, identifier)
-    if (identity.kind === 'missing' && needsAddress(arrival) && !hasAddress(account))
+    refuseOthers(attempt, account, identifier)
+    if (identity.kind === 'missing' && needsAddress(attempt) && !hasAddress(account))
       throw new SignInRefusal('no_address')
-    if (account !== null) return { kind: 'open', door: doorTo(account, identity) }
+    if (account !== null) return { kind: 'resolved', account: resolvedAccount(account, identity) }
     if (identity.kind === 'missing') return { kind: 'address-needed' }
-    await this.#refuseForeignActor(arrival, identity)
+    await this.#refuseForeignActor(attempt, identity)
     if (taken) return { kind: 'claim-needed', identifier: identity.identifier }
     const actor = await this.#make(identity, subject)
-    return actor === null ? null : { kind: 'open', door: { actor, isNew: true, isProven: true, ...identity } }
+    return actor === null ? null : { kind: 'resolved', account: { actor, isNew: true, isProven: true, ...identity } }
   }
 
   /** Refuses an expected actor without an account, unless its creator is the proven identifier. */
-  async #refuseForeignActor({ expectedActorId = null }: Arrival, { identifier }: Proven): Promise<void> {
+  async #refuseForeignActor({ expectedActorId = null }: SignInAttempt, { identifier }: Proven): Promise<void> {
     if (expectedActorId === null) return
     const actor = await this.#deps.actors.find(expectedActorId)
     if (actor?.creator !== identifier) throw new SignInRefusal('other_identity')
@@ -175,23 +175,26 @@ export class SessionEntry {
    * @returns null when the actor was deleted meanwhile.
    * @throws SignInRefusal `rejected`
    */
-  async settle(arrival: Arrival, door: Door): Promise<{ readonly issued: IssuedTokens; readonly besides: null } | null>
-  async settle<T>(
-    arrival: Arrival,
-    door: Door,
-    besides: Besides<T>,
-  ): Promise<{ readonly issued: IssuedTokens; readonly besides: T } | null>
-  async settle<T>(
-    arrival: Arrival,
-    door: Door,
-    besides?: Besides<T>,
-  ): Promise<{ readonly issued: IssuedTokens; readonly besides: T | null } | null> {
-    const { actor, isNew } = door
+  async finish(
+    attempt: SignInAttempt,
+    account: ResolvedAccount,
+  ): Promise<{ readonly issued: IssuedTokens; readonly also: null } | null>
+  async finish<T>(
+    attempt: SignInAttempt,
+    account: ResolvedAccount,
+    also: AlsoStore<T>,
+  ): Promise<{ readonly issued: IssuedTokens; readonly also: T } | null>
+  async finish<T>(
+    attempt: SignInAttempt,
+    account: ResolvedAccount,
+    also?: AlsoStore<T>,
+  ): Promise<{ readonly issued: IssuedTokens; readonly also: T | null } | null> {
+    const { actor, isNew } = account
     const { actors, log } = this.#deps
     try {
       if (isNew) await actors.announce(actor)
-      if (!(await this.#isAccepted(arrival, door))) throw new SignInRefusal('rejected')
-      return await this.#store(arrival, door, besides)
+      if (!(await this.#isAccepted(attempt, account))) throw new SignInRefusal('rejected')
+      return await this.#store(attempt, account, also)
     } catch (error) {
       if (!isNew) {
         if (error instanceof ServiceError && error.code === 'actor_not_found') return null
@@ -205,7 +208,10 @@ export class SessionEntry {
     }
   }
 
-  #isAccepted({ person, assertion }: Arrival, { actor, identifier, address, isProven }: Door): Promise<boolean> {
+  #isAccepted(
+    { person, assertion }: SignInAttempt,
+    { actor, identifier, address, isProven }: ResolvedAccount,
+  ): Promise<boolean> {
     const { registry, log, handleOf } = this.#deps
     return fireForConsent(registry, log, 'oauth_success', {
       actor: handleOf(actor),
@@ -217,10 +223,10 @@ export class SessionEntry {
   }
 
   #store<T>(
-    { person, provider, beganWith, device, trustType = null }: Arrival,
-    { actor, identifier, address, isProven, prepare }: Door,
-    besides?: Besides<T>,
-  ): Promise<{ readonly issued: IssuedTokens; readonly besides: T | null }> {
+    { person, provider, beganWith, device, trustType = null }: SignInAttempt,
+    { actor, identifier, address, isProven, prepare }: ResolvedAccount,
+    also?: AlsoStore<T>,
+  ): Promise<{ readonly issued: IssuedTokens; readonly also: T | null }> {
     const { store, accounts, tokens, live, keyRing, now } = this.#deps
     return store.writeActor(actor.id, async (tx, locked) => {
       await prepare?.(tx)
@@ -229,15 +235,15 @@ export class SessionEntry {
         const wanted = { actorId: actor.id, address, relationship: trustType, now: now() }
         await ensureInteractiveTrust(tx, keyRing, wanted)
       }
-      const done = besides === undefined ? null : await besides(tx, actor.id)
+      const done = also === undefined ? null : await also(tx, actor.id)
       const issued = await tokens.startSession(tx, { actorId: actor.id, identifier, beganWith, device })
       await live.record(tx, locked, 'sessions', [issued.chainId])
-      return { issued, besides: done }
+      return { issued, also: done }
     })
   }
 }
 
-function needsAddress({ trustType = null, needsAddress: isAsked = false }: Arrival): boolean {
+function needsAddress({ trustType = null, needsAddress: isAsked = false }: SignInAttempt): boolean {
   return isAsked || trustType !== null
 }
 
@@ -266,7 +272,7 @@ function accountOf(
   return mode === 'provider' ? (bySubject ?? byIdentifier) : (byIdentifier ?? bySubject)
 }
 
-function doorTo(account: Account, identity: Exclude<PersonIdentity, { kind: 'unknown' }>): Door {
+function resolvedAccount(account: Account, identity: Exclude<PersonIdentity, { kind: 'unknown' }>): ResolvedAccount {
   const isSame = identity.kind === 'proven' && identity.identifier === account.identifier
   return {
     actor: { id: account.actorId, creator: account.creator },
@@ -279,7 +285,7 @@ function doorTo(account: Account, identity: Exclude<PersonIdentity, { kind: 'unk
 
 /** Refuses a sign-in that began for another identity, before it creates an actor. */
 function refuseOthers(
-  { expectedActorId = null, expectedIdentifier = null }: Arrival,
+  { expectedActorId = null, expectedIdentifier = null }: SignInAttempt,
   account: Account | null,
   identifier: string | null,
 ): void {

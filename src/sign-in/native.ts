@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Beginning, IssuedTokens } from '../token/chain.ts'
 import type { OneTime } from '../token/one-time.ts'
-import type { Arrival, SessionEntry } from './establish-session.ts'
+import type { SignInAttempt, SessionEntry } from './establish-session.ts'
 import type { Provider, Providers } from './provider.ts'
 import { askProvider, SignInRefusal } from './refusal.ts'
 import type { Tickets } from './tickets.ts'
@@ -76,8 +76,8 @@ export class Native {
     return this.#enter({ person, provider: provider.kind, device, beganWith: 'native', assertion })
   }
 
-  async #enter(arrival: Arrival): Promise<IssuedTokens> {
-    const entering = await this.#deps.entry.enter(arrival)
+  async #enter(attempt: SignInAttempt): Promise<IssuedTokens> {
+    const entering = await this.#deps.entry.enter(attempt)
     if (entering.kind !== 'entered') throw new SignInRefusal('no_address')
     return entering.tokens
   }

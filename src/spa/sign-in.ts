@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { ProviderDeps } from '../http/dispatch/sign-in-address.ts'
 import type { BaseUrl } from '../http/dispatch/urls.ts'
 import { type HttpResponse, json } from '../http/edge/response.ts'
-import { type BrowserMark, browserCookie, browserOf } from '../http/edge/cookies.ts'
+import { type BrowserCookie, browserCookie, browserOf } from '../http/edge/cookies.ts'
 import { defineRoute } from '../http/dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../http/dispatch/route.ts'
 import { optional, stringField, type ValuesOf } from '../json/fields.ts'
@@ -183,7 +183,7 @@ async function authorize(
  * Returns the cookie to which the sign-in is bound: for a page of this service, or a request with the cookie. Null for a
  * page on another site, whose browser stores no cookie from here, and for a program.
  */
-function markOf({ request, visitor }: Pick<VisitorExchange, 'request' | 'visitor'>): BrowserMark | null {
+function markOf({ request, visitor }: Pick<VisitorExchange, 'request' | 'visitor'>): BrowserCookie | null {
   return visitor.site === 'same' || browserOf(request) !== null ? browserCookie(request) : null
 }
 

@@ -7,7 +7,7 @@ import type { ActorRoom } from '../actor/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import { Companions } from './companions.ts'
-import { Contacts } from './last-seen.ts'
+import { LastSeen } from './last-seen.ts'
 import { TrustCalls } from './handshake/peer-calls.ts'
 import { Permissions, type PermissionsDeps } from './permissions.ts'
 import { Relationships } from './relationships.ts'
@@ -76,11 +76,11 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     onEnd: events.trustEnding.emit,
     onRenewed: events.trustRenewed.emit,
     onApproved: events.trustApproved.emit,
-    tellRights: (tx, trust) => permissions.tell(tx, trust),
+    notifyRights: (tx, trust) => permissions.tell(tx, trust),
     onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
   const trusts = new Trusts(trustDeps)
   const companions = new Companions(trustDeps, trusts, peerClient)
-  const contacts = new Contacts(store, log, now)
+  const contacts = new LastSeen(store, log, now)
   return { trusts, companions, contacts, permissions, relationships, trustDeps, ...events }
 }

@@ -8,7 +8,7 @@ export type ConnectedVia = 'trust' | 'subscription' | 'mcp'
 
 type Met = Pick<Trust, 'actorId' | 'peerId' | 'lastAccessed' | 'lastConnectedVia'>
 
-export class Contacts extends LastUse {
+export class LastSeen extends LastUse {
   /** Callers whose last contact is old enough to be written again. */
   readonly #due = new WeakMap<Caller, Met>()
 

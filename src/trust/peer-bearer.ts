@@ -3,11 +3,11 @@ import type { BearerKind } from '../auth/authenticate.ts'
 import { ServiceError } from '../errors.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
-import type { Contacts } from './last-seen.ts'
+import type { LastSeen } from './last-seen.ts'
 import { findTrustBySecret } from './trust-store.ts'
 
 /** Finds the relationship by the hash of the secret, only among those of this actor. The clear secret is never compared. */
-export function peerBearer(store: Store, contacts: Contacts): BearerKind {
+export function peerBearer(store: Store, contacts: LastSeen): BearerKind {
   return async (token, actor, via) => {
     const trust = await store.read((q) => findTrustBySecret(q, actor.id, hashSecret(token)))
     if (trust === null) return null

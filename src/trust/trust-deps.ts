@@ -53,7 +53,7 @@ export interface TrustDeps {
    */
   readonly onApproved: (tx: Transaction, actor: LockedActor, trust: Trust) => Promise<void>
   /** Notifies the peer of its permissions, in the transaction that changed its trust type. */
-  readonly tellRights: (tx: Transaction, trust: Trust) => Promise<void>
+  readonly notifyRights: (tx: Transaction, trust: Trust) => Promise<void>
   /** Called after the commit, each time the approval of both sides becomes complete. The caller does not wait for it. */
   readonly onMutual: (actor: Self, peerId: string) => void
 }

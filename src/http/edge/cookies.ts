@@ -91,7 +91,7 @@ export function cookieOf(request: HttpRequest, name: string): string | null {
   return cookieValue(request.header('cookie'), name) ?? null
 }
 
-export interface BrowserMark {
+export interface BrowserCookie {
   /** What identifies the browser: 256 bits at random. */
   readonly value: string
   /** To be sent with the answer, so that the browser has it when it comes back. It lasts as long as the browser runs. */
@@ -103,7 +103,7 @@ export interface BrowserMark {
  *
  * @param sameSite `None` where the browser comes back by a form that another site posts (`response_mode=form_post`).
  */
-export function browserCookie(request: HttpRequest, sameSite: SameSite = 'Lax'): BrowserMark {
+export function browserCookie(request: HttpRequest, sameSite: SameSite = 'Lax'): BrowserCookie {
   const value = browserOf(request) ?? randomToken(32)
   return { value, cookie: cookie(browserCookieName, value, null, sameSite) }
 }

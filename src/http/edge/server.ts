@@ -49,22 +49,22 @@ export async function listen(config: Config): Promise<Address> {
     if (listener !== undefined) listener(request, response)
     else void ready.then((late) => late(request, response))
   }
-  const doors = await open(config, onRequest)
-  const [{ port }] = doors
+  const servers = await open(config, onRequest)
+  const [{ port }] = servers
   const url = `http://${config.host === null || config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : bracketed(config.host)}:${port}`
   return {
     url,
     serve(service) {
       listener = toNodeListener(service.handle, { stallMs: config.requestTimeoutSeconds * 1000 })
       setListener(listener)
-      return { url, stop: () => stop(doors, service, config.shutdownSeconds * 1000) }
+      return { url, stop: () => stop(servers, service, config.shutdownSeconds * 1000) }
     },
-    close: () => doors.forEach((door) => door.close()),
+    close: () => servers.forEach((server) => server.close()),
   }
 }
 
 /** One listening server. */
-interface Door {
+interface OpenServer {
   readonly port: number
   close(): void
   /** Resolves when the last request is answered, or cut after the time. */
@@ -72,26 +72,26 @@ interface Door {
 }
 
 /** `localhost` is both loopback addresses, so that no other program can answer on the second one in our name. */
-async function open(config: Config, onRequest: RequestListener): Promise<[Door, ...Door[]]> {
-  if (config.host !== 'localhost') return [await openDoor(config, config.port, config.host, onRequest)]
+async function open(config: Config, onRequest: RequestListener): Promise<[OpenServer, ...OpenServer[]]> {
+  if (config.host !== 'localhost') return [await listenOn(config, config.port, config.host, onRequest)]
   // A port that is free on the first address may be taken on the second one; chosen by the system, another will do.
   for (let attempt = 1; ; attempt += 1) {
-    const doors: Door[] = []
+    const servers: OpenServer[] = []
     try {
       for (const host of loopback) {
-        const port = doors[0]?.port ?? config.port
-        const door = await openDoor(config, port, host, onRequest).catch((error: unknown) => {
+        const port = servers[0]?.port ?? config.port
+        const server = await listenOn(config, port, host, onRequest).catch((error: unknown) => {
           if (isAbsent(error)) return null
           throw error
         })
-        if (door !== null) doors.push(door)
+        if (server !== null) servers.push(server)
       }
     } catch (error) {
-      for (const door of doors) door.close()
+      for (const server of servers) server.close()
       if (config.port === 0 && attempt < 5) continue
       throw error
     }
-    const [first, ...others] = doors
+    const [first, ...others] = servers
     if (first !== undefined) return [first, ...others]
     throw new ListenError(`Cannot listen on port ${config.port} of localhost: this machine has no loopback address.`)
   }
@@ -104,7 +104,12 @@ function isAbsent(error: unknown): boolean {
 }
 
 /** @param host Null for every address of the machine. */
-async function openDoor(config: Config, port: number, host: string | null, onRequest: RequestListener): Promise<Door> {
+async function listenOn(
+  config: Config,
+  port: number,
+  host: string | null,
+  onRequest: RequestListener,
+): Promise<OpenServer> {
   const server = createServer(config, onRequest)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -155,9 +160,9 @@ function createServer(config: Config, onRequest: RequestListener): Server {
   return server
 }
 
-async function stop(doors: readonly Door[], service: Served, graceMs: number): Promise<void> {
+async function stop(servers: readonly OpenServer[], service: Served, graceMs: number): Promise<void> {
   service.stopping()
-  await Promise.all(doors.map((door) => door.drain(graceMs)))
+  await Promise.all(servers.map((server) => server.drain(graceMs)))
   await service.close()
 }
 

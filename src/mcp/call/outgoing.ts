@@ -15,7 +15,7 @@ interface Waiting {
 }
 
 export class Outgoing {
-  readonly #parting: OnDisconnect
+  readonly #onDisconnect: OnDisconnect
   #waiting: Waiting[] = []
   #characters = 0
   #controller: AbortController | undefined
@@ -24,8 +24,8 @@ export class Outgoing {
   #isOver = false
   #wake: (() => void) | null = null
 
-  constructor(parting: OnDisconnect) {
-    this.#parting = parting
+  constructor(onDisconnect: OnDisconnect) {
+    this.#onDisconnect = onDisconnect
   }
 
   /** Created on demand, because most calls never need it. */
@@ -58,7 +58,7 @@ export class Outgoing {
 
   /** Handles the disconnect of the client. */
   left(): void {
-    if (this.#parting === 'cancels' && !this.#isOver) this.abort()
+    if (this.#onDisconnect === 'cancels' && !this.#isOver) this.abort()
     else this.#end()
   }
 

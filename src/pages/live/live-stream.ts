@@ -2,7 +2,7 @@
 import type { Timers } from '../../timers.ts'
 import { AtOnce } from '../../rate-limit/concurrency-limit.ts'
 import type { Live } from '../../live/live.ts'
-import { paced } from '../../live/with-heartbeat.ts'
+import { withHeartbeat } from '../../live/with-heartbeat.ts'
 
 export interface LiveStreamDeps {
   readonly live: Pick<Live, 'watch'>
@@ -50,7 +50,7 @@ export function liveStream(
     let ticks = 0
     try {
       yield `retry: ${retryMs}\n\n`
-      for await (const batch of paced(live.watch(actorId, signal), timers, tickMs)) {
+      for await (const batch of withHeartbeat(live.watch(actorId, signal), timers, tickMs)) {
         if (batch === 'tick') {
           ticks += 1
           if (ticks % 3 === 0 && !(await isGood())) return

@@ -93,13 +93,13 @@ export async function showSubscription(
   if (own === undefined) throw new ServiceError('not_found', 'The subscription does not exist')
   const remote = await deps.subscribing.known(actor.id, address.peerId)
   const known = [...remote].filter(([name]) => own.subtarget === '' || own.subtarget === name)
-  const parting = pagingOf(query, known.length, namesOnAPage)
+  const namePaging = pagingOf(query, known.length, namesOnAPage)
   const page = deps.pages.subscription({
     ...common,
-    paging: parting,
+    paging: namePaging,
     subscription: subscriberRow(deps, exchange, peers, own),
     is_own: true,
-    known: partOf(known, parting, namesOnAPage).map(([name, each]) =>
+    known: partOf(known, namePaging, namesOnAPage).map(([name, each]) =>
       each.kind === 'value'
         ? seenValue(name, each.value, [])
         : seenList(name, { length: each.items.length, items: each.items }, []),

@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { SignJWT } from 'jose'
-import { aboutThePerson, textOf, vouchedAddress } from './person.ts'
+import { aboutThePerson, textOf, confirmedAddress } from './person.ts'
 import {
   type ClientSecret,
   commonPlan,
@@ -51,7 +51,7 @@ export function applePlan(settings: Settings): ProviderPlan {
 
 function identify({ claims }: Evidence): Promise<ProviderIdentity> {
   const facts = aboutThePerson(claims ?? {})
-  return Promise.resolve({ facts, subject: textOf(facts['sub']) ?? null, address: vouchedAddress(facts) })
+  return Promise.resolve({ facts, subject: textOf(facts['sub']) ?? null, address: confirmedAddress(facts) })
 }
 
 function keyOf(settings: Settings): KeyObject {

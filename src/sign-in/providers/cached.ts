@@ -7,7 +7,7 @@ export interface RememberedOptions<T> {
   readonly now: () => number
 }
 
-export class Remembered<T> {
+export class Cached<T> {
   readonly #options: RememberedOptions<T>
   #kept: { readonly value: T; readonly at: number } | undefined
   #failed: { readonly error: unknown; readonly at: number } | undefined

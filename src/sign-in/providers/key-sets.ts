@@ -2,7 +2,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTHeaderParameters } from 'jose'
 import { ProviderError } from '../provider.ts'
 import type { Outbound } from './outbound.ts'
-import { Remembered } from './cached.ts'
+import { Cached } from './cached.ts'
 
 const keepMs = 3_600_000
 const failureMs = 60_000
@@ -15,7 +15,7 @@ type PublicKey = Awaited<ReturnType<KeySet>>
 export class KeySets {
   readonly #outbound: Outbound
   readonly #now: () => number
-  readonly #sets = new Map<string, Remembered<KeySet>>()
+  readonly #sets = new Map<string, Cached<KeySet>>()
 
   constructor(outbound: Outbound, now: () => number) {
     this.#outbound = outbound
@@ -30,24 +30,24 @@ export class KeySets {
    */
   async find(url: string, header: JWTHeaderParameters): Promise<PublicKey> {
     if (typeof header.kid !== 'string') throw new errors.JWKSNoMatchingKey('The token has no kid')
-    const remembered = this.#of(url)
-    const set = await remembered.get()
+    const cached = this.#of(url)
+    const set = await cached.get()
     try {
       return await set(header)
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-      const newer = await remembered.renewed(leastMs)
+      const newer = await cached.renewed(leastMs)
       if (newer === null || newer === set) throw error
       return newer(header)
     }
   }
 
-  #of(url: string): Remembered<KeySet> {
+  #of(url: string): Cached<KeySet> {
     const known = this.#sets.get(url)
     if (known !== undefined) return known
-    const remembered = new Remembered({ fetch: () => this.#fetch(url), keepMs, failureMs, now: this.#now })
-    this.#sets.set(url, remembered)
-    return remembered
+    const cached = new Cached({ fetch: () => this.#fetch(url), keepMs, failureMs, now: this.#now })
+    this.#sets.set(url, cached)
+    return cached
   }
 
   async #fetch(url: string): Promise<KeySet> {

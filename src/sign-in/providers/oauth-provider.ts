@@ -23,7 +23,7 @@ import {
   type Metadata,
   type ProviderPlan,
 } from './provider-config.ts'
-import { Remembered } from './cached.ts'
+import { Cached } from './cached.ts'
 
 export interface OAuthProviderDeps {
   readonly log: Log
@@ -52,7 +52,7 @@ export class OAuthProvider implements Provider {
   readonly takesAssertions: boolean
   readonly #plan: ProviderPlan
   readonly #deps: OAuthProviderDeps
-  readonly #discovered: Remembered<Metadata>
+  readonly #discovered: Cached<Metadata>
   #endpoints: Endpoints
 
   /** @param name Differs from the plan's name in a platform variant. */
@@ -73,7 +73,7 @@ export class OAuthProvider implements Provider {
       'issuer' in metadata
         ? { authorization: '', token: '', userinfo: '', ...present(metadata.given) }
         : metadata.endpoints
-    this.#discovered = new Remembered({
+    this.#discovered = new Cached({
       fetch: () => this.#discover(),
       keepMs: metadataKeepMs,
       failureMs: metadataFailureMs,

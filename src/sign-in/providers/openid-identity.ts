@@ -1,6 +1,6 @@
 /** Identifies a person by id_token and userinfo (OpenID Connect Core section 5.3). */
 import { ProviderError } from '../provider.ts'
-import { type Facts, aboutThePerson, personFactsOf, merged, textOf, vouchedAddress } from './person.ts'
+import { type Facts, aboutThePerson, personFactsOf, merged, textOf, confirmedAddress } from './person.ts'
 import type { Evidence, ProviderIdentity } from './provider-config.ts'
 
 /**
@@ -13,7 +13,7 @@ export async function identifyByOpenId(evidence: Evidence): Promise<ProviderIden
   if (said === 'failed') {
     // `userinfoOf` throws when there are no claims, so the default is never used.
     const facts = claims ?? {}
-    return { facts, subject: textOf(facts['sub']) ?? null, address: vouchedAddress(facts) ?? 'failed' }
+    return { facts, subject: textOf(facts['sub']) ?? null, address: confirmedAddress(facts) ?? 'failed' }
   }
   const subject = textOf(claims?.['sub']) ?? subjectOf(said)
   if (claims !== null && subjectOf(said) !== undefined && subjectOf(said) !== subject) {
@@ -22,7 +22,7 @@ export async function identifyByOpenId(evidence: Evidence): Promise<ProviderIden
   return {
     facts: merged(claims ?? {}, said),
     subject: subject ?? null,
-    address: vouchedAddress(said) ?? vouchedAddress(claims ?? {}),
+    address: confirmedAddress(said) ?? confirmedAddress(claims ?? {}),
   }
 }
 

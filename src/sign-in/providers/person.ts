@@ -39,7 +39,7 @@ export function merged(base: Facts, better: Facts): Facts {
  * Returns the address if the provider confirms it. Some providers send the string "true". Apple's private relay addresses
  * count as confirmed, unless Apple explicitly sends `email_verified: false`.
  */
-export function vouchedAddress(facts: Facts): Address | null {
+export function confirmedAddress(facts: Facts): Address | null {
   const says = facts['email_verified'] ?? facts['verified_email']
   const isVouched = says === undefined ? isTrue(facts['is_private_email']) : isTrue(says)
   return isVouched ? addressOf(facts['email']) : null

@@ -3,7 +3,7 @@ import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { SignInRefusal } from '../../../sign-in/refusal.ts'
-import type { AuthorizationResponse, Bringer, Ending } from '../../../sign-in/callback.ts'
+import type { AuthorizationResponse, CallbackSender, Ending } from '../../../sign-in/callback.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
@@ -148,11 +148,11 @@ async function fromQuery(
 ): Promise<HttpResponse> {
   const { query } = exchange
   const handle = query.form_post
-  const bringer = bringerOf(exchange)
+  const sender = senderOf(exchange)
   const ending =
     handle === undefined
-      ? await deps.signIn.callback.fromQuery(responseOf(query), bringer)
-      : await deps.signIn.callback.fromHandle(handle, bringer)
+      ? await deps.signIn.callback.fromQuery(responseOf(query), sender)
+      : await deps.signIn.callback.fromHandle(handle, sender)
   // Whoever signs in on pages alone never comes to the token endpoint.
   deps.purge.occasionally()
   return answerEnding(deps, exchange, ending)
@@ -164,8 +164,8 @@ async function fromForm(
 ): Promise<HttpResponse> {
   const { params, body } = exchange
   const response = responseOf(await body())
-  const ending = await deps.signIn.callback.fromForm(params.provider, response, bringerOf(exchange))
-  return ending.kind === 'put-by'
+  const ending = await deps.signIn.callback.fromForm(params.provider, response, senderOf(exchange))
+  return ending.kind === 'stored'
     ? redirect(303, `${deps.baseUrl}/oauth/callback?form_post=${ending.handle}`)
     : answerEnding(deps, exchange, ending)
 }
@@ -176,7 +176,7 @@ async function claim(
   { claim: claimed = '', choice, passphrase = '' }: ValuesOf<typeof claimFields>,
 ): Promise<HttpResponse> {
   const { request } = exchange
-  const claimant = {
+  const holder = {
     claim: claimed,
     browser: browserOf(request),
     device: deviceOf(request.header('user-agent')),
@@ -186,12 +186,12 @@ async function claim(
   try {
     const isJoin = choice === 'join'
     // A passphrase is guessed at no faster here than anywhere else.
-    if (isJoin) await exchange.charge('passphrase', (await claims.look(claimant)).identifier)
-    const { tokens, redirect: path } = await (isJoin ? claims.join(claimant, passphrase) : claims.beginAnew(claimant))
+    if (isJoin) await exchange.charge('passphrase', (await claims.look(holder)).identifier)
+    const { tokens, redirect: path } = await (isJoin ? claims.join(holder, passphrase) : claims.startNewActor(holder))
     return await signedIn(deps, exchange, tokens, path)
   } catch (error) {
     if (!(error instanceof ServiceError) || error instanceof SignInRefusal || error.code !== 'forbidden') throw error
-    return claimPage(deps, exchange, claimant.claim, error)
+    return claimPage(deps, exchange, holder.claim, error)
   }
 }
 
@@ -260,7 +260,7 @@ function inline({ tokens, delivery, redirectUrl }: Extract<Ending, { readonly ki
   return delivery === 'json' ? answer : { ...answer, cookies: deliveryCookies(tokens, delivery) }
 }
 
-function bringerOf({ request }: Exchange): Bringer {
+function senderOf({ request }: Exchange): CallbackSender {
   return {
     browser: browserOf(request),
     device: deviceOf(request.header('user-agent')),

@@ -3,7 +3,7 @@ import type { Identity } from '../../../app/identity.ts'
 import type { Timers } from '../../../timers.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { JsonText } from '../../../json/json.ts'
-import { paced } from '../../../live/with-heartbeat.ts'
+import { withHeartbeat } from '../../../live/with-heartbeat.ts'
 import { clientKeyOf, type McpAccess } from '../../../mcp/call/call.ts'
 import { type McpEndpoint, type McpRequester, notJson } from '../../../mcp/endpoint.ts'
 import type { McpHeaders } from '../../../mcp/request.ts'
@@ -161,7 +161,7 @@ function toAnswer(deps: McpRouteDeps, reply: Reply): HttpResponse {
 
 /** One event of one line for each message, because readers count on that; and a comment in silence (proxies cut what is). */
 async function* events(messages: AsyncGenerator<object>, timers: Timers): AsyncGenerator<string> {
-  for await (const each of paced(messages, timers, aliveMs)) {
+  for await (const each of withHeartbeat(messages, timers, aliveMs)) {
     yield each === 'tick' ? ':\n\n' : `data: ${JSON.stringify(each)}\n\n`
   }
 }
