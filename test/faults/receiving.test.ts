@@ -685,7 +685,7 @@ forEachService((start) => {
     const changesOnTheWay: readonly [what: string, before: object, after: object][] = [
       ['restores no withdrawn data', { mood: 'seen', trip: 'seen' }, { trip: 'seen' }],
       ['removes no newly granted data', { trip: 'seen' }, { mood: 'seen', trip: 'seen' }],
-      ['does neither for one right that replaces another', { mood: 'seen' }, { trip: 'seen' }],
+      ['keeps only the granted data of one right that replaces another', { mood: 'seen' }, { trip: 'seen' }],
     ]
     for (const [what, before, after] of changesOnTheWay) {
       it(`${what} when the rights change during the snapshot (ACL-06, I4)`, async () => {
