@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { refusedAddress } from '../../src/peer/address-rules.ts'
 import { judgeUrl, liesBelow, type PeerPolicy } from '../../src/peer/url-rules.ts'
 
-/** First and last address of each range, and its neighbours where they are public. */
+/** The first and last address of each range. */
 const never: readonly [range: string, ...addresses: string[]][] = [
   ['this network', '0.0.0.0', '0.1.2.3', '0.255.255.255'],
   ['link-local and metadata', '169.254.0.0', '169.254.169.254', '169.254.255.255'],
@@ -74,7 +74,7 @@ const notAddresses = [
 
 describe('an address', () => {
   for (const [range, ...addresses] of never) {
-    it(`OUT-01 OUT-02 ${range} is refused, whatever the operator allows: ${addresses.join(', ')}`, () => {
+    it(`in the range “${range}” is rejected under every policy: ${addresses.join(', ')} (OUT-01, OUT-02)`, () => {
       for (const address of addresses) {
         assert.equal(typeof refusedAddress(address, false), 'string', address)
         assert.equal(typeof refusedAddress(address, true), 'string', address)
@@ -83,7 +83,7 @@ describe('an address', () => {
   }
 
   for (const [range, ...addresses] of privateOnly) {
-    it(`OUT-01 OUT-02 of ${range} is refused unless private peers are allowed: ${addresses.join(', ')}`, () => {
+    it(`of ${range} is rejected unless private peers are allowed: ${addresses.join(', ')} (OUT-01, OUT-02)`, () => {
       for (const address of addresses) {
         assert.equal(typeof refusedAddress(address, false), 'string', address)
         assert.equal(refusedAddress(address, true), null, address)
@@ -91,14 +91,14 @@ describe('an address', () => {
     })
   }
 
-  it('OUT-01 OUT-02 of every public range is allowed, up to the neighbours of the special ones', () => {
+  it('of a public range is allowed, up to the neighbors of the special ranges (OUT-01, OUT-02)', () => {
     for (const address of always) {
       assert.equal(refusedAddress(address, false), null, address)
       assert.equal(refusedAddress(address, true), null, address)
     }
   })
 
-  it('OUT-03 in any other spelling than the usual one is refused', () => {
+  it('in an unusual spelling is rejected (OUT-03)', () => {
     for (const address of notAddresses) {
       assert.equal(typeof refusedAddress(address, false), 'string', address)
       assert.equal(typeof refusedAddress(address, true), 'string', address)
@@ -149,7 +149,7 @@ const oddHosts = [
 
 describe('the URL of a peer', () => {
   for (const url of oddHosts) {
-    it(`OUT-03 with a host in an unusual spelling is refused: ${JSON.stringify(url)}`, () => {
+    it(`with a host in an unusual spelling is rejected: ${JSON.stringify(url)} (OUT-03)`, () => {
       assert.equal(isAllowed(url, strict), false)
       assert.equal(isAllowed(url, withPrivate), false)
     })
@@ -158,32 +158,38 @@ describe('the URL of a peer', () => {
   const refused: readonly [why: string, ...urls: string[]][] = [
     ['of another scheme', 'ftp://peer.example/', 'file:///etc/passwd', 'gopher://peer.example/', 'data:text/plain,x'],
     ['of a scheme without a host', 'javascript:alert(1)', 'blob:https://peer.example/1', 'about:blank'],
-    ['of a socket', 'ws://peer.example/', 'wss://peer.example/', 'unix:/run/x.sock', 'http+unix://x/'],
+    [
+      'of a WebSocket or a local socket',
+      'ws://peer.example/',
+      'wss://peer.example/',
+      'unix:/run/x.sock',
+      'http+unix://x/',
+    ],
     ['with credentials', 'https://user:pw@peer.example/', 'https://user@peer.example/', 'https://:pw@peer.example/'],
     ['with credentials that look like a host', 'https://peer.example@evil.example/'],
     ['with an empty user', 'https://@peer.example/'],
-    ['that is none', '', 'peer.example', '/actor', '//peer.example/', 'https://', 'https://peer example/', 'null'],
+    ['that is not valid', '', 'peer.example', '/actor', '//peer.example/', 'https://', 'https://peer example/', 'null'],
     ['of a metadata service', 'https://metadata.google.internal/', 'https://metadata/', 'https://METADATA.goog/'],
     ['of a metadata service', 'https://instance-data.ec2.internal/', 'https://instance-data/'],
-    ['of SSH', 'https://peer.example:22/', 'http://peer.example:22/'],
-    ['of mail', 'https://peer.example:25/', 'https://peer.example:465/', 'https://peer.example:587/'],
-    ['of another service below 1024', 'https://peer.example:0/', 'https://peer.example:1/', 'https://peer.example:21/'],
+    ['with the port of SSH', 'https://peer.example:22/', 'http://peer.example:22/'],
+    ['with a port for email', 'https://peer.example:25/', 'https://peer.example:465/', 'https://peer.example:587/'],
+    ['with another port below 1024', 'https://peer.example:0/', 'https://peer.example:1/', 'https://peer.example:21/'],
     [
-      'of another service below 1024',
+      'with another port below 1024',
       'https://peer.example:53/',
       'https://peer.example:79/',
       'https://peer.example:1023/',
     ],
   ]
   for (const [why, ...urls] of refused) {
-    it(`OUT-09 ${why} is refused under every policy: ${urls.join(' ')}`, () => {
+    it(`${why} is rejected under every policy: ${urls.join(' ')} (OUT-09)`, () => {
       for (const url of urls) {
         for (const policy of [strict, withHttp, withPrivate]) assert.equal(isAllowed(url, policy), false, url)
       }
     })
   }
 
-  it('OUT-09 of a private network is refused unless private peers are allowed', () => {
+  it('of a private network is rejected unless private peers are allowed (OUT-09)', () => {
     for (const host of [
       'localhost',
       'LOCALHOST',
@@ -203,13 +209,13 @@ describe('the URL of a peer', () => {
     }
   })
 
-  it('OUT-09 is not https: only where http or private peers are allowed', () => {
+  it('may use http only when http or private peers are allowed (OUT-09)', () => {
     assert.equal(isAllowed('http://peer.example/', strict), false)
     assert.equal(isAllowed('http://peer.example/', withHttp), true)
     assert.equal(isAllowed('http://peer.example/', withPrivate), true)
   })
 
-  it('may name port 443, 80 and every one from 1024 on', () => {
+  it('may have port 443, port 80 or any port from 1024', () => {
     for (const url of [
       'https://peer.example',
       'https://peer.example/a?b=c#d',
@@ -262,7 +268,7 @@ describe('the base address of a peer', () => {
     [false, 'https://peer.example/apps/b1/x', 'peer.example/apps/b1'],
   ]
   for (const [inside, url, baseuri] of cases) {
-    it(`OUT-08 ${inside ? 'covers' : 'does not cover'} ${url} when it is ${JSON.stringify(baseuri)}`, () => {
+    it(`${inside ? 'covers' : 'does not cover'} ${url} when it is ${JSON.stringify(baseuri)} (OUT-08)`, () => {
       assert.equal(liesBelow(new URL(url), baseuri), inside)
     })
   }

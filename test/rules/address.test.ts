@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { parseAddress } from '../../src/actor/address.ts'
 import { normaliseCreator } from '../../src/actor/actor.ts'
 
-describe('an e-mail address', () => {
+describe('an email address', () => {
   const spellings: Readonly<Record<string, readonly string[]>> = {
     'user@example.com': [
       'user@example.com',
@@ -28,13 +28,13 @@ describe('an e-mail address', () => {
     "o'brien@example.com": ["O'Brien@example.com"],
   }
   for (const [one, all] of Object.entries(spellings)) {
-    it(`IDP-10 has one spelling: ${one}`, () => {
+    it(`is normalized to one spelling: ${one} (IDP-10)`, () => {
       for (const text of all) assert.equal(parseAddress(text), one, JSON.stringify(text))
       assert.equal(parseAddress(one), one)
     })
   }
 
-  it('IDP-10 of another letter that only looks the same is another address', () => {
+  it('with a lookalike letter is a different address (IDP-10)', () => {
     assert.equal(parseAddress('\u0430dmin@example.com'), '\u0430dmin@example.com')
     assert.notEqual(parseAddress('\u0430dmin@example.com'), parseAddress('admin@example.com'))
   })
@@ -80,11 +80,11 @@ describe('an e-mail address', () => {
     '\ud800@example.com',
     'unproven:a@example.com:0123',
   ]
-  it('IDP-10 is refused where it is none, or could be read as another', () => {
+  it('is rejected when it is not valid or when a mail server could read it as another address (IDP-10)', () => {
     for (const text of none) assert.equal(parseAddress(text), null, JSON.stringify(text))
   })
 
-  it('IDP-10 is the same as a creator, and what is none stays what it was', () => {
+  it('is normalized in the same way as a creator, and other creators are lowercased only when they contain @ (IDP-10)', () => {
     assert.equal(normaliseCreator('ＵＳＥＲ＠Example.com'), 'user@example.com')
     assert.equal(normaliseCreator('Somebody'), 'Somebody')
     assert.equal(normaliseCreator('Not An@Address'), 'not an@address')

@@ -33,7 +33,7 @@ function judged(changed: Readonly<Record<string, string | undefined>> = {}, of: 
 }
 
 describe('a request at the authorization endpoint', () => {
-  it('R-AS-02 is what the owner is asked to agree to', () => {
+  it('becomes the request that the owner consents to (R-AS-02)', () => {
     assert.deepEqual(judged({ state: 'é+ %2b', scope: 'mcp', resource: 'https://troupe.test/mcp' }), {
       kind: 'good',
       request: {
@@ -58,7 +58,7 @@ describe('a request at the authorization endpoint', () => {
     })
   })
 
-  it('OAZ-02 may come back to any of the addresses that the client registered', () => {
+  it('may name any redirect URI that the client registered (OAZ-02)', () => {
     const redirectUris = ['https://program.example/back', 'https://program.example/other']
     for (const redirect_uri of redirectUris) assert.equal(judged({ redirect_uri }, { redirectUris }).kind, 'good')
   })
@@ -81,16 +81,16 @@ describe('a request at the authorization endpoint', () => {
     ['OAZ-07', { code_challenge: '='.repeat(43) }, 'code_challenge must be 43 characters of base64url'],
   ]
   for (const [ids, changed, message] of refusals) {
-    it(`${ids} is refused to whoever sent it with ${JSON.stringify(changed)}`, () => {
+    it(`is rejected without a redirect when it has ${JSON.stringify(changed)} (${ids})`, () => {
       assert.throws(() => judged(changed), { code: 'invalid_request', message })
     })
   }
 
-  it('OAZ-01 is refused to whoever sent it for a client that nobody knows', () => {
+  it('is rejected without a redirect when the client is unknown (OAZ-01)', () => {
     assert.throws(() => judged({}, null), { code: 'invalid_request', message: 'The client is not known here' })
   })
 
-  it('OAZ-07 of a client with a secret may come without a challenge, and with one', () => {
+  it('of a client with a secret may omit the code challenge or send one (OAZ-07)', () => {
     const confidential = { authMethod: 'client_secret_post' } as const
     const without = judged({ code_challenge: undefined, code_challenge_method: undefined }, confidential)
     assert.equal(without.kind === 'good' ? without.request.codeChallenge : 'none', null)
@@ -99,7 +99,7 @@ describe('a request at the authorization endpoint', () => {
     assert.throws(() => judged({ code_challenge: undefined }, confidential), { message: 'code_challenge is missing' })
   })
 
-  const told: [changed: Record<string, string | undefined>, code: string, message: string][] = [
+  const redirected: [changed: Record<string, string | undefined>, code: string, message: string][] = [
     [{ request: 'x' }, 'invalid_request', 'request is not supported'],
     [{ request_uri: 'x' }, 'invalid_request', 'request_uri is not supported'],
     [{ response_mode: 'fragment' }, 'invalid_request', 'response_mode must be query'],
@@ -109,8 +109,8 @@ describe('a request at the authorization endpoint', () => {
     [{ scope: 'admin' }, 'invalid_scope', 'scope must be mcp'],
     [{ resource: 'https://other.test/mcp' }, 'invalid_target', 'resource is not served here'],
   ]
-  for (const [changed, code, message] of told) {
-    it(`OAZ-06 is refused to the client with ${JSON.stringify(changed).slice(0, 60)}, with its state`, () => {
+  for (const [changed, code, message] of redirected) {
+    it(`with ${JSON.stringify(changed).slice(0, 60)} is answered with an error redirect that carries its state (OAZ-06)`, () => {
       const answer = judged({ state: 'state-1', ...changed })
       assert.equal(answer.kind, 'redirect')
       if (answer.kind !== 'redirect') return
@@ -121,12 +121,12 @@ describe('a request at the authorization endpoint', () => {
     })
   }
 
-  it('OAZ-10 may have a state of 2048 characters, and name the one response mode', () => {
+  it('may have a state of 2048 characters and name the only response mode (OAZ-10)', () => {
     assert.equal(judged({ state: 's'.repeat(2048), response_mode: 'query' }).kind, 'good')
   })
 })
 
-describe('a scope', () => {
+describe('the scope of a request', () => {
   const scopes: [text: string | undefined, scope: string | null][] = [
     [undefined, 'mcp'],
     ['mcp', 'mcp'],
@@ -143,13 +143,13 @@ describe('a scope', () => {
     ['MCP', null],
   ]
   for (const [text, scope] of scopes) {
-    it(`OTK-18 is ${scope ?? 'none'} for ${JSON.stringify(text)}`, () => {
+    it(`is ${scope ?? 'rejected'} for ${JSON.stringify(text)} (OTK-18)`, () => {
       assert.equal(parseScope(text), scope)
     })
   }
 })
 
-describe('a resource', () => {
+describe('the resource of a request', () => {
   const named: [text: string | undefined, audience: string | null][] = [
     [undefined, ''],
     ['https://troupe.test/mcp', 'https://troupe.test/mcp'],
@@ -165,7 +165,7 @@ describe('a resource', () => {
     ['', null],
   ]
   for (const [text, audience] of named) {
-    it(`OTK-17 ${JSON.stringify(text)} means ${JSON.stringify(audience)}`, () => {
+    it(`${JSON.stringify(text)} is ${audience === null ? 'rejected' : `the audience ${JSON.stringify(audience)}`} (OTK-17)`, () => {
       assert.equal(audienceOf(text, resources), audience)
     })
   }

@@ -4,7 +4,7 @@ import { ServiceError } from '../../src/errors.ts'
 import { Batches } from '../../src/publication/batches.ts'
 
 describe('a batch', () => {
-  it('holds what was asked for in the same turn of the loop, and each gets its own answer', async () => {
+  it('contains all items of one turn of the event loop and gives each its own result', async () => {
     const seen: (readonly number[])[] = []
     const batches = new Batches<number, number>(10, async (items) => {
       seen.push(items)
@@ -14,7 +14,7 @@ describe('a batch', () => {
     assert.deepEqual(seen, [[3, 1, 2]])
   })
 
-  it('leaves those who ask while it runs to the next, in their order', async () => {
+  it('leaves the items that arrive while it runs to the next batch, in their order', async () => {
     const seen: (readonly string[])[] = []
     const gate = Promise.withResolvers<void>()
     const later: Promise<string>[] = []
@@ -33,7 +33,7 @@ describe('a batch', () => {
     assert.deepEqual(seen, [['a'], ['b', 'c']])
   })
 
-  it('takes no more than it may', async () => {
+  it('never exceeds the maximum size', async () => {
     const sizes: number[] = []
     const batches = new Batches<number, number>(2, async (items) => {
       sizes.push(items.length)
@@ -43,7 +43,7 @@ describe('a batch', () => {
     assert.deepEqual(sizes, [2, 2, 1])
   })
 
-  it('rejects only the items that fail alone as well, and answers the others of the batch', async () => {
+  it('rejects only the items that also fail alone, and answers the others', async () => {
     const seen: (readonly number[])[] = []
     const batches = new Batches<number, number>(3, async (items) => {
       seen.push(items)

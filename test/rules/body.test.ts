@@ -20,7 +20,7 @@ function incoming(type: string | null, body: string | Uint8Array, more: Partial<
   }
 }
 
-/** A body in short: its kind and its text or fields. */
+/** A short form of a body: its kind with its JSON, text or fields. */
 function brief(body: Body): unknown {
   switch (body.kind) {
     case 'none':
@@ -52,23 +52,23 @@ describe('a body of JSON or a form', () => {
     ['nothing as a form', formType, '', 'none'],
   ]
   for (const [what, type, body, outcome] of read) {
-    it(`HTTP-12 is read as ${what} from type ${type ?? '(none)'}`, async () => {
+    it(`is read as ${what} from type ${type ?? '(none)'} (HTTP-12)`, async () => {
       assert.deepEqual(brief(await readJsonOrForm(incoming(type, body), limits)), outcome)
     })
   }
 
-  it('HTTP-12 is not JSON because it says so', async () => {
+  it('is rejected when its type is JSON and its content is not (HTTP-12)', async () => {
     await assert.rejects(readJsonOrForm(incoming('application/json', '{"a":'), limits), { code: 'invalid_json' })
     await assert.rejects(readJsonOrForm(incoming('application/ld+json', 'text'), limits), { code: 'invalid_json' })
   })
 
-  it('HTTP-02 is never kept as text for being nested too deep', async () => {
+  it('is rejected, not read as text, when its JSON is nested too deeply (HTTP-02)', async () => {
     for (const type of [null, 'text/plain', 'application/json'])
       await assert.rejects(readJsonOrForm(incoming(type, '[[[[[1]]]]]'), limits), { code: 'invalid_value' })
     assert.deepEqual(brief(await readJsonOrForm(incoming(null, '[[[[1]]]]'), limits)), { json: '[[[[1]]]]' })
   })
 
-  it('HTTP-05 is refused where its bytes are not UTF-8', async () => {
+  it('is rejected when its bytes are not UTF-8 (HTTP-05)', async () => {
     const bytes = new Uint8Array([0x22, 0xff, 0x22])
     for (const type of [null, 'text/plain', 'application/json', formType, 'multipart/form-data; boundary=b'])
       await assert.rejects(readJsonOrForm(incoming(type, bytes), limits), { code: 'bad_request' })
@@ -76,18 +76,18 @@ describe('a body of JSON or a form', () => {
 })
 
 describe('a body that is one value', () => {
-  it('takes a form’s bytes as they are: programs send that type unasked', async () => {
+  it('keeps the content of a form unparsed, because some programs send the form type by default', async () => {
     assert.deepEqual(brief(await readValue(incoming(formType, 'a=1&b=2'), limits)), { text: 'a=1&b=2' })
     assert.deepEqual(brief(await readValue(incoming(formType, '{"a":1}'), limits)), { json: '{"a":1}' })
   })
 
-  it('is no multipart form', async () => {
+  it('rejects a multipart form', async () => {
     const request = incoming('multipart/form-data; boundary=b', '--b--')
     await assert.rejects(readValue(request, limits), { code: 'unsupported_media_type' })
     await assert.rejects(readJson(request, limits), { code: 'unsupported_media_type' })
   })
 
-  it('is not empty where JSON is wanted', async () => {
+  it('must not be empty where JSON is required', async () => {
     assert.equal((await readValue(incoming('application/json', ''), limits)).kind, 'none')
     await assert.rejects(readJson(incoming('application/json', ''), limits), { code: 'invalid_json' })
     await assert.rejects(readJson(incoming(null, 'text'), limits), { code: 'invalid_json' })
@@ -122,7 +122,7 @@ describe('the type of a body', () => {
     '*/*',
   ]
   for (const type of unsupported) {
-    it(`HTTP-12 is not taken when it is ${JSON.stringify(type)}, and the body is not even read`, async () => {
+    it(`is rejected without reading the body when it is ${JSON.stringify(type)} (HTTP-12)`, async () => {
       const request = incoming(type, '{}', { body: () => assert.fail('read') })
       for (const reader of [readJsonOrForm, readValue, readJson])
         await assert.rejects(reader(request, limits), { code: 'unsupported_media_type' })
@@ -131,7 +131,7 @@ describe('the type of a body', () => {
     })
   }
 
-  it('HTTP-12 is refused when it is given twice, and the body is not even read', async () => {
+  it('is rejected without reading the body when the header is repeated (HTTP-12)', async () => {
     const request = incoming(formType, 'a=1', {
       hasRepeated: (name) => name === 'content-type',
       body: () => assert.fail('read'),
@@ -141,7 +141,7 @@ describe('the type of a body', () => {
     assert.equal(await readFormText(request, limits), null)
   })
 
-  it('HTTP-12 counts for nothing on a body that is compressed', async () => {
+  it('does not matter when the body is compressed, because such a body is rejected (HTTP-12)', async () => {
     for (const coding of ['gzip', 'GZIP', 'br', 'identity, gzip', 'x']) {
       const request = incoming(formType, 'a=1', {
         header: (name) => (name === 'content-type' ? formType : name === 'content-encoding' ? coding : undefined),
@@ -153,7 +153,7 @@ describe('the type of a body', () => {
     }
   })
 
-  it('says in any letter case that the body is a form, and nothing else does', async () => {
+  it('identifies a form in any letter case', async () => {
     for (const type of [formType, formType.toUpperCase(), ` ${formType} `, `${formType}; charset="utf-8"`])
       assert.equal(await readFormText(incoming(type, 'a=1'), limits), 'a=1')
     for (const type of [null, 'text/plain', 'application/json', 'multipart/form-data; boundary=b', `${formType}x`])
@@ -169,7 +169,7 @@ describe('a multipart form', () => {
     return brief(await readJsonOrForm(request, limits))
   }
 
-  it('gives its fields by name, the first of each', async () => {
+  it('returns its fields by name, with the first value of each', async () => {
     assert.deepEqual(await fieldsOf(`${part('a', '1')}${part('b', 'two\r\nlines')}${part('a', '3')}--b--\r\n`), {
       form: { a: '1', b: 'two\r\nlines' },
     })
@@ -177,16 +177,16 @@ describe('a multipart form', () => {
     assert.deepEqual(await fieldsOf('--b--\r\n'), { form: {} })
   })
 
-  it('takes a boundary in quotes, other header fields, and what stands before the first part', async () => {
+  it('may have a quoted boundary, more header fields, a preamble and an epilogue', async () => {
     const body = `preamble\r\n--x y\r\nContent-Type: text/plain\r\ncontent-disposition: FORM-DATA; name="a"\r\n\r\n1\r\n--x y--\r\nepilogue`
     assert.deepEqual(await fieldsOf(body, '"x y"'), { form: { a: '1' } })
   })
 
-  it('has names as browsers escape them', async () => {
+  it('decodes field names in the escaping of browsers', async () => {
     assert.deepEqual(await fieldsOf(`${part('a%22b%0D%0Ac', '1')}--b--\r\n`), { form: { 'a"b\r\nc': '1' } })
   })
 
-  it('HTTP-03 may have fields called like a part of every object', async () => {
+  it('may have fields named like members of Object.prototype (HTTP-03)', async () => {
     const { form } = (await fieldsOf(`${part('__proto__', 'x')}--b--\r\n`)) as { form: object }
     assert.deepEqual(Object.entries(form), [['__proto__', 'x']])
     assert.equal(({} as Record<string, unknown>)['x'], undefined)
@@ -198,21 +198,21 @@ describe('a multipart form', () => {
     ['without any boundary', 'a=1'],
     ['with a part without headers', '--b\r\n1\r\n--b--\r\n'],
     ['with a part without a name', '--b\r\nContent-Disposition: form-data\r\n\r\n1\r\n--b--\r\n'],
-    ['with a part that is no form data', '--b\r\nContent-Disposition: attachment; name="a"\r\n\r\n1\r\n--b--\r\n'],
+    ['with a part that is not form data', '--b\r\nContent-Disposition: attachment; name="a"\r\n\r\n1\r\n--b--\r\n'],
     ['with a file', '--b\r\nContent-Disposition: form-data; name="a"; filename="x"\r\n\r\n1\r\n--b--\r\n'],
     [
-      'with a file of another spelling',
+      'with a file named by filename*',
       '--b\r\nContent-Disposition: form-data; name="a"; filename*=utf-8\'\'x\r\n\r\n1\r\n--b--\r\n',
     ],
-    ['with 1 001 fields', `${part('a', '1').repeat(1001)}--b--\r\n`],
+    ['with 1001 fields', `${part('a', '1').repeat(1001)}--b--\r\n`],
   ]
   for (const [what, body] of refused) {
-    it(`HTTP-12 ${what} is refused as a whole`, async () => {
+    it(`${what} is rejected (HTTP-12)`, async () => {
       await assert.rejects(fieldsOf(body), { code: 'bad_request' })
     })
   }
 
-  it('HTTP-12 needs a boundary that may be one', async () => {
+  it('is rejected without a valid boundary (HTTP-12)', async () => {
     for (const boundary of ['""', '"a\tb"', `"${'x'.repeat(71)}"`, '"é"'])
       await assert.rejects(fieldsOf('--b--\r\n', boundary), /boundary|Cannot read/)
     await assert.rejects(readJsonOrForm(incoming('multipart/form-data', '--b--\r\n'), limits), { code: 'bad_request' })

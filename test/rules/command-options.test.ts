@@ -19,7 +19,7 @@ const sample = {
 } as const
 
 describe('the options of a command', () => {
-  it('are read by their kinds, and have their defaults', () => {
+  it('are read by kind and have defaults', () => {
     const none = { store: 'sqlite', rounds: 100, minutes: undefined, room: undefined, all: false }
     assert.deepEqual(readOptions(sample, []), { kind: 'run', values: none, operands: [] })
     const given = ['--store', 'postgres', '--rounds=7', '--minutes', '0.5', '--room', 'a', '--room', 'b', '--all']
@@ -30,7 +30,7 @@ describe('the options of a command', () => {
     })
   })
 
-  it('are shown by --help, whatever else is given', () => {
+  it('are listed by --help, even beside a wrong option', () => {
     const text = `Does something.
 
 Usage: npm run sample -- [options]
@@ -59,7 +59,7 @@ Usage: npm run sample -- [options]
     [['word'], "Unexpected argument 'word'."],
   ]
   for (const [args, message] of refusals) {
-    it(`are refused, with the option named: ${args.join(' ')}`, () => {
+    it(`are rejected with a message that names the option: ${args.join(' ')}`, () => {
       assert.deepEqual(readOptions(sample, args), { kind: 'wrong', message })
     })
   }
@@ -89,13 +89,13 @@ const run = (file: string, ...args: string[]): Promise<{ code: unknown; stdout: 
 
 for (const [name, file] of Object.entries(commands)) {
   describe(`the command ${name}`, () => {
-    it('prints its usage on --help and ends with 0', async () => {
+    it('prints its usage on --help and exits with 0', async () => {
       const { code, stdout, stderr } = await run(file, '--help')
       assert.deepEqual([code, stderr], [0, ''])
       assert.match(stdout, new RegExp(`\\nUsage: npm (run )?${name}\\b`))
     })
 
-    it('ends with 2 on a wrong option and names it', async () => {
+    it('exits with 2 on an unknown option and names it', async () => {
       const { code, stdout, stderr } = await run(file, '--wrong')
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, /^Unknown option '--wrong'\.\n/)

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { brokenRules, commitsSince } from '../support/commit-rules.ts'
 
-/** Commits up to this one are older than the rules. */
+/** The last commit before these rules existed. */
 const base = '52a65ac95e2e7484f3a53976d9ff8123fe47bf2c'
 const root = dirname(dirname(import.meta.dirname))
 
 describe('the rules of commits', () => {
-  it('hold for each commit since they exist', (t) => {
+  it('hold for each commit since they were introduced', (t) => {
     const commits = commitsSince(base, root)
     if (commits === null) return t.diagnostic(`No history since ${base} to read: no commit was checked`)
     t.diagnostic(`${commits.length} commits were checked`)
@@ -34,19 +34,19 @@ describe('the rules of commits', () => {
     })
   }
 
-  it('demand a body where the changelog changes', () => {
+  it('require a body when the changelog changes', () => {
     const commit = { hash: '', subject: 'property: refuse a value below a list', files: ['CHANGELOG.md'] }
     assert.deepEqual(brokenRules({ ...commit, body: '' }), ['a commit that changes behavior has a body'])
     assert.deepEqual(brokenRules({ ...commit, body: 'Such a value could not be read again.' }), [])
   })
 
-  it('have nothing to read in a folder without history', () => {
+  it('check no commits in a folder without history', () => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-no-history-'))
     assert.equal(commitsSince(base, folder), null)
     rmSync(folder, { recursive: true })
   })
 
-  it('have nothing to read where the base is not in the history', () => {
+  it('check no commits when the base is not in the history', () => {
     assert.equal(commitsSince('0123456789012345678901234567890123456789', root), null)
   })
 })

@@ -9,7 +9,7 @@ import { type Config, options } from '../../src/config/options.ts'
 import { keyRingOf } from '../../src/open-runtime.ts'
 import { testKeys } from '../support/service.ts'
 
-/** What a start in production needs. */
+/** The required settings of production. */
 const production: Environment = {
   TROUPE_MODE: 'production',
   BASE_URL: 'https://actors.example.com',
@@ -18,15 +18,15 @@ const production: Environment = {
 
 interface Row {
   readonly env: string
-  /** In production, and in development where it is another one. */
+  /** The default in production. In development too, unless `inDevelopment` is present. */
   readonly byDefault: unknown
   readonly inDevelopment?: unknown
-  /** A text of the environment, and what it is read as. */
+  /** A string of the environment, and `value`, the setting that it becomes. */
   readonly text: string
   readonly value: unknown
-  /** Another value, given in code. */
+  /** A different value, given in code. */
   readonly code: unknown
-  /** Texts that are refused, with the end of the sentence that begins with the name of the setting. */
+  /** Rejected strings of the environment, with the error message after the name of the setting. */
   readonly refused: Readonly<Record<string, string>>
 }
 
@@ -92,7 +92,7 @@ const databases = 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
 const addresses = 'must be an http or https URL'
 const levels = 'must be one of trace, debug, info, warn, error, fatal, silent'
 
-/** Every option. One that is missing here fails. */
+/** Every option. The first test fails for an option that is missing here. */
 const rows: Readonly<Record<string, Row>> = {
   mode: {
     env: 'TROUPE_MODE',
@@ -322,7 +322,7 @@ function refusalOf(work: () => unknown): string {
 const valueOf = (config: Config, name: string): unknown => config[name as keyof Config]
 
 describe('the settings', () => {
-  it('OPS-09 are these and no others', () => {
+  it('have exactly these options, and these four are secret (OPS-09)', () => {
     assert.deepEqual(
       Object.entries(options).map(([name, { env }]) => `${name} ${env}`),
       Object.entries(rows).map(([name, { env }]) => `${name} ${env}`),
@@ -334,7 +334,7 @@ describe('the settings', () => {
   })
 
   for (const [name, row] of Object.entries(rows)) {
-    it(`OPS-09 ${name}: a safe default, the environment before the code, and everything else refused by name`, () => {
+    it(`have ${name}, with a safe default, precedence of the environment, and errors that name it (OPS-09)`, () => {
       const { env, byDefault, inDevelopment = byDefault, text, value, code, refused } = row
       assert.deepEqual(valueOf(resolveConfig({}, production), name), byDefault)
       assert.deepEqual(valueOf(resolveConfig({}, { TROUPE_MODE: 'development' }), name), inDevelopment)
@@ -349,7 +349,7 @@ describe('the settings', () => {
           refusalOf(() => resolveConfig({}, { ...production, [env]: bad })),
           `${env} ${why}.`,
         )
-        // The environment decides, also when it is wrong and the code is right.
+        // The environment also decides when its value is invalid and the value in code is valid.
         assert.equal(
           refusalOf(() => resolveConfig({ [name]: code }, { ...production, [env]: bad })),
           `${env} ${why}.`,
@@ -358,7 +358,7 @@ describe('the settings', () => {
     })
   }
 
-  it('OPS-09 of a kind that the option does not have are refused in code too', () => {
+  it('are rejected in code when a value has the wrong type (OPS-09)', () => {
     const wrong: readonly [name: string, value: unknown, sentence: string][] = [
       ['mode', 'dev', 'Option mode must be one of development, production.'],
       ['port', '3000', 'Option port must be a whole number from 0 to 65535.'],
@@ -391,7 +391,7 @@ describe('the settings', () => {
     }
   })
 
-  it('OPS-09 take an empty text for absence, except for a list of names, where it is none', () => {
+  it('treat an empty string as absent, except in a list of names, where it is the empty list (OPS-09)', () => {
     const empty = Object.fromEntries(Object.values(rows).map(({ env }) => [env, '']))
     const config = resolveConfig({ mode: 'development' }, empty)
     assert.deepEqual(config, {
@@ -402,7 +402,7 @@ describe('the settings', () => {
     })
   })
 
-  it('set the timeouts of peer calls by one value or a pair; a value of its own comes first (R-SUB-12)', () => {
+  it("set both timeouts of peer calls by one value or a pair, and a timeout's own setting takes precedence (R-SUB-12)", () => {
     const shared = 'TROUPE_PEER_TIMEOUT_SECONDS'
     const [connect, read] = ['TROUPE_PEER_CONNECT_SECONDS', 'TROUPE_PEER_READ_SECONDS']
     const cases: readonly [code: Partial<Config>, env: Record<string, string>, timeouts: [number, number]][] = [
@@ -423,15 +423,15 @@ describe('the settings', () => {
     }
   })
 
-  it('OPS-09 read a flag in each of its spellings', () => {
+  it('accept each spelling of a flag (OPS-09)', () => {
     const read = (text: string): boolean => resolveConfig({}, { ...production, TROUPE_WEB_UI: text }).webUi
     for (const text of ['1', 'true', 'TRUE', ' on ', 'Yes']) assert.equal(read(text), true, text)
     for (const text of ['0', 'false', 'FALSE', ' off ', 'No']) assert.equal(read(text), false, text)
   })
 })
 
-describe('a setting that does not exist', () => {
-  it('OPS-09 is refused by name, and its value is not repeated', () => {
+describe('a setting with an unknown name', () => {
+  it('is rejected with its name and without its value (OPS-09)', () => {
     for (const name of ['TROUPE_SECRET_KEY', 'TROUPE_', 'TROUPE_PORT', 'TROUPE_DEVTESTS', 'TROUPE___PROTO__']) {
       assert.equal(
         refusalOf(() => resolveConfig({}, { ...production, [name]: 'planted-secret' })),
@@ -444,7 +444,7 @@ describe('a setting that does not exist', () => {
     }
   })
 
-  it('OPS-09 is refused in code too, the names of every object included', () => {
+  it('is rejected in code too, including the names of Object.prototype (OPS-09)', () => {
     for (const name of ['prot', 'Port', 'toString', 'constructor', 'hasOwnProperty', 'PORT']) {
       const code = Object.fromEntries([[name, 'planted-secret']])
       assert.equal(
@@ -454,7 +454,7 @@ describe('a setting that does not exist', () => {
     }
   })
 
-  it('leaves alone what Kubernetes sets about services whose names begin with "troupe"', () => {
+  it('is ignored when Kubernetes sets it for services whose names begin with "troupe"', () => {
     const links = {
       TROUPE_SERVICE_HOST: '10.0.0.1',
       TROUPE_SERVICE_PORT: '80',
@@ -480,14 +480,14 @@ describe('a setting that does not exist', () => {
       )
   })
 
-  it('leaves alone what belongs to others', () => {
+  it('is ignored when it belongs to another program', () => {
     const others = { PATH: '/bin', NODE_ENV: 'development', DEBUG: '*', TROUPE_TEST_POSTGRES: 'x', troupe_mode: 'x' }
     assert.deepEqual(resolveConfig({}, { ...production, ...others }), resolveConfig({}, production))
   })
 })
 
 describe('production', () => {
-  it('OPS-09 is what a service is that nobody configured otherwise, and it does not start without its settings', () => {
+  it('is the default mode and does not start without its required settings (OPS-09)', () => {
     assert.equal(
       refusalOf(() => resolveConfig({}, {})),
       'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
@@ -503,7 +503,7 @@ describe('production', () => {
     assert.equal(resolveConfig({}, { TROUPE_SECRET_KEYS: testKeys, BASE_URL: 'https://a.example' }).mode, 'production')
   })
 
-  it('OPS-09 refuses what contradicts it, from the environment and from the code', () => {
+  it('rejects development settings from the environment and from the code (OPS-09)', () => {
     const sentence = 'TROUPE_DEVTEST cannot be on in production: it exposes internal data.'
     assert.equal(
       refusalOf(() => resolveConfig({}, { ...production, TROUPE_DEVTEST: '1' })),
@@ -513,7 +513,7 @@ describe('production', () => {
       refusalOf(() => resolveConfig({ devtest: true }, production)),
       sentence,
     )
-    // The operator's word is the last one.
+    // The environment takes precedence over the code.
     assert.equal(resolveConfig({ devtest: true }, { ...production, TROUPE_DEVTEST: '0' }).devtest, false)
     assert.equal(
       refusalOf(() => resolveConfig({ mode: 'development', devtest: true }, production)),
@@ -525,19 +525,19 @@ describe('production', () => {
     )
   })
 
-  it('OPS-09 accepts clear text only where that is said', () => {
+  it('accepts unencrypted traffic only with TROUPE_ALLOW_HTTP (OPS-09)', () => {
     const clear = { ...production, BASE_URL: 'http://actors.example.com', TROUPE_ALLOW_HTTP: '1' }
     assert.equal(resolveConfig({}, clear).baseUrl, 'http://actors.example.com')
   })
 
-  it('OPS-09 has no grant of development switched on', () => {
+  it('enables no relaxed setting of development (OPS-09)', () => {
     const { devtest, allowHttp, allowPrivatePeers, autoAcceptTrust } = resolveConfig({}, production)
     assert.deepEqual([devtest, allowHttp, allowPrivatePeers, autoAcceptTrust], [false, false, false, false])
   })
 })
 
 describe('the keys', () => {
-  it('OPS-09 SEC-03 are refused by name when they are weak or malformed, without a character of them', async () => {
+  it('are rejected by name, without printing any of their characters, when they are weak or malformed (OPS-09, SEC-03)', async () => {
     const planted = 'planted-planted-planted-planted!'
     const weak: readonly [keys: string, why: string][] = [
       [Buffer.from(planted).toString('base64url'), 'Entry 1 of the key ring has no ":" between id and key'],
@@ -561,7 +561,7 @@ describe('the keys', () => {
     }
   })
 
-  it('are made beside the data in development alone', async () => {
+  it('are generated beside the data only in development', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-config-'))
     try {
       const config = resolveConfig({}, { TROUPE_MODE: 'development', DATABASE_URL: `sqlite:${folder}/x.db` })

@@ -8,7 +8,7 @@ const read = (authorization: string | undefined, cookies?: string): ReturnType<t
   readCredential(authorization, cookies, false)
 
 describe('the credential of a request', () => {
-  it('is none without header and cookie', () => {
+  it('is absent without an Authorization header and a session cookie', () => {
     assert.deepEqual(read(undefined), { kind: 'none' })
     assert.deepEqual(read(undefined, ''), { kind: 'none' })
     assert.deepEqual(read(undefined, 'a=b; c=d'), { kind: 'none' })
@@ -26,19 +26,19 @@ describe('the credential of a request', () => {
     ['NUL', 'me:a\0b', 'me', 'a\0b'],
   ]
   for (const [what, text, user, password] of basics) {
-    it(`WEB-13 is Basic with ${what}, split at the first colon (RFC 7617)`, () => {
+    it(`is Basic with ${what}, split at the first colon (RFC 7617) (WEB-13)`, () => {
       assert.deepEqual(read(`Basic ${base64(text)}`), { kind: 'basic', user, password })
       assert.deepEqual(read(`bAsIc  ${base64(text)}  `), { kind: 'basic', user, password })
     })
   }
 
-  it('WEB-13 is Basic with and without the padding of base64', () => {
+  it('is Basic with or without base64 padding (WEB-13)', () => {
     assert.deepEqual(read('Basic YTpi'), { kind: 'basic', user: 'a', password: 'b' })
     assert.deepEqual(read('Basic YTpiYw=='), { kind: 'basic', user: 'a', password: 'bc' })
     assert.deepEqual(read('Basic YTpiYw'), { kind: 'basic', user: 'a', password: 'bc' })
   })
 
-  it('is a bearer token as it was sent', () => {
+  it('is a bearer token exactly as it was sent', () => {
     assert.deepEqual(read('Bearer a.b-c_~+/='), { kind: 'bearer', token: 'a.b-c_~+/=', via: 'bearer' })
     assert.deepEqual(read('BEARER x'), { kind: 'bearer', token: 'x', via: 'bearer' })
   })
@@ -59,13 +59,13 @@ describe('the credential of a request', () => {
     ['Token x', 'the authentication scheme is not supported'],
   ]
   for (const [authorization, why] of malformed) {
-    it(`WEB-13 WEB-14 cannot be read from ${JSON.stringify(authorization)}, and no cookie takes its place`, () => {
+    it(`is malformed in ${JSON.stringify(authorization)}, and no cookie replaces it (WEB-13, WEB-14)`, () => {
       assert.deepEqual(read(authorization), { kind: 'malformed', why })
       assert.deepEqual(read(authorization, 'oauth_token=good'), { kind: 'malformed', why })
     })
   }
 
-  it('WEB-13 cannot be read from two headers, whatever they are', () => {
+  it('is malformed when the Authorization header is repeated (WEB-13)', () => {
     for (const authorization of ['Basic YTpi', 'Bearer x', undefined])
       assert.deepEqual(readCredential(authorization, 'oauth_token=good', true), {
         kind: 'malformed',
@@ -73,7 +73,7 @@ describe('the credential of a request', () => {
       })
   })
 
-  it('WEB-14 is the session cookie only where there is no header', () => {
+  it('is the session cookie only when the header is absent (WEB-14)', () => {
     assert.deepEqual(read('Bearer x', 'oauth_token=good'), { kind: 'bearer', token: 'x', via: 'bearer' })
     assert.deepEqual(read(undefined, 'oauth_token=good'), { kind: 'bearer', token: 'good', via: 'cookie' })
   })
@@ -92,7 +92,7 @@ describe('the credential of a request', () => {
     [';;;=;', null],
   ]
   for (const [header, token] of cookies) {
-    it(`WEB-14 is ${token ?? 'none'} in the cookies ${header}`, () => {
+    it(`is ${token ?? 'absent'} in the cookies ${header} (WEB-14)`, () => {
       assert.deepEqual(
         read(undefined, header),
         token === null ? { kind: 'none' } : { kind: 'bearer', token, via: 'cookie' },

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { type App, type TrustType, troupe } from '../../src/index.ts'
 
-/** What TypeScript would refuse, and JavaScript lets through. */
+/** The application without its types: JavaScript code can make these mistakes. */
 const careless = (app: App) => app as unknown as Record<string, (...declared: unknown[]) => unknown>
 const handler = (): null => null
 
@@ -13,12 +13,12 @@ const refusals: [
   sentence: string,
 ][] = [
   [
-    'an event that there is not',
+    'an event that does not exist',
     (app) => app['on']?.('actor_born', handler),
     'Cannot handle event "actor_born": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
   ],
   [
-    'an event of every object',
+    'an event named like a member of Object.prototype',
     (app) => app['on']?.('constructor', handler),
     'Cannot handle event "constructor": it does not exist. The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
   ],
@@ -38,22 +38,22 @@ const refusals: [
     'Cannot declare the method "count": its handler must be a function.',
   ],
   [
-    'an input that is no schema',
+    'an input that is not a schema',
     (app) => app['action']?.('sign', { input: 5 }, handler),
     'Cannot declare the action "sign": input must be a zod schema, any other Standard Schema or a JSON Schema.',
   ],
   [
-    'an output that is no schema',
+    'an output that is not a schema',
     (app) => app['method']?.('count', { output: 'number' }, handler),
     'Cannot declare the method "count": output must be a zod schema, any other Standard Schema or a JSON Schema.',
   ],
   [
-    'a hook for an operation that there is not',
+    'a hook for an operation that does not exist',
     (app) => app['property']?.('email', { read: handler }),
     'Cannot hook into "read" of the property "email": the operation does not exist. The operations are get, put, post, delete.',
   ],
   [
-    'a hook that is no function',
+    'a hook that is not a function',
     (app) => app['property']?.('email', { get: 'hidden' }),
     'Cannot declare the hook "get" of the property "email": it must be a function.',
   ],
@@ -113,7 +113,7 @@ const refusals: [
         'Cannot add the trust type "family": in tools, allowed must be an array of strings.',
       ],
       [
-        'a rule that is no object',
+        'a rule that is not an object',
         { tools: ['*'] },
         'Cannot add the trust type "family": in tools, the rule must be an object.',
       ],
@@ -127,13 +127,13 @@ const refusals: [
 
 describe('a declaration', () => {
   for (const [what, declare, sentence] of refusals) {
-    it(`is refused in one sentence at once: ${what}`, () => {
+    it(`is rejected immediately with one sentence: ${what}`, () => {
       const app = troupe({ type: 'urn:actingweb:example.com:guestbook' })
       assert.throws(() => declare(careless(app)), { name: 'ConfigError', message: sentence })
     })
   }
 
-  it('is refused without a type', () => {
+  it('is rejected without a type', () => {
     for (const options of [{}, { type: '' }, { type: ' ' }, { type: 5 }])
       assert.throws(() => troupe(options as { type: string }), {
         name: 'ConfigError',
@@ -142,7 +142,7 @@ describe('a declaration', () => {
       })
   })
 
-  it('takes every category and every operation of a trust type', () => {
+  it('accepts every category and every operation of a trust type', () => {
     const family: TrustType = {
       name: 'family',
       display_name: 'Family',
@@ -159,12 +159,12 @@ describe('a declaration', () => {
     assert.doesNotThrow(() => troupe({ type: 'urn:actingweb:example.com:guestbook' }).trustType(family))
   })
 
-  it('takes several handlers of one action when at most one has metadata', () => {
+  it('accepts several handlers of one action when at most one has metadata', () => {
     const app = troupe({ type: 'urn:actingweb:example.com:guestbook' })
     assert.doesNotThrow(() => app.action('sign', handler).action('sign', { description: 'Signs' }, handler))
   })
 
-  it('keeps an input that JSON Schema cannot express when inputSchema is given (R-OP-03)', async () => {
+  it('accepts an input that JSON Schema cannot express when inputSchema is present (R-OP-03)', async () => {
     const app = troupe({ type: 'urn:actingweb:example.com:guestbook' })
     const inputSchema = { type: 'object', properties: { at: { type: 'string', format: 'date-time' } } }
     assert.doesNotThrow(() =>
@@ -185,7 +185,7 @@ const starts: [what: string, declare: (app: App) => unknown, sentence: string][]
     'Two tools have the name "x": set another mcp.name for one of them.',
   ],
   [
-    'a tool whose input is no object',
+    'a tool whose input is not an object',
     (app) => app.action('a', { mcp: true, input: { type: 'string' } }, handler),
     'The input of the tool "a" must be an object.',
   ],
@@ -201,10 +201,10 @@ const starts: [what: string, declare: (app: App) => unknown, sentence: string][]
   ],
 ]
 
-describe('a start', () => {
+describe('the start of an application', () => {
   const options = { type: 'urn:actingweb:example.com:guestbook', mode: 'development', env: {} } as const
   for (const [what, declare, sentence] of starts) {
-    it(`is refused in one sentence: ${what}`, async () => {
+    it(`is rejected with one sentence: ${what}`, async () => {
       const app = troupe({ ...options, database: 'sqlite:/dev/null/none' })
       declare(app)
       await assert.rejects(app.running(), { name: 'ConfigError', message: sentence })
@@ -212,7 +212,7 @@ describe('a start', () => {
   }
 
   for (const folder of ['/nowhere/at/all', import.meta.filename])
-    it(`is refused in one sentence: a single page in ${folder === import.meta.filename ? 'a file' : 'no folder'}`, async () => {
+    it(`is rejected with one sentence: a single page in ${folder === import.meta.filename ? 'a file' : 'a missing folder'}`, async () => {
       const app = troupe({ ...options, database: 'sqlite:/dev/null/none', singlePage: folder })
       await assert.rejects(app.running(), {
         name: 'ConfigError',

@@ -4,8 +4,8 @@ import { Registry } from '../../src/app/registry.ts'
 import { catalogueOf } from '../../src/mcp/catalogue/catalogue.ts'
 import { Declared } from '../../src/mcp/catalogue/declared.ts'
 
-describe('what an application declares', () => {
-  it('needs approval by the address and by the template of a resource', () => {
+describe('a declared resource', () => {
+  it('needs owner approval by its URI and by its URI template', () => {
     const registry = new Registry()
     const metadata = { confirm: 'owner', mcp: { resource: { uri: 'notes://{id}' } } } as const
     registry.addOperation('methods', 'read_note', metadata, () => null)

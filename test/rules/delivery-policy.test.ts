@@ -37,7 +37,7 @@ const attempted = (outcome: PeerOutcome, more: Partial<Attempted> = {}): Attempt
   ...more,
 })
 
-describe('SUB-07 what an attempt leads to', () => {
+describe('a delivery attempt (SUB-07)', () => {
   const cases: readonly (readonly [what: string, given: Attempted, then: string, at?: number])[] = [
     ['200', attempted(answered(200)), 'delivered'],
     ['204', attempted(answered(204)), 'delivered'],
@@ -54,7 +54,7 @@ describe('SUB-07 what an attempt leads to', () => {
     ['429 with Retry-After', attempted(answered(429, { 'retry-after': '7' })), 'retry', now + 7000],
     ['503 with a Retry-After below the wait', attempted(answered(503, { 'retry-after': '0' })), 'retry', now + 500],
     [
-      '503 that asks for a century',
+      '503 with a Retry-After of a century',
       attempted(answered(503, { 'retry-after': '3155760000' })),
       'retry',
       now + 3_600_000,
@@ -75,21 +75,21 @@ describe('SUB-07 what an attempt leads to', () => {
     ['a refused connection for too long', attempted(unreached, { failingSince: now - 86_400_000 }), 'stop'],
   ]
   for (const [what, given, then, at] of cases) {
-    it(`is ${then} after ${what}`, () => {
+    it(`is judged “${then}” after ${what}`, () => {
       const verdict = judgeDelivery(given, policy)
       assert.equal(verdict.kind, then)
       if (verdict.kind === 'retry') assert.equal(verdict.at, at)
     })
   }
 
-  it('is final after an unknown outcome where repetitions are off', () => {
+  it('fails after an unknown outcome when retries are off', () => {
     const strict = { ...policy, retryUnknown: false }
     assert.equal(judgeDelivery(attempted(unknown), strict).kind, 'failed')
     assert.equal(judgeDelivery(attempted(answered(502)), strict).kind, 'failed')
     assert.equal(judgeDelivery(attempted(unreached), strict).kind, 'retry')
   })
 
-  it('repeats a notice until somebody answers, and takes no answer for an arrival', () => {
+  it('of a notice is retried after unknown outcomes until the peer answers or the time limit is over', () => {
     assert.equal(judgeNotice(attempted(unknown, { attempts: 9, uncertain: 9 }), policy).kind, 'retry')
     assert.equal(judgeNotice(attempted(answered(500), { attempts: 9, uncertain: 9 }), policy).kind, 'retry')
     assert.equal(judgeNotice(attempted(answered(204)), policy).kind, 'delivered')
@@ -98,7 +98,7 @@ describe('SUB-07 what an attempt leads to', () => {
     assert.equal(judgeNotice(attempted(unreached, { failingSince: now - 86_400_000 }), policy).kind, 'stop')
   })
 
-  it('waits at random below a bound that doubles up to a minute', () => {
+  it('is retried after a random time below a limit that doubles up to one minute', () => {
     assert.deepEqual(
       [0, 1, 2, 3, 5, 6, 50].map((attempts) => backoffMs(attempts, 1)),
       [1000, 2000, 4000, 8000, 32_000, 60_000, 60_000],
@@ -108,7 +108,7 @@ describe('SUB-07 what an attempt leads to', () => {
   })
 })
 
-describe('SUB-06 Retry-After', () => {
+describe('the Retry-After header (SUB-06)', () => {
   const cases: readonly (readonly [text: string | undefined, ms: number | null])[] = [
     [undefined, null],
     ['', null],
@@ -125,16 +125,16 @@ describe('SUB-06 Retry-After', () => {
     ['Mon, 99 Foo 2031 00:00:00 GMT', null],
   ]
   for (const [text, ms] of cases) {
-    it(`reads ${JSON.stringify(text)} as ${ms === null ? 'nothing' : `${ms} ms`}`, () => {
+    it(`${JSON.stringify(text)} is read as ${ms === null ? 'absent' : `${ms} ms`}`, () => {
       assert.equal(parseRetryAfter(text, now), ms)
     })
   }
 })
 
-describe('SUB-06 the circuit of a peer', () => {
+describe('the circuit breaker of a peer (SUB-06)', () => {
   const failing = (failures: number, openUntil: number | null = null) => ({ failures, openUntil })
 
-  it('opens with the fifth failure in a row, for a minute', () => {
+  it('opens with the fifth failure in a row, for one minute', () => {
     let circuit = failing(0)
     for (let failure = 1; failure <= 4; failure++) {
       circuit = circuitAfter(circuit, unreached, now, policy)
@@ -143,24 +143,24 @@ describe('SUB-06 the circuit of a peer', () => {
     assert.deepEqual(circuitAfter(circuit, unreached, now, policy), { failures: 5, openUntil: now + 60_000 })
   })
 
-  it('opens for as long as the peer asks, when that is longer', () => {
+  it('stays open as long as the peer requests, when that is longer', () => {
     const busy = answered(503, { 'retry-after': '120' })
     assert.deepEqual(circuitAfter(failing(4), busy, now, policy), { failures: 5, openUntil: now + 120_000 })
   })
 
-  it('counts anew after an answer, also one that refuses', () => {
+  it('resets its failure count after a success or a client error', () => {
     for (const status of [200, 204, 400, 403, 404, 410]) {
       assert.deepEqual(circuitAfter(failing(4), answered(status), now, policy), { failures: 0, openUntil: null })
     }
   })
 
-  it('counts 429, 500, 503, redirections and what nobody knows as failures', () => {
+  it('counts 429, 5xx, redirects and unknown outcomes as failures', () => {
     for (const outcome of [answered(429), answered(500), answered(503), answered(302), unknown]) {
       assert.equal(circuitAfter(failing(1), outcome, now, policy).failures, 2)
     }
   })
 
-  it('lets one attempt through when the time is over, which closes it or opens it again', () => {
+  it('allows one attempt after its open time, which closes it or opens it again', () => {
     assert.equal(judgeCircuit(failing(5, now + 1), now, policy), 'open')
     assert.equal(judgeCircuit(failing(5, now), now, policy), 'probe')
     assert.equal(judgeCircuit(failing(4), now, policy), 'closed')

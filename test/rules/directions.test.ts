@@ -15,7 +15,7 @@ import {
 const src = join(import.meta.dirname, '..', '..', 'src')
 
 describe('the rooms of src', () => {
-  it('know each other only in the directions of the design, without a cycle', async () => {
+  it('import each other only in the directions of the design and without a cycle', async () => {
     const files: SourceFile[] = []
     for await (const path of glob('**/*.ts', { cwd: src })) {
       files.push({ path: path.replaceAll(sep, '/'), text: await readFile(join(src, path), 'utf8') })
@@ -24,7 +24,7 @@ describe('the rooms of src', () => {
     assert.deepEqual(violationsIn(files), [])
   })
 
-  it('stand in one order, so that no room leads back to itself', () => {
+  it('have one order in which each room imports only rooms before it', () => {
     const above = new Set(foundation)
     for (const [room, imports] of Object.entries(mayImport)) {
       assert.deepEqual(
@@ -36,7 +36,7 @@ describe('the rooms of src', () => {
     }
   })
 
-  it('import at most eight rooms besides the foundation, except those that join many', () => {
+  it('import at most eight rooms besides the foundation, except the rooms that join others', () => {
     const wide = Object.entries(mayImport).filter(([, imports]) => imports.length > 8)
     assert.deepEqual(wide.map(([room]) => room).sort(), Object.keys(joins).sort())
   })
@@ -67,13 +67,13 @@ describe('the rooms of src', () => {
   })
 })
 
-describe('the rule of directions', () => {
+describe('the check of import directions', () => {
   const importing = (path: string, ...specifiers: string[]): SourceFile => ({
     path,
     text: specifiers.map((specifier) => `import type { Thing } from '${specifier}'\n`).join(''),
   })
 
-  it('accepts what the design draws', () => {
+  it('accepts the imports of the design', () => {
     const files = [
       importing('http/routes/actor.ts', '../../actor/actor.ts', '../../errors.ts', '../../pages/shared/page-set.ts'),
       importing('actor/actor.ts', '../store/store.ts', '../json/json.ts', 'node:crypto', '../secret/sealed.ts'),
@@ -150,12 +150,12 @@ describe('the rule of directions', () => {
       'errors.ts imports json/json.ts: errors may not know json',
     ],
     [
-      'whoever imports what is for applications',
+      'a command that imports the exports for applications',
       importing('cli/serve.ts', '../index.ts'),
       'cli/serve.ts imports index.ts, which is for applications only',
     ],
     [
-      'a domain room that joins the parts itself',
+      'a domain room that imports the service',
       importing('actor/actor.ts', '../service.ts'),
       'actor/actor.ts imports service.ts: actor may not know service',
     ],
@@ -196,10 +196,10 @@ describe('the rule of directions', () => {
     ],
   ]
   for (const [what, file, violation] of refused) {
-    it(`refuses ${what}`, () => assert.deepEqual(violationsIn([file]), [violation]))
+    it(`rejects ${what}`, () => assert.deepEqual(violationsIn([file]), [violation]))
   }
 
-  it('refuses a cycle, of types too, and a file that imports itself', () => {
+  it('rejects a cycle, also of type imports, and a file that imports itself', () => {
     const files = [
       importing('actor/a.ts', './b.ts'),
       importing('actor/b.ts', './c.ts'),
@@ -212,7 +212,7 @@ describe('the rule of directions', () => {
     ])
   })
 
-  it('does not take a file that is reached in two ways for a cycle', () => {
+  it('does not report a cycle for a file that is reached by two paths', () => {
     const files = [
       importing('actor/a.ts', './b.ts', './c.ts'),
       importing('actor/b.ts', './d.ts'),
@@ -222,7 +222,7 @@ describe('the rule of directions', () => {
     assert.deepEqual(violationsIn(files), [])
   })
 
-  it('finds imports in every form they are written in', () => {
+  it('finds imports in every syntax', () => {
     const text = [
       `import a from './a.ts'`,
       `import type { B } from "./b.ts"`,

@@ -23,10 +23,10 @@ const documents = (await Array.fromAsync(glob('**/*.md', { cwd: root, exclude: [
   .map((path) => path.replaceAll('\\', '/'))
   .toSorted()
 
-/** The fenced blocks of a page, or of one section of it. */
+/** The fenced blocks of a page or of one section of the page. */
 function blocksOf(text: string, section?: string): { language: string; text: string }[] {
   const part = section === undefined ? text : text.split(/^## /m).find((one) => one.startsWith(`${section}\n`))
-  assert.ok(part !== undefined, `There is no section "${section}"`)
+  assert.ok(part !== undefined, `Cannot find section "${section}"`)
   return [...part.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', body = '']) => ({
     language,
     text: body,
@@ -90,14 +90,14 @@ async function createActor(url: string, creator = 'ada@example.com'): Promise<{ 
 
 type Call = (method: string, path: string, body?: unknown) => Promise<unknown>
 
-describe('the pages that are made from the code', () => {
+describe('the generated pages', () => {
   for (const [file, page] of Object.entries(pages)) {
-    it(`docs/${file} is what \`npm run docs\` makes now`, () => {
+    it(`contain the current output of \`npm run docs\` in docs/${file}`, () => {
       assert.equal(read(`docs/${file}`), page())
     })
   }
 
-  it('tell of every option, by both of its names', () => {
+  it('describe every option by both of its names', () => {
     const text = read('docs/configuration.md')
     for (const [name, { env }] of Object.entries(options)) {
       assert.ok(text.includes(`\n## ${env}\n`), env)
@@ -113,7 +113,7 @@ describe('the pages that are made from the code', () => {
     )
   })
 
-  it('tell who may reach an address, and what it answers', () => {
+  it('name the callers and the responses of a route', () => {
     const text = read('docs/api.md')
     assert.match(
       text,
@@ -128,7 +128,7 @@ describe('the pages that are made from the code', () => {
 })
 
 describe('the documents', () => {
-  it('are all there', () => {
+  it('all exist', () => {
     for (const path of [
       'README.md',
       'CHANGELOG.md',
@@ -150,7 +150,7 @@ describe('the documents', () => {
     }
   })
 
-  it('lead by task to every page', () => {
+  it('are all linked by task from docs/README.md', () => {
     const start = read('docs/README.md')
     for (const page of readdirSync(join(root, 'docs'))) {
       if (page.endsWith('.md') && page !== 'README.md') assert.ok(start.includes(`](${page}`), page)
@@ -183,7 +183,7 @@ describe('the documents', () => {
     assert.ok(links > 30)
   })
 
-  it('index every decision record, by its title', () => {
+  it('list every decision record by its title', () => {
     const index = read('docs/decisions/README.md')
     const records = readdirSync(join(root, 'docs/decisions')).filter((name) => /^\d{3}-/.test(name))
     assert.ok(records.length >= 17)
@@ -208,7 +208,7 @@ describe('the documents', () => {
     }
   })
 
-  it('tell of each table that cannot be spread by actor', () => {
+  it('name each table that cannot be partitioned by actor', () => {
     const folder = join(root, 'src', 'store', 'migrations')
     const sql = readdirSync(folder)
       .map((file) => readFileSync(join(folder, file), 'utf8'))
@@ -225,7 +225,7 @@ describe('the documents', () => {
   })
 })
 
-/** The anchors of a page: those that GitHub makes of headings, and those that rows of tables have. */
+/** The anchors of a page: GitHub makes one of each heading, and rows of tables declare their own. */
 function anchorsOf(text: string): string[] {
   const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title
@@ -237,7 +237,7 @@ function anchorsOf(text: string): string[] {
 }
 
 describe('the README', () => {
-  it('takes one through five minutes with the commands and answers that it prints', async () => {
+  it('has a five-minute tour whose commands print the documented output', async () => {
     symlinkSync(join(root, 'examples'), place.path('examples'), 'junction')
     const { url } = await serve('examples/notes/app.ts')
     const blocks = blocksOf(read('README.md'), 'Five minutes with curl')
@@ -250,7 +250,7 @@ describe('the README', () => {
     assert.equal(output, said.join(''))
   })
 
-  it('gives the two commands that package.json has', () => {
+  it('contains the two commands that package.json has', () => {
     const commands = blocksOf(read('README.md'), 'Start').map(({ text }) => text.trim())
     assert.deepEqual(commands, ['npm install && npm start', 'npm install && npm test'])
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
@@ -258,7 +258,7 @@ describe('the README', () => {
     assert.equal(scripts['test'], 'node --conditions=troupe-source test/run.ts')
   })
 
-  it('names the address at which AI clients begin', async () => {
+  it('contains the URL at which AI clients connect', async () => {
     symlinkSync(join(root, 'examples'), place.path('examples'), 'junction')
     const section =
       read('README.md')
@@ -273,7 +273,7 @@ describe('the README', () => {
     assert.deepEqual([found.resource, found.authorization_servers], [`${url}/mcp`, [url]])
   })
 
-  it('shows an application that compiles and runs', async () => {
+  it('contains an application that compiles and runs', async () => {
     place.write('app.ts', codeOf(read('README.md'), 'ts'))
     assert.equal(compile(place), '')
     const { url } = await serve('app.ts')
@@ -292,19 +292,19 @@ describe('the README', () => {
 describe('the guide to pages', () => {
   const guide = read('docs/pages.md')
 
-  it('has applications that compile', () => {
+  it('contains applications that compile', () => {
     place.write('app.ts', codeOf(guide, 'ts'))
     assert.equal(compile(place), '')
   })
 
-  it('names every page that can be replaced, and the template that stands for it', () => {
+  it('lists every replaceable page with its template', () => {
     for (const [page, template] of Object.entries(templateNames))
       assert.ok(guide.includes(`\n| \`${page}\` | \`${template}\` |`), page)
   })
 })
 
 describe('the guide to AI clients', () => {
-  it('has an application that compiles and starts', async () => {
+  it('contains an application that compiles and starts', async () => {
     place.write('app.ts', codeOf(read('docs/ai-clients.md'), 'ts'))
     assert.equal(compile(place), '')
     await serve('app.ts')
@@ -314,12 +314,12 @@ describe('the guide to AI clients', () => {
 describe('the guide to writing an application', () => {
   const guide = read('docs/application.md')
 
-  it('is made of one application, which compiles', () => {
+  it('consists of one application, which compiles', () => {
     place.write('app.ts', codeOf(guide, 'ts'))
     assert.equal(compile(place), '')
   })
 
-  it('tells what the application then does', async () => {
+  it('describes what the application does', async () => {
     place.write('app.ts', codeOf(guide, 'ts'))
     const { url } = await serve('app.ts')
     const { actor, call } = await createActor(url)
@@ -342,7 +342,7 @@ describe('the guide to writing an application', () => {
     assert.deepEqual(await call('GET', '/properties/loans/0'), { ...loan, back: true })
     assert.deepEqual(await call('POST', '/actions/give_back', { index: 7 }), {
       error: 'not_found',
-      message: 'Cannot give back loan 7: there is none',
+      message: 'Cannot give back loan 7: it does not exist',
     })
     assert.deepEqual(await call('GET', '/properties/shelf'), [{ title: 'Emma' }, { title: 'Dubliners' }])
     assert.equal(await call('PUT', '/properties/email', ' Ada@Example.com '), 204)
@@ -370,7 +370,7 @@ describe('the guide to writing an application', () => {
     assert.equal(await call('DELETE', ''), 204)
   })
 
-  it('explains every name that the package exports, and no other', () => {
+  it('explains exactly the names that the package exports', () => {
     const entries = ['src/index.ts', 'src/handles.ts', 'src/mcp.ts', 'src/pages.ts'].map(read).join('\n')
     const exported = [...entries.matchAll(/^export (?:type )?\{([^}]*)\}/gms)]
       .flatMap(([, names = '']) => names.split(','))
@@ -387,7 +387,7 @@ describe('the guide to writing an application', () => {
 describe('the guide to relationships between actors', () => {
   const guide = read('docs/peers.md')
 
-  it('goes once around with the commands and answers that it prints, and an application that compiles', async () => {
+  it('has a tour whose commands print the documented output, and an application that compiles', async () => {
     place.write('app.ts', codeOf(guide, 'ts'))
     assert.equal(compile(place), '')
     const { url } = await serve('app.ts')
@@ -404,7 +404,7 @@ describe('the guide to relationships between actors', () => {
     assert.equal(output.replaceAll(/^\n/gm, ''), codeOf(guide, 'text').replaceAll(/^\n/gm, ''))
   })
 
-  it('R-SUB-10 SUB-07 tells what became of an attempt as delivery judges it', () => {
+  it('lists the outcomes of delivery attempts as the code judges them (R-SUB-10, SUB-07)', () => {
     const policy = { retryUnknown: true, circuitThreshold: 5, circuitCooldownMs: 60_000, giveUpAfterMs: 86_400_000 }
     const kinds = { delivered: 'delivered', waiting: 'retry', failed: 'failed', stopped: 'stop' } as const
     const rows = [...guide.matchAll(/^\| ((?:[^|]*)`\d{3}`[^|]*) \| \*\*(\w+)\*\*/gm)]
@@ -431,7 +431,7 @@ describe('the guide to sign-in', () => {
     format: 'pem',
   })
 
-  it('R-OC-15 shows an application with a provider of each kind, which compiles and starts', async () => {
+  it('contains an application with a provider of each kind, which compiles and starts (R-OC-15)', async () => {
     place.write('app.ts', codeOf(guide, 'ts'))
     place.write('AuthKey_F6G7H8J9K0.p8', privateKey)
     assert.equal(compile(place), '')
@@ -451,7 +451,7 @@ describe('the guide to sign-in', () => {
     )
   })
 
-  it('R-OC-15 shows the same in the environment', async () => {
+  it('contains the same providers as environment variables (R-OC-15)', async () => {
     place.write('app.ts', "import { troupe } from 'troupe'\nexport default troupe({ type: 'urn:x' })\n")
     place.write('AuthKey_F6G7H8J9K0.p8', privateKey)
     const env = Object.fromEntries(
@@ -476,7 +476,7 @@ describe('the guide to sign-in', () => {
 })
 
 describe('the guide to operations', () => {
-  it('gives a command that copies the data of a running service', async () => {
+  it('contains a command that backs up the data of a running service', async () => {
     place.write('app.ts', "import { troupe } from 'troupe'\nexport default troupe({ type: 'urn:x' })\n")
     const { url } = await serve('app.ts')
     const { actor } = await createActor(url)

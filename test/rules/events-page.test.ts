@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 const root = dirname(dirname(import.meta.dirname))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** The lines between a line of the source and the brace that closes its indentation. */
+/** The lines between an opening line of the source and the closing brace of the same indentation. */
 function blockOf(source: string, opening: string, indent = ''): string {
   const [, rest] = source.split(`${opening}\n`)
   assert.ok(rest !== undefined, opening)
@@ -16,7 +16,7 @@ function blockOf(source: string, opening: string, indent = ''): string {
 const membersOf = (block: string): string[] => [...block.matchAll(/readonly (\w+):/g)].map(([, member = '']) => member)
 
 describe('the page about events', () => {
-  it('names every event of the types with its arguments, and no other', () => {
+  it('names exactly the declared events with their arguments', () => {
     const source = read('src/app/declarations.ts')
     const shared = membersOf(blockOf(source, 'export interface TrustEvent {'))
     const events = blockOf(source, 'export interface Events {')

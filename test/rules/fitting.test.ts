@@ -21,77 +21,82 @@ const scope = (path: string) => {
   return { target: 'properties', subtarget, resource }
 }
 
-describe('R-SUB-03 what a subscription is told of a change', () => {
-  const cases: readonly (readonly [what: string, change: Parts, scope: string, told: Json | undefined])[] = [
-    ['a value, to all', ['mood', null, 'sunny'], '', { mood: 'sunny' }],
-    ['a value, to it alone', ['mood', null, 'sunny'], 'mood', 'sunny'],
-    ['a value, to another', ['mood', null, 'sunny'], 'trip', undefined],
-    ['an object, to one of its keys', ['cfg', null, { theme: 'dark', size: 2 }], 'cfg/theme', 'dark'],
-    ['an object without the key, to that key', ['cfg', null, { size: 2 }], 'cfg/theme', ''],
-    ['a text in place of an object, to one of its keys', ['cfg', null, 'none'], 'cfg/theme', ''],
-    ['a key, to all', ['cfg', 'theme', 'dark'], '', { cfg: { theme: 'dark' } }],
-    ['a key, to its property', ['cfg', 'theme', 'dark'], 'cfg', { theme: 'dark' }],
-    ['a key, to it alone', ['cfg', 'theme', 'dark'], 'cfg/theme', 'dark'],
-    ['a key, to another key', ['cfg', 'theme', 'dark'], 'cfg/size', undefined],
-    ['a key, to another property', ['cfg', 'theme', 'dark'], 'mood', undefined],
-    ['a deep key, to all', ['cfg', 'a', { b: { c: 1 } }], '', { cfg: { a: { b: { c: 1 } } } }],
-    ['a deep key, to its property', ['cfg', 'a', { b: { c: 1 } }], 'cfg', { a: { b: { c: 1 } } }],
-    ['a deep key, to the first key', ['cfg', 'a', { b: { c: 1 } }], 'cfg/a', { b: { c: 1 } }],
-    ['several values, to all', [null, null, { mood: 1, trip: 2 }], '', { mood: 1, trip: 2 }],
-    ['several values, to one of them', [null, null, { mood: 1, trip: 2 }], 'trip', 2],
-    ['several values, to one that is not named', [null, null, { mood: 1, trip: 2 }], 'cfg', undefined],
-    ['several values, to a key of one', [null, null, { cfg: { theme: 'dark' } }], 'cfg/theme', 'dark'],
-    ['several values, to a key that one has not', [null, null, { cfg: { size: 1 } }], 'cfg/theme', ''],
-    ['a removal, to all', ['mood', null, ''], '', { mood: '' }],
-    ['a removal, to it alone', ['mood', null, ''], 'mood', ''],
-    ['a removal, to one of its keys', ['cfg', null, ''], 'cfg/theme', ''],
-    ['a removed key, to all', ['cfg', 'theme', ''], '', { cfg: { theme: '' } }],
-    ['a removed key, to it alone', ['cfg', 'theme', ''], 'cfg/theme', ''],
-    ['a deep removed key, to all', ['cfg', 'a', { b: '' }], '', { cfg: { a: { b: '' } } }],
+describe('a projected change (R-SUB-03)', () => {
+  const cases: readonly (readonly [what: string, change: Parts, scope: string, expected: Json | undefined])[] = [
+    ['a value', ['mood', null, 'sunny'], '', { mood: 'sunny' }],
+    ['a value', ['mood', null, 'sunny'], 'mood', 'sunny'],
+    ['a value', ['mood', null, 'sunny'], 'trip', undefined],
+    ['an object', ['cfg', null, { theme: 'dark', size: 2 }], 'cfg/theme', 'dark'],
+    ['an object without the key', ['cfg', null, { size: 2 }], 'cfg/theme', ''],
+    ['a string in place of an object', ['cfg', null, 'none'], 'cfg/theme', ''],
+    ['a key', ['cfg', 'theme', 'dark'], '', { cfg: { theme: 'dark' } }],
+    ['a key', ['cfg', 'theme', 'dark'], 'cfg', { theme: 'dark' }],
+    ['a key', ['cfg', 'theme', 'dark'], 'cfg/theme', 'dark'],
+    ['a key', ['cfg', 'theme', 'dark'], 'cfg/size', undefined],
+    ['a key', ['cfg', 'theme', 'dark'], 'mood', undefined],
+    ['a deep key', ['cfg', 'a', { b: { c: 1 } }], '', { cfg: { a: { b: { c: 1 } } } }],
+    ['a deep key', ['cfg', 'a', { b: { c: 1 } }], 'cfg', { a: { b: { c: 1 } } }],
+    ['a deep key', ['cfg', 'a', { b: { c: 1 } }], 'cfg/a', { b: { c: 1 } }],
+    ['several values', [null, null, { mood: 1, trip: 2 }], '', { mood: 1, trip: 2 }],
+    ['several values', [null, null, { mood: 1, trip: 2 }], 'trip', 2],
+    ['several values', [null, null, { mood: 1, trip: 2 }], 'cfg', undefined],
+    ['several values', [null, null, { cfg: { theme: 'dark' } }], 'cfg/theme', 'dark'],
+    ['several values', [null, null, { cfg: { size: 1 } }], 'cfg/theme', ''],
+    ['a removal', ['mood', null, ''], '', { mood: '' }],
+    ['a removal', ['mood', null, ''], 'mood', ''],
+    ['a removal', ['cfg', null, ''], 'cfg/theme', ''],
+    ['a removed key', ['cfg', 'theme', ''], '', { cfg: { theme: '' } }],
+    ['a removed key', ['cfg', 'theme', ''], 'cfg/theme', ''],
+    ['a deep removed key', ['cfg', 'a', { b: '' }], '', { cfg: { a: { b: '' } } }],
     ['null inside a value', ['cfg', null, { theme: null }], 'cfg/theme', null],
-    ['a property whose name is a key of objects', ['__proto__', null, 1], '', JSON.parse('{"__proto__":1}') as Json],
     [
-      'a list change, to all',
+      'a property named like a member of Object.prototype',
+      ['__proto__', null, 1],
+      '',
+      JSON.parse('{"__proto__":1}') as Json,
+    ],
+    [
+      'a list change',
       ['todo', null, { list: 'todo', operation: 'append', length: 1, item: 'x', index: 0 }],
       '',
       { todo: { list: 'todo', operation: 'append', length: 1, item: 'x', index: 0 } },
     ],
     [
-      'a list change, to the list alone, under its name all the same',
+      'a list change',
       ['todo', null, { list: 'todo', operation: 'append', length: 1, item: 'x', index: 0 }],
       'todo',
       { todo: { list: 'todo', operation: 'append', length: 1, item: 'x', index: 0 } },
     ],
-    ['a list change, to a position', ['todo', null, { list: 'todo', operation: 'clear' }], 'todo/0', undefined],
-    ['a list change, to another list', ['todo', null, { list: 'todo', operation: 'clear' }], 'done', undefined],
+    ['a list change', ['todo', null, { list: 'todo', operation: 'clear' }], 'todo/0', undefined],
+    ['a list change', ['todo', null, { list: 'todo', operation: 'clear' }], 'done', undefined],
     [
-      'an object that only looks like one',
+      'an object with the members of a list change',
       ['cfg', null, { list: 'todo', operation: 'x' }],
       'cfg',
       { list: 'todo', operation: 'x' },
     ],
   ]
-  for (const [what, made, wanted, told] of cases) {
-    it(`is ${told === undefined ? 'nothing' : JSON.stringify(told)} of ${what}`, () => {
+  for (const [what, made, wanted, expected] of cases) {
+    it(`is ${expected === undefined ? 'absent' : JSON.stringify(expected)} for ${what} in scope ${JSON.stringify(wanted)}`, () => {
       const projected = projectDiff(change(made), scope(wanted))
-      assert.deepEqual(projected === null ? undefined : toPlain(projected.data), told)
+      assert.deepEqual(projected === null ? undefined : toPlain(projected.data), expected)
     })
   }
 
-  it('is nothing for a target of another kind', () => {
+  it('is absent for a target of another kind', () => {
     assert.equal(projectDiff(change(['mood', null, 1]), { ...scope('mood'), target: 'resources' }), null)
   })
 
-  it('SUB-12 tells an empty text at a key from none: only the text replaces what was there', () => {
-    const told = (parts: Parts): object | null => projectDiff(change(parts), scope('cfg/theme'))
-    assert.deepEqual(told(['cfg', null, { theme: '' }]), { data: '""', replaces: true })
-    assert.deepEqual(told(['cfg', null, { size: 1 }]), { data: '""', replaces: false })
-    assert.deepEqual(told(['cfg', null, 'none']), { data: '""', replaces: false })
-    assert.deepEqual(told(['cfg', null, '']), { data: '""', replaces: false })
-    assert.deepEqual(told(['cfg', 'theme', '']), { data: '""', replaces: false })
+  it('replaces the value of a key only when the key holds an empty string, not when the key is missing (SUB-12)', () => {
+    const project = (parts: Parts): object | null => projectDiff(change(parts), scope('cfg/theme'))
+    assert.deepEqual(project(['cfg', null, { theme: '' }]), { data: '""', replaces: true })
+    assert.deepEqual(project(['cfg', null, { size: 1 }]), { data: '""', replaces: false })
+    assert.deepEqual(project(['cfg', null, 'none']), { data: '""', replaces: false })
+    assert.deepEqual(project(['cfg', null, '']), { data: '""', replaces: false })
+    assert.deepEqual(project(['cfg', 'theme', '']), { data: '""', replaces: false })
   })
 
-  it('says that a new value replaces and that a key or a list change is merged', () => {
+  it('replaces a stored value, and merges a key or a list change', () => {
     assert.equal(projectDiff(change(['cfg', null, { a: 1 }]), scope('cfg'))?.replaces, true)
     assert.equal(projectDiff(change([null, null, { cfg: 1 }]), scope(''))?.replaces, true)
     assert.equal(projectDiff(change(['cfg', 'a', 1]), scope(''))?.replaces, false)
@@ -99,7 +104,7 @@ describe('R-SUB-03 what a subscription is told of a change', () => {
   })
 })
 
-// A replica, as a receiver keeps one.
+// A replica as a subscriber stores it.
 
 type Step =
   | { readonly kind: 'put'; readonly name: string; readonly value: Json }
@@ -107,7 +112,7 @@ type Step =
   | { readonly kind: 'merge'; readonly path: readonly [string, string, ...string[]]; readonly value: Json }
   | { readonly kind: 'remove'; readonly path: readonly [string, ...string[]] }
 
-/** Applies a step to the publisher's state; null when the service would refuse it. */
+/** Applies a step to the publisher's state. Returns null when the service would reject the step. */
 function publish(state: JsonText, step: Step): { state: JsonText; change: Change } | null {
   switch (step.kind) {
     case 'put':
@@ -144,7 +149,7 @@ function set(state: JsonText, name: string, value: JsonText): JsonText {
   return value === '""' ? without : mergeAt(without, [name], value)
 }
 
-/** What a receiver does with a diff at `path` of its replica. */
+/** Applies a diff at `path` of the replica, as a subscriber does. */
 function apply(replica: JsonText, path: readonly string[], data: JsonText, replaces: boolean): JsonText {
   if (data === '""') return deleteAt(replica, path) ?? replica
   if (path.length === 0) {
@@ -168,7 +173,7 @@ function write(replica: JsonText, path: readonly string[], data: JsonText): Json
   return mergeAt(deleteAt(replica, path) ?? replica, path, data)
 }
 
-describe('I4 a replica that replays what it is told', () => {
+describe('a replica that replays its diffs (I4)', () => {
   const key = fc.constantFrom('a', 'b', 'c')
   const leaf = fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constantFrom('x', 'y'), fc.boolean())
   const tree = fc.letrec<{ value: Json }>((tie) => ({
@@ -192,12 +197,12 @@ describe('I4 a replica that replays what it is told', () => {
   )
 
   for (const path of ['', 'a', 'a/b']) {
-    it(`holds what the publisher holds at ${JSON.stringify(path)}, after any changes`, () => {
+    it(`equals the publisher's state at ${JSON.stringify(path)} after any changes`, () => {
       fc.assert(
         fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
           const at = path === '' ? [] : path.split('/')
           let state = known('{}')
-          // Around the scope the receiver keeps a place for it, as it does for the baseline.
+          // The subscriber has the objects around the scope, as it has them after the first snapshot.
           let replica = at.slice(0, -1).reduceRight<JsonText>((inner, name) => object([[name, inner]]), known('{}'))
           for (const made of steps) {
             const done = publish(state, made)
@@ -219,7 +224,7 @@ function plainAt(text: JsonText, path: readonly string[]): Json | undefined {
   return found === undefined ? undefined : toPlain(found)
 }
 
-describe('SUB-12 what of a diff a peer may see', () => {
+describe('the part of a diff that a peer may see (SUB-12)', () => {
   const cases: readonly (readonly [
     what: string,
     data: Json,
@@ -230,12 +235,12 @@ describe('SUB-12 what of a diff a peer may see', () => {
     ['names that it may read', { mood: 1, trip: 2 }, '', ['mood', 'trip'], { mood: 1, trip: 2 }],
     ['some of the names', { mood: 1, diary: 2 }, '', ['mood'], { mood: 1 }],
     ['none of the names', { diary: 2 }, '', ['mood'], undefined],
-    ['a text under a right to the property', 'sunny', 'mood', ['mood'], 'sunny'],
-    ['a text without that right', 'sunny', 'mood', ['trip'], undefined],
+    ['a string under a right to the property', 'sunny', 'mood', ['mood'], 'sunny'],
+    ['a string without that right', 'sunny', 'mood', ['trip'], undefined],
     ['a number without that right', 5, 'mood', [], undefined],
     ['an array without that right', [1], 'mood', [], undefined],
-    ['keys of a property under a right to the whole', { a: 1 }, 'cfg', ['cfg'], { a: 1 }],
-    ['keys of a property under rights to single ones', { a: 1, b: 2 }, 'cfg', ['cfg/a'], { a: 1 }],
+    ['keys of a property under a right to the property', { a: 1 }, 'cfg', ['cfg'], { a: 1 }],
+    ['keys of a property under rights to single keys', { a: 1, b: 2 }, 'cfg', ['cfg/a'], { a: 1 }],
     ['keys of a property without a right', { a: 1 }, 'cfg', ['a'], undefined],
     ['a key under a right to it', 1, 'cfg/a', ['cfg/a'], 1],
     ['a removal without a right', '', 'cfg', [], undefined],
@@ -249,7 +254,7 @@ describe('SUB-12 what of a diff a peer may see', () => {
     ],
   ]
   for (const [what, data, path, readable, seen] of cases) {
-    it(`is ${seen === undefined ? 'nothing' : JSON.stringify(seen)} of ${what}`, () => {
+    it(`is ${seen === undefined ? 'absent' : JSON.stringify(seen)} for ${what}`, () => {
       const part = visiblePart(fromPlain(data), scope(path), (name) => readable.includes(name))
       assert.deepEqual(part === null ? undefined : toPlain(part), seen)
     })

@@ -60,66 +60,66 @@ const refuses = async (assertion: string, nonce = 'n1'): Promise<void> => {
 
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-describe('an id_token that is shown as an assertion', () => {
-  it('R-OC-06 proves who it names', async () => {
+describe('an id_token as an assertion', () => {
+  it('identifies its subject (R-OC-06)', async () => {
     const { person } = await provider.verifyAssertion(await token(), 'n1')
     assert.equal(person.stableId, 'google:1042')
   })
 
   const wrong: [string, Record<string, unknown>][] = [
     ['another audience', { aud: 'web' }],
-    ['an audience that only begins like one', { aud: 'ios2' }],
-    ['several audiences, ours among them', { aud: ['ios', 'other'] }],
-    ['several audiences, all of them ours', { aud: ['ios', 'android'] }],
+    ['an audience with an accepted prefix', { aud: 'ios2' }],
+    ['several audiencesof which one is accepted', { aud: ['ios', 'other'] }],
+    ['several audiencesthat are all accepted', { aud: ['ios', 'android'] }],
     ['no audience', { aud: undefined }],
     ['an empty list of audiences', { aud: [] }],
-    ['an audience that is no text', { aud: 7 }],
+    ['an audience that is not a string', { aud: 7 }],
     ['another issuer', { iss: 'https://accounts.google.com.evil.example' }],
     ['the issuer with a slash', { iss: 'https://accounts.google.com/' }],
     ['no issuer', { iss: undefined }],
     ['a list of issuers', { iss: ['https://accounts.google.com'] }],
-    ['a time that is over by more than the skew', { exp: now - 60 }],
-    ['the time 0', { exp: 0 }],
-    ['a negative time', { exp: -1 }],
-    ['a time in text', { exp: String(now + 3600) }],
-    ['no time', { exp: undefined }],
-    ['null for a time', { exp: null }],
-    ['a time beyond all measure', { exp: 1e300 }],
-    ['a life of more than a year', { exp: now + 31_536_001 }],
-    ['a beginning in the future by more than the skew', { iat: now + 61 }],
-    ['a beginning in text', { iat: String(now) }],
-    ['no beginning', { iat: undefined }],
-    ['a day before which it does not count', { nbf: now + 61 }],
+    ['an expiry in the past by more than the clock skew', { exp: now - 60 }],
+    ['the expiry 0', { exp: 0 }],
+    ['a negative expiry', { exp: -1 }],
+    ['an expiry as a string', { exp: String(now + 3600) }],
+    ['no expiry', { exp: undefined }],
+    ['a null expiry', { exp: null }],
+    ['an expiry beyond the range of dates', { exp: 1e300 }],
+    ['a lifetime of more than a year', { exp: now + 31_536_001 }],
+    ['an issue time in the future by more than the clock skew', { iat: now + 61 }],
+    ['an issue time as a string', { iat: String(now) }],
+    ['no issue time', { iat: undefined }],
+    ['a “not before” time in the future', { nbf: now + 61 }],
     ['no subject', { sub: undefined }],
     ['an empty subject', { sub: '' }],
-    ['a subject that is no text', { sub: 1042 }],
-    ['a subject longer than any', { sub: '1'.repeat(256) }],
+    ['a subject that is not a string', { sub: 1042 }],
+    ['a subject of 256 characters', { sub: '1'.repeat(256) }],
   ]
   for (const [what, claims] of wrong) {
-    it(`IDP-12 is refused with ${what}`, async () => {
+    it(`is rejected with ${what} (IDP-12)`, async () => {
       await refuses(await token(claims))
     })
   }
 
   const fine: [string, Record<string, unknown>][] = [
-    ['a time that was over a minute ago, less a second', { exp: now - 59 }],
-    ['a beginning a minute from now', { iat: now + 60 }],
+    ['an expiry 59 seconds in the past', { exp: now - 59 }],
+    ['an issue time 60 seconds in the future', { iat: now + 60 }],
     ['a list of one audience', { aud: ['android'] }],
     ['the issuer without https', { iss: 'accounts.google.com' }],
-    ['an iat of long ago', { iat: now - 86_400 }],
+    ['an issue time one day in the past', { iat: now - 86_400 }],
   ]
   for (const [what, claims] of fine) {
-    it(`IDP-12 is taken with ${what}`, async () => {
+    it(`is accepted with ${what} (IDP-12)`, async () => {
       assert.equal((await provider.verifyAssertion(await token(claims), 'n1')).person.stableId, 'google:1042')
     })
   }
 
-  it('IDP-12 is refused without a signature', async () => {
+  it('is rejected without a signature (IDP-12)', async () => {
     await refuses(`${base64({ alg: 'none', kid: 'k1' })}.${base64(good)}.`)
     await refuses(`${base64({ alg: 'None', kid: 'k1' })}.${base64(good)}.x`)
   })
 
-  it('IDP-12 is refused when the public key was used as a shared secret', async () => {
+  it('is rejected when the public key was used as a shared secret (IDP-12)', async () => {
     const pem = await exportSPKI((await importJWK(signer.publicKey, 'RS256')) as CryptoKey)
     for (const secret of [pem, JSON.stringify(signer.publicKey), signer.publicKey.n ?? '']) {
       const signed = `${base64({ alg: 'HS256', kid: 'k1' })}.${base64(good)}`
@@ -127,53 +127,53 @@ describe('an id_token that is shown as an assertion', () => {
     }
   })
 
-  it('IDP-12 is refused when somebody else signed it under the same key id', async () => {
+  it('is rejected when a stranger signed it under the same key id (IDP-12)', async () => {
     await refuses(await stranger.sign(good))
   })
 
-  it('IDP-12 is refused when it was changed after it was signed', async () => {
+  it('is rejected when it was changed after it was signed (IDP-12)', async () => {
     const [header, , signature] = (await token()).split('.')
     await refuses(`${header}.${base64({ ...good, sub: '1' })}.${signature}`)
   })
 
-  it('IDP-12 is refused with a key of its own in the header', async () => {
+  it('is rejected with its own key or key URL in the header (IDP-12)', async () => {
     await refuses(await stranger.sign(good, { jwk: stranger.publicKey }))
     await refuses(await stranger.sign(good, { jku: 'https://evil.example/keys', kid: undefined }))
     assert.ok(server.asked.length <= 2)
   })
 
-  it('IDP-12 is refused without a key id', async () => {
+  it('is rejected without a key id (IDP-12)', async () => {
     await refuses(await token({}, { kid: undefined }))
   })
 
-  it('IDP-12 is refused when it is signed by another algorithm than the configured one', async () => {
+  it('is rejected when its algorithm is not the configured one (IDP-12)', async () => {
     const elliptic = await createSigner('k2', 'ES256')
     keys.push(elliptic.publicKey)
     await refuses(await elliptic.sign(good))
   })
 
   for (const text of ['', '.', 'a.b.c', 'a.b', 'eyJ.eyJ.', '....', '{}', 'x'.repeat(100_000), '\0', '💥.💥.💥']) {
-    it(`IDP-12 is refused when it is none: ${JSON.stringify(text.slice(0, 20))}`, async () => {
+    it(`is rejected when it is malformed: ${JSON.stringify(text.slice(0, 20))} (IDP-12)`, async () => {
       await refuses(text)
     })
   }
 
   const nonces: [string, Record<string, unknown>, string][] = [
     ['missing', { nonce: undefined }, 'n1'],
-    ['another one', { nonce: 'n2' }, 'n1'],
+    ['another value', { nonce: 'n2' }, 'n1'],
     ['empty', { nonce: '' }, 'n1'],
     ['empty on both sides', { nonce: '' }, ''],
-    ['no text', { nonce: ['n1'] }, 'n1'],
+    ['not a string', { nonce: ['n1'] }, 'n1'],
     // echo -n n1 | sha256sum
     ['hashed', { nonce: '676b8bb84ce7267dd520deca4811c8f10a53e636352f06987f42fe425acedd80' }, 'n1'],
   ]
   for (const [what, claims, nonce] of nonces) {
-    it(`IDP-13 is refused when its nonce is ${what}`, async () => {
+    it(`is rejected when its nonce is ${what} (IDP-13)`, async () => {
       await refuses(await token(claims), nonce)
     })
   }
 
-  it('IDP-15 is refused when it is of another provider than the one that was named', async () => {
+  it('is rejected when it was issued by another provider than the named one (IDP-15)', async () => {
     const acme = build([openid({ name: 'acme', issuer: server.url, clientId: 'ios', audiences: ['ios'] })], {
       now: clock.now,
     })
@@ -195,17 +195,17 @@ describe('an id_token that is shown as an assertion', () => {
   })
 })
 
-describe('the mark of an assertion', () => {
+describe('the fingerprint of an assertion', () => {
   const markOf = async (claims: Record<string, unknown>): Promise<string> =>
     (await provider.verifyAssertion(await token(claims), 'n1')).fingerprint
 
-  it('IDP-14 is the same whenever the same assertion is shown, however it is encoded', async () => {
+  it('is the same for the same assertion, however the assertion is encoded (IDP-14)', async () => {
     assert.equal(await markOf({ jti: 'a' }), await markOf({ jti: 'a' }))
     assert.equal(await markOf({ jti: 'a', extra: 1 }), await markOf({ jti: 'a', exp: now + 10 }))
     assert.equal(await markOf({}), await markOf({ extra: 1 }))
   })
 
-  it('IDP-14 is another one for another assertion', async () => {
+  it('differs for a different assertion (IDP-14)', async () => {
     const marks = await Promise.all([
       markOf({ jti: 'a' }),
       markOf({ jti: 'b' }),
@@ -218,12 +218,12 @@ describe('the mark of an assertion', () => {
     assert.equal(new Set(marks).size, marks.length)
   })
 
-  it('IDP-14 falls back on issuer, subject and time when the id is none', async () => {
+  it('is made of issuer, subject and time when the jti is not valid (IDP-14)', async () => {
     const without = await markOf({})
     for (const jti of ['', 7, null]) assert.equal(await markOf({ jti }), without)
   })
 
-  it('IDP-14 outlives the time for which the assertion is accepted', async () => {
+  it('is kept longer than the assertion is accepted (IDP-14)', async () => {
     const { until } = await provider.verifyAssertion(await token({ exp: now + 600 }), 'n1')
     assert.equal(until, now + 720)
     clock.pass(659_000)
@@ -241,7 +241,7 @@ describe('the keys of a provider', () => {
   const breakDown = (): void => void server.answers.set('/keys', (_, response) => response.writeHead(500).end())
   const unreachable = { name: 'ProviderError', failure: 'unreachable' }
 
-  it('IDP-16 are asked for once in an hour', async () => {
+  it('are fetched once in an hour (IDP-16)', async () => {
     await Promise.all([verify(), verify(), verify()])
     clock.pass(3_599_999)
     await verify(await token({ exp: now + 7200 }))
@@ -251,7 +251,7 @@ describe('the keys of a provider', () => {
     assert.equal(fetches(), 2)
   })
 
-  it('IDP-16 that were exchanged meanwhile are found', async () => {
+  it('are fetched again after a rotation (IDP-16)', async () => {
     await verify()
     const next = await createSigner('k2')
     keys = [next.publicKey]
@@ -260,7 +260,7 @@ describe('the keys of a provider', () => {
     assert.equal(fetches(), 2)
   })
 
-  it('IDP-16 that are unknown cause one fetch in five seconds, however many are named', async () => {
+  it('are fetched at most once in five seconds because of unknown key ids (IDP-16)', async () => {
     await verify()
     clock.pass(5000)
     await Promise.all(
@@ -276,7 +276,7 @@ describe('the keys of a provider', () => {
     await verify()
   })
 
-  it('IDP-16 that cannot be had prove nobody, and are asked for again after a minute', async () => {
+  it('identify no user while they cannot be fetched, and are fetched again after a minute (IDP-16)', async () => {
     breakDown()
     await assert.rejects(verify(), unreachable)
     await assert.rejects(verify(), unreachable)
@@ -289,7 +289,7 @@ describe('the keys of a provider', () => {
     assert.equal(fetches(), 2)
   })
 
-  it('IDP-16 that are kept count to the end of their hour, and then no more', async () => {
+  it('stay valid for an hour in the cache, and expire then (IDP-16)', async () => {
     await verify()
     breakDown()
     clock.pass(10_000)
@@ -301,7 +301,7 @@ describe('the keys of a provider', () => {
     await assert.rejects(verify(await token({ exp: now + 7200 })), unreachable)
   })
 
-  it('IDP-16 cause no flood while they cannot be had', async () => {
+  it('cause few fetches while the provider fails (IDP-16)', async () => {
     await verify()
     breakDown()
     for (let index = 0; index < 10; index += 1) {
@@ -316,17 +316,17 @@ describe('the keys of a provider', () => {
     ['a list', '[]'],
     ['nothing', ''],
     ['an object without keys', '{}'],
-    ['keys that are no list', '{"keys": {}}'],
-    ['keys that are no objects', '{"keys": [1]}'],
+    ['keys that are not a list', '{"keys": {}}'],
+    ['keys that are not objects', '{"keys": [1]}'],
   ]
   for (const [what, body] of broken) {
-    it(`IDP-16 prove nobody when the answer is ${what}`, async () => {
+    it(`identify no user when the response is ${what} (IDP-16)`, async () => {
       server.answers.set('/keys', (_, response) => response.setHeader('content-type', 'application/json').end(body))
       await assert.rejects(verify(), unreachable)
     })
   }
 
-  it('IDP-16 prove nobody when the set has none, or only other ones', async () => {
+  it('identify no user when the set is empty or has only other kinds of keys (IDP-16)', async () => {
     keys = []
     await refuses(await token())
     clock.pass(5000)
@@ -337,7 +337,7 @@ describe('the keys of a provider', () => {
     await refuses(await token())
   })
 
-  it('IDP-16 that are none prove nobody', async () => {
+  it('identify no user when they are malformed (IDP-16)', async () => {
     keys = [{ kty: 'RSA', kid: 'k1', alg: 'RS256', use: 'sig', n: '!', e: '' }]
     await refuses(await token())
   })

@@ -56,7 +56,7 @@ describe('normalise', () => {
     )
   })
 
-  it('changes nothing the second time', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(json(), (value) => {
         const once = normalise(` ${JSON.stringify(value, null, 1)} `)
@@ -130,10 +130,10 @@ describe('normalise', () => {
     ['keys that name a prototype', '{"__proto__":{"x":1},"constructor":2}', '{"__proto__":{"x":1},"constructor":2}'],
     ['an escaped NUL', '"a\\u0000b"', '"a\\u0000b"'],
     ['an escaped lone surrogate', '"\\ud800"', '"\\ud800"'],
-    ['a raw lone surrogate, as an escape', '"x\ud800"', '"x\\ud800"'],
+    ['a raw lone surrogateas an escape', '"x\ud800"', '"x\\ud800"'],
     ['a pair of surrogates', '"\u{1f600}"', '"\u{1f600}"'],
-    ['an escaped pair, as the character', '"\\uD83D\\uDE00"', '"\u{1f600}"'],
-    ['needless escapes, without them', '{"\\u0061\\/":"\\u00e6"}', '{"a/":"æ"}'],
+    ['an escaped pairas the character', '"\\uD83D\\uDE00"', '"\u{1f600}"'],
+    ['characters with needless escapes, unescaped', '{"\\u0061\\/":"\\u00e6"}', '{"a/":"æ"}'],
     ['the short escapes', '"\\"\\\\\\b\\f\\n\\r\\t"', '"\\"\\\\\\b\\f\\n\\r\\t"'],
     ['the last of several equal keys at the first place', '{"a":1,"b":2,"a":3}', '{"a":3,"b":2}'],
     ['equal keys of different spelling', '{"a":1,"b":[{"c":1,"c":2}],"\\u0061":3}', '{"a":3,"b":[{"c":2}]}'],
@@ -142,11 +142,11 @@ describe('normalise', () => {
       '{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"2":1}',
       '{"1":0,"2":1,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0}',
     ],
-    ['nothing of the white space', ' { "a" : [ 1 , { } , [ ] ] }\r\n\t', '{"a":[1,{},[]]}'],
+    ['no whitespace', ' { "a" : [ 1 , { } , [ ] ] }\r\n\t', '{"a":[1,{},[]]}'],
     ['a bare scalar', ' true ', 'true'],
   ]
   for (const [what, given, stored] of kept) {
-    it(`HTTP-05: keeps ${what}`, () => {
+    it(`keeps ${what} (HTTP-05)`, () => {
       assert.equal(normalise(given), stored)
       assert.equal(normalise(stored), stored)
     })
@@ -190,7 +190,7 @@ describe('normalise', () => {
     ['1 2', 'unexpected "2" at position 2'],
   ]
   for (const [given, sentence] of refused) {
-    it(`refuses ${JSON.stringify(given)}`, () => {
+    it(`rejects ${JSON.stringify(given)}`, () => {
       assert.throws(
         () => normalise(given),
         (error) =>
@@ -201,35 +201,35 @@ describe('normalise', () => {
     })
   }
 
-  it('accepts 64 open containers and refuses the 65th', () => {
+  it('accepts 64 nested containers and rejects the 65th', () => {
     assert.equal(normalise(nested(64)), nested(64))
     assert.throws(() => normalise(`[${nested(64)}]`), refuses('invalid_value', /nested deeper than 64 levels$/))
     assert.equal(normalise('[[1]]', 2), '[[1]]')
     assert.throws(() => normalise('[[[1]]]', 2), refuses('invalid_value', /nested deeper than 2 levels$/))
   })
 
-  it('HTTP-02: refuses 1 MB of open brackets after the first 65 of them', () => {
+  it('rejects 1 MB of open brackets after the first 65 of them (HTTP-02)', () => {
     assert.throws(() => normalise('['.repeat(1_000_000)), refuses('invalid_value', /nested deeper than 64 levels$/))
   })
 
-  it('HTTP-02: refuses 10 000 nested objects after the first 65 of them', () => {
+  it('rejects 10 000 nested objects after the first 65 of them (HTTP-02)', () => {
     assert.throws(
       () => normalise(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`),
       refuses('invalid_value', /nested deeper than 64 levels$/),
     )
   })
 
-  it('HTTP-02: the time for keys whose hashes collide grows with their number, not with its square', () => {
+  it('takes time in proportion to the number of keys, also when their hashes collide (HTTP-02)', () => {
     const few = body(5_000)
     const many = body(100_000)
     time(few, 5)
-    // Twenty times the keys: a quadratic cost would be four hundred times the time.
+    // 20 times the keys: a quadratic algorithm would take 400 times as long.
     assert.ok(time(many, 3) < 150 * Math.max(time(few, 10), 0.05))
   })
 })
 
 describe('plain values', () => {
-  it('become the text that JSON.stringify writes, and come back', () => {
+  it('become the text that JSON.stringify writes, and can be read back', () => {
     fc.assert(
       fc.property(json(), (value) => {
         const text = fromPlain(value)
@@ -239,7 +239,7 @@ describe('plain values', () => {
     )
   })
 
-  it('may hold dates and other values with toJSON, and members that are undefined', () => {
+  it('may contain dates and other values with toJSON, and members that are undefined', () => {
     const custom = { toJSON: (key: string) => `at ${key}` }
     assert.equal(
       fromPlain({ when: new Date(0), gone: undefined, list: [custom], boxed: new String('x'), minus: -0 }),
@@ -247,22 +247,22 @@ describe('plain values', () => {
     )
   })
 
-  it('may hold plain objects without a prototype and of another realm', () => {
+  it('may contain plain objects without a prototype and of another realm', () => {
     const bare: unknown = Object.assign(Object.create(null), { a: 1 })
     const foreign: unknown = runInNewContext('({ b: [2] })')
     assert.equal(fromPlain([bare, foreign]), '[{"a":1},{"b":[2]}]')
   })
 
-  it('may hold one object at two places', () => {
+  it('may contain one object at two places', () => {
     const shared = { a: 1 }
     assert.equal(fromPlain([shared, shared]), '[{"a":1},{"a":1}]')
   })
 
-  it('may hold lone surrogates, which are written as escapes', () => {
+  it('may contain lone surrogates, which are written as escapes', () => {
     assert.equal(fromPlain({ '\udc00': 'a\ud800b\u0000' }), '{"\\udc00":"a\\ud800b\\u0000"}')
   })
 
-  it('HTTP-03: keep a key named __proto__ as plain data', () => {
+  it('keep a key named __proto__ as plain data (HTTP-03)', () => {
     const text = normalise('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}')
     assert.equal(fromPlain(toPlain(text)), text)
     assert.equal(Reflect.get({}, 'polluted'), undefined)
@@ -300,7 +300,7 @@ describe('plain values', () => {
     ['65 nested levels', deep, /it contains more than 64 nested levels/],
   ]
   for (const [what, value, sentence] of refused) {
-    it(`are refused when they hold ${what}`, () => {
+    it(`are rejected when they contain ${what}`, () => {
       assert.throws(() => fromPlain(value), refuses('invalid_value', sentence))
     })
   }
@@ -336,7 +336,7 @@ function modelMerge(into: Plain | undefined, from: Plain): Plain {
   return merged
 }
 
-/** The merged value, or null when something on the way is not an object. */
+/** The merged value, or null when a value on the path is not an object. */
 function modelMergeAt(into: Plain | undefined, steps: readonly string[], value: Plain): { value: Plain } | null {
   const [step, ...rest] = steps
   if (step === undefined) return { value: modelMerge(into, value) }
@@ -355,8 +355,8 @@ function modelDelete(value: Plain, steps: readonly string[]): { value: Plain } |
   return below === null ? null : { value: withMember(value, step, below.value) }
 }
 
-describe('paths', () => {
-  it('read what a walk over own keys finds', () => {
+describe('a path', () => {
+  it('finds the value that a walk over own keys finds', () => {
     fc.assert(
       fc.property(tree, path, (value, steps) => {
         let expected: Plain | undefined = value
@@ -368,7 +368,7 @@ describe('paths', () => {
     )
   })
 
-  it('merge like the model, and conflict where the model does', () => {
+  it('merges like the model and conflicts where the model does', () => {
     fc.assert(
       fc.property(fc.option(tree, { nil: undefined }), path, tree, (stored, steps, value) => {
         const expected = modelMergeAt(stored, steps, value)
@@ -385,7 +385,7 @@ describe('paths', () => {
     )
   })
 
-  it('delete like the model', () => {
+  it('deletes like the model', () => {
     fc.assert(
       fc.property(tree, path, (value, steps) => {
         const expected = modelDelete(value, steps)
@@ -397,7 +397,7 @@ describe('paths', () => {
     )
   })
 
-  it('leave every text they do not address as it was', () => {
+  it('leaves every other text unchanged', () => {
     const stored = normalise('{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800"}')
     assert.equal(
       mergeAt(stored, ['9', 'x'], normalise('{"z":1e400}')),
@@ -413,7 +413,7 @@ describe('paths', () => {
     assert.equal(getAt(stored, ['9', 'big']), '9007199254740993')
   })
 
-  it('replace a scalar at the addressed place, and refuse to write below one', () => {
+  it('replaces a scalar at its end, and cannot write below a scalar', () => {
     assert.equal(mergeAt(normalise('{"a":1}'), ['a'], normalise('{"b":2}')), '{"a":{"b":2}}')
     assert.equal(mergeAt(undefined, ['a', 'b'], normalise('null')), '{"a":{"b":null}}')
     const below: readonly (readonly [string, string])[] = [
@@ -430,7 +430,7 @@ describe('paths', () => {
     }
   })
 
-  it('refuse to nest deeper than 64 levels', () => {
+  it('cannot nest deeper than 64 levels', () => {
     const steps = Array.from({ length: 63 }, () => 'a')
     assert.equal(kindOf(mergeAt(undefined, steps, normalise('[1]'))), 'object')
     assert.throws(
@@ -441,7 +441,7 @@ describe('paths', () => {
 })
 
 describe('containers', () => {
-  it('are taken apart and put together without loss', () => {
+  it('can be split and joined without loss', () => {
     fc.assert(
       fc.property(tree, (value) => {
         const text = fromPlain(value)
@@ -466,7 +466,7 @@ describe('containers', () => {
     )
   })
 
-  it('keep the last of two members with one name', () => {
+  it('keep the last of two members with the same name', () => {
     assert.equal(
       object([
         ['a', known('1')],
@@ -479,7 +479,7 @@ describe('containers', () => {
 })
 
 describe('strings', () => {
-  it('come back from their text, and only strings do', () => {
+  it('can be encoded and decoded, and no other value decodes to a string', () => {
     assert.equal(stringText('a"\ud800'), '"a\\"\\ud800"')
     assert.equal(stringValue(known('"a\\"\\ud800"')), 'a"\ud800')
     assert.equal(stringValue(known('""')), '')
@@ -536,7 +536,7 @@ describe('pythonLength', () => {
 
 const typed: Json = { a: [1, 'x', null, { b: true }] }
 describe('the type of plain values', () => {
-  it('takes what JSON holds', () => {
+  it('accepts all types of JSON', () => {
     assert.equal(fromPlain(typed), '{"a":[1,"x",null,{"b":true}]}')
   })
 })

@@ -8,13 +8,13 @@ import { complete } from '../../src/mcp/protocol/result.ts'
 const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
 const icons = [{ src: 'https://example.com/i.png' }]
 
-/** What each revision makes of a result, the oldest first. */
+/** A result in each revision, the oldest first. */
 function each(method: string, body: object): readonly unknown[] {
   return revisions.map((revision) => legacyCodec(revision).result(method, complete({ ...body })))
 }
 
-describe('a result in the words of older revisions', () => {
-  it('lists tools without the members that a revision does not know', () => {
+describe('a result in the older revisions', () => {
+  it('lists tools without the members that a revision does not have', () => {
     const tool = {
       name: 't',
       title: 'T',
@@ -35,7 +35,7 @@ describe('a result in the words of older revisions', () => {
     ])
   })
 
-  it('leaves out an output schema whose root is no object, and structured content that is none', () => {
+  it('omits an output schema whose root is not an object, and structured content that is not an object', () => {
     const tool = { name: 't', description: 'd', inputSchema: { type: 'object' }, outputSchema: { type: 'array' } }
     for (const answer of each('tools/list', { tools: [tool] })) {
       assert.deepEqual(answer, { tools: [{ name: 't', description: 'd', inputSchema: { type: 'object' } }] })
@@ -46,14 +46,14 @@ describe('a result in the words of older revisions', () => {
     }
   })
 
-  it('gives structured content from 2025-06-18 on', () => {
+  it('contains structured content from 2025-06-18', () => {
     const text = { type: 'text', text: '{"a":1}' }
     const plain = { content: [text], isError: false }
     const structured = { ...plain, structuredContent: { a: 1 } }
     assert.deepEqual(each('tools/call', structured), [plain, plain, structured, structured])
   })
 
-  it('turns links to resources and sounds into text where they are not known', () => {
+  it('contains text in place of resource links and audio that a revision does not have', () => {
     const link = { type: 'resource_link', uri: 'notes://1', name: 'One' }
     const sound = { type: 'audio', data: 'UklGRg==', mimeType: 'audio/wav' }
     const image = { type: 'image', data: 'iVBORw==', mimeType: 'image/png' }
@@ -73,7 +73,7 @@ describe('a result in the words of older revisions', () => {
     ])
   })
 
-  it('lists prompts, resources and templates without titles and icons that are not known', () => {
+  it('lists prompts, resources and templates without titles and icons that a revision does not have', () => {
     const argument = { name: 'a', required: true }
     const prompt = { name: 'p', description: 'd', title: 'P', icons, arguments: [{ ...argument, title: 'A' }] }
     const bare = { name: 'p', description: 'd', arguments: [argument] }
@@ -99,7 +99,7 @@ describe('a result in the words of older revisions', () => {
     }
   })
 
-  it('says nothing of the modern revision: no kind of result, no time to keep it', () => {
+  it('contains no result type and no cache lifetime of the modern revision', () => {
     for (const revision of revisions) {
       const body = legacyCodec(revision).result('resources/read', complete({ contents: [] }, 5000))
       assert.deepEqual(body, { contents: [] })
@@ -134,14 +134,14 @@ describe('a failure', () => {
     })
   }
 
-  it('never uses a code of the modern revision in an older one, nor one of those in the modern revision', () => {
+  it('never has a code of the modern revision in an older one, or the reverse', () => {
     for (const [, legacyCode, , modernCode] of kinds) {
       assert.ok(![-32020, -32021, -32022].includes(legacyCode))
       assert.ok(![-32002, -32003, -32042].includes(modernCode))
     }
   })
 
-  it('that asks to open an address is -32042 in 2025-11-25, and a text with the address for a tool before', () => {
+  it('that requests a visit to a URL is -32042 in 2025-11-25, and a tool result with the URL before', () => {
     const url = 'https://notes.example/connect/e-5'
     const elicitations = [{ mode: 'url', elicitationId: 'e-5', message: 'Connect', url }]
     const failure = new McpFailure('url_elicitation', 'Connect first', { elicitations })
@@ -158,7 +158,7 @@ describe('a failure', () => {
     }
   })
 
-  it('to be asked something is a text for a model where the client cannot be asked', () => {
+  it('that requires input is a tool result when the client does not support input', () => {
     const failure = new McpFailure('missing_capability', 'The client cannot be asked', { requiredCapabilities: {} })
     for (const revision of revisions) {
       assert.deepEqual(legacyCodec(revision).failure('tools/call', failure), {

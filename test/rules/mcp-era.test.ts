@@ -18,7 +18,7 @@ function request(method: string, params: object = {}): Message & { kind: 'reques
   return message
 }
 
-describe('the era of a message', () => {
+describe('the protocol era of a message', () => {
   const cases: [what: string, message: Message, headers: ProtocolHeaders, era: string][] = [
     ['a modern "_meta"', request('tools/list', { _meta: modernMeta }), headers({ version: '2026-07-28' }), 'modern'],
     ['a modern "_meta" of a wrong type', request('tools/list', { _meta: { [versionKey]: 7 } }), headers(), 'modern'],
@@ -31,29 +31,24 @@ describe('the era of a message', () => {
     ['initialize with a modern "_meta"', request('initialize', { _meta: modernMeta }), headers(), 'modern'],
     ['initialize under a modern header', request('initialize'), headers({ version: '2026-07-28' }), 'legacy null'],
     [
-      'initialize that asks for the modern version',
+      'initialize that requests the modern version',
       request('initialize', { protocolVersion: '2026-07-28' }),
       headers(),
       'legacy null',
     ],
-    ['initialize under a header that nobody knows', request('initialize'), headers({ version: 'v999' }), 'legacy null'],
+    ['initialize under an unknown header', request('initialize'), headers({ version: 'v999' }), 'legacy null'],
     ['a modern header without "_meta"', request('tools/list'), headers({ version: '2026-07-28' }), 'modern'],
     ['a legacy header', request('tools/list'), headers({ version: '2025-06-18' }), 'legacy 2025-06-18'],
     ['the oldest legacy header', request('tools/list'), headers({ version: '2024-11-05' }), 'legacy 2024-11-05'],
     ['no header', request('tools/list'), headers(), 'legacy null'],
-    ['a header that nobody knows', request('tools/list'), headers({ version: '1999-01-01' }), 'refused -32600'],
-    [
-      'a header that came twice',
-      request('tools/list'),
-      headers({ version: '2025-06-18', repeated: true }),
-      'refused -32600',
-    ],
+    ['an unknown header', request('tools/list'), headers({ version: '1999-01-01' }), 'refused -32600'],
+    ['a repeated header', request('tools/list'), headers({ version: '2025-06-18', repeated: true }), 'refused -32600'],
   ]
   for (const [what, message, given, expected] of cases) {
-    it(`R-MCP-06 is ${expected} for ${what}`, () => assert.equal(named(eraOf(message, given)), expected))
+    it(`is ${expected} for ${what} (R-MCP-06)`, () => assert.equal(named(eraOf(message, given)), expected))
   }
 
-  it('MCP-06 names every supported version in the message alone, so that a client of both eras falls back', () => {
+  it('names every supported version only in the error message, so that a client of both eras falls back (MCP-06)', () => {
     const era = eraOf(request('tools/list'), headers({ version: '1999-01-01' }))
     assert.equal(era.era, 'refused')
     assert.ok(era.era === 'refused')
@@ -65,7 +60,7 @@ describe('the era of a message', () => {
     })
   })
 
-  it('MCP-06 bounds what it repeats of the header', () => {
+  it('limits how much of the header an error message repeats (MCP-06)', () => {
     const era = eraOf(request('tools/list'), headers({ version: 'x'.repeat(10_000) }))
     assert.ok(era.era === 'refused')
     assert.ok(era.refusal.message.length < 250)
@@ -82,18 +77,18 @@ describe('a modern request', () => {
   const call = (meta: object = modernMeta): Message & { kind: 'request' } =>
     request('tools/call', { name: 'find', _meta: meta })
 
-  it('goes on when header and body agree', () => assert.equal(judgeModern(call(), good), null))
+  it('is accepted when header and body agree', () => assert.equal(judgeModern(call(), good), null))
 
-  it('goes on when the header fields have blanks around them', () =>
+  it('is accepted when the header values have whitespace around them', () =>
     assert.equal(
       judgeModern(call(), headers({ version: ' 2026-07-28 ', method: ' tools/call\t', name: '  find ' })),
       null,
     ))
 
-  it('goes on when the name is encoded in the header', () =>
+  it('is accepted when the name is encoded in the header', () =>
     assert.equal(judgeModern(call(), { ...good, name: '=?base64?ZmluZA==?=' }), null))
 
-  it('needs no Mcp-Name where nothing is named', () =>
+  it('needs no Mcp-Name when its method has no name', () =>
     assert.equal(
       judgeModern(
         request('tools/list', { _meta: modernMeta }),
@@ -105,9 +100,9 @@ describe('a modern request', () => {
   const refused: [what: string, meta: object, given: ProtocolHeaders, code: number][] = [
     ['without "_meta"', {}, good, -32602],
     ['without a version in "_meta"', { [capabilitiesKey]: {} }, good, -32602],
-    ['with a version that is no text', { [versionKey]: 1, [capabilitiesKey]: {} }, good, -32602],
+    ['with a version that is not a string', { [versionKey]: 1, [capabilitiesKey]: {} }, good, -32602],
     ['without capabilities', { [versionKey]: '2026-07-28' }, good, -32602],
-    ['with capabilities that are no object', { [versionKey]: '2026-07-28', [capabilitiesKey]: [] }, good, -32602],
+    ['with capabilities that are not an object', { [versionKey]: '2026-07-28', [capabilitiesKey]: [] }, good, -32602],
     ['without "_meta", though the header differs too', {}, headers({ version: '2025-11-25' }), -32602],
     ['without the version header', modernMeta, { ...good, version: undefined }, -32020],
     ['with another version in the header', modernMeta, { ...good, version: '2025-11-25' }, -32020],
@@ -116,30 +111,30 @@ describe('a modern request', () => {
     ['with Mcp-Method in another letter case', modernMeta, { ...good, method: 'TOOLS/CALL' }, -32020],
     ['without Mcp-Name', modernMeta, { ...good, name: undefined }, -32020],
     ['with another Mcp-Name', modernMeta, { ...good, name: 'delete' }, -32020],
-    ['with an Mcp-Name of bad padding', modernMeta, { ...good, name: '=?base64?ZmluZA?=' }, -32020],
-    ['with an Mcp-Name that is no UTF-8', modernMeta, { ...good, name: '=?base64?/w==?=' }, -32020],
+    ['with an Mcp-Name with invalid padding', modernMeta, { ...good, name: '=?base64?ZmluZA?=' }, -32020],
+    ['with an Mcp-Name that is not UTF-8', modernMeta, { ...good, name: '=?base64?/w==?=' }, -32020],
     [
-      'of a version that is not supported, though the headers differ too',
+      'with an unsupported version, though the headers differ too',
       { [versionKey]: 'v999', [capabilitiesKey]: {} },
       good,
       -32020,
     ],
     [
-      'of a version that is not supported',
+      'with an unsupported version',
       { [versionKey]: 'v999', [capabilitiesKey]: {} },
       { ...good, version: 'v999' },
       -32022,
     ],
   ]
   for (const [what, meta, given, code] of refused) {
-    it(`is refused with ${code} ${what}`, () => {
+    it(`is rejected with ${code} ${what}`, () => {
       const refusal = judgeModern(call(meta), given)
       assert.equal(refusal?.code, code)
       assert.equal(refusal.status, 400)
     })
   }
 
-  it('is told which versions there are when its own is not one of them', () => {
+  it('with an unsupported version receives the list of supported versions', () => {
     const meta = { [versionKey]: 'v999', [capabilitiesKey]: {} }
     assert.deepEqual(judgeModern(call(meta), { ...good, version: 'v999' })?.data, {
       supported: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
@@ -148,7 +143,7 @@ describe('a modern request', () => {
   })
 })
 
-describe('a value in a header field', () => {
+describe('a header value', () => {
   const values: [sent: string, meant: string | null][] = [
     ['plain', 'plain'],
     ['  padded\t', 'padded'],
@@ -165,10 +160,11 @@ describe('a value in a header field', () => {
     ['', ''],
   ]
   for (const [sent, meant] of values) {
-    it(`${JSON.stringify(sent)} means ${JSON.stringify(meant)}`, () => assert.equal(decodeHeaderValue(sent), meant))
+    it(`${JSON.stringify(sent)} is decoded to ${JSON.stringify(meant)}`, () =>
+      assert.equal(decodeHeaderValue(sent), meant))
   }
 
-  it('compares integers as numbers, and nothing else so', () => {
+  it('is compared as a number with an integer argument, and as a string with any other', () => {
     assert.equal(isSameArgument('42', 42), true)
     assert.equal(isSameArgument('42.0', 42), true)
     assert.equal(isSameArgument('42.5', 42), false)
@@ -182,11 +178,11 @@ describe('a value in a header field', () => {
   })
 })
 
-describe('the shape of a message', () => {
+describe('a JSON-RPC message', () => {
   const malformed: [what: string, text: string, code: number][] = [
-    ['no JSON', '{"jsonrpc":', -32700],
+    ['text that is not JSON', '{"jsonrpc":', -32700],
     ['nothing', '', -32700],
-    ['a text', '"hello"', -32600],
+    ['a string', '"hello"', -32600],
     ['null', 'null', -32600],
     ['another version', '{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
     ['no version', '{"id":1,"method":"ping"}', -32600],
@@ -196,23 +192,23 @@ describe('the shape of a message', () => {
     ['no method', '{"jsonrpc":"2.0","id":1}', -32600],
     ['a method that is a number', '{"jsonrpc":"2.0","id":1,"method":3}', -32600],
     ['a method of a megabyte', `{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(1_000_000)}"}`, -32600],
-    ['params that are a text', '{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', -32600],
+    ['params that are a string', '{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', -32600],
     ['params that are an array', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32600],
   ]
   for (const [what, text, code] of malformed) {
-    it(`MCP-14 is none for ${what}`, () => {
+    it(`is malformed with code ${code} for ${what} (MCP-14)`, () => {
       const body = readBody(text)
       assert.ok(body.kind === 'malformed')
       assert.equal(body.code, code)
     })
   }
 
-  it('MCP-14 keeps the id of what is malformed where it can be read', () => {
+  it('keeps its id when it is malformed but the id is readable (MCP-14)', () => {
     const body = readBody('{"jsonrpc":"2.0","id":"a-1","method":"ping","params":7}')
     assert.deepEqual(body, { kind: 'malformed', code: -32600, why: '"params" must be an object', id: 'a-1' })
   })
 
-  it('MCP-14 judges each entry of a batch by itself', () => {
+  it('in a batch is judged without regard to the other entries (MCP-14)', () => {
     const body = readBody('[{"jsonrpc":"2.0","id":1,"method":"ping"},7,{"jsonrpc":"2.0","method":"x"}]')
     assert.ok(body.kind === 'batch')
     assert.deepEqual(
@@ -221,12 +217,12 @@ describe('the shape of a message', () => {
     )
   })
 
-  it('tells an answer from a request', () => {
+  it('with a result or an error is a response', () => {
     assert.equal(readBody('{"jsonrpc":"2.0","id":1,"result":{}}').kind, 'response')
     assert.equal(readBody('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}').kind, 'response')
   })
 
-  it('takes params of null, which older clients send for none', () => {
+  it('may have null params, which older clients send in place of no params', () => {
     const body = readBody('{"jsonrpc":"2.0","id":1,"method":"ping","params":null}')
     assert.deepEqual(body, { kind: 'request', id: 1, method: 'ping', params: {} })
   })

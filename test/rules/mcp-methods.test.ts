@@ -17,7 +17,7 @@ import { judgeModern } from '../../src/mcp/protocol-version.ts'
 import { Streams } from '../../src/mcp/streams.ts'
 import { Tracing } from '../../src/observe/tracing.ts'
 
-/** Methods of servers in the schema of each revision, and those of the tasks extension (2026-07-28). */
+/** The server methods in the schema of each revision, with the methods of the tasks extension (2026-07-28). */
 const handshakeEra = [
   'initialize',
   'ping',
@@ -68,7 +68,7 @@ const official: Readonly<Record<Revision, readonly string[]>> = {
   ],
 }
 
-/** Methods that have no row, and why. */
+/** Methods without a row, each with the reason. */
 const experimentalTasks = 'the tasks of this revision are an experiment, which the tasks extension replaced'
 const absent: Readonly<Record<string, string>> = {
   '2025-11-25 tasks/get': experimentalTasks,
@@ -79,9 +79,9 @@ const absent: Readonly<Record<string, string>> = {
   '2026-07-28 notifications/cancelled': 'over HTTP a client cancels a call by closing its stream',
 }
 const ignoredNotifications: Readonly<Record<string, string>> = {
-  'notifications/progress': 'no request of the server asks for progress',
-  'notifications/initialized': 'the session exists from the answer to initialize on',
-  'notifications/roots/list_changed': 'a handler asks for the roots when it needs them',
+  'notifications/progress': 'the server requests no progress',
+  'notifications/initialized': 'the session exists after the response to initialize',
+  'notifications/roots/list_changed': 'a handler requests the roots when it needs them',
 }
 
 const revisions: readonly Revision[] = [...legacyRevisions, modernRevision]
@@ -122,7 +122,7 @@ interface Dispatched {
   readonly noted: AuditedCall | null
 }
 
-/** Nothing but the dispatcher works, so a handler that is reached fails in its own way. */
+/** Only the dispatcher is real: a handler that is called fails with another error than “unknown method”. */
 async function dispatch(asked: McpRequest): Promise<Dispatched> {
   let label: string | null = null
   let noted: AuditedCall | null = null
@@ -148,7 +148,7 @@ describe('the table of MCP methods', () => {
     assert.deepEqual(names, [...new Set(names)])
   })
 
-  it('is the only place in src/mcp that names a method, beside the file of the method', async () => {
+  it('is the only place in src/mcp that names a method, apart from the file of the method', async () => {
     const root = join(import.meta.dirname, '..', '..', 'src', 'mcp')
     const files = (await readdir(root, { recursive: true })).filter((file) => file.endsWith('.ts'))
     for (const file of files) {
@@ -159,7 +159,7 @@ describe('the table of MCP methods', () => {
   })
 
   for (const revision of revisions) {
-    it(`has every official method of ${revision}, or a reason to leave it out`, () => {
+    it(`has every official method of ${revision}, except for the methods with a reason`, () => {
       const expected = official[revision].filter((name) => !isAbsent(name, revision))
       const rows = mcpMethods.filter((method) => method.revisions.includes(revision)).map(({ name }) => name)
       assert.deepEqual(rows.toSorted(), expected.toSorted())
@@ -174,7 +174,7 @@ describe('the table of MCP methods', () => {
     })
   }
 
-  it('leaves out no method that has a row', () => {
+  it('has no row for a method with a reason', () => {
     for (const key of Object.keys(absent)) {
       const [revision = '', name = ''] = key.split(' ')
       assert.equal(mcpMethodOf(name, revision as Revision), undefined, key)
@@ -184,7 +184,7 @@ describe('the table of MCP methods', () => {
     }
   })
 
-  it('does not take a member of every object for a method', () => {
+  it('does not mistake a member of Object.prototype for a method', () => {
     for (const name of ['constructor', '__proto__', 'toString', '']) {
       for (const revision of revisions) assert.equal(mcpMethodOf(name, revision), undefined, name)
     }
@@ -211,7 +211,7 @@ describe('the capabilities of the server', () => {
     })
   }
 
-  it('have no tools and no prompts where the application declares none', () => {
+  it('contain no tools and no prompts when the application declares none', () => {
     assert.deepEqual(capabilitiesOf(empty, '2025-11-25'), {
       resources: { subscribe: true, listChanged: true },
       completions: {},
@@ -225,14 +225,14 @@ describe('a call of an MCP method', () => {
     const [revision = modernRevision] = method.revisions
     if (method.kind === 'notification') continue
     if (method.kind !== 'call') {
-      it(`${method.name} is neither measured nor recorded in the audit log`, async () => {
+      it(`to ${method.name} is neither measured nor recorded in the audit log`, async () => {
         const { label, noted } = await dispatch(request(method.name, revision))
         assert.equal(label, null)
         assert.equal(noted, null)
       })
       continue
     }
-    it(`${method.name} is measured and recorded under its name, with its target`, async () => {
+    it(`to ${method.name} is measured and recorded under its name, with its target`, async () => {
       const params = { name: 'the name', uri: 'the uri', taskId: 'the taskId' }
       const { label, noted } = await dispatch(request(method.name, revision, params))
       assert.equal(label, method.name)
@@ -242,14 +242,14 @@ describe('a call of an MCP method', () => {
     })
   }
 
-  it('that has no row is measured as "other" and recorded under the name that the client sent', async () => {
+  it('without a row is measured as "other" and recorded under the name that the client sent', async () => {
     const { label, noted } = await dispatch(request('made/up', '2025-11-25', { name: 'find' }))
     assert.equal(label, 'other')
     assert.equal(noted?.method, 'made/up')
     assert.equal(noted.target, '')
   })
 
-  it('names a tool or a prompt in its labels only where the application declares it', () => {
+  it('has a tool or a prompt in its labels only when the application declares the name', () => {
     const labels = (method: string, name: unknown): object =>
       labelsOf(callMethodOf(method, modernRevision), request(method, modernRevision, { name }), catalogue)
     assert.deepEqual(labels('tools/call', 'find'), { method: 'tools/call', tool: 'find', span: 'tools/call find' })
@@ -259,13 +259,13 @@ describe('a call of an MCP method', () => {
     assert.deepEqual(labels('tools/list', 'find'), { method: 'tools/list', tool: '', span: 'tools/list' })
   })
 
-  it('is about the parameter that its row names, whatever else the client sends', () => {
+  it('has the target that its row names, whatever else the client sends', () => {
     const read = callMethodOf('resources/read', '2025-11-25')
     assert.equal(targetOf(read, { name: 'harmless', uri: 'notes://secret' }), 'notes://secret')
     assert.equal(targetOf(read, { uri: ['notes://secret'] }), '')
   })
 
-  it('is described on the page of the activity in the words of its row', () => {
+  it('is described on the activity page in the words of its row', () => {
     assert.equal(auditWordsOf('tools/call', 'find'), 'call the tool “find”')
     assert.equal(auditWordsOf('resources/read', 'notes://1'), 'read “notes://1”')
     assert.equal(auditWordsOf('prompts/get', 'greet'), 'ask for the prompt “greet”')
@@ -274,7 +274,7 @@ describe('a call of an MCP method', () => {
   })
 })
 
-describe('Mcp-Name', () => {
+describe('the Mcp-Name header', () => {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -289,7 +289,7 @@ describe('Mcp-Name', () => {
   }
   for (const method of everyName) {
     const parameter = mirrored[method]
-    it(`${parameter === undefined ? 'is not needed' : `mirrors "${parameter}"`} for ${method}`, () => {
+    it(`${parameter === undefined ? 'is not needed' : `must equal "${parameter}"`} for ${method}`, () => {
       const params = { name: 'the name', uri: 'the uri', taskId: 'the taskId', _meta: meta }
       const message = readBody(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
       assert.ok(message.kind === 'request')

@@ -7,13 +7,13 @@ import { Outgoing, type OnDisconnect } from '../../src/mcp/call/outgoing.ts'
 const progress = (n: number, text = ''): object => ({ method: 'notifications/progress', params: { progress: n, text } })
 const question = (id: string): object => ({ id, method: 'elicitation/create' })
 
-/** Everything that a receiver gets that begins to read now. */
+/** Everything that a receiver gets when it starts to read now. */
 async function received(outgoing: Outgoing, answer: object): Promise<object[]> {
   return Array.fromAsync(outgoing.messages(Promise.resolve(answer)))
 }
 
-describe('what a call sends while it runs', () => {
-  it('comes in order, and the answer last', async () => {
+describe('the messages of a running call', () => {
+  it('arrive in order, with the result last', async () => {
     const outgoing = new Outgoing('cancels')
     outgoing.send(progress(1))
     outgoing.send(progress(2))
@@ -21,12 +21,12 @@ describe('what a call sends while it runs', () => {
     assert.deepEqual(await received(outgoing, { result: 1 }), [progress(1), progress(2), { result: 1 }])
   })
 
-  it('is no stream when the answer comes first', async () => {
+  it('need no stream when the result comes first', async () => {
     const outgoing = new Outgoing('cancels')
     assert.deepEqual(await outgoing.firstOf(Promise.resolve('done')), { answer: 'done' })
   })
 
-  it('is bounded for a receiver that reads nothing: the oldest notifications go, questions and the newest stay', async () => {
+  it('are limited for a receiver that reads nothing: the oldest notifications are dropped, requests and the newest notifications are kept', async () => {
     const outgoing = new Outgoing('cancels')
     outgoing.send(question('q1'))
     for (let n = 1; n <= 5000; n++) outgoing.send(progress(n))
@@ -38,7 +38,7 @@ describe('what a call sends while it runs', () => {
     assert.deepEqual(messages.at(-1), { result: 1 })
   })
 
-  it('is bounded by its size, too', async () => {
+  it('are limited in size, too', async () => {
     const outgoing = new Outgoing('cancels')
     for (let n = 1; n <= 50; n++) outgoing.send(progress(n, 'x'.repeat(100_000)))
     const messages = await received(outgoing, { result: 1 })
@@ -46,13 +46,13 @@ describe('what a call sends while it runs', () => {
     assert.ok(JSON.stringify(messages).length < 1_100_000)
   })
 
-  const partings: [parting: OnDisconnect, isAborted: boolean][] = [
+  const cases: [onDisconnect: OnDisconnect, isAborted: boolean][] = [
     ['cancels', true],
     ['means_nothing', false],
   ]
-  for (const [parting, isAborted] of partings) {
-    it(`is dropped when the receiver has gone, which ${isAborted ? 'ends the call' : 'the call does not hear of'}`, async () => {
-      const outgoing = new Outgoing(parting)
+  for (const [onDisconnect, isAborted] of cases) {
+    it(`are dropped when the receiver has disconnected, which ${isAborted ? 'cancels' : 'does not cancel'} the call`, async () => {
+      const outgoing = new Outgoing(onDisconnect)
       const { signal } = outgoing
       outgoing.send(progress(1))
       outgoing.left()
@@ -62,7 +62,7 @@ describe('what a call sends while it runs', () => {
     })
   }
 
-  it('wakes whoever waits for a first message when the call is cancelled, and sends no answer', async () => {
+  it('end without a result when the call is cancelled, also for a reader that waits for the first message', async () => {
     const outgoing = new Outgoing('means_nothing')
     const first = outgoing.firstOf(new Promise(() => {}))
     outgoing.abort()
@@ -71,7 +71,7 @@ describe('what a call sends while it runs', () => {
     assert.deepEqual(await received(outgoing, { result: 1 }), [])
   })
 
-  it('hears nothing of a receiver that goes after it has everything', async () => {
+  it('are complete when the receiver disconnects after the result, which cancels nothing', async () => {
     const outgoing = new Outgoing('cancels')
     outgoing.send(progress(1))
     await received(outgoing, { result: 1 })
@@ -80,11 +80,11 @@ describe('what a call sends while it runs', () => {
   })
 })
 
-describe('what a client has under way at once', () => {
+describe('the concurrent streams of a client', () => {
   const access = (actor: string, peerId: string): McpAccess =>
     ({ actor: { id: actor }, caller: { peerId } }) as unknown as McpAccess
 
-  it('is bounded for each client of each actor by itself, and an end makes room once', () => {
+  it('are limited separately for each client of each actor, and an end frees one place', () => {
     const streams = new AtOnce(2, 'This client', 'streams')
     const begin = (actor: string, peerId: string): (() => void) => streams.begin(clientKeyOf(access(actor, peerId)))
     const ends = [begin('a', 'p'), begin('a', 'p')]

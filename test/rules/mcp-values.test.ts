@@ -9,7 +9,7 @@ import { UriTemplate } from '../../src/mcp/catalogue/uri-template.ts'
 const result = (value: unknown): object => toolResult(known(JSON.stringify(value)))
 
 describe('the result of a tool', () => {
-  it('R-MCP-03 always says whether it is an error', () => {
+  it('always contains isError (R-MCP-03)', () => {
     assert.deepEqual(result('done'), {
       content: [{ type: 'text', text: 'done' }],
       structuredContent: 'done',
@@ -19,7 +19,7 @@ describe('the result of a tool', () => {
     assert.deepEqual(result({ content: [], isError: true }), { content: [], isError: true })
   })
 
-  it('R-MCP-04 promotes the members of an object, and repeats them as text', () => {
+  it('contains the members of an object as structured content and as text (R-MCP-04)', () => {
     assert.deepEqual(result({ saved: true, count: 3 }), {
       content: [{ type: 'text', text: '{"saved":true,"count":3}' }],
       structuredContent: { saved: true, count: 3 },
@@ -27,7 +27,7 @@ describe('the result of a tool', () => {
     })
   })
 
-  it('R-MCP-04 keeps what the handler set itself, and promotes what stands beside it', () => {
+  it('keeps the fields that the handler set, and adds other members as structured content (R-MCP-04)', () => {
     assert.deepEqual(
       result({ content: [{ type: 'text', text: 'x' }], structuredContent: { a: 1 }, a: 2, b: 3, _meta: { k: 'v' } }),
       {
@@ -39,7 +39,7 @@ describe('the result of a tool', () => {
     )
   })
 
-  it('MCP-16 hands out no member that names a secret, at any depth', () => {
+  it('contains no member whose name denotes a secret, at any depth (MCP-16)', () => {
     const record = {
       id: 'a1',
       secret: 's1',
@@ -60,7 +60,7 @@ describe('the result of a tool', () => {
     })
   })
 
-  it('MCP-16 hands out no secret of a list of records, nor of a record with the names that handles have', () => {
+  it('contains no secret of a list of records or of a record with the member names of handles (MCP-16)', () => {
     assert.deepEqual(result([{ peerid: 'p1', secret: 's1', verification_token: 'v1' }]), {
       content: [{ type: 'text', text: '[{"peerid":"p1"}]' }],
       structuredContent: [{ peerid: 'p1' }],
@@ -76,7 +76,7 @@ describe('the result of a tool', () => {
     )
   })
 
-  it('leaves out what is no content block', () => {
+  it('omits invalid content blocks', () => {
     assert.deepEqual(result({ content: ['x', null, { type: 'text', text: 'y' }] }), {
       content: [{ type: 'text', text: 'y' }],
       isError: false,
@@ -106,11 +106,11 @@ describe('a URI template', () => {
     ['notes://{+path}', 'notes://a/b..c', { path: 'a/b..c' }],
   ]
   for (const [template, uri, values] of matches) {
-    it(`${template} reads ${uri} as ${JSON.stringify(values)}`, () =>
+    it(`${template} matches ${uri} as ${JSON.stringify(values)}`, () =>
       assert.deepEqual(new UriTemplate(template).match(uri), values))
   }
 
-  it('MCP-15 is matched in one pass, whatever the text', () => {
+  it('is matched in one pass over any text (MCP-15)', () => {
     const template = new UriTemplate('x://{a}-{b}-{c}-{d}-{e}!')
     const started = process.cpuUsage()
     assert.equal(template.match(`x://${'-'.repeat(100_000)}`), null)
@@ -119,11 +119,11 @@ describe('a URI template', () => {
   })
 
   for (const bad of ['x://{a}{b}', 'x://{?q}', 'x://{a', 'x://{a*}', 'x://{}']) {
-    it(`is refused as ${bad}`, () => assert.throws(() => new UriTemplate(bad), /cannot be matched/))
+    it(`is rejected as ${bad}`, () => assert.throws(() => new UriTemplate(bad), /cannot be matched/))
   }
 })
 
-describe('arguments in header fields', () => {
+describe('the arguments in header fields', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -134,44 +134,44 @@ describe('arguments in header fields', () => {
   const parameters = headerParameters('find', schema)
   const field = (fields: Record<string, string>) => (name: string) => fields[name]
 
-  it('are found at every depth of properties', () =>
+  it('are found in properties at every depth', () =>
     assert.deepEqual(parameters, [
       { field: 'mcp-param-region', path: ['region'] },
       { field: 'mcp-param-limit', path: ['filter', 'limit'] },
     ]))
 
-  it('agree when the fields say what the arguments say', () => {
+  it('match when the fields have the same values', () => {
     const args = { region: 'é', filter: { limit: 5 } }
     const fields = { 'mcp-param-region': '=?base64?w6k=?=', 'mcp-param-limit': '5' }
     assert.equal(contradicted(parameters, args, field(fields)), null)
   })
 
-  it('are not expected for arguments that are absent or null', () =>
+  it('are not required for arguments that are absent or null', () =>
     assert.equal(contradicted(parameters, { region: null }, field({ 'mcp-param-limit': '9' })), null))
 
-  it('contradict when a field is missing or says something else', () => {
+  it('contradict when a field is missing or has another value', () => {
     assert.equal(contradicted(parameters, { region: 'eu' }, field({})), 'region')
     assert.equal(contradicted(parameters, { filter: { limit: 5 } }, field({ 'mcp-param-limit': '6' })), 'filter.limit')
   })
 
   const bad: [what: string, schema: object][] = [
     ['a number', { properties: { a: { type: 'number', 'x-mcp-header': 'A' } } }],
-    ['a name that is no token', { properties: { a: { type: 'string', 'x-mcp-header': 'A B' } } }],
+    ['a name that is not a token', { properties: { a: { type: 'string', 'x-mcp-header': 'A B' } } }],
     ['an empty name', { properties: { a: { type: 'string', 'x-mcp-header': '' } } }],
     [
-      'a name given twice in another letter case',
+      'a repeated name in another letter case',
       { properties: { a: { type: 'string', 'x-mcp-header': 'A' }, b: { type: 'string', 'x-mcp-header': 'a' } } },
     ],
     ['a place inside items', { properties: { a: { type: 'array', items: { type: 'string', 'x-mcp-header': 'A' } } } }],
     ['a place inside $defs', { $defs: { a: { type: 'string', 'x-mcp-header': 'A' } } }],
   ]
   for (const [what, given] of bad) {
-    it(`are refused when declared for ${what}`, () =>
+    it(`are rejected when declared for ${what}`, () =>
       assert.throws(() => headerParameters('find', { type: 'object', ...given }), /x-mcp-header/))
   }
 })
 
-describe('the answer to a form', () => {
+describe('the content of a submitted form', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -200,7 +200,7 @@ describe('the answer to a form', () => {
     [[], false],
   ]
   for (const [content, fitting] of answers) {
-    it(`${JSON.stringify(content)} ${fitting ? 'fits' : 'does not fit'}`, () =>
+    it(`${JSON.stringify(content)} ${fitting ? 'fits' : 'does not fit'} its schema`, () =>
       assert.equal(fits(schema, content), fitting))
   }
 })

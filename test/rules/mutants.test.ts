@@ -3,13 +3,13 @@ import { describe, it } from 'node:test'
 import { inOrder, isReached } from '../../tools/mutant-tests.ts'
 import { applied, mutantsOf } from '../../tools/mutants.ts'
 
-/** What each fault of a kind makes of the source. */
+/** The source with each fault of one kind, in turn. */
 const made = (source: string, kind: string): string[] =>
   mutantsOf(source)
     .filter((mutant) => mutant.kind === kind)
     .map((mutant) => applied(source, mutant))
 
-describe('the faults that mutation testing puts into a source', () => {
+describe('the mutants of a source', () => {
   const cases: [kind: string, source: string, expected: string[]][] = [
     ['equality', 'const a = b === c', ['const a = b !== c']],
     ['bound', 'const a = b < c && d >= e', ['const a = b <= c && d >= e', 'const a = b < c && d > e']],
@@ -35,7 +35,7 @@ describe('the faults that mutation testing puts into a source', () => {
     ['SQL null', "q('SELECT a FROM b WHERE c IS NULL')", ["q('SELECT a FROM b WHERE c IS NOT NULL')"]],
   ]
   for (const [kind, source, expected] of cases) {
-    it(`are, of the kind ${kind}, ${expected.length} in ${JSON.stringify(source)}`, () => {
+    it(`are ${expected.length} of the kind ${kind} in ${JSON.stringify(source)}`, () => {
       assert.deepEqual(made(source, kind), expected)
     })
   }
@@ -50,23 +50,23 @@ describe('the faults that mutation testing puts into a source', () => {
     'export interface A {\n  readonly b: 60 | true\n}',
     "export type A = 'b' | true",
   ]) {
-    it(`are none in ${JSON.stringify(untouched)}`, () => {
+    it(`do not exist in ${JSON.stringify(untouched)}`, () => {
       assert.deepEqual(mutantsOf(untouched), [])
     })
   }
 
-  it('reach code inside of templates', () => {
+  it('include code inside of template literals', () => {
     assert.deepEqual(made('const a = `b === ${c === d} === e`', 'equality'), ['const a = `b === ${c !== d} === e`'])
   })
 
-  it('say where they are', () => {
+  it('have a line and a column', () => {
     const [mutant] = mutantsOf('const a = 1\nconst b = c === d').filter(({ kind }) => kind === 'equality')
     assert.deepEqual([mutant?.line, mutant?.column], [2, 13])
   })
 })
 
-describe('the tests that a mutant is shown to', () => {
-  // A function from 10 to 90, in it a block from 20 to 40 that was not run, and in that one an arrow function.
+describe('the tests for a mutant', () => {
+  // A function from 10 to 90 contains a block from 20 to 40 that did not run, and the block contains an arrow function.
   const ranges = [
     { startOffset: 0, endOffset: 100, count: 1 },
     { startOffset: 10, endOffset: 90, count: 3 },
@@ -74,14 +74,14 @@ describe('the tests that a mutant is shown to', () => {
     { startOffset: 25, endOffset: 30, count: 0 },
   ]
   const cases: [what: string, at: number, kind: string, expected: boolean][] = [
-    ['run whose function did', 12, 'equality', true],
-    ['do not run whose block did not', 20, 'equality', false],
-    ['do not run a function that was never called', 27, 'throw', false],
-    ['run what comes after the block', 40, 'statement', true],
-    ['run the left of a connective whose right they do not', 20, 'connective', true],
-    ['do not run the left either of one further inside', 21, 'connective', false],
-    ['run the left of a default that is not taken', 20, 'default', true],
-    ['do not run a file of another length', 100, 'equality', false],
+    ['run for code of a function that ran', 12, 'equality', true],
+    ['do not run for code of a block that did not run', 20, 'equality', false],
+    ['do not run for code of a function that was never called', 27, 'throw', false],
+    ['run for code after the block', 40, 'statement', true],
+    ['run for a connective whose right side did not run', 20, 'connective', true],
+    ['do not run for a connective inside code that did not run', 21, 'connective', false],
+    ['run for a default that was not used', 20, 'default', true],
+    ['do not run for a position outside of the file', 100, 'equality', false],
   ]
   for (const [what, at, kind, expected] of cases) {
     it(`${what}: ${at}, ${kind}`, () => {
@@ -89,11 +89,11 @@ describe('the tests that a mutant is shown to', () => {
     })
   }
 
-  it('do not run a file that they never loaded', () => {
+  it('do not run for a file that they never loaded', () => {
     assert.equal(isReached([], { at: 0, kind: 'equality' }), false)
   })
 
-  it('are first those that take the least time', () => {
+  it('begin with the fastest test', () => {
     const known = [
       { test: 'b', seconds: 2, shown: 0, noticed: 0 },
       { test: 'a', seconds: 3, shown: 0, noticed: 0 },
@@ -102,7 +102,7 @@ describe('the tests that a mutant is shown to', () => {
     assert.deepEqual(inOrder(known), ['c', 'b', 'a'])
   })
 
-  it('are first those that noticed the mutants of the file so far, for the time that they take', () => {
+  it('begin with the tests that noticed the most mutants of the file per second', () => {
     const known = [
       { test: 'quick, and never', seconds: 1, shown: 6, noticed: 0 },
       { test: 'slow, and always', seconds: 4, shown: 6, noticed: 6 },

@@ -19,12 +19,12 @@ describe('an error of the authorization server', () => {
     temporarily_unavailable: 503,
   }
   for (const [code, status] of Object.entries(statuses)) {
-    it(`R-AS-03 ${code} is answered by ${status}`, () => {
+    it(`has status ${status} with code ${code} (R-AS-03)`, () => {
       assert.equal(new OAuthError(code as OAuthErrorCode, 'why').status, status)
     })
   }
 
-  it('says how to authenticate where that was wrong, and nowhere else', () => {
+  it('has a challenge only when the client authentication failed', () => {
     assert.equal(new OAuthError('invalid_client', 'why').challenge, 'Basic realm="token", error="invalid_client"')
     assert.equal(new OAuthError('invalid_grant', 'why').challenge, undefined)
   })

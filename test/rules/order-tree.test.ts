@@ -7,13 +7,13 @@ import { nodeSizes, OrderTree, type NodeSizes, type StoredNode } from '../../src
 
 const small: NodeSizes = { leafItems: 8, midLeaves: 6 }
 
-/** Keeps nodes as a store does, and opens a new tree for every change, loading only what the change asks for. */
+/** Stores nodes as a store does. Each change opens a new tree and loads only the nodes that the change needs. */
 class Shelf {
   root: readonly Branch[] = []
   nextNode = 1
   nextItem = 1
   readonly nodes = new Map<number, string>()
-  /** The most nodes that one change loaded, and saved. */
+  /** The largest numbers of nodes that one change loaded and saved. */
   mostLoaded = 0
   mostSaved = 0
   readonly sizes: NodeSizes
@@ -61,7 +61,7 @@ class Shelf {
     return item
   }
 
-  /** All items; every stored node belongs to the order. */
+  /** All items. Asserts that every stored node belongs to the order. */
   contents(): number[] {
     const tree = this.open('all')
     assert.equal(tree.nodeCount, this.nodes.size)
@@ -157,7 +157,7 @@ function apply(shelf: Shelf, model: number[], given: Step): void {
   }
 }
 
-/** A small generator, so that long runs are the same every time. */
+/** A small generator of repeatable pseudo-random numbers. */
 function randomNumbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -167,7 +167,7 @@ function randomNumbers(seed: number): (below: number) => number {
 }
 
 describe('the order of a list', () => {
-  it('is that of an array, whatever is inserted and removed', () => {
+  it('equals the order of an array after any insertions and removals', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         const shelf = new Shelf(small)
@@ -182,7 +182,7 @@ describe('the order of a list', () => {
     )
   })
 
-  it('gives any span and any position by loading only the nodes over it', () => {
+  it('loads only the nodes over a span or a position', () => {
     const shelf = new Shelf(small)
     const model: number[] = []
     for (let count = 0; count < 500; count++) apply(shelf, model, { kind: 'insert', at: (count * 7919) % 9999 })
@@ -195,7 +195,7 @@ describe('the order of a list', () => {
     }
   })
 
-  it('is found again by item among the loaded leaves', () => {
+  it('finds the position of an item among the loaded leaves', () => {
     const shelf = new Shelf(small)
     for (let count = 0; count < 100; count++) shelf.insert(0)
     assert.equal(shelf.open('all').positionOf(1), 99)
@@ -214,7 +214,7 @@ describe('the nodes of a long list', () => {
     ['inserting at the front', (shelf) => void shelf.insert(0)],
     ['inserting in the middle', (shelf) => void shelf.insert(shelf.length >> 1)],
     [
-      'inserting behind the last insertion, in the middle',
+      'inserting after the last insertion, in the middle',
       (shelf, operation) => void shelf.insert(Math.min(shelf.length, 300 + operation)),
     ],
     ['inserting anywhere', (shelf, _, random) => void shelf.insert(random(shelf.length + 1))],
@@ -224,7 +224,7 @@ describe('the nodes of a long list', () => {
       (shelf) => void (shelf.length > 700 ? shelf.removeAt(shelf.length - 1) : shelf.insert(0)),
     ],
     [
-      'a stack that breathes',
+      'a stack that grows and shrinks',
       (shelf, operation) =>
         void (operation % 1500 < 900 ? shelf.insert(shelf.length) : shelf.removeAt(shelf.length - 1)),
     ],
@@ -246,7 +246,7 @@ describe('the nodes of a long list', () => {
         void (operation < 5000 ? shelf.insert(shelf.length) : shelf.removeAt(((operation - 5000) * 3) % shelf.length)),
     ],
     [
-      'inserting at one boundary between nodes, again and again',
+      'inserting repeatedly at two boundaries between nodes',
       (shelf, operation) =>
         void (operation < 512 ? shelf.insert(shelf.length) : shelf.insert(operation % 2 === 0 ? 128 : 256)),
     ],
@@ -257,7 +257,7 @@ describe('the nodes of a long list', () => {
       const random = randomNumbers(7)
       for (let operation = 0; operation < 9900; operation++) {
         run(shelf, operation, random)
-        // A quarter of a leaf on the average, and as much of a mid, would be the worst.
+        // In the worst case, leaves and mids are one quarter full on average.
         if (operation % 100 === 0)
           assert.ok(shelf.nodes.size <= 3 + shelf.length / 2, `${shelf.nodes.size} nodes for ${shelf.length} items`)
       }
@@ -276,14 +276,14 @@ describe('the nodes of a long list', () => {
     }
   })
 
-  it('keep the length of their texts, however long the list is', () => {
+  it('have a bounded size however long the list is', () => {
     const shelf = new Shelf(nodeSizes)
     for (let count = 0; count < 40_000; count++) shelf.insert(count)
     for (const entries of shelf.nodes.values()) assert.ok(entries.length <= 128 * 8)
     assert.equal(shelf.root.length, 5)
   })
 
-  it('are all gone when the last item is', () => {
+  it('are all deleted with the last item', () => {
     const shelf = new Shelf(small)
     for (let count = 0; count < 300; count++) shelf.insert(count >> 1)
     while (shelf.length > 0) shelf.removeAt(shelf.length >> 1)
@@ -300,7 +300,7 @@ describe('a damaged order', () => {
     return shelf
   }
 
-  it('is refused when any node is missing', () => {
+  it('is reported when any node is missing', () => {
     for (const node of filled().nodes.keys()) {
       const shelf = filled()
       shelf.nodes.delete(node)
@@ -310,16 +310,16 @@ describe('a damaged order', () => {
 
   const wrong: readonly (readonly [string, (entries: string) => string])[] = [
     ['is cut off', (entries) => entries.slice(0, -1)],
-    ['is empty text', () => ''],
+    ['is an empty string', () => ''],
     ['is an object', () => '{}'],
     ['is null', () => 'null'],
     ['is empty', () => '[]'],
-    ['holds text', () => '["1"]'],
-    ['holds null', () => '[null]'],
-    ['holds a fraction', () => '[1.5]'],
-    ['holds a negative number', () => '[-1]'],
-    ['holds a branch without a count', () => '[1]'],
-    ['holds an empty branch', () => '[3,0]'],
+    ['contains a string', () => '["1"]'],
+    ['contains null', () => '[null]'],
+    ['contains a fraction', () => '[1.5]'],
+    ['contains a negative number', () => '[-1]'],
+    ['contains a branch without a count', () => '[1]'],
+    ['contains an empty branch', () => '[3,0]'],
     ['lost its last entry', (entries) => JSON.stringify((JSON.parse(entries) as unknown[]).slice(0, -1))],
     [
       'has its first entry twice',
@@ -327,7 +327,7 @@ describe('a damaged order', () => {
     ],
   ]
   for (const [how, damage] of wrong) {
-    it(`is refused when a node ${how}`, () => {
+    it(`is reported when a node ${how}`, () => {
       for (const [node, entries] of filled().nodes) {
         const shelf = filled()
         shelf.nodes.set(node, damage(entries))
@@ -336,10 +336,10 @@ describe('a damaged order', () => {
     })
   }
 
-  it('is refused when a leaf stands at two places, in the root, or where none was made', () => {
+  it('is reported when a leaf occurs at two places, in the root, or was never created', () => {
     const twice = filled()
-    const { node: first, count } = twice.root[0] ?? assert.fail('there is no mid')
-    const { node: second } = twice.root[1] ?? assert.fail('there is one mid only')
+    const { node: first, count } = twice.root[0] ?? assert.fail('a mid is missing')
+    const { node: second } = twice.root[1] ?? assert.fail('the second mid is missing')
     twice.nodes.set(second, twice.nodes.get(first) ?? '')
     twice.root = [
       { node: first, count },
@@ -356,9 +356,9 @@ describe('a damaged order', () => {
     assert.throws(() => unmade.contents(), refusesAsDamaged(/refers to node 9999, which was never created$/))
   })
 
-  it('is refused when the root names a node twice or counts wrongly', () => {
+  it('is reported when the root names a node twice or has a wrong count', () => {
     const twice = filled()
-    const { node: first, count } = twice.root[0] ?? assert.fail('there is no mid')
+    const { node: first, count } = twice.root[0] ?? assert.fail('a mid is missing')
     twice.root = [
       { node: first, count },
       { node: first, count },

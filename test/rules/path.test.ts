@@ -27,7 +27,7 @@ describe('a path', () => {
     ['/__proto__', ['__proto__']],
   ]
   for (const [path, segments] of read) {
-    it(`HTTP-06 ${path} is ${JSON.stringify(segments)}, decoded once`, () => {
+    it(`${path} is decoded once to ${JSON.stringify(segments)} (HTTP-06)`, () => {
       assert.deepEqual(decodePath(path), segments)
     })
   }
@@ -64,7 +64,7 @@ describe('a path', () => {
     ['/%c3', 'bad_request'],
   ]
   for (const [path, code] of refused) {
-    it(`HTTP-06 ${JSON.stringify(path)} is refused as ${code}`, () => {
+    it(`${JSON.stringify(path)} is rejected as ${code} (HTTP-06)`, () => {
       assert.throws(() => decodePath(path), { code })
     })
   }

@@ -28,7 +28,7 @@ const callers: Readonly<Record<string, Caller>> = {
   admin: as('admin'),
   associate: as('associate'),
   viewer: as('viewer'),
-  'a name of the application': as('neighbour'),
+  'an application-defined type': as('neighbour'),
   'not approved': { ...peer, approved: false },
   'an admin that is not approved': { ...peer, relationship: 'admin', approved: false },
   'a peer without an identity': { ...peer, peerId: '' },
@@ -91,7 +91,7 @@ const all = {
 }
 const administration = { ...data, actor: everything, trust: everything, services: everything }
 
-/** What each may touch at all: r, w and d for the three rights. A category that is missing is closed. */
+/** The rights of each caller before any rule: r, w and d. A missing category is closed. */
 const table: Readonly<Record<keyof typeof callers, Partial<Record<Category, string>>>> = {
   anonymous: nothing,
   application: { ...all, activity: everything, approvals: everything },
@@ -103,7 +103,7 @@ const table: Readonly<Record<keyof typeof callers, Partial<Record<Category, stri
   admin: administration,
   associate: data,
   viewer: data,
-  'a name of the application': data,
+  'an application-defined type': data,
   'not approved': nothing,
   'an admin that is not approved': nothing,
   'a peer without an identity': nothing,
@@ -127,7 +127,7 @@ async function refusalOf(work: Promise<unknown>): Promise<ServiceError> {
 
 describe('the table of roles', () => {
   for (const [who, caller] of Object.entries(callers)) {
-    it(`R-PERM-04 opens to ${who} these categories and no other`, async () => {
+    it(`opens exactly these categories to ${who} (R-PERM-04)`, async () => {
       const permission = new Permission(grantAll)
       const open: Partial<Record<Category, string>> = {}
       for (const category of categories) {
@@ -135,7 +135,7 @@ describe('the table of roles', () => {
           .filter((right) => permission.mayTouch(caller, { category, right }).allowed)
           .map((right) => right[0])
         if (letters.length > 0) open[category] = letters.join('')
-        // Rules may grant what they like: they only ever narrow the table.
+        // Rules only narrow the table, whatever they grant.
         for (const right of rights) {
           const whole = await permission.may('actor1', caller, { category, right, target: 'x' })
           assert.equal(whole.allowed, letters.includes(right[0]), `${right} ${category}`)
@@ -145,7 +145,7 @@ describe('the table of roles', () => {
     })
   }
 
-  it('R-PERM-04 alone decides where rules have no words: an administrator sees relationships, a friend does not', async () => {
+  it('decides alone where rules do not apply: an administrator sees relationships, a friend does not (R-PERM-04)', async () => {
     const relationships = new Relationships(new TrustTypes([]))
     const permission = new Permission(async (_actorId, { relationship }) => relationships.judge(relationship, null))
     const operation = { category: 'trust', right: 'read', target: 'x' } as const
@@ -162,7 +162,7 @@ describe('the table of roles', () => {
     categories.indexOf(one as Category) - categories.indexOf(other as Category)
 })
 
-describe('an answer', () => {
+describe('a decision', () => {
   const reasons: readonly [who: keyof typeof callers, operation: Omit<Operation, 'target'>, reason: string][] = [
     ['anonymous', { category: 'properties', right: 'read' }, 'no credentials'],
     ['application', { category: 'properties', right: 'read' }, 'the application itself'],
@@ -178,14 +178,14 @@ describe('an answer', () => {
     ['associate', { category: 'trust', right: 'read' }, 'relationship associate may not read trust'],
     ['client', { category: 'actor', right: 'delete' }, 'relationship mcp_client may not delete actor'],
   ]
-  it('says why', () => {
+  it('has a reason', () => {
     const permission = new Permission()
     for (const [who, operation, reason] of reasons) {
       assert.equal(permission.mayTouch(callers[who] ?? anonymous, operation).reason, reason)
     }
   })
 
-  it('ACL-08 denies what no rule grants, whatever the table would let through', async () => {
+  it('is a denial when no rule grants the operation, even where the table allows it (ACL-08)', async () => {
     const permission = new Permission()
     for (const relationship of ['friend', 'partner', 'admin', 'associate', 'viewer', 'neighbour', '', '__proto__']) {
       const operation = { category: 'properties', right: 'read', target: 'color' } as const
@@ -196,7 +196,7 @@ describe('an answer', () => {
     }
   })
 
-  it('ACL-08 takes the table of no other name for that of a relationship', () => {
+  it('uses no role of the table for a relationship whose name equals the role (ACL-08)', () => {
     const permission = new Permission(grantAll)
     for (const relationship of ['creator', 'trustee', 'owner', 'application', 'constructor', '__proto__', 'Admin']) {
       for (const category of ['actor', 'trust', 'services', 'activity', 'www', 'devtest'] as const) {
@@ -205,7 +205,7 @@ describe('an answer', () => {
     }
   })
 
-  it('asks the rules of a peer and of a client, with the whole operation, and of nobody else', async () => {
+  it('calls the rules of peers and clients only, with the complete operation', async () => {
     const asked: unknown[] = []
     const permission = new Permission(async (actorId, caller) => (operation) => {
       asked.push([actorId, caller.kind, operation])
@@ -229,7 +229,7 @@ describe('an answer', () => {
     })
   })
 
-  it('ACL-08 fails when the rules fail: neither granted nor shown as nothing', async () => {
+  it('fails when the rules fail, instead of a grant or an empty result (ACL-08)', async () => {
     const broken = new Error('broken')
     const failing: readonly RelationshipRules[] = [
       () => {
@@ -250,7 +250,7 @@ describe('an answer', () => {
     }
   })
 
-  it('ACL-08 takes nothing for a grant that does not say so', async () => {
+  it('is a denial when the rules return anything but an explicit grant (ACL-08)', async () => {
     for (const verdict of [undefined, null, {}, { allowed: undefined }, Promise.resolve({ allowed: true })]) {
       const permission = new Permission(async () => () => verdict as never)
       const operation = { category: 'properties', right: 'read', target: 'color' } as const
@@ -263,13 +263,13 @@ describe('an answer', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('a denied operation', () => {
   it('is 401 without credentials and 403 with them, and keeps its reason for the log', async () => {
     const permission = new Permission()
     const operation = { category: 'properties', right: 'write', target: 'color' } as const
-    const nobody = await refusalOf(permission.require('actor1', anonymous, operation))
+    const unauthenticated = await refusalOf(permission.require('actor1', anonymous, operation))
     assert.deepEqual(
-      [nobody.status, nobody.code, nobody.message, nobody.detail],
+      [unauthenticated.status, unauthenticated.code, unauthenticated.message, unauthenticated.detail],
       [
         401,
         'unauthorized',
@@ -292,7 +292,7 @@ describe('a refusal', () => {
     assert.equal(tool.detail.reason, 'client tool may not write properties: no rule grants it')
   })
 
-  it('SEC-07 repeats no more than the beginning of a long name', async () => {
+  it('repeats only the beginning of a long name (SEC-07)', async () => {
     const operation = { category: 'methods', right: 'write', target: 'n'.repeat(1_000_000) } as const
     const { message, detail } = await refusalOf(new Permission().require('actor1', peer, operation))
     assert.equal(message, `Cannot write methods/${'n'.repeat(120)}: these credentials do not allow it`)
@@ -300,7 +300,7 @@ describe('a refusal', () => {
   })
 })
 
-describe('many targets at once', () => {
+describe('a decision about many targets', () => {
   const operation = { category: 'properties', right: 'read' } as const
 
   function reading(granted: readonly string[]): { permission: Permission; reads: () => number } {
@@ -312,7 +312,7 @@ describe('many targets at once', () => {
     return { permission, reads: () => reads }
   }
 
-  it('are judged one by one by rules that are read once', async () => {
+  it('is made for each target by rules that are read once', async () => {
     const targets = Array.from({ length: 500 }, (_, n) => `p${n}`)
     const { permission, reads } = reading(['p3', 'p400', 'elsewhere'])
     assert.deepEqual(Array.from(await permission.filter('actor1', peer, operation, targets)), ['p3', 'p400'])
@@ -323,7 +323,7 @@ describe('many targets at once', () => {
     assert.equal(reads(), 3)
   })
 
-  it('are all open to the owner and all closed to nobody, without asking rules', async () => {
+  it('is a grant for the owner and a denial without credentials, without a read of rules', async () => {
     const { permission, reads } = reading([])
     const targets = ['a', 'b']
     const shownTo = async (caller: Caller): Promise<string[]> =>

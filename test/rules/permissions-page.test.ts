@@ -7,7 +7,7 @@ import { judgeRule, mergeRules, operationsOf, type OverrideRule, type Rule } fro
 
 const page = readFileSync(join(dirname(dirname(import.meta.dirname)), 'docs', 'permissions.md'), 'utf8')
 
-/** The rows of the table with these columns, without the code marks of the cells. */
+/** The rows of the table with these columns, with plain text in the cells. */
 function rowsOf(...columns: readonly string[]): readonly (readonly string[])[] {
   const [, table = ''] = page.split(`| ${columns.join(' | ')} |\n|${'---|'.repeat(columns.length)}\n`)
   const lines = table.slice(0, table.search(/^(?!\|)/m)).trimEnd()
@@ -28,7 +28,7 @@ describe('the page about permissions', () => {
     assert.deepEqual(rows, Object.entries(operationsOf))
   })
 
-  it('says which targets a pattern covers', () => {
+  it('says correctly which targets a pattern covers', () => {
     const rows = rowsOf('Pattern', 'Target', 'Covers')
     assert.equal(rows.length, 18)
     for (const [pattern = '', target = '', answer] of rows) {
@@ -36,7 +36,7 @@ describe('the page about permissions', () => {
     }
   })
 
-  it('says what a rule decides, and by which member', () => {
+  it('says correctly what a rule decides, and by which member', () => {
     const rows = rowsOf('Rule', 'Operation', 'Target', 'Result', 'Decided by')
     assert.equal(rows.length, 26)
     for (const [rule = '', operation = '', target = '', result, by] of rows) {
@@ -45,7 +45,7 @@ describe('the page about permissions', () => {
     }
   })
 
-  it('says what an override changes', () => {
+  it('says correctly what an override changes', () => {
     const rows = rowsOf('Trust type', 'Override', 'Operation', 'Target', 'Result')
     assert.equal(rows.length, 9)
     for (const [base = '', override = '', operation = '', target = '', result] of rows) {

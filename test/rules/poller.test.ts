@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { claimDue, Poller } from '../../src/poller.ts'
 import type { Timers } from '../../src/timers.ts'
 
-/** Looks that end when the test says so, and the timer that waits. */
+/** Looks that end when the test ends them, and the timer that waits. */
 class Bench implements Timers {
   readonly poller = new Poller(this, () => this.#look())
   looks = 0
@@ -23,7 +23,7 @@ class Bench implements Timers {
     return new Promise((resolve) => (this.#end = resolve))
   }
 
-  /** Ends the look that runs. */
+  /** Ends the running look. */
   async end(wait: number | null): Promise<void> {
     const { looking } = this.poller
     this.#end(wait)
@@ -32,7 +32,7 @@ class Bench implements Timers {
 }
 
 describe('a poller', () => {
-  it('looks when it is woken, and again at the time that the look returns', async () => {
+  it('looks when it is woken, and again after the delay that the look returns', async () => {
     const bench = new Bench()
     bench.poller.wake()
     assert.equal(bench.looks, 1)
@@ -44,7 +44,7 @@ describe('a poller', () => {
     assert.equal(bench.timer?.ms, 1)
   })
 
-  it('runs one look at a time, and one more for all that woke it meanwhile', async () => {
+  it('runs one look at a time, and one more for all wake-ups during a look', async () => {
     const bench = new Bench()
     for (let times = 0; times < 3; times += 1) bench.poller.wake()
     assert.equal(bench.looks, 1)
@@ -63,7 +63,7 @@ describe('a poller', () => {
     assert.equal(bench.timer?.ms, 70)
   })
 
-  it('begins no look after it was stopped, and waits for the look that runs', async () => {
+  it('starts no look after it was stopped, and waits for the running look', async () => {
     const bench = new Bench()
     bench.poller.wake()
     let hasStopped = false
@@ -81,11 +81,15 @@ describe('a poller', () => {
 
 describe('due work', () => {
   const cases: readonly (readonly [what: string, due: { next: number; last: number } | null, expected: unknown])[] = [
-    ['that does not exist is looked for after the interval', null, [1000, []]],
+    ['that does not exist is searched for again after the interval', null, [1000, []]],
     ['that is due later is claimed at its time', { next: 5300, last: 5300 }, [300, []]],
-    ['that is due after the interval is looked for before', { next: 9000, last: 9000 }, [1000, []]],
+    ['that is due after the interval is searched for again after the interval', { next: 9000, last: 9000 }, [1000, []]],
     ['that is due now is claimed', { next: 5000, last: 9000 }, [1000, ['claim']]],
-    ['that is due impossibly late is due now', { next: 90_000, last: 90_000 }, [1000, ['forward 65000 5000', 'claim']]],
+    [
+      'that is due impossibly late becomes due now',
+      { next: 90_000, last: 90_000 },
+      [1000, ['forward 65000 5000', 'claim']],
+    ],
   ]
   for (const [what, due, expected] of cases) {
     it(what, async () => {

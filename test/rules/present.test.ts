@@ -4,11 +4,11 @@ import { quoted } from '../../src/errors.ts'
 import { present } from '../../src/json/present.ts'
 
 describe('present members', () => {
-  it('are all but those that are undefined', () => {
+  it('are all except the undefined ones', () => {
     assert.deepEqual(present({ a: 1, b: undefined, c: null, d: '', e: false }), { a: 1, c: null, d: '', e: false })
   })
 
-  it('leave a value in its place where they are spread', () => {
+  it('keep the old value of an undefined member in a spread', () => {
     const change: { kept?: string | undefined; added: string } = { kept: undefined, added: 'new' }
     assert.deepEqual({ kept: 'old', ...present(change) }, { kept: 'old', added: 'new' })
   })
@@ -21,7 +21,7 @@ describe('a quoted name', () => {
     ['x'.repeat(120), `"${'x'.repeat(120)}"`],
     ['x'.repeat(121), `"${'x'.repeat(120)}…"`],
   ] as const) {
-    it(`${JSON.stringify(name.slice(0, 12))} of ${name.length} characters has ${expected.length} characters`, () => {
+    it(`${JSON.stringify(name.slice(0, 12))} with ${name.length} characters is shortened to ${expected.length} characters`, () => {
       assert.equal(quoted(name), expected)
     })
   }

@@ -22,7 +22,7 @@ function stateOf(sequence: number, pending: readonly number[] = [], rest: Partia
   return { sequence, pending, gapDueAt: pending.length === 0 ? null : now + 1000, awaitsResync: false, ...rest }
 }
 
-/** What is read from a list that held `before` in its first places, once it was written. */
+/** The items of a written list whose first places were `before`. */
 function keptBy<I>(list: ReplicaList, before: readonly I[]): (I | null | undefined)[] {
   const { runs, writes } = list.layout()
   const stored = new Map<number, I | null>(before.entries())
@@ -34,7 +34,7 @@ function keptBy<I>(list: ReplicaList, before: readonly I[]): (I | null | undefin
 
 const none = (): undefined => undefined
 
-/** A list as it is stored. */
+/** A list in its stored form. */
 class Copy {
   runs: readonly Run[]
   places: Map<number, number>
@@ -48,7 +48,7 @@ class Copy {
     return this.runs.flatMap(placesOf).map((place) => this.places.get(place))
   }
 
-  /** How many items were written. */
+  /** Applies a change and returns the number of written items. */
   change(work: (list: ReplicaList) => void): number {
     const list = new ReplicaList(this.runs)
     work(list)
@@ -72,96 +72,96 @@ describe('a callback of a peer', () => {
     verdict: CallbackVerdict,
   ][] = [
     [
-      'with the next number is applied',
+      'with the next sequence number is applied',
       stateOf(4),
       { type: 'diff', sequence: 5 },
       { kind: 'apply', upTo: 5, gapDueAt: null },
     ],
     [
-      'that closes a gap takes everything along that waited in a row',
+      'that closes a gap is applied with the pending callbacks after it',
       stateOf(4, [6, 7]),
       { type: 'diff', sequence: 5 },
       { kind: 'apply', upTo: 7, gapDueAt: null },
     ],
     [
-      'that closes one of two gaps leaves the other, which is waited for anew',
+      'that closes one of two gaps starts a new wait for the other',
       stateOf(4, [6, 9]),
       { type: 'diff', sequence: 5 },
       { kind: 'apply', upTo: 6, gapDueAt: 105_000 },
     ],
-    ['with the last number is ignored', stateOf(4), { type: 'diff', sequence: 4 }, { kind: 'ignore' }],
-    ['with an old number is ignored', stateOf(4), { type: 'diff', sequence: 1 }, { kind: 'ignore' }],
-    ['without a number is ignored', stateOf(4), { type: 'diff', sequence: 0 }, { kind: 'ignore' }],
-    ['that waits already is ignored', stateOf(4, [6, 7, 8]), { type: 'diff', sequence: 7 }, { kind: 'ignore' }],
+    ['with the last sequence number is ignored', stateOf(4), { type: 'diff', sequence: 4 }, { kind: 'ignore' }],
+    ['with an old sequence number is ignored', stateOf(4), { type: 'diff', sequence: 1 }, { kind: 'ignore' }],
+    ['without a sequence number is ignored', stateOf(4), { type: 'diff', sequence: 0 }, { kind: 'ignore' }],
+    ['that is already pending is ignored', stateOf(4, [6, 7, 8]), { type: 'diff', sequence: 7 }, { kind: 'ignore' }],
+    ['after a gap is held', stateOf(4), { type: 'diff', sequence: 6 }, { kind: 'hold', gapDueAt: 105_000 }],
     [
-      'with a number beyond the next waits',
-      stateOf(4),
-      { type: 'diff', sequence: 6 },
-      { kind: 'hold', gapDueAt: 105_000 },
-    ],
-    [
-      'beyond a gap that is waited for already does not prolong the wait',
+      'after a known gap does not extend the wait',
       stateOf(4, [6]),
       { type: 'diff', sequence: 7 },
       { kind: 'hold', gapDueAt: 101_000 },
     ],
     [
-      'beyond a full queue is refused, until the gap is given up',
+      'after a gap is refused with a full queue, until the wait for the gap ends',
       stateOf(4, [6, 7, 8], { gapDueAt: now + 3400 }),
       { type: 'diff', sequence: 9 },
       { kind: 'refuse', retryAfterSeconds: 4 },
     ],
     [
-      'beyond a full queue whose gap is overdue is refused for a second',
+      'after an overdue gap is refused with a full queue, for one second',
       stateOf(4, [6, 7, 8], { gapDueAt: now - 1 }),
       { type: 'diff', sequence: 9 },
       { kind: 'refuse', retryAfterSeconds: 1 },
     ],
     [
-      'with the next number is applied though the queue is full',
+      'with the next sequence number is applied even with a full queue',
       stateOf(4, [6, 7, 8]),
       { type: 'diff', sequence: 5 },
       { kind: 'apply', upTo: 8, gapDueAt: null },
     ],
     [
-      'with the next number waits while the whole is being fetched',
+      'with the next sequence number is held while the snapshot is fetched',
       stateOf(0, [], { awaitsResync: true, gapDueAt: now + 60_000 }),
       { type: 'diff', sequence: 1 },
       { kind: 'hold', gapDueAt: 160_000 },
     ],
     [
-      'that is a resync replaces everything up to its number',
+      'that is a resync replaces everything up to its sequence number',
       stateOf(4, [6, 7]),
       { type: 'resync', sequence: 6 },
       { kind: 'replace', dropUpTo: 6, upTo: 7, gapDueAt: null },
     ],
     [
-      'that is a resync keeps what waits beyond it',
+      'that is a resync keeps the later pending callbacks',
       stateOf(4, [9]),
       { type: 'resync', sequence: 6 },
       { kind: 'replace', dropUpTo: 6, upTo: 6, gapDueAt: 105_000 },
     ],
     [
-      'that is a resync with a lower number begins anew, and nothing that waits belongs to that',
+      'that is a resync with a lower sequence number starts over and drops all pending callbacks',
       stateOf(40, [42]),
       { type: 'resync', sequence: 2 },
       { kind: 'replace', dropUpTo: 9_007_199_254_740_991, upTo: 2, gapDueAt: null },
     ],
     [
-      'that is a resync is not held back by a full queue',
+      'that is a resync is applied even with a full queue',
       stateOf(4, [6, 7, 8]),
       { type: 'resync', sequence: 20 },
       { kind: 'replace', dropUpTo: 20, upTo: 20, gapDueAt: null },
     ],
-    ['about permissions has no number', stateOf(4, [6, 7, 8]), { type: 'permission', sequence: 0 }, { kind: 'pass' }],
+    [
+      'about permissions passes without a sequence number',
+      stateOf(4, [6, 7, 8]),
+      { type: 'permission', sequence: 0 },
+      { kind: 'pass' },
+    ],
   ]
   for (const [what, state, callback, verdict] of cases) {
-    it(`SUB-04 R-SUB-09 ${what}`, () => {
+    it(`${what} (SUB-04, R-SUB-09)`, () => {
       assert.deepEqual(judgeCallback(state, callback, now, policy), verdict)
     })
   }
 
-  it('SUB-04 is applied once and in order, whatever the order in which callbacks come', () => {
+  it('is applied once and in order, whatever the order of arrival (SUB-04)', () => {
     fc.assert(
       fc.property(
         fc.shuffledSubarray([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], { minLength: 10, maxLength: 10 }),
@@ -188,14 +188,14 @@ describe('a callback of a peer', () => {
             applied,
             Array.from({ length: applied.length }, (_, index) => index + 1),
           )
-          // Whatever was refused comes again: a sender repeats it.
+          // A sender repeats a refused callback, so the rest may be missing here.
           assert.ok(applied.length === 10 || refused.length > 0)
         },
       ),
     )
   })
 
-  it('SUB-04 is waited for ever more patiently where fetching fails', () => {
+  it('that is missing is fetched, with longer waits after each failure (SUB-04)', () => {
     assert.deepEqual([1, 2, 3, 30].map(fetchAgainMs), [10_000, 20_000, 40_000, 3_600_000])
   })
 })
@@ -203,7 +203,7 @@ describe('a callback of a peer', () => {
 describe('the body of a callback', () => {
   const parse = (body: unknown) => parseCallback(normalise(JSON.stringify(body)), 64)
 
-  it('is read with its number, data and kind', () => {
+  it('is read with its sequence number, data and type', () => {
     assert.deepEqual(parse({ sequence: 4, data: { mood: 'sunny' }, granularity: 'high', replaces: true }), {
       type: 'diff',
       sequence: 4,
@@ -224,15 +224,15 @@ describe('the body of a callback', () => {
   })
 
   const refusals: readonly [what: string, body: unknown][] = [
-    ['no object', [1]],
-    ['a number that is no whole one', { sequence: 1.5 }],
-    ['a negative number', { sequence: -1 }],
-    ['a number beyond what is exact', { sequence: '90071992547409930' }],
-    ['a type that is not known', { sequence: 1, type: 'burst' }],
-    ['an address that is no text', { sequence: 1, url: 7 }],
+    ['an array in place of an object', [1]],
+    ['a fraction as sequence number', { sequence: 1.5 }],
+    ['a negative sequence number', { sequence: -1 }],
+    ['a sequence number beyond the exact integers', { sequence: '90071992547409930' }],
+    ['an unknown type', { sequence: 1, type: 'burst' }],
+    ['a URL that is not a string', { sequence: 1, url: 7 }],
   ]
   for (const [what, body] of refusals) {
-    it(`is refused with ${what}`, () => {
+    it(`is rejected with ${what}`, () => {
       assert.throws(
         () => parse(body),
         (error) => error instanceof ServiceError && error.code === 'bad_request',
@@ -240,7 +240,7 @@ describe('the body of a callback', () => {
     })
   }
 
-  it('PEER-10 keeps no half of a surrogate pair, in values and in names', () => {
+  it('contains no half of a surrogate pair, in values and in names (PEER-10)', () => {
     const body = normalise('{"sequence":1,"data":{"a":"x\\ud800y","b\\udfff":"\\ud83d\\ude00","c":"\\\\ud800"}}')
     assert.equal(parseCallback(body, 64).data, '{"a":"x\ufffdy","b\ufffd":"😀","c":"\\\\ud800"}')
     const twice = normalise('{"sequence":1,"data":{"\\ud800":1,"\\ud801":2}}')
@@ -253,7 +253,7 @@ describe('a diff', () => {
   const trip = { target: 'properties', subtarget: 'trip', resource: '' }
   const json = (value: unknown): JsonText => known(JSON.stringify(value))
 
-  it('speaks of each name for itself', () => {
+  it('is split into one change for each name', () => {
     const data = json({ mood: 'sunny', gone: '', void: null, cfg: { theme: 'dark' } })
     assert.deepEqual(changesOf(all, data, false), [
       { name: 'mood', kind: 'set', value: '"sunny"' },
@@ -266,7 +266,7 @@ describe('a diff', () => {
     ])
   })
 
-  it('of one property alone is put below its name', () => {
+  it('of a single property is applied below its name', () => {
     assert.deepEqual(changesOf(trip, json({ to: 'Oslo' }), false), [
       { name: 'trip', kind: 'merge', below: [], value: '{"to":"Oslo"}' },
     ])
@@ -277,26 +277,26 @@ describe('a diff', () => {
     assert.deepEqual(changesOf({ ...trip, resource: 'to' }, json(''), true), [
       { name: 'trip', kind: 'put', below: ['to'], value: '""' },
     ])
-    // As every implementation tells what is gone.
+    // An empty string means removal, as every implementation sends it.
     assert.deepEqual(changesOf({ ...trip, resource: 'to' }, json(''), false), [
       { name: 'trip', kind: 'merge', below: ['to'], value: '""' },
     ])
   })
 
-  it('SUB-11 of a list is known by its shape, wrapped and bare', () => {
+  it('of a list is identified by its shape, wrapped and bare (SUB-11)', () => {
     const operation = { list: 'trip', operation: 'append', length: 3, index: 2, item: null }
     const change = { name: 'trip', kind: 'list', operation: { operation: 'append', length: 3, index: 2, item: 'null' } }
     assert.deepEqual(changesOf(all, json({ trip: operation }), false), [change])
     assert.deepEqual(changesOf(trip, json({ trip: operation }), false), [change])
     assert.deepEqual(changesOf(trip, json(operation), false), [change])
     assert.deepEqual(changesOf(all, json({ 'list:trip': operation }), false), [change])
-    // A value that only looks like one.
+    // This value only resembles a list operation.
     assert.deepEqual(changesOf(all, json({ cfg: { list: 'other', operation: 'append' } }), true), [
       { name: 'cfg', kind: 'set', value: '{"list":"other","operation":"append"}' },
     ])
   })
 
-  it('PEER-10 leaves out names that no store can keep, and nothing else', () => {
+  it('loses only the names that no store can keep (PEER-10)', () => {
     const data = known(`{"":1,"a\\u0000b":1,"${'n'.repeat(1025)}":1,"__proto__":1,"constructor":2}`)
     assert.deepEqual(changesOf(all, data, true), [
       { name: '__proto__', kind: 'set', value: '1' },
@@ -305,8 +305,8 @@ describe('a diff', () => {
   })
 })
 
-describe('a value of the copy', () => {
-  it('takes parts at any depth, loses what they remove, and keeps the rest', () => {
+describe('a value of a copy', () => {
+  it('is merged at any depth, loses removed parts and keeps the rest', () => {
     const stored = known('{"a":{"b":1,"c":2},"d":3}')
     assert.equal(mergePart(stored, known('{"a":{"b":"","e":{"f":""}},"g":[1]}')), '{"a":{"c":2,"e":{}},"d":3,"g":[1]}')
     assert.equal(mergePart(undefined, known('{"a":{"b":1}}')), '{"a":{"b":1}}')
@@ -320,7 +320,7 @@ describe('a value of the copy', () => {
     assert.equal(mergeBelow(undefined, ['a'], null, true), undefined)
   })
 
-  it('is told from its cover, also when it looks like one', () => {
+  it('is distinguished from its wrapper, even when it has the same shape', () => {
     for (const [value, stored] of [
       ['"sunny"', '{"value":"sunny"}'],
       ['{"a":1}', '{"a":1}'],
@@ -334,7 +334,7 @@ describe('a value of the copy', () => {
   })
 })
 
-describe('a list of the copy', () => {
+describe('a list of a copy', () => {
   type Item = number | null
   const itemOf = fc.constantFrom<Item>(null, 0, 1, 2)
   const operationOf = fc.oneof(
@@ -348,7 +348,7 @@ describe('a list of the copy', () => {
     fc.record({ operation: fc.constant('clear' as const) }),
   )
 
-  it('SUB-11 is what the source is after any operations, and only what moved is written', () => {
+  it('equals its source after any operations (SUB-11)', () => {
     fc.assert(
       fc.property(fc.array(itemOf, { maxLength: 6 }), fc.array(operationOf, { maxLength: 8 }), (first, steps) => {
         const text = (item: Item): JsonText => known(JSON.stringify(item))
@@ -393,7 +393,7 @@ describe('a list of the copy', () => {
     )
   })
 
-  it('SUB-11 is written only where it changed', () => {
+  it('is written only where it changed (SUB-11)', () => {
     const list = new ReplicaList([[0, 1000]])
     const nothing = (): undefined => undefined
     list.apply({ operation: 'append', item: known('1') }, nothing)
@@ -423,7 +423,7 @@ describe('a list of the copy', () => {
     })
   })
 
-  it('SUB-11 writes what each of many changes in the middle brought, and all of it only now and then', () => {
+  it('is written in small parts by most of many changes in the middle, and completely only rarely (SUB-11)', () => {
     const source = Array.from({ length: 1000 }, (_, index) => -index)
     const copy = new Copy(source)
     const counts: number[] = []
@@ -436,12 +436,12 @@ describe('a list of the copy', () => {
     assert.ok(counts.filter((count) => count === 1).length >= 290, String(counts))
     assert.ok(
       counts.some((count) => count > 500),
-      'the runs have become too many once',
+      'the list is rewritten when it has too many runs',
     )
     assert.ok(copy.runs.length <= 64 + 1300 / 32)
   })
 
-  it('SUB-11 has each item in one place, and gives up the others, whatever was done to it before', () => {
+  it('has each item in one place and deletes unused places, after any operations (SUB-11)', () => {
     const step = fc.record({
       operation: fc.constantFrom('insert', 'delete', 'update', 'append', 'clear'),
       at: fc.nat(40),
@@ -478,13 +478,13 @@ describe('a list of the copy', () => {
     ['a deletion beyond the end', { operation: 'delete', index: 3 }],
     ['a deletion before the beginning', { operation: 'delete', index: -4 }],
     ['an insertion beyond the end', { operation: 'insert', index: 4, item: known('1') }],
-    ['the removal of what is not there', { operation: 'remove', item: known('9') }],
-    ['an update of one of several that are equal', { operation: 'update', item: known('1'), oldItem: known('"a"') }],
-    ['an update of what is not there', { operation: 'update', index: 1, item: known('1'), oldItem: known('9') }],
-    ['an addition of nothing', { operation: 'append' }],
+    ['the removal of a missing item', { operation: 'remove', item: known('9') }],
+    ['an update of one of several equal items', { operation: 'update', item: known('1'), oldItem: known('"a"') }],
+    ['an update of a missing item', { operation: 'update', index: 1, item: known('1'), oldItem: known('9') }],
+    ['an append without an item', { operation: 'append' }],
   ]
   for (const [what, operation] of refusals) {
-    it(`SUB-11 knows by ${what} that it differs from its source, and stays as it is`, () => {
+    it(`detects by ${what} that it differs from its source, and stays unchanged (SUB-11)`, () => {
       const list = new ReplicaList([[0, 3]])
       assert.deepEqual(
         list.apply(operation, (index) => known(['"a"', '"b"', '"a"'][index] ?? 'null')),
@@ -494,7 +494,7 @@ describe('a list of the copy', () => {
     })
   }
 
-  it('SUB-11 asks for no more items than an operation speaks of', () => {
+  it('requests only the items that an operation names (SUB-11)', () => {
     const list = new ReplicaList([[0, 1000]])
     const nothing = (): undefined => undefined
     const update = { operation: 'update', index: 500, item: known('1'), oldItem: known('2') } as const

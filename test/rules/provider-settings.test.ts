@@ -24,7 +24,7 @@ after(() => rmSync(folder, { recursive: true }))
 const both = { clientId: 'id', clientSecret: 'secret' }
 
 describe('providers declared in code', () => {
-  it('R-OC-15 are several at once, each by its name, in the order of the declaration', () => {
+  it('can be several, each with its own name, in the order of the declaration (R-OC-15)', () => {
     const { providers } = build([
       github(both),
       google(both),
@@ -49,7 +49,7 @@ describe('providers declared in code', () => {
     )
   })
 
-  it('R-OC-03 tell their addresses, and where the answer goes', () => {
+  it('have their endpoints and a redirect URI for their response mode (R-OC-03)', () => {
     const [web, form] = build([google(both), apple({ clientId: 'id', teamId: 'T', keyId: 'K', privateKey: pem() })])
       .providers.all
     assert.deepEqual(
@@ -79,7 +79,7 @@ describe('providers declared in code', () => {
     )
   })
 
-  it('R-OC-15 take every setting that a provider is registered with', () => {
+  it('accept every setting of a provider (R-OC-15)', () => {
     const plan = configuredProviders(
       [
         google({
@@ -115,7 +115,7 @@ describe('providers declared in code', () => {
     )
   })
 
-  it('R-OC-15 may have neither issuer nor id_token: plain OAuth by three addresses', () => {
+  it('can be plain OAuth, with three URLs and without an issuer (R-OC-15)', () => {
     const plain = {
       ...both,
       name: 'forge',
@@ -127,9 +127,9 @@ describe('providers declared in code', () => {
   })
 
   const refused: [string, readonly ProviderDeclaration[], RegExp][] = [
-    ['a name twice', [google(both), google(both)], /^Option signIn names the provider google twice\.$/],
+    ['a repeated name', [google(both), google(both)], /^Option signIn names the provider google twice\.$/],
     [
-      'a name with other signs',
+      'a name with other characters',
       [openid({ ...both, name: '../github', issuer: 'https://a.example' })],
       /^Option signIn: providers must have names such as google or acme-mobile; \.\.\/github is not a valid name\.$/,
     ],
@@ -159,17 +159,17 @@ describe('providers declared in code', () => {
       /^The provider github needs clientSecret:/,
     ],
     [
-      'an issuer in clear text',
+      'an issuer over plain http',
       [openid({ ...both, name: 'acme', issuer: 'http://id.acme.example' })],
       /^Option signIn, acme: issuer must be an https address\.$/,
     ],
     [
-      'an issuer that is no address',
+      'an issuer that is not a URL',
       [openid({ ...both, name: 'acme', issuer: 'id.acme.example' })],
       /^Option signIn, acme: issuer must be an absolute address\.$/,
     ],
     [
-      'an address with a password in it',
+      'a URL with a password',
       [google({ ...both, tokenUri: 'https://a:hunter2@idp.example/token' })],
       /^Option signIn, google: tokenUri must not carry a user name or password\.$/,
     ],
@@ -179,12 +179,12 @@ describe('providers declared in code', () => {
       /^Option signIn, google: deepLink must be an absolute address\.$/,
     ],
     [
-      'no issuer and no addresses',
+      'no issuer and no endpoints',
       [openid({ ...both, name: 'acme' })],
       /^The provider acme needs issuer: .* TROUPE_PROVIDER_ACME_ISSUER\.$/,
     ],
     [
-      'half of the addresses',
+      'only one of the endpoints',
       [openid({ ...both, name: 'acme', authUri: 'https://a.example/auth' })],
       /^The provider acme needs tokenUri:/,
     ],
@@ -203,7 +203,7 @@ describe('providers declared in code', () => {
       /^Option signIn, acme: audiences need an issuer, which signs the id_tokens\.$/,
     ],
     [
-      'a signature by a shared secret',
+      'a signature algorithm with a shared secret',
       [openid({ ...both, name: 'acme', issuer: 'https://a.example', algorithm: 'HS256' })],
       /^Option signIn, acme: algorithm must be one of RS256, /,
     ],
@@ -223,7 +223,7 @@ describe('providers declared in code', () => {
       /^The provider apple needs privateKey: .* TROUPE_PROVIDER_APPLE_PRIVATE_KEY\.$/,
     ],
     [
-      'a key that is none',
+      'a malformed key',
       [apple({ clientId: 'id', teamId: 'T', keyId: 'K', privateKey: 'very secret' })],
       /^Option signIn, apple: privateKey must be a private key in PEM\.$/,
     ],
@@ -233,13 +233,13 @@ describe('providers declared in code', () => {
       /^Option signIn, apple: privateKey must be a key for ES256 \(the curve P-256\)\.$/,
     ],
     [
-      'a key file that is not there',
+      'a missing key file',
       [apple({ clientId: 'id', teamId: 'T', keyId: 'K', privateKeyPath: '/nowhere/key.p8' })],
       /^Option signIn, apple: privateKeyPath cannot be read: \/nowhere\/key\.p8\.$/,
     ],
   ]
   for (const [what, declared, message] of refused) {
-    it(`R-OC-15 stop the start with a sentence: ${what}`, () => {
+    it(`stop the start with one sentence: ${what} (R-OC-15)`, () => {
       assert.throws(
         () => configured(declared),
         (error) =>
@@ -250,7 +250,7 @@ describe('providers declared in code', () => {
 })
 
 describe('providers in the environment', () => {
-  it('R-OC-15 are those that TROUPE_PROVIDERS names, in its order, Google, GitHub and Apple by their names', () => {
+  it('are the ones that TROUPE_PROVIDERS names, in its order, and Google, GitHub and Apple need only their names (R-OC-15)', () => {
     const env = {
       TROUPE_PROVIDERS: 'acme, google,github',
       TROUPE_PROVIDER_ACME_ISSUER: 'https://id.acme.example',
@@ -271,7 +271,7 @@ describe('providers in the environment', () => {
     )
   })
 
-  it('R-OC-15 complete what code says, and win over it', async () => {
+  it('complete the settings in code, and take precedence over them (R-OC-15)', async () => {
     const [plan] = configuredProviders(
       [google({ clientId: 'from code', scope: 'openid' })],
       {
@@ -287,12 +287,12 @@ describe('providers in the environment', () => {
     )
   })
 
-  it('R-OC-15 leave out, when the list is set, what it does not name', () => {
+  it('exclude every provider that a present TROUPE_PROVIDERS does not name (R-OC-15)', () => {
     assert.deepEqual(configured([google(both), github(both)], { TROUPE_PROVIDERS: 'github' }), ['github'])
     assert.deepEqual(configured([google(both), github(both)], { TROUPE_PROVIDERS: '' }), [])
   })
 
-  it('R-OC-11 have a client for one platform, whose name is written with an underscore', () => {
+  it('can include a client for one platform, whose variables have an underscore in place of the hyphen (R-OC-11)', () => {
     const { providers } = build([], {
       env: {
         TROUPE_PROVIDERS: 'google-mobile',
@@ -307,7 +307,7 @@ describe('providers in the environment', () => {
     )
   })
 
-  it('R-OC-14 give Apple its key in one line, or in a file', () => {
+  it('can include the key of Apple in one line or in a file (R-OC-14)', () => {
     const file = join(folder, 'AuthKey.p8')
     const key = pem()
     writeFileSync(file, key)
@@ -325,12 +325,12 @@ describe('providers in the environment', () => {
 
   const refused: [string, Record<string, string>, RegExp][] = [
     [
-      'a variable of a provider that is not named',
+      'a variable of an unlisted provider',
       { TROUPE_PROVIDERS: 'google', TROUPE_PROVIDER_ACME_ISSUER: 'https://a.example' },
       /^TROUPE_PROVIDER_ACME_ISSUER belongs to an unknown provider: TROUPE_PROVIDERS does not name acme\.$/,
     ],
     [
-      'a name that is none',
+      'an invalid name',
       { TROUPE_PROVIDERS: 'Google' },
       /^TROUPE_PROVIDERS must list names such as .*; Google is not a valid name\.$/,
     ],
@@ -339,14 +339,14 @@ describe('providers in the environment', () => {
       { TROUPE_PROVIDERS: 'google-mobile-native' },
       /^TROUPE_PROVIDERS must contain names with at most one suffix; google-mobile-native has two\.$/,
     ],
-    ['a name twice', { TROUPE_PROVIDERS: 'google,google' }, /^TROUPE_PROVIDERS names google twice\.$/],
+    ['a repeated name', { TROUPE_PROVIDERS: 'google,google' }, /^TROUPE_PROVIDERS names google twice\.$/],
     [
       'a missing variable',
       { TROUPE_PROVIDERS: 'acme', TROUPE_PROVIDER_ACME_CLIENT_ID: 'id', TROUPE_PROVIDER_ACME_CLIENT_SECRET: 'top' },
       /^The provider acme needs issuer: give it in code, or as TROUPE_PROVIDER_ACME_ISSUER\.$/,
     ],
     [
-      'a wrong value, by the name of the variable',
+      'an invalid value, with the name of the variable',
       {
         TROUPE_PROVIDERS: 'acme',
         TROUPE_PROVIDER_ACME_CLIENT_ID: 'id',
@@ -357,7 +357,7 @@ describe('providers in the environment', () => {
       /^TROUPE_PROVIDER_ACME_RESPONSE_MODE must be one of query, form_post\.$/,
     ],
     [
-      'an address in clear text',
+      'a URL over plain http',
       {
         TROUPE_PROVIDERS: 'google',
         TROUPE_PROVIDER_GOOGLE_CLIENT_ID: 'id',
@@ -368,7 +368,7 @@ describe('providers in the environment', () => {
     ],
   ]
   for (const [what, env, message] of refused) {
-    it(`R-OC-15 stop the start with a sentence that holds no secret: ${what}`, () => {
+    it(`stop the start with one sentence that contains no secret: ${what} (R-OC-15)`, () => {
       assert.throws(
         () => configured([], env),
         (error) => error instanceof ConfigError && message.test(error.message) && !error.message.includes('top'),
@@ -376,7 +376,7 @@ describe('providers in the environment', () => {
     })
   }
 
-  it('OPS-09 are no settings of the service when they are misspelled', () => {
+  it('are unknown environment variables when they are misspelled (OPS-09)', () => {
     assert.throws(
       () => resolveConfig({}, { TROUPE_MODE: 'development', TROUPE_PROVIDER_GOOGLE_CLIENTID: 'x' }),
       /^ConfigError: Unknown environment variable TROUPE_PROVIDER_GOOGLE_CLIENTID: /,
@@ -388,14 +388,14 @@ describe('providers in the environment', () => {
   })
 })
 
-describe('a provider by its name', () => {
+describe('a provider found by name', () => {
   const { providers } = build([
     google({ ...both, audiences: ['ios'] }),
     github(both),
     github({ ...both, name: 'github-mobile', clientId: 'mobile', deepLink: 'notes://github' }),
   ])
 
-  it('R-OC-11 is found under the names of its platforms too', () => {
+  it('can also be found by the names of its platforms (R-OC-11)', () => {
     assert.deepEqual(
       ['google', 'google-mobile', 'google-native', 'github', 'github-native'].map((name) => {
         const found = providers.find(name)
@@ -411,7 +411,7 @@ describe('a provider by its name', () => {
     )
   })
 
-  it('R-OC-11 has for a platform the client that is configured for it', () => {
+  it('is the client that is configured for the platform (R-OC-11)', () => {
     assert.equal(providers.find('github-mobile')?.deepLink, 'notes://github')
     assert.equal(providers.find('github-native')?.deepLink, null)
   })
@@ -437,14 +437,14 @@ describe('a provider by its name', () => {
     'apple',
     'apple-mobile',
   ]) {
-    it(`IDP-15 R-OC-11 is not found as ${JSON.stringify(name)}`, () => {
+    it(`does not exist for ${JSON.stringify(name)} (IDP-15, R-OC-11)`, () => {
       assert.equal(providers.find(name), null)
     })
   }
 })
 
-describe('the local provider of development', () => {
-  it('is refused in production', () => {
+describe('the local provider for development', () => {
+  it('is rejected in production', () => {
     assert.throws(
       () =>
         resolveConfig(

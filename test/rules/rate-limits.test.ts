@@ -11,8 +11,8 @@ import { defaultRates, ratesOf } from '../../src/rate-limit/rates.ts'
 const ten = { count: 10, seconds: 60 }
 const now = 1_900_000_000_000
 
-describe('a bucket', () => {
-  it('lets as many through at once as the limit says, and one more after each part of the time', () => {
+describe('a rate limit bucket', () => {
+  it('allows the limit at once, and one more request after each part of the period', () => {
     let emptyAt = 0
     const passes = (at: number): boolean => {
       const taken = take(emptyAt, at, ten)
@@ -26,13 +26,13 @@ describe('a bucket', () => {
     assert.equal(Array.from({ length: 50 }, () => passes(now + 200_000)).filter(Boolean).length, 10)
   })
 
-  it('tells what remains, when it is empty, and when to come again', () => {
+  it('reports what remains, when it is full again, and when to retry', () => {
     assert.deepEqual(bucketStandingOf(0, now, ten), { remaining: 10, resetSeconds: 0, retryAfterSeconds: 1 })
     assert.deepEqual(bucketStandingOf(now + 18_000, now, ten), { remaining: 7, resetSeconds: 18, retryAfterSeconds: 1 })
     assert.deepEqual(bucketStandingOf(now + 60_000, now, ten), { remaining: 0, resetSeconds: 60, retryAfterSeconds: 6 })
   })
 
-  it('takes as many as are asked for, or none, and tells when so many fit', () => {
+  it('takes the requested number or nothing, and reports when that number is available', () => {
     assert.deepEqual(take(0, now, ten, 4), { isAllowed: true, emptyAt: now + 24_000 })
     assert.deepEqual(take(now + 24_000, now, ten, 7), { isAllowed: false, emptyAt: now + 24_000 })
     assert.deepEqual(take(now + 24_000, now, ten, 6), { isAllowed: true, emptyAt: now + 60_000 })
@@ -43,7 +43,7 @@ describe('a bucket', () => {
     })
   })
 
-  it('lets exactly as many through when the clocks of those who ask differ a little', () => {
+  it('allows exactly the limit when the clocks of the processes differ slightly', () => {
     let emptyAt = 0
     let passed = 0
     for (let index = 0; index < 30; index++) {
@@ -54,12 +54,12 @@ describe('a bucket', () => {
     assert.equal(passed, 10)
   })
 
-  it('is full, and no more than that, after the clock was set back', () => {
+  it('is exhausted, and only that, after the clock was set back', () => {
     const afterJump = take(now + 3_600_000, now, ten)
     assert.deepEqual(afterJump, { isAllowed: false, emptyAt: now + 60_050 })
   })
 
-  it('never lets more than the count through at once, whatever the rate', () => {
+  it('never allows more than the count at once, whatever the rate', () => {
     const anyRate = fc.record({ count: fc.integer({ min: 1, max: 500 }), seconds: fc.integer({ min: 1, max: 86_400 }) })
     fc.assert(
       fc.property(anyRate, (rate) => {
@@ -75,7 +75,7 @@ describe('a bucket', () => {
     )
   })
 
-  it('is remembered for a bounded number of senders, the full ones of late before the empty ones', () => {
+  it('is stored for a limited number of sources, and recently exhausted ones are kept longest', () => {
     const buckets = new Buckets(100)
     buckets.take('old', now, ten)
     for (let index = 0; index < 98; index++) buckets.take(`empty ${index}`, now, ten)
@@ -86,11 +86,11 @@ describe('a bucket', () => {
   })
 })
 
-describe('the address of a sender', () => {
+describe('the rate limit source of a request', () => {
   const from = (remoteAddress: string | null, forwarded?: string, proxies = 0): string | null =>
     sourceOf({ remoteAddress, header: (name) => (name === 'x-forwarded-for' ? forwarded : undefined) }, proxies)
 
-  it('RATE-02 is one for a /64 of IPv6 and for every spelling of an address', () => {
+  it('is the same for a /64 of IPv6 and for every spelling of an address (RATE-02)', () => {
     for (const same of [
       '2001:db8:1:2::1',
       '2001:db8:1:2:ffff:ffff:ffff:ffff',
@@ -106,12 +106,12 @@ describe('the address of a sender', () => {
     assert.equal(from('fe80::1%eth0'), 'fe80::/64')
   })
 
-  it('RATE-02 is that of the connection where no proxy is configured, whatever the request says', () => {
+  it('is the address of the connection when no proxy is configured, whatever the request contains (RATE-02)', () => {
     assert.equal(from('192.0.2.7', '198.51.100.1'), '192.0.2.7')
     assert.equal(from(null, '198.51.100.1'), null)
   })
 
-  it('RATE-02 is the entry that the first of the configured proxies wrote; forged ones stand to the left of it', () => {
+  it('is the entry of the first configured proxy, to the right of any forged entries (RATE-02)', () => {
     assert.equal(from('10.0.0.2', '198.51.100.1', 1), '198.51.100.1')
     assert.equal(from('10.0.0.2', '6.6.6.6, 7.7.7.7,198.51.100.1', 1), '198.51.100.1')
     assert.equal(from('10.0.0.3', '6.6.6.6, 198.51.100.1, 10.0.0.2', 2), '198.51.100.1')
@@ -119,7 +119,7 @@ describe('the address of a sender', () => {
     assert.equal(from('10.0.0.2', '6.6.6.6, 198.51.100.1:4711', 1), '198.51.100.1')
   })
 
-  it('RATE-02 is that of the connection where the proxies wrote too little or nothing that is an address', () => {
+  it('is the address of the connection when the entries of the proxies are missing or not addresses (RATE-02)', () => {
     assert.equal(from('203.0.113.9', '6.6.6.6', 2), '203.0.113.9')
     assert.equal(from('203.0.113.9', undefined, 1), '203.0.113.9')
     for (const text of ['unknown', '6.6.6.6, unknown', '6.6.6.6,', '1.2.3', '0x7f000001', '017700000001']) {
@@ -129,7 +129,7 @@ describe('the address of a sender', () => {
 })
 
 describe('the table of limiters', () => {
-  it('RATE-03 RATE-04 names the limiters of every costly or guessable route', () => {
+  it('contains the limiters of every costly or guessable route (RATE-03, RATE-04)', () => {
     const limits = Object.fromEntries(
       routes.filter(({ limit }) => limit !== undefined).map(({ id, limit }) => [id, limit]),
     )
@@ -153,7 +153,7 @@ describe('the table of limiters', () => {
     for (const [id, keys] of Object.entries(expected)) assert.deepEqual(limits[id], keys, id)
   })
 
-  it('has no limiter that is off in production, and lets a hundred times as much through in development', () => {
+  it('has no limiter that is off in production, and allows a hundred times as much in development', () => {
     const production = ratesOf({ mode: 'production', rateLimits: {} })
     const development = ratesOf({ mode: 'development', rateLimits: {} })
     assert.deepEqual(production['passphrase/pair'], { count: 10, seconds: 300 })
@@ -162,7 +162,7 @@ describe('the table of limiters', () => {
     assert.deepEqual(Object.keys(production), Object.keys(defaultRates))
   })
 
-  it('is changed by code and by the environment, limiter by limiter or as a whole', () => {
+  it('can be changed by code and by the environment, for one limiter or for all', () => {
     const read = (text: string): ReturnType<typeof ratesOf> =>
       ratesOf(resolveConfig({ mode: 'development' }, { TROUPE_RATE_LIMITS: text }))
     const one = read('create_actor/source=5/60, token/total=off')
@@ -183,7 +183,7 @@ describe('the table of limiters', () => {
     'a=1/2/3',
     'x=on',
   ]) {
-    it(`refuses ${JSON.stringify(text)} in one sentence that names the setting`, () => {
+    it(`rejects ${JSON.stringify(text)} with one sentence that names the setting`, () => {
       assert.throws(
         () => resolveConfig({ mode: 'development' }, { TROUPE_RATE_LIMITS: text }),
         (error) => error instanceof ConfigError && error.message.startsWith('TROUPE_RATE_LIMITS must be `<limiter>='),
@@ -191,7 +191,7 @@ describe('the table of limiters', () => {
     })
   }
 
-  it('refuses a limiter that does not exist', () => {
+  it('rejects a limiter that does not exist', () => {
     assert.throws(() => ratesOf({ mode: 'production', rateLimits: { 'sign_out/source': null } }), {
       name: 'ConfigError',
       message: 'Cannot use TROUPE_RATE_LIMITS: the limiter sign_out/source does not exist.',

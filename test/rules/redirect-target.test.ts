@@ -5,8 +5,8 @@ import { parseRedirectTarget } from '../../src/http/dispatch/redirect-target.ts'
 const atRoot = { baseUrl: 'https://troupe.example', basePath: '' }
 const mounted = { baseUrl: 'https://troupe.example/under/here', basePath: '/under/here' }
 
-describe('where a form may send the browser', () => {
-  it('WEB-11 R-WEB-01 is any address of the service, with its query and fragment', () => {
+describe('the redirect target of a form', () => {
+  it('can be any path of the service, with its query and fragment (WEB-11, R-WEB-01)', () => {
     for (const [wanted, expected] of [
       ['/', '/'],
       ['/a/www/properties', '/a/www/properties'],
@@ -53,13 +53,13 @@ describe('where a form may send the browser', () => {
     '//troupe.example@evil.example',
   ]
   for (const wanted of elsewhere) {
-    it(`WEB-11 is not ${JSON.stringify(wanted)}`, () => {
+    it(`cannot be ${JSON.stringify(wanted)} (WEB-11)`, () => {
       assert.equal(parseRedirectTarget(wanted, atRoot), null)
       assert.equal(parseRedirectTarget(wanted, mounted), null)
     })
   }
 
-  it('WEB-11 is not what lies beside the path prefix of the service, whichever way it is spelled', () => {
+  it('cannot be outside of the base path of the service, in any spelling (WEB-11)', () => {
     for (const wanted of [
       '/',
       '/a/www',

@@ -8,8 +8,8 @@ import {
   withParameters,
 } from '../../src/authorization-server/redirect-uri.ts'
 
-describe('an address that a client registers to be sent back to', () => {
-  it('may be by https, at a loopback address, or of an application’s own scheme', () => {
+describe('a redirect URI at registration', () => {
+  it('may use https, http at a loopback address, or a private-use scheme', () => {
     for (const uri of [
       'https://program.example/back',
       'https://program.example/back?tenant=1',
@@ -28,12 +28,12 @@ describe('an address that a client registers to be sent back to', () => {
     }
   })
 
-  it('OAZ-04 has 2048 characters at most', () => {
+  it('has at most 2048 characters (OAZ-04)', () => {
     assert.notEqual(parseRedirectUri('https://program.example/'.padEnd(2048, 'x')), null)
     assert.equal(parseRedirectUri('https://program.example/'.padEnd(2049, 'x')), null)
   })
 
-  it('OAZ-04 has no scheme that runs, shows or opens what the address says, in any letter case', () => {
+  it('cannot have a scheme that runs, shows or opens its content, in any letter case (OAZ-04)', () => {
     for (const scheme of [
       'javascript',
       'data',
@@ -75,7 +75,7 @@ describe('an address that a client registers to be sent back to', () => {
       assert.equal(parseRedirectUri(uri), null, JSON.stringify(uri))
   })
 
-  it('ODR-03 is absolute, without fragment, wildcard and person, and by plain http only on this machine', () => {
+  it('is absolute, without fragment, wildcard and user information, and uses plain http only at a loopback address (ODR-03)', () => {
     for (const uri of [
       '',
       '/back',
@@ -103,7 +103,7 @@ describe('an address that a client registers to be sent back to', () => {
     }
   })
 
-  it('ODR-03 OAZ-03 is read as it is written: odd spellings of a host are refused', () => {
+  it('is not normalized: unusual spellings of a host are rejected (ODR-03, OAZ-03)', () => {
     for (const uri of [
       'http://127.1/cb',
       'http://127.0.1/cb',
@@ -140,10 +140,10 @@ describe('an address that a client registers to be sent back to', () => {
   })
 })
 
-describe('an address that an authorization request names', () => {
+describe('a redirect URI in an authorization request', () => {
   const registered = 'https://program.example/back'
 
-  it('OAZ-02 is the registered one, byte for byte', () => {
+  it('equals the registered one byte for byte (OAZ-02)', () => {
     assert.equal(matchesRedirect(registered, registered), true)
     for (const asked of [
       '',
@@ -172,12 +172,12 @@ describe('an address that an authorization request names', () => {
     }
   })
 
-  it('OAZ-04 is refused again where it could never have been registered', () => {
+  it('is rejected again when it can no longer be registered (OAZ-04)', () => {
     for (const uri of ['javascript:alert(1)', 'data:text/html,x', 'http://program.example/back'])
       assert.equal(matchesRedirect(uri, uri), false, uri)
   })
 
-  it('OAZ-05 may have another port at a loopback address, and nothing else may differ', () => {
+  it('may have another port at a loopback address, without any other difference (OAZ-05)', () => {
     for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
       for (const port of ['', ':1', ':8080', ':65535']) {
         assert.equal(matchesRedirect(`http://${host}:3333/cb?a=1`, `http://${host}${port}/cb?a=1`), true, host + port)
@@ -206,8 +206,8 @@ describe('an address that an authorization request names', () => {
   })
 })
 
-describe('the way back', () => {
-  it('OAZ-17 gets the parameters of the response after those of its own, of which not a byte changes', () => {
+describe('the redirect URI of a response', () => {
+  it('has the parameters of the response after its own unchanged parameters (OAZ-17)', () => {
     const added = { code: 'a b', state: 'é&=#', iss: 'https://troupe.test' }
     const encoded = 'code=a+b&state=%C3%A9%26%3D%23&iss=https%3A%2F%2Ftroupe.test'
     for (const [registered, answered] of [
@@ -226,14 +226,14 @@ describe('the way back', () => {
     }
   })
 
-  it('OAZ-11 is shown as people know it', () => {
+  it('is shown as a host, or as the scheme of an application (OAZ-11)', () => {
     for (const [uri, shown, local] of [
       ['https://program.example/back?x=1', 'program.example', false],
       ['https://program.example:8443/', 'program.example:8443', false],
       ['http://127.0.0.1:3333/cb', '127.0.0.1:3333', true],
       ['http://[::1]:3333/cb', '[::1]:3333', true],
       ['com.example.app:/back', 'com.example.app://', false],
-      // Whatever stands behind the scheme of an application, no host answers there.
+      // A private-use scheme has no host, whatever follows it.
       ['someapp://accounts.google.com/back', 'someapp://', false],
       ['https://localhost/cb', 'localhost', false],
     ] as const) {

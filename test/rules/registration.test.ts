@@ -4,7 +4,7 @@ import { readRegistration } from '../../src/authorization-server/registration.ts
 
 const offered = ['mcp_client']
 
-/** One that is kept in so many characters. */
+/** A registration that takes `length` characters in the store. */
 function ofLength(length: number): Parameters<typeof readRegistration>[0] {
   const uris = ['https://program.example/1', 'https://program.example/2', 'https://program.example/3']
   const withFill = (fill: number) => ({
@@ -16,8 +16,8 @@ function ofLength(length: number): Parameters<typeof readRegistration>[0] {
   return withFill(length - shortest)
 }
 
-describe('what a program says of itself', () => {
-  it('ODR-06 is kept up to 8192 characters', () => {
+describe('the registration of a client', () => {
+  it('is stored up to 8192 characters (ODR-06)', () => {
     assert.equal(JSON.stringify(readRegistration(ofLength(8192), offered)).length, 8192)
     assert.throws(() => readRegistration(ofLength(8193), offered), {
       code: 'invalid_client_metadata',
@@ -25,7 +25,7 @@ describe('what a program says of itself', () => {
     })
   })
 
-  it('ODR-03 names 20 addresses to be sent back to at most, and one at least', () => {
+  it('contains 1 to 20 redirect URIs (ODR-03)', () => {
     const named = (count: number) => ({
       client_name: 'A program',
       redirect_uris: Array.from({ length: count }, (_, n) => `https://program.example/${n}`),
@@ -35,7 +35,7 @@ describe('what a program says of itself', () => {
       assert.throws(() => readRegistration(named(count), offered), { code: 'invalid_redirect_uri' })
   })
 
-  it('R-AS-01 names grants that are served, in a list of names alone', () => {
+  it('contains supported grants in a list of strings (R-AS-01)', () => {
     const grants = (given: Parameters<typeof readRegistration>[0]) =>
       readRegistration(
         { client_name: 'A program', redirect_uris: ['https://program.example/back'], grant_types: given },
@@ -48,7 +48,7 @@ describe('what a program says of itself', () => {
     assert.throws(() => grants(['password']), { code: 'invalid_client_metadata' })
   })
 
-  it('ODR-04 has addresses of 2048 characters at most', () => {
+  it('contains URLs of at most 2048 characters (ODR-04)', () => {
     const about = (length: number) => ({
       client_name: 'A program',
       redirect_uris: ['https://program.example/back'],

@@ -41,11 +41,11 @@ describe('a pattern', () => {
     })
   }
 
-  it('MCP-15 with many stars answers a long target without going back and forth for ever', () => {
+  it('with many stars matches a long target without exponential backtracking (MCP-15)', () => {
     assert.equal(covers(`${'*a'.repeat(50)}b`, 'a'.repeat(20_000)), false)
   })
 
-  it('agrees with a regular expression of the same meaning', () => {
+  it('matches like the equivalent regular expression', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 8 })
     const target = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 8 })
     fc.assert(
@@ -56,7 +56,7 @@ describe('a pattern', () => {
     )
   })
 
-  it('reaches below a parent when what it names begins there', () => {
+  it('reaches below a parent when the targets that it names are below that parent', () => {
     assert.equal(reachesBelow('settings/secret', 'settings'), true)
     assert.equal(reachesBelow('settings/*', 'settings'), true)
     assert.equal(reachesBelow('settings2/x', 'settings'), false)
@@ -81,29 +81,29 @@ describe('a rule', () => {
     ['write', 'shared/x', 'operations', false],
     ['read', 'shared/private/x', 'excluded_patterns', false],
     ['read', 'shared/private', 'excluded_patterns', false],
-    // The parent as a whole would give what is denied or excluded below it.
+    // Access to the parent would include the denied and excluded targets below it.
     ['read', 'shared', 'denied', false],
     ['read', 'notes', 'patterns', true],
     ['read', 'other', 'nothing', false],
     ['read', '', 'nothing', false],
   ]
   for (const [operation, target, by, allowed] of cases) {
-    it(`ACL-08 decides ${operation} ${JSON.stringify(target)} by ${by}: ${allowed ? 'allowed' : 'denied'}`, () => {
+    it(`decides ${operation} of ${JSON.stringify(target)} by ${by}: ${allowed ? 'allowed' : 'denied'} (ACL-08)`, () => {
       const verdict = judgeRule(rule, operation, target)
       assert.deepEqual([verdict.by, verdict.allowed], [by, allowed])
     })
   }
 
-  it('ACL-08 that is not there grants nothing', () => {
+  it('that is absent grants nothing (ACL-08)', () => {
     assert.deepEqual(judgeRule(undefined, 'read', 'x'), { allowed: false, by: 'nothing', pattern: null })
   })
 
-  it('with patterns and no operations grants nothing', () => {
+  it('with patterns and without operations grants nothing', () => {
     assert.equal(judgeRule({ patterns: ['*'] }, 'read', 'x').allowed, false)
   })
 })
 
-describe('what begins with a text', () => {
+describe('the targets with a prefix', () => {
   const rule: Rule = {
     patterns: ['shared/*', 'notes', 'docs://', 'q?c/x'],
     operations: ['read'],
@@ -129,7 +129,7 @@ describe('what begins with a text', () => {
     ['write', 'always/', true],
     ['read', 'always/there/', false],
     ['write', 'shared/', false],
-    // All of it is refused.
+    // Everything is denied.
     ['read', 'shared/never/', false],
     ['read', 'shared/never/ever/', false],
     ['read', 'docs://hidden/', false],
@@ -137,25 +137,25 @@ describe('what begins with a text', () => {
     ['read', 'shared/older/', false],
     ['read', 'shared/one/', false],
     ['read', 'shared/one/more', false],
-    // A part of it is.
+    // Only a part is denied.
     ['read', 'shared/ol', true],
     ['read', 'shared/one', true],
     ['read', 'shared/onemore', true],
     ['read', 'shared/some', true],
   ]
   for (const [operation, prefix, isReached] of cases) {
-    it(`ACL-08 may ${isReached ? 'hold something' : 'hold nothing'} to ${operation} for ${JSON.stringify(prefix)}`, () => {
+    it(`may ${isReached ? 'include a grant' : 'include no grant'} to ${operation} for ${JSON.stringify(prefix)} (ACL-08)`, () => {
       assert.equal(reachesInto(rule, operation, prefix), isReached)
     })
   }
 
-  it('ACL-08 holds nothing where no rule is, where all is denied and where patterns have no operations', () => {
+  it('include no grant without a rule, with a general denial, and with patterns without operations (ACL-08)', () => {
     assert.equal(reachesInto(undefined, 'read', ''), false)
     assert.equal(reachesInto({ allowed: ['*'], denied: ['*'] }, 'read', ''), false)
     assert.equal(reachesInto({ patterns: ['*'] }, 'read', ''), false)
   })
 
-  it('ACL-08 is reached wherever something in it is allowed', () => {
+  it('include a grant wherever a target with the prefix is allowed (ACL-08)', () => {
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '?'), minLength: 1, maxLength: 5 })
     const patterns = fc.array(pattern, { maxLength: 2 })
     const target = fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 5 })
@@ -178,7 +178,7 @@ describe('what begins with a text', () => {
   })
 })
 
-describe('the address of a property as a resource', () => {
+describe('the URI of a property as a resource', () => {
   const properties: Rule = { patterns: ['notes', 'café', 'all'], operations: ['read'] }
   const cases: readonly (readonly [resources: Rule | undefined, uri: string, category: string, by: string])[] = [
     [undefined, 'actingweb://properties/notes', 'properties', 'patterns'],
@@ -217,7 +217,7 @@ describe('the address of a property as a resource', () => {
     [{ patterns: ['notes://*'], operations: [] }, 'actingweb://properties/notes', 'properties', 'patterns'],
   ]
   for (const [resources, target, category, by] of cases) {
-    it(`MCP-12 ${target} is decided by ${by} of ${category} where resources are ${JSON.stringify(resources) ?? 'ruled by nothing'}`, () => {
+    it(`${target} is decided by ${by} of ${category} with ${resources === undefined ? 'no rule for resources' : `the resource rule ${JSON.stringify(resources)}`} (MCP-12)`, () => {
       const rules: Rules = { properties, ...(resources === undefined ? {} : { resources }) }
       const decision = decide(rules, { category: 'resources', operation: 'read', target })
       assert.deepEqual([decision.category, decision.by], [category, by])
@@ -225,7 +225,7 @@ describe('the address of a property as a resource', () => {
     })
   }
 
-  it('MCP-12 is no address of a property for any operation but read', () => {
+  it('denotes a property only for the operation read (MCP-12)', () => {
     const target = 'actingweb://properties/notes'
     assert.deepEqual(
       decide({ properties }, { category: 'resources', operation: 'write', target }).category,
@@ -233,7 +233,7 @@ describe('the address of a property as a resource', () => {
     )
   })
 
-  it('MCP-12 lies in an area that is reached wherever it may be read', () => {
+  it('has a reachable prefix wherever it may be read (MCP-12)', () => {
     const name = fc.constantFrom('notes', 'café', 'all', 'diary', 'a b')
     const pattern = fc.constantFrom(
       '*',
@@ -269,7 +269,7 @@ describe('the address of a property as a resource', () => {
     )
   })
 
-  it('MCP-12 lies in no area where all of it is refused', () => {
+  it('has no reachable prefix where everything is denied (MCP-12)', () => {
     const area = { category: 'resources', operation: 'read', target: 'actingweb://properties/' } as const
     for (const resources of [
       { denied: ['*'] },
@@ -289,7 +289,7 @@ describe('the address of a property as a resource', () => {
 describe('an override', () => {
   const base = { properties: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['private/*'] } }
 
-  it('ACL-07 unites its patterns and exclusions with those of the type', () => {
+  it('merges its patterns and exclusions with those of the trust type (ACL-07)', () => {
     const merged = mergeRules(base, { properties: { patterns: ['trip'], excluded_patterns: ['diary'] } })
     assert.deepEqual(merged.properties, {
       patterns: ['*', 'trip'],
@@ -298,12 +298,12 @@ describe('an override', () => {
     })
   })
 
-  it('ACL-07 that is empty lifts no exclusion', () => {
+  it('removes no exclusion when it is empty (ACL-07)', () => {
     assert.deepEqual(mergeRules(base, { properties: {} }).properties, base.properties)
     assert.deepEqual(mergeRules(base, { properties: { excluded_patterns: [] } }).properties, base.properties)
   })
 
-  it('CHOICE-18, CHOICE-71: stands alone with its grants when it says "merge": false, and the exclusions stay', () => {
+  it('replaces the grants and keeps the exclusions with "merge": false (CHOICE-18, CHOICE-71)', () => {
     const merged = mergeRules(base, { properties: { patterns: ['trip'], merge: false } })
     assert.deepEqual(merged.properties, {
       patterns: ['trip'],
@@ -312,7 +312,7 @@ describe('an override', () => {
     })
   })
 
-  it('ACL-07 cannot lift a denial of the type, even with "merge": false', () => {
+  it('cannot remove a denial of the trust type, even with "merge": false (ACL-07)', () => {
     const merged = mergeRules(
       { methods: { allowed: ['*'], denied: ['admin_*'] } },
       { methods: { allowed: ['x'], denied: [], merge: false } },
@@ -320,15 +320,15 @@ describe('an override', () => {
     assert.deepEqual(merged.methods, { allowed: ['x'], denied: ['admin_*'] })
   })
 
-  it('narrows the operations when it names fewer', () => {
+  it('narrows the operations when it lists fewer', () => {
     assert.deepEqual(mergeRules(base, { properties: { operations: ['read'] } }).properties?.operations, ['read'])
   })
 
-  it('adds a category that the type does not have', () => {
+  it('adds a category that the trust type does not have', () => {
     assert.deepEqual(mergeRules(base, { prompts: { allowed: ['x'] } }).prompts, { allowed: ['x'] })
   })
 
-  it('as a plain list of properties means reading them', () => {
+  it('grants read for a plain list of properties', () => {
     assert.deepEqual(readOverride(known('{"properties":["a","b"],"methods":["m"]}')).rules, {
       properties: { patterns: ['a', 'b'], operations: ['read'] },
       methods: { allowed: ['m'] },
@@ -345,12 +345,12 @@ describe('an override', () => {
     '{"properties":{"merge":"no"}}',
     '{"methods":7}',
   ]) {
-    it(`is refused as ${body}`, () => {
+    it(`is rejected as ${body}`, () => {
       assert.throws(() => readOverride(known(body)), { code: 'bad_request' })
     })
   }
 
-  it('takes no key that names another trust type, actor or peer', () => {
+  it('ignores keys that name another trust type, actor or peer', () => {
     assert.deepEqual(readOverride(known('{"trust_type":"admin","peer_id":"x","actor_id":"y"}')), {
       rules: {},
       createdBy: null,
@@ -369,7 +369,7 @@ describe('the built-in trust types', () => {
   ) => relationships.judge(type, null)({ category, right, target }).allowed
 
   const table: readonly (readonly [type: string, reads: string, writes: string, deletes: string])[] = [
-    // properties: public/x, shared/x, x, private/x; 1 when allowed
+    // The targets public/x, shared/x, x and private/x; 1 means allowed.
     ['associate', '1000', '0000', '0000'],
     ['viewer', '1100', '0000', '0000'],
     ['friend', '1110', '1110', '0000'],
@@ -380,7 +380,7 @@ describe('the built-in trust types', () => {
   ]
   const targets = ['public/x', 'shared/x', 'x', 'private/x']
   for (const [type, ...expected] of table) {
-    it(`R-PERM-04 ${type} reads, writes and deletes what the table of WIRE-PERM-01 says`, () => {
+    it(`let ${type} read, write and delete as the table of WIRE-PERM-01 says (R-PERM-04)`, () => {
       const found = (['read', 'write', 'delete'] as const).map((right) =>
         targets.map((target) => Number(may(type, 'properties', right, target))).join(''),
       )
@@ -388,7 +388,7 @@ describe('the built-in trust types', () => {
     })
   }
 
-  it('R-PERM-04 a friend calls methods and actions, but no administrative ones', () => {
+  it('let a friend call methods and actions, except administrative ones (R-PERM-04)', () => {
     assert.deepEqual(
       ['get_x', 'delete_x', 'admin_x', 'system_x'].map((name) => may('friend', 'methods', 'write', name)),
       [true, false, false, false],
@@ -397,7 +397,7 @@ describe('the built-in trust types', () => {
     assert.equal(may('associate', 'methods', 'write', 'ping'), true)
   })
 
-  it('R-PERM-04 say in their descriptions no more and no less than they grant', () => {
+  it('have descriptions that match their grants (R-PERM-04)', () => {
     assert.deepEqual(
       new TrustTypes([]).all().map(({ name, description }) => [name, description]),
       [
@@ -409,7 +409,7 @@ describe('the built-in trust types', () => {
         ['viewer', 'Reads what is public or shared, and calls methods such as get_*'],
       ],
     )
-    // The words of the descriptions, as the rules have them.
+    // The claims of the descriptions, checked against the rules.
     assert.deepEqual(
       ['admin', 'associate', 'friend', 'partner', 'viewer'].map((type) => [
         may(type, 'properties', 'write', 'color'),
@@ -427,7 +427,7 @@ describe('the built-in trust types', () => {
     )
   })
 
-  it('gives way to a type of the same name that the application registers', () => {
+  it('can be replaced by a type of the same name that the application registers', () => {
     const own = new TrustTypes([{ name: 'friend', display_name: 'F', description: '', permissions: {} }])
     assert.equal(
       new Relationships(own).judge('friend', null)({ category: 'properties', right: 'read', target: 'x' }).allowed,
@@ -441,41 +441,41 @@ describe('the built-in trust types', () => {
 describe('the names in an override', () => {
   const of = (names: string[]): unknown => readOverride(known(JSON.stringify({ properties: names })))
 
-  it('are 1000 at most in each part', () => {
+  it('are limited to 1000 in each part', () => {
     const names = Array.from({ length: 1000 }, (_, index) => `name-${index}`)
     assert.ok(of(names))
     assert.throws(() => of([...names, 'one-more']), { code: 'bad_request' })
   })
 
-  it('have 1024 characters at most, and one at least', () => {
+  it('have 1 to 1024 characters', () => {
     assert.ok(of(['x'.repeat(1024)]))
     for (const name of ['', 'x'.repeat(1025)]) assert.throws(() => of([name]), { code: 'bad_request' })
   })
 })
 
-describe('what changed in what a peer grants', () => {
+describe('a change of the grants of a peer', () => {
   const reads = (patterns: string[], excluded: string[] = []): Rules => ({
     properties: { patterns, operations: ['read'], excluded_patterns: excluded },
   })
   const cases: [what: string, before: Rules | null, after: Rules, granted: string[], revoked: string[]][] = [
-    ['is all of it at first', null, reads(['a', 'b'], ['c']), ['a', 'b'], []],
-    ['is nothing of what may not be read at first', null, { properties: { patterns: ['a'] } }, [], []],
-    ['is nothing where nothing did', reads(['a'], ['b']), reads(['a'], ['b']), [], []],
-    ['is a pattern more', reads(['a']), reads(['a', 'b']), ['b'], []],
-    ['is a pattern less', reads(['a', 'b']), reads(['a']), [], ['b']],
-    ['is an exclusion more, which withdraws', reads(['*']), reads(['*'], ['b']), [], ['b']],
-    ['is an exclusion less, which grants', reads(['*'], ['b']), reads(['*']), ['b'], []],
+    ['contains all grants the first time', null, reads(['a', 'b'], ['c']), ['a', 'b'], []],
+    ['contains no unreadable grants the first time', null, { properties: { patterns: ['a'] } }, [], []],
+    ['is empty for equal rules', reads(['a'], ['b']), reads(['a'], ['b']), [], []],
+    ['contains an added pattern as a grant', reads(['a']), reads(['a', 'b']), ['b'], []],
+    ['contains a removed pattern as a revocation', reads(['a', 'b']), reads(['a']), [], ['b']],
+    ['contains an added exclusion as a revocation', reads(['*']), reads(['*'], ['b']), [], ['b']],
+    ['contains a removed exclusion as a grant', reads(['*'], ['b']), reads(['*']), ['b'], []],
     [
-      'is everything where reading itself is withdrawn',
+      'revokes everything when the operation read is removed',
       reads(['a']),
       { properties: { patterns: ['a'], operations: ['write'] } },
       [],
       ['a'],
     ],
-    ['is everything where the category is withdrawn', reads(['a']), {}, [], ['a']],
+    ['revokes everything when the category is removed', reads(['a']), {}, [], ['a']],
   ]
   for (const [what, before, after, granted, revoked] of cases) {
-    it(`R-PERM-05 ${what}`, () => {
+    it(`${what} (R-PERM-05)`, () => {
       assert.deepEqual(changesOfGrants(before, after), {
         is_initial: before === null,
         granted_patterns: granted,
@@ -485,7 +485,7 @@ describe('what changed in what a peer grants', () => {
     })
   }
 
-  it('R-PERM-05 ACL-06 revokes a copy that was granted before and is not any more, and no other', () => {
+  it('revokes exactly the copies that were granted before and are no longer granted (R-PERM-05, ACL-06)', () => {
     assert.equal(isRevoked(reads(['a', 'b']), reads(['a']), 'b'), true)
     assert.equal(isRevoked(reads(['a', 'b']), reads(['a']), 'a'), false)
     assert.equal(isRevoked(reads(['a']), reads(['a', 'b']), 'b'), false)
@@ -494,7 +494,7 @@ describe('what changed in what a peer grants', () => {
   })
 })
 
-describe('the reason that a relationship’s rules give', () => {
+describe('the reason of a decision by rules', () => {
   const rules = {
     properties: { patterns: ['notes/*'], operations: ['read'], excluded_patterns: ['notes/private'] },
     actions: { allowed: ['add_*'], denied: ['add_user'] },
@@ -537,7 +537,7 @@ describe('an explanation', () => {
     })
   })
 
-  it('names the exclusion of the trust type, which no override lifts', () => {
+  it('names the exclusion of the trust type, which no override can remove', () => {
     const { allowed, rule, to_change } = ask('read:private/diary')
     assert.deepEqual(
       [allowed, rule],
@@ -546,7 +546,7 @@ describe('an explanation', () => {
     assert.equal(to_change, 'give the peer another trust type: exclusions of a type cannot be lifted')
   })
 
-  it('names the override where the pattern stands there', () => {
+  it('names the override when the override contains the pattern', () => {
     const { rule, because } = ask('read:diary', { properties: { excluded_patterns: ['diary'] } })
     assert.deepEqual(rule, { part: 'excluded_patterns', pattern: 'diary', source: 'override' })
     assert.equal(because, '"diary" in excluded_patterns of your override covers it')
@@ -574,7 +574,7 @@ describe('an explanation', () => {
     ['resources.read:x', 'add "x" to resources.patterns and read to resources.operations in an override to allow it'],
   ]
   for (const [text, toChange] of ungranted) {
-    it(`says what grants ${text} where no rule does`, () => {
+    it(`says how to grant ${text} when no rule grants it`, () => {
       const question = parseQuestion(text)
       assert.ok(question !== null)
       const { allowed, to_change } = explain(
@@ -586,7 +586,7 @@ describe('an explanation', () => {
     })
   }
 
-  it('says that a category with operations takes patterns', () => {
+  it('says that a category with operations needs patterns', () => {
     const question = parseQuestion('use:add_note')
     assert.ok(question !== null)
     const base = { tools: { operations: ['use'] } }
@@ -597,11 +597,11 @@ describe('an explanation', () => {
     )
   })
 
-  it('says that nothing counts before the approval', () => {
+  it('says that nothing is allowed before the approval', () => {
     assert.equal(ask('read:x', {}, false).because, 'the relationship is not approved, so nothing is allowed')
   })
 
-  it('finds the category by the operation, or takes it as named', () => {
+  it('finds the category by the operation or by its name', () => {
     assert.equal(parseQuestion('call:x')?.category, 'methods')
     assert.equal(parseQuestion('execute:x')?.category, 'actions')
     assert.equal(parseQuestion('use:x')?.category, 'tools')
@@ -611,6 +611,6 @@ describe('an explanation', () => {
   })
 
   for (const text of ['', 'x', 'fly:x', 'methods.read:x', ':x']) {
-    it(`cannot be asked for with ${JSON.stringify(text)}`, () => assert.equal(parseQuestion(text), null))
+    it(`rejects the question ${JSON.stringify(text)}`, () => assert.equal(parseQuestion(text), null))
   }
 })

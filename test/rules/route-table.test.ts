@@ -75,7 +75,7 @@ describe('the route table', () => {
     ['GET', ['a', 'meta', '*'], { id: 'GET /:actor/meta/*', params: { actor: 'a' }, rest: ['*'] }],
   ]
   for (const [method, path, { id, params = {}, rest = [] }] of found) {
-    it(`takes ${method} /${path.join('/')} for ${id}: words before names, names before the rest`, () => {
+    it(`finds ${id} for ${method} /${path.join('/')}: words before parameters, parameters before the rest`, () => {
       const { match } = table.find(method, path)
       assert.ok(match)
       assert.equal(match.route.id, id)
@@ -96,25 +96,25 @@ describe('the route table', () => {
     [null, ['a', 'b', 'c'], []],
   ]
   for (const [method, path, allowed] of missed) {
-    it(`names for ${method ?? 'a method that no path takes'} /${path.join('/')} all that the address takes: ${allowed.join(', ') || 'nothing'}`, () => {
+    it(`lists all methods of the path for ${method ?? 'an unknown method'} /${path.join('/')}: ${allowed.join(', ') || 'none'}`, () => {
       const outcome = table.find(method, path)
       assert.equal(outcome.match, null)
       assert.deepEqual(outcome.match === null ? outcome.allowed : null, allowed)
     })
   }
 
-  it('HTTP-06 takes an empty segment for nothing but a part of the rest', () => {
+  it('accepts an empty segment only in the rest of a path (HTTP-06)', () => {
     for (const path of [[''], ['', 'properties'], ['a', ''], ['a', '', 'properties'], ['a', 'properties', '']])
       assert.equal(table.find('GET', path).match, null, path.join('/'))
     assert.deepEqual(table.find('GET', ['a', 'properties', 'n', '', 'x']).match?.rest, ['', 'x'])
     assert.deepEqual(table.find('GET', ['a', 'meta', '']).match?.rest, [''])
   })
 
-  it('has a kind of the service for every path without an actor, and for no other path', () => {
+  it('marks exactly the routes without an actor as routes of the service', () => {
     for (const route of routes) assert.equal(isOfService(route), !isBelowActor(route), route.id)
   })
 
-  it('refuses two rows for one method and path, whatever their parameters are called', () => {
+  it('rejects two rows with the same method and path, whatever the names of their parameters', () => {
     assert.throws(
       () => new RouteTable([row('GET', '/:actor'), row('GET', '/:id')]),
       /Cannot add route GET \/:id: it is already declared/,

@@ -9,7 +9,7 @@ const targets = new SafeTargets(
   [provider as never],
 )
 
-describe('where a browser may be sent after a sign-in', () => {
+describe('the redirect target after a sign-in', () => {
   const good: Readonly<Record<string, string>> = {
     '/app': 'https://troupe.example/app',
     'app?x=1#y': 'https://troupe.example/pre/app?x=1#y',
@@ -23,7 +23,7 @@ describe('where a browser may be sent after a sign-in', () => {
     '/%C3%BC%20x': 'https://troupe.example/%C3%BC%20x',
   }
   for (const [text, address] of Object.entries(good)) {
-    it(`R-OC-04 is ${address} for ${text}`, () => assert.equal(targets.parse(text), address))
+    it(`is ${address} for ${text} (R-OC-04)`, () => assert.equal(targets.parse(text), address))
   }
 
   const attacks = [
@@ -89,11 +89,11 @@ describe('where a browser may be sent after a sign-in', () => {
     '/x//y',
     './/evil.example',
   ]
-  it('WEB-11 R-OC-04 is nowhere for what a browser could take for another place', () => {
+  it('is absent for text that a browser could read as another origin (WEB-11, R-OC-04)', () => {
     for (const text of attacks) assert.equal(targets.parse(text), null, JSON.stringify(text))
   })
 
-  it('WEB-11 is never an address off the list, whatever is put together from the parts of attacks', () => {
+  it('is never outside of the list, for any combination of the parts of attacks (WEB-11)', () => {
     const parts = [
       '/',
       '//',
@@ -125,13 +125,13 @@ describe('where a browser may be sent after a sign-in', () => {
             if (target === null) continue
             seen += 1
             assert.ok(places.includes(new URL(target).origin), `${a}${b}${c}${d} → ${target}`)
-            // A browser on a page of the service understands the text as it was judged.
+            // A browser on a page of the service resolves the string to the same URL.
             assert.equal(new URL(target, 'https://troupe.example/pre/').href, target)
           }
     assert.ok(seen > 500)
   })
 
-  it('R-OC-18 is a path of this host for a page of the service', () => {
+  it('is a path of this host for a page of the service (R-OC-18)', () => {
     assert.equal(targets.parsePath('/pre/abc/www?x=1'), '/pre/abc/www?x=1')
     for (const text of [
       'https://app.example.com/x',
@@ -144,5 +144,5 @@ describe('where a browser may be sent after a sign-in', () => {
     }
   })
 
-  it('IDP-06 falls back to the root of the service', () => assert.equal(targets.root, 'https://troupe.example/pre/'))
+  it('defaults to the root of the service (IDP-06)', () => assert.equal(targets.root, 'https://troupe.example/pre/'))
 })

@@ -35,16 +35,16 @@ function refusal(work: () => unknown): ServiceError {
 }
 
 describe('a key ring', () => {
-  it('seals with its first key and keeps the others for opening', () => {
+  it('seals with its first key and opens with every key', () => {
     assert.equal(both.currentId, 'b')
     assert.deepEqual([...both.keys.keys()], ['b', 'a'])
   })
 
-  it('accepts blanks around entries, and ids of letters, digits, "_" and "-"', () => {
+  it('accepts whitespace around entries, and ids of letters, digits, "_" and "-"', () => {
     assert.equal(parseKeyRing(` 2026-11_A:${keyA} , b:${keyB}\n`).currentId, '2026-11_A')
   })
 
-  it('is made of generated keys, whose ids never repeat', () => {
+  it('accepts generated keys, whose ids never repeat', () => {
     const [first, second] = [generateKey(), generateKey()]
     const ring = parseKeyRing(`${first},${second}`)
     assert.equal(ring.keys.size, 2)
@@ -52,12 +52,12 @@ describe('a key ring', () => {
   })
 
   const refused: [what: string, text: string, message: string][] = [
-    ['an empty text', '', 'The key ring is empty: it needs at least one entry "id:key"'],
-    ['blanks only', ' \n', 'The key ring is empty: it needs at least one entry "id:key"'],
+    ['an empty string', '', 'The key ring is empty: it needs at least one entry "id:key"'],
+    ['only whitespace', ' \n', 'The key ring is empty: it needs at least one entry "id:key"'],
     ['a key without id', keyA, 'Entry 1 of the key ring has no ":" between id and key'],
     ['a comma at the end', `a:${keyA},`, 'Entry 2 of the key ring has no ":" between id and key'],
     [
-      'key and id the wrong way round',
+      'key and id in the wrong order',
       `${keyA}:a`,
       'The id of entry 1 of the key ring is not 1 to 32 of the characters A-Z a-z 0-9 _ -',
     ],
@@ -81,20 +81,20 @@ describe('a key ring', () => {
       'Key "a" is not random bytes: it is typed text or a guessable pattern',
     ],
     [
-      'bytes that count',
+      'bytes that count up',
       `a:${Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64url')}`,
       'Key "a" is not random bytes: it is typed text or a guessable pattern',
     ],
     [
-      'a typed text',
+      'typed text',
       `a:${Buffer.from('the quick brown fox jumps over l').toString('base64url')}`,
       'Key "a" is not random bytes: it is typed text or a guessable pattern',
     ],
-    ['an id given twice', `a:${keyA},a:${keyB}`, 'Two entries of the key ring have the id "a"'],
-    ['a key given twice', `a:${keyA},b:${keyA}`, 'The entries "a" and "b" of the key ring are the same key'],
+    ['a repeated id', `a:${keyA},a:${keyB}`, 'Two entries of the key ring have the id "a"'],
+    ['a repeated key', `a:${keyA},b:${keyA}`, 'The entries "a" and "b" of the key ring are the same key'],
   ]
   for (const [what, text, message] of refused) {
-    it(`refuses ${what}, and says so without the key`, () => {
+    it(`rejects ${what} with a message that does not contain the key`, () => {
       assert.throws(() => parseKeyRing(text), { name: 'KeyRingError', message })
       assert.ok(!message.includes(keyA.slice(0, 12)))
     })
@@ -107,7 +107,7 @@ describe('a key ring', () => {
 })
 
 describe('a sealed secret', () => {
-  it('SEC-02 is unreadable in the store and opens to exactly what was sealed', () => {
+  it('is unreadable in the store and opens to exactly the sealed string (SEC-02)', () => {
     for (const text of ['', 'correct horse', 'ünï·コード·🎭', 'x'.repeat(100_000)]) {
       const sealed = seal(ringA, text, place)
       assert.equal(open(ringA, sealed, place), text)
@@ -116,7 +116,7 @@ describe('a sealed secret', () => {
     assert.ok(!Buffer.from(seal(ringA, 'correct horse', place).slice(5), 'base64url').includes('correct'))
   })
 
-  it('SEC-02 is another text each time, so equal secrets cannot be recognised', () => {
+  it('is a different string each time, so equal secrets cannot be recognized (SEC-02)', () => {
     assert.notEqual(seal(ringA, 'same', place), seal(ringA, 'same', place))
   })
 
@@ -126,10 +126,10 @@ describe('a sealed secret', () => {
     ['a longer key', ['actor1', 'actor.passphrase', 'peer1']],
     ['parts cut at another point', ['actor1actor', '.passphrase']],
     ['parts joined into one', ['actor1,actor.passphrase']],
-    ['no place', []],
+    ['an empty place', []],
   ]
   for (const [what, binding] of elsewhere) {
-    it(`SEC-02 does not open after it was moved to ${what}`, () => {
+    it(`cannot be opened after a move to ${what} (SEC-02)`, () => {
       const sealed = seal(ringA, 'secret', place)
       const error = refusal(() => open(ringA, sealed, binding))
       assert.equal(error.code, 'server_error')
@@ -137,7 +137,7 @@ describe('a sealed secret', () => {
     })
   }
 
-  it('SEC-02 does not open after any single character of it was changed', () => {
+  it('cannot be opened after a change of any single character (SEC-02)', () => {
     const sealed = seal(ringA, 'secret', place)
     for (let at = 0; at < sealed.length - 1; at++) {
       const other = sealed[at] === 'A' ? 'B' : 'A'
@@ -146,8 +146,8 @@ describe('a sealed secret', () => {
     }
   })
 
-  it('SEC-02 has one spelling: what stands for the same bytes in Base64url does not open', () => {
-    // Of each length, so that the last character of the text holds no, two and four bits beyond the last byte.
+  it('has only one spelling, and no other Base64url of the same bytes can be opened (SEC-02)', () => {
+    // Secrets of these lengths leave zero, two and four unused bits in the last character.
     for (const secret of ['', 's', 'se', 'sec']) {
       const sealed = seal(ringA, secret, place)
       const same = Buffer.from(sealed.slice(5), 'base64url')
@@ -170,7 +170,7 @@ describe('a sealed secret', () => {
     }
   })
 
-  it('SEC-02 does not open when it was cut or was never sealed', () => {
+  it('cannot be opened when it was cut or was never sealed (SEC-02)', () => {
     const sealed = seal(ringA, 'secret', place)
     for (const text of [
       '',
@@ -188,11 +188,11 @@ describe('a sealed secret', () => {
     }
   })
 
-  it('SEC-02 is bound to its actor first and then to its field', () => {
+  it('is bound to its actor and its field (SEC-02)', () => {
     assert.deepEqual(bindingOf(actorPassphrase, 'actor1'), ['actor1', 'actor.passphrase'])
   })
 
-  it('SEC-03 stays readable after a new key took the first place, and new values use the new key', () => {
+  it('stays readable after a new key became the first, and new values use the new key (SEC-03)', () => {
     const old = seal(ringA, 'secret', place)
     assert.equal(open(both, old, place), 'secret')
     assert.equal(needsReseal(both, old), true)
@@ -201,7 +201,7 @@ describe('a sealed secret', () => {
     assert.equal(open(ringB, renewed, place), 'secret')
   })
 
-  it('SEC-03 gives a clear error that names the key once that key was removed', () => {
+  it('causes an error that names the key after that key was removed (SEC-03)', () => {
     const error = refusal(() => open(ringB, seal(ringA, 'secret', place), place))
     assert.equal(error.status, 500)
     assert.equal(error.message, 'The service failed')
@@ -211,7 +211,7 @@ describe('a sealed secret', () => {
     )
   })
 
-  it('SEC-03 gives a clear error and never garbage when another key carries its id', () => {
+  it('causes an error, not garbage, when another key has the same id (SEC-03)', () => {
     const error = refusal(() => open(parseKeyRing(`a:${keyB}`), seal(ringA, 'secret', place), place))
     assert.equal(error.status, 500)
     assert.equal(
@@ -221,17 +221,17 @@ describe('a sealed secret', () => {
     )
   })
 
-  it('is refused when half a surrogate pair would come back as another text', () => {
+  it('is rejected when half a surrogate pair would be opened as another string', () => {
     assert.equal(refusal(() => seal(ringA, 'a\ud800', place)).code, 'invalid_value')
   })
 })
 
-describe('recognising a secret', () => {
-  it('hashes to SHA-256 in base64url', () => {
+describe('a secret in comparison', () => {
+  it('is hashed to SHA-256 in base64url', () => {
     assert.equal(hashSecret('abc'), 'ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0')
   })
 
-  it('finds texts the same only when every character is', () => {
+  it('equals only a string with the same characters', () => {
     assert.equal(sameSecret('correct horse', 'correct horse'), true)
     assert.equal(sameSecret('', ''), true)
     for (const other of [
@@ -247,7 +247,7 @@ describe('recognising a secret', () => {
     }
   })
 
-  it('SEC-06 compares digests of one length in constant time, whatever the lengths and the common prefix', () => {
+  it('is compared by digests of one length in constant time, whatever the lengths and the common prefix (SEC-06)', () => {
     const compare = mock.method(crypto, 'timingSafeEqual')
     syncBuiltinESMExports()
     try {
@@ -265,19 +265,19 @@ describe('recognising a secret', () => {
 })
 
 describe('generated ids and tokens', () => {
-  it('SEC-08 do not repeat in a million ids', () => {
+  it('do not repeat in a million ids (SEC-08)', () => {
     const seen = new Set<string>()
     for (let n = 0; n < 1_000_000; n++) seen.add(randomId())
     assert.equal(seen.size, 1_000_000)
   })
 
-  it('SEC-08 do not repeat in a million tokens', () => {
+  it('do not repeat in a million tokens (SEC-08)', () => {
     const seen = new Set<string>()
     for (let n = 0; n < 1_000_000; n++) seen.add(randomToken())
     assert.equal(seen.size, 1_000_000)
   })
 
-  it('SEC-08 carry 128 bits or more from the secure source of the system', () => {
+  it('have at least 128 bits from the secure random source of the system (SEC-08)', () => {
     const source = mock.method(crypto, 'randomBytes')
     syncBuiltinESMExports()
     try {
@@ -304,7 +304,7 @@ describe('the key file of a development machine', () => {
   })
   after(() => rm(folder, { recursive: true }))
 
-  it('is made at the first start, for its owner alone, and read at the next', async () => {
+  it('is created at the first start, readable by its owner only, and read at the next start', async () => {
     const path = join(folder, 'new', 'data', 'keys')
     const first = await developmentKeyRing(path)
     const second = await developmentKeyRing(path)
@@ -313,7 +313,7 @@ describe('the key file of a development machine', () => {
     assert.deepEqual(await readdir(join(folder, 'new', 'data')), ['keys'])
   })
 
-  it('is one file when many starts happen at the same moment, in one process and in several', async () => {
+  it('is the same for many simultaneous starts, in one process and in several', async () => {
     const path = join(folder, 'race')
     const url = new URL('../../src/secret/development-key.ts', import.meta.url).href
     const script = `const { developmentKeyRing } = await import(${JSON.stringify(url)})
@@ -327,7 +327,7 @@ describe('the key file of a development machine', () => {
     assert.deepEqual(left, ['race'])
   })
 
-  it('is refused by name, and left as it is, when it cannot be read or understood', async () => {
+  it('is named in the error and left unchanged when it cannot be read or parsed', async () => {
     await assert.rejects(developmentKeyRing(folder), {
       name: 'KeyRingError',
       message: `The key file ${folder} cannot be read (EISDIR)`,

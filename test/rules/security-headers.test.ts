@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { securityHeaders } from '../../src/http/edge/security-headers.ts'
 
-describe('the headers that every answer carries', () => {
-  it('WEB-02 keep data from being run, framed, sniffed, cached or told of', () => {
+describe('the security headers of every response', () => {
+  it('prevent browsers from running, framing, sniffing, caching or referring to data (WEB-02)', () => {
     assert.deepEqual(securityHeaders('http://troupe.test').forData, {
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
@@ -13,7 +13,7 @@ describe('the headers that every answer carries', () => {
     })
   })
 
-  it('WEB-02 let a page load its own files, send its own forms, and nothing else', () => {
+  it('allow a page to load only its own files and to send only its own forms (WEB-02)', () => {
     const { 'Content-Security-Policy': policy, ...others } = securityHeaders('http://troupe.test').forPages
     assert.deepEqual(others, {
       'X-Content-Type-Options': 'nosniff',
@@ -35,7 +35,7 @@ describe('the headers that every answer carries', () => {
     ])
   })
 
-  it('WEB-02 keep to https where the service is reached by it, and only there', () => {
+  it('require https exactly when the service is reached by https (WEB-02)', () => {
     for (const kind of ['forData', 'forPages'] as const) {
       assert.equal(
         securityHeaders('https://troupe.test/aw')[kind]['Strict-Transport-Security'],

@@ -23,61 +23,61 @@ const read: RegisterInput = { do: 'read' }
 const isOrdered = (calls: readonly Call<RegisterInput>[]): boolean => findSerialOrder(register('tells'), calls).ordered
 
 describe('a history of a value has a serial order', () => {
-  it('when each read gives what was last written', () => {
+  it('when each read returns the last written value', () => {
     assert.equal(
       isOrdered([call(1, 2, write('a')), call(3, 4, read, 'a'), call(5, 6, write('b')), call(7, 8, read, 'b')]),
       true,
     )
   })
 
-  it('when a read during a write gives the old value or the new one', () => {
+  it('when a read during a write returns the old value or the new one', () => {
     assert.equal(isOrdered([call(1, 2, write('a')), call(3, 6, write('b')), call(4, 5, read, 'a')]), true)
     assert.equal(isOrdered([call(1, 2, write('a')), call(3, 6, write('b')), call(4, 5, read, 'b')]), true)
   })
 
-  it('when of two writes at once either is the last', () => {
+  it('when either of two concurrent writes is the last', () => {
     for (const last of ['a', 'b'])
       assert.equal(isOrdered([call(1, 4, write('a')), call(2, 3, write('b')), call(5, 6, read, last)]), true)
   })
 
-  it('when a write without an answer shows late or never', () => {
+  it('when a write without a response takes effect late or never', () => {
     assert.equal(isOrdered([lost(1, write('a')), call(2, 3, read, null), call(4, 5, read, 'a')]), true)
     assert.equal(isOrdered([lost(1, write('a')), call(2, 3, read, null), call(4, 5, read, null)]), true)
   })
 })
 
 describe('a history of a value has no serial order', () => {
-  it('when an answered write is not there', () => {
+  it('when an acknowledged write is missing', () => {
     assert.equal(isOrdered([call(1, 2, write('a')), call(3, 4, read, null)]), false)
   })
 
-  it('when a read gives what was overwritten before it began', () => {
+  it('when a read returns a value that was overwritten before the read began', () => {
     assert.equal(isOrdered([call(1, 2, write('a')), call(3, 4, write('b')), call(5, 6, read, 'a')]), false)
   })
 
-  it('when a value goes back to an older one', () => {
+  it('when a value reverts to an older one', () => {
     const reads = [call(4, 5, read, 'b'), call(6, 7, read, 'a')]
     assert.equal(isOrdered([call(1, 2, write('a')), call(3, 8, write('b')), ...reads]), false)
   })
 
-  it('when a read gives what was never written', () => {
+  it('when a read returns a value that was never written', () => {
     assert.equal(isOrdered([call(1, 2, write('a')), call(3, 4, read, 'c')]), false)
   })
 
-  it('when a write without an answer shows after it can have had an effect', () => {
+  it('when a write without a response takes effect after its latest possible time', () => {
     const calls = [lost(1, write('a'), 4), call(5, 6, read, null), call(7, 8, read, 'a')]
     assert.equal(isOrdered(calls), false)
   })
 
-  it('when a write without an answer comes and goes', () => {
+  it('when a write without a response takes effect and disappears again', () => {
     assert.equal(isOrdered([lost(1, write('a')), call(2, 3, read, 'a'), call(4, 5, read, null)]), false)
   })
 
-  it('when a removal tells of a value that was not there', () => {
+  it('when a removal reports a value that did not exist', () => {
     assert.equal(isOrdered([call(1, 2, { do: 'remove' }, 'done')]), false)
   })
 
-  it('and the call that no order explains is named', () => {
+  it('and the verdict names the call that no order explains', () => {
     const wrong = call(5, 6, read, 'a')
     const verdict = findSerialOrder(register('tells'), [call(1, 2, write('a')), call(3, 4, write('b')), wrong])
     assert.deepEqual(verdict, { ordered: false, call: wrong, possible: ['"b"'] })
@@ -91,34 +91,34 @@ describe('a history of a list', () => {
   const verdict = (calls: readonly Call<ListInput>[], items: readonly string[] = []): boolean =>
     findSerialOrder(list(items), calls).ordered
 
-  it('has an order when two appends at once got different places', () => {
+  it('has an order when two concurrent appends got different positions', () => {
     const appends = [call(1, 4, append('a'), 1), call(2, 3, append('b'), 0)]
     assert.equal(verdict([...appends, call(5, 6, readList, ['b', 'a'])]), true)
     assert.equal(verdict([...appends, call(5, 6, readList, ['a', 'b'])]), false)
   })
 
-  it('has none when an answered item is missing, there twice, or at another place', () => {
+  it('has no order when an acknowledged item is missing, duplicated or at another position', () => {
     const appends = [call(1, 2, append('a'), 0), call(3, 4, append('b'), 1)]
     for (const items of [['a'], ['a', 'b', 'b'], ['b', 'a'], []])
       assert.equal(verdict([...appends, call(5, 6, readList, items)]), false, items.join())
   })
 
-  it('has none when two appends got one place', () => {
+  it('has no order when two appends got the same position', () => {
     assert.equal(verdict([call(1, 4, append('a'), 0), call(2, 3, append('b'), 0)]), false)
   })
 
-  it('has none when two pops at once gave the same item', () => {
+  it('has no order when two concurrent pops returned the same item', () => {
     assert.equal(verdict([call(1, 4, pop, 'b'), call(2, 3, pop, 'b')], ['a', 'b']), false)
     assert.equal(verdict([call(1, 4, pop, 'a'), call(2, 3, pop, 'b')], ['a', 'b']), true)
   })
 
-  it('has none when a deletion took another item than the one at its index', () => {
+  it('has no order when a deletion removed another item than the one at its index', () => {
     const calls = [call<ListInput>(1, 2, { do: 'delete', index: 0 }), call(3, 4, readList, ['a'])]
     assert.equal(verdict(calls, ['a', 'b']), false)
     assert.equal(verdict(calls, ['b', 'a']), true)
   })
 
-  it('has none when half of a batch was made', () => {
+  it('has no order when only half of a batch took effect', () => {
     const batch: ListInput = { do: 'bulk', entries: [{ index: 0, item: 'x' }, { index: 1 }] }
     assert.equal(verdict([lost(1, batch), call(2, 3, readList, ['x', 'b'])], ['a', 'b']), false)
     assert.equal(verdict([lost(1, batch), call(2, 3, readList, ['x'])], ['a', 'b']), true)
@@ -126,24 +126,24 @@ describe('a history of a list', () => {
   })
 })
 
-describe('a history of an actor that is deleted', () => {
+describe('a history of a deleted actor', () => {
   const put: PassingInput = { do: 'put', name: 'a', value: '1' }
   const readAll: PassingInput = { do: 'read' }
   const verdict = (calls: readonly Call<PassingInput>[]): boolean => findSerialOrder(passingActor, calls).ordered
 
-  it('has an order when everything is gone from some moment on', () => {
+  it('has an order when everything disappears at one moment', () => {
     assert.equal(
       verdict([call(1, 2, put), call(3, 6, { do: 'delete' }), call(4, 5, put, 'gone'), call(7, 8, readAll, 'gone')]),
       true,
     )
   })
 
-  it('has none when a part of it is there after the deletion', () => {
+  it('has no order when a part remains after the deletion', () => {
     const rest = { values: { a: '1' }, items: [] }
     assert.equal(verdict([call(1, 2, put), call(3, 4, { do: 'delete' }), call(5, 6, readAll, rest)]), false)
   })
 
-  it('has none when a deletion without an answer left a part', () => {
+  it('has no order when a deletion without a response left a part', () => {
     const emptied = { values: {}, items: [] }
     assert.equal(verdict([call(1, 2, put), lost(3, { do: 'delete' }), call(5, 6, readAll, emptied)]), false)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ServerClock } from '../../src/store/postgres/server-clock.ts'
 
-/** A server one hour and 500 ms ahead of what this process counts, at the end of a way that takes its time. */
+/** A server whose clock is one hour and 500 ms ahead of this process. Each request and each response takes time. */
 class Server {
   counted = 1_000
   ahead = 3_600_500
@@ -23,19 +23,19 @@ class Server {
     },
   })
 
-  /** What the clock tells, less what the server's clock says. */
+  /** The error of the clock: its time minus the time of the server. */
   get error(): number {
     return this.clock.now() - (this.counted + this.ahead)
   }
 }
 
-/** Lets what was asked behind an answer come in. */
+/** Waits for requests in the background. */
 async function answered(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve()
 }
 
 describe('the clock of the database server', () => {
-  it('is told by a process whose own clock is an hour off, wrong by less than a round trip', async () => {
+  it('is known within a round trip to a process whose own clock is an hour off', async () => {
     const server = new Server()
     server.there = 10
     server.back = 4
@@ -46,7 +46,7 @@ describe('the clock of the database server', () => {
     assert.equal(server.asked, 1)
   })
 
-  it('is asked again after five seconds, behind the answer, and then its time is told', async () => {
+  it('is requested again in the background after five seconds, and its new time is used afterwards', async () => {
     const server = new Server()
     await server.clock.set()
     server.ahead -= 3_600_000
@@ -57,7 +57,7 @@ describe('the clock of the database server', () => {
     assert.ok(Math.abs(server.error) <= 3, String(server.error))
   })
 
-  it('is not doubted by an answer that took long', async () => {
+  it('is not adjusted after a slow response', async () => {
     const server = new Server()
     await server.clock.set()
     const before = server.error
@@ -69,7 +69,7 @@ describe('the clock of the database server', () => {
     assert.equal(server.error, before)
   })
 
-  it('becomes more exact with an answer that comes sooner', async () => {
+  it('becomes more exact after a faster response', async () => {
     const server = new Server()
     server.there = 900
     await server.clock.set()
@@ -82,7 +82,7 @@ describe('the clock of the database server', () => {
     assert.ok(Math.abs(server.error) <= 2, String(server.error))
   })
 
-  it('goes on as before while the server does not answer, and is asked once at a time', async () => {
+  it('continues unchanged while the server does not respond, with one request at a time', async () => {
     const server = new Server()
     await server.clock.set()
     const before = server.error
@@ -99,7 +99,7 @@ describe('the clock of the database server', () => {
     assert.equal(server.asked, 3)
   })
 
-  it('has to be set before it tells a time: a server that does not answer is an error', async () => {
+  it('must be read once before use: a server that does not respond is an error', async () => {
     const server = new Server()
     server.isDown = true
     await assert.rejects(server.clock.set(), /down/)

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 
 const folder = join(import.meta.dirname, '..')
 const thisFile = 'rules/sleeps.test.ts'
-/** An interval repeats an action and makes no test wait. */
+/** Timers that make a test wait. An interval repeats an action and makes no test wait. */
 const timer = /\b(?:setTimeout|scheduler\.wait|Atomics\.wait|pg_sleep)\(|\bsetTimeout as\b/
 const isComment = (line: string): boolean => /^\s*(?:\/\/|\/?\*)/.test(line)
 
@@ -25,7 +25,7 @@ function sleepsIn(source: string): number[] {
 }
 
 describe('tests', () => {
-  it('wait for real time only where a comment says why', () => {
+  it('wait for real time only after a comment with the reason', () => {
     const found = globSync('**/*.ts', { cwd: folder })
       .map((file) => file.replaceAll('\\', '/'))
       .filter((file) => file !== thisFile)
@@ -33,7 +33,7 @@ describe('tests', () => {
     assert.deepEqual(found, [])
   })
 
-  it('are checked for each kind of timer', () => {
+  it('are checked for every kind of timer', () => {
     const sleeps = [
       'await new Promise((resolve) => setTimeout(resolve, 5))',
       "import { setTimeout as pause } from 'node:timers/promises'",

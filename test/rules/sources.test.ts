@@ -1,4 +1,4 @@
-/** Ids and references of code, tests and documents lead to a row of docs/spec or to a record of docs/decisions. */
+/** Ids and references of code, tests and documents name a row of docs/spec or a record of docs/decisions. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { type Area, areas, areasOf, rowIds, specPage } from '../support/catalogu
 
 const root = dirname(dirname(import.meta.dirname))
 
-/** Both files name ids that do not exist, to prove that such ids are found. */
+/** Both files name ids that do not exist, to prove that the checks find such ids. */
 const namesMadeUpIds = new Set(['test/rules/sources.test.ts', 'test/rules/test-run.test.ts'])
 
 const files = (
@@ -23,14 +23,14 @@ const records = new Set(
   readdirSync(join(root, 'docs', 'decisions')).flatMap((name) => /^(\d{3})-/.exec(name)?.[1] ?? []),
 )
 
-/** Areas of faults have plain words, so an id of another standard, such as UTF-16, is an id here only for these words. */
+/** Areas of faults are plain words. Only these words form ids, so UTF-16 is not an id. */
 const plainAreas = areas.filter(({ id }) => !id.startsWith('R-')).map(({ id }) => id)
 const idForm = new RegExp(
   `(?<![\\w-])(?:(?:${plainAreas.join('|')}|(?:R|WIRE)-[A-Z]+|CHOICE)-\\d+|I\\d+)(?![\\w-])`,
   'g',
 )
 
-/** References that name a source outside of the repository, or a choice by a number that a record could have. */
+/** References to a source outside of the repository, or to a choice whose number a record could have. */
 const oldForms = [
   /\bdecisions? (?!\d{3}\b)\d+/gi,
   /\bwire, (?:section )?\d[\d.]*/gi,
@@ -38,7 +38,7 @@ const oldForms = [
   /\(spec[,:] [^)]*/g,
 ]
 
-/** The references of a text that lead nowhere. */
+/** The references of a text to rows and records that do not exist. */
 function dangling(text: string): string[] {
   const ids = [...text.matchAll(idForm)].map(([id]) => id).filter((id) => !known.has(id))
   const numbers = [...text.matchAll(/\b(?:records?|decisions?|docs\/decisions\/)[ ]?(\d{3})\b/gi)]
@@ -46,7 +46,7 @@ function dangling(text: string): string[] {
   return [...ids, ...lost, ...oldForms.flatMap((form) => [...text.matchAll(form)].map(([reference]) => reference))]
 }
 
-/** The rows in string literals of a test file, where titles are. Comments do not count. */
+/** The rows in string literals of a test file, where titles are. Ignores comments. */
 function rowsInTitles(text: string): string[] {
   return text
     .split('\n')
@@ -58,14 +58,14 @@ const titled = new Set(
   files.filter(({ path }) => /^test\/.*\.ts$/.test(path)).flatMap(({ text }) => rowsInTitles(text)),
 )
 
-/** The ids of the section that gives a reason for each row without a test. */
+/** The ids with a reason in the section of rows without a test. */
 function reasonedRows(page: string): string[] {
   const section = page.split(/^## /m).find((one) => one.startsWith('Rows without a test\n')) ?? ''
   return [...section.matchAll(/^- (\S+): \S/gm)].flatMap(([, id]) => id ?? [])
 }
 
 describe('the pages of docs/spec', () => {
-  it('have rows numbered from 01 in each area, with an anchor that is the id', () => {
+  it('have rows numbered from 01 in each area, with the id as anchor', () => {
     const pages = ['requirements', 'faults', 'wire'].map((page) => areasOf(specPage(page)))
     const expected = (area: Area, prefix: string): string[] =>
       area.ids.map((_, index) => `${prefix}${area.id}-${String(index + 1).padStart(2, '0')}`)
@@ -77,7 +77,7 @@ describe('the pages of docs/spec', () => {
       const anchors = [...specPage(page).matchAll(/<a id="([^"]*)"><\/a>(\S+)/g)]
       for (const [, anchor, id] of anchors) assert.equal(anchor, id?.toLowerCase())
     }
-    // A row without an anchor would not be counted. The section without areas repeats ids.
+    // A row without an anchor would not be counted. The rows after the cut repeat ids of other rows.
     const counted = (page: string): string => specPage(page).split('## Rows that go beyond')[0] ?? ''
     const pagesWithoutAnchor = ['requirements', 'faults', 'choices', 'wire'].filter((page) =>
       /^\| *[A-Z][A-Z-]*\d+ *\|/m.test(counted(page)),
@@ -85,7 +85,7 @@ describe('the pages of docs/spec', () => {
     assert.deepEqual(pagesWithoutAnchor, [])
   })
 
-  it('have each id once', () => {
+  it('contain each id once', () => {
     const ids = ['requirements', 'faults', 'choices', 'wire'].flatMap((page) => rowIds(specPage(page)))
     assert.equal(new Set(ids).size, ids.length)
     assert.ok(ids.length > 500)
@@ -93,17 +93,17 @@ describe('the pages of docs/spec', () => {
 })
 
 describe('references to docs/spec and docs/decisions', () => {
-  it('lead to a row or to a record', () => {
+  it('name an existing row or record', () => {
     const lost = files.flatMap(({ path, text }) => dangling(text).map((reference) => `${path}: ${reference}`))
     assert.deepEqual(lost, [])
   })
 
-  it('are in code, tests and documents', () => {
+  it('exist in code, tests and documents', () => {
     const count = files.reduce((sum, { text }) => sum + (text.match(idForm)?.length ?? 0), 0)
     assert.ok(count > 2500, String(count))
   })
 
-  it('are found when they lead nowhere', () => {
+  it('are reported when their target does not exist', () => {
     for (const text of ['LST-99', 'LST-4', 'R-FOO-01', 'WIRE-TRUST-99', 'CHOICE-81', 'I11']) {
       assert.deepEqual(dangling(`keeps all items (${text})`), [text])
     }
@@ -115,7 +115,7 @@ describe('references to docs/spec and docs/decisions', () => {
 })
 
 describe('rows of requirements and faults', () => {
-  it('are each in the title of a test, unless their page gives a reason', () => {
+  it('are named in the title of a test, unless their page gives a reason', () => {
     const pages = ['requirements', 'faults'].map(specPage)
     const silent = pages.flatMap(rowIds).filter((id) => !titled.has(id))
     assert.deepEqual(silent.toSorted(), pages.flatMap(reasonedRows).toSorted())

@@ -9,18 +9,18 @@ describe('a stop signal', () => {
     ['SIGINT', 'SIGTERM'],
     ['SIGTERM', 'SIGTERM'],
   ] as const) {
-    it(`OPS-03 that npm passes on once more within a second is the same one: ${first}, ${second}`, async (t) => {
+    it(`that npm repeats within a second counts once: ${first}, ${second} (OPS-03)`, async (t) => {
       t.mock.timers.enable({ apis: ['setTimeout'] })
       const process = new EventEmitter()
       const stopped = stopSignal(process)
       process.emit(first)
       await stopped
       t.mock.timers.tick(999)
-      assert.equal(process.emit(second), true, 'somebody listens, so the system does not end the process')
+      assert.equal(process.emit(second), true, 'a listener exists, so the system does not end the process')
     })
   }
 
-  it('OPS-03 that comes a second time after a second is left to the system, which ends the process', async (t) => {
+  it('that arrives again after a second is left to the system, which ends the process (OPS-03)', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const process = new EventEmitter()
     const stopped = stopSignal(process)

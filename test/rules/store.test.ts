@@ -6,7 +6,7 @@ import { compile } from '../../src/store/portable.ts'
 import { busyDelayMs } from '../../src/store/sqlite/busy.ts'
 import { refuseSqliteVersion } from '../../src/store/sqlite/version.ts'
 
-describe('one text of SQL for two databases', () => {
+describe('one SQL statement for two databases', () => {
   const cases: readonly { sql: string; sqlite: string; postgres: string; parameters: number }[] = [
     {
       sql: 'SELECT a FROM t WHERE b = $1 AND c = $2 OR d = $1',
@@ -93,7 +93,7 @@ describe('one text of SQL for two databases', () => {
     })
   }
 
-  it('has no text for one database outside src/store', async () => {
+  it('contains no part for a single database outside src/store', async () => {
     const src = join(import.meta.dirname, '..', '..', 'src')
     const marked: string[] = []
     let read = 0
@@ -106,7 +106,7 @@ describe('one text of SQL for two databases', () => {
     assert.deepEqual(marked, [])
   })
 
-  it('refuses a column of rows(…) that is neither BIGINT nor TEXT', () => {
+  it('is rejected when a column of rows(…) is neither BIGINT nor TEXT', () => {
     for (const dialect of ['sqlite', 'postgres'] as const)
       assert.throws(() => compile('SELECT 1 FROM rows($1, at TIMESTAMP) AS r', dialect), {
         message: 'Cannot translate rows(…): "at TIMESTAMP" is not a BIGINT or TEXT column',
@@ -114,15 +114,15 @@ describe('one text of SQL for two databases', () => {
   })
 })
 
-describe('DUR-09: an SQLite with the write-ahead-log defect is refused', () => {
+describe('the check for an SQLite with the write-ahead-log defect (DUR-09)', () => {
   for (const version of ['3.6.23', '3.7.0', '3.44.6', '3.50.7', '3.51.0', '3.51.2', '2.8.17', '', 'unknown'])
-    it(`refuses "${version}"`, () => assert.match(refuseSqliteVersion(version) ?? '', /3\.51\.3 or newer is required/))
+    it(`rejects "${version}"`, () => assert.match(refuseSqliteVersion(version) ?? '', /3\.51\.3 or newer is required/))
   for (const version of ['3.51.3', '3.52.0', '3.53.4', '3.100.0', '4.0.0'])
     it(`accepts "${version}"`, () => assert.equal(refuseSqliteVersion(version), null))
 })
 
-describe('the pause before a lock is tried again', () => {
-  it('doubles from one millisecond to fifty, half of it by chance', () => {
+describe('the delay before a retry of a lock', () => {
+  it('doubles from 1 ms to 50 ms, and half of it is random', () => {
     assert.deepEqual(
       [0, 1, 2, 5, 6, 60].map((attempt) => busyDelayMs(attempt, 1)),
       [1, 2, 4, 32, 50, 50],

@@ -40,13 +40,13 @@ const named = (manifest: Manifest): [name: string, version: string][] =>
   )
 
 describe('an install', () => {
-  it('SUP-01 takes exact versions only', () => {
+  it('uses exact versions only (SUP-01)', () => {
     const all = [...named(project), ...named(runtime)]
     assert.ok(all.length > 20)
     for (const [name, version] of all) assert.match(version, /^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/, name)
   })
 
-  it('SUP-01 is described by the lock file, version for version', () => {
+  it('matches the lock file in every version (SUP-01)', () => {
     assert.equal(lock.lockfileVersion, 3)
     for (const group of ['dependencies', 'devDependencies', 'optionalDependencies'] as const) {
       assert.deepEqual(lock.packages['']?.[group], project[group])
@@ -57,7 +57,7 @@ describe('an install', () => {
     }
   })
 
-  it('SUP-01 checks a SHA-512 of every package that comes over the network', () => {
+  it('verifies a SHA-512 of every downloaded package (SUP-01)', () => {
     const remote = Object.entries(lock.packages).filter(([path]) => path.includes('node_modules/'))
     assert.ok(remote.length > 100)
     for (const [path, entry] of remote) {
@@ -66,14 +66,14 @@ describe('an install', () => {
     }
   })
 
-  it('SUP-01 is bound to no registry: the lock file holds no address', () => {
+  it('is not bound to a registry, because the lock file contains no URL (SUP-01)', () => {
     for (const [path, { resolved }] of Object.entries(lock.packages)) {
       assert.equal(resolved, path === 'node_modules/@troupe/runtime' ? 'tools/runtime' : undefined, path)
     }
     assert.ok(!JSON.stringify(lock).includes('.tgz'))
   })
 
-  it('SUP-01 runs no script, neither of a dependency nor of the package itself', async () => {
+  it('runs no scripts of dependencies or of the package (SUP-01)', async () => {
     const lines = (await readFile(join(root, '.npmrc'), 'utf8')).split('\n')
     for (const line of ['ignore-scripts=true', 'save-exact=true', 'omit-lockfile-registry-resolved=true']) {
       assert.ok(lines.includes(line), line)
@@ -84,12 +84,12 @@ describe('an install', () => {
     }
   })
 
-  it('SUP-01 takes no version that is younger than seven days', async () => {
+  it('accepts no version younger than seven days (SUP-01)', async () => {
     const lines = (await readFile(join(root, '.npmrc'), 'utf8')).split('\n')
     assert.ok(lines.includes('min-release-age=7'))
   })
 
-  it('SUP-01 happens from the lock file in continuous integration, before everything else', async () => {
+  it('is the first step of continuous integration and uses the lock file (SUP-01)', async () => {
     const steps = (await readFile(join(root, '.ci', 'run'), 'utf8'))
       .split('\n')
       .filter((line) => line.startsWith('npm '))
@@ -97,21 +97,21 @@ describe('an install', () => {
   })
 })
 
-describe('the Node.js versions that the service runs on', () => {
-  it('begin with the first whose SQLite keeps whole texts and has no WAL defect', () => {
+describe('the supported Node.js versions', () => {
+  it('begin with the first version whose SQLite stores complete strings and has no WAL defect', () => {
     assert.equal(project.engines?.node, '>=24.16')
   })
 })
 
 describe('the runtime of the project', () => {
-  /** Above or at the floor, each a version of three numbers. */
+  /** Compares versions of three numbers. */
   function isAtLeast(version: string, floor: readonly [number, number, number]): boolean {
     const parts = version.split('.').map((part) => Number.parseInt(part, 10))
     const at = floor.findIndex((part, index) => parts[index] !== part)
     return at === -1 || (parts[at] ?? 0) > (floor[at] ?? 0)
   }
 
-  it('SUP-02 is no Node.js and brings no SQLite that is known to be flawed', () => {
+  it('has a Node.js and an SQLite without known flaws (SUP-02)', () => {
     assert.ok(isAtLeast(process.versions.node, [24, 16, 0]), process.versions.node)
     const sqlite = process.versions.sqlite ?? 'none'
     assert.ok(isAtLeast(sqlite, [3, 51, 3]), sqlite)
@@ -125,7 +125,7 @@ describe('the runtime of the project', () => {
     }
   })
 
-  it('SUP-02 is one of those that are pinned, and all of these are free of known flaws', () => {
+  it('is one of the pinned versions, and all of them are free of known flaws (SUP-02)', () => {
     const versions = Object.values(runtime.optionalDependencies ?? {})
     assert.ok(versions.includes(process.versions.node), process.versions.node)
     for (const version of versions) assert.ok(isAtLeast(version, [24, 16, 0]), version)
@@ -133,7 +133,7 @@ describe('the runtime of the project', () => {
 })
 
 describe('the page of dependencies', () => {
-  it('gives a reason for every package of package.json, and for no other', async () => {
+  it('gives a reason for exactly the packages of package.json', async () => {
     const page = await readFile(join(root, 'docs', 'dependencies.md'), 'utf8')
     const section = (title: string): string[] => {
       const text = page.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? assert.fail(title)
@@ -156,7 +156,7 @@ describe('the release archive', () => {
     const left = new Set(['node_modules', '.git', 'dist', 'data', '.tmp', 'coverage'])
     await cp(root, copy, { recursive: true, filter: (source) => !left.has(basename(source)) })
     await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction')
-    // What lies about in the folder of somebody who releases.
+    // The folder of a release can contain such files.
     await mkdir(join(copy, 'data'))
     await mkdir(join(copy, 'dist'))
     for (const path of ['data/keys', '.env', 'notes.txt', 'dist/old.js']) await writeFile(join(copy, path), 'secret')
@@ -171,7 +171,7 @@ describe('the release archive', () => {
   })
   after(() => rm(copy, { recursive: true }))
 
-  it('holds exactly the program, its documents, its examples and its license (SUP-03)', () => {
+  it('contains exactly the program, its documents, its examples and its license (SUP-03)', () => {
     const folders = new Set(paths.map((path) => (path.includes('/') ? path.replace(/\/.*/, '/') : path)))
     assert.deepEqual([...folders].toSorted(), [
       'CHANGELOG.md',
@@ -195,7 +195,7 @@ describe('the release archive', () => {
     }
   })
 
-  it('holds every file that package.json exports', () => {
+  it('contains every file that package.json exports', () => {
     const targets = Object.values(project.exports ?? {}).flatMap((entry) =>
       typeof entry === 'string' ? [entry] : [entry['types'] ?? '', entry['default'] ?? ''],
     )
@@ -203,7 +203,7 @@ describe('the release archive', () => {
     for (const target of targets) assert.ok(paths.includes(target.replace('./', '')), target)
   })
 
-  it('holds every file that its pages link to', async () => {
+  it('contains every file that its pages link to', async () => {
     let links = 0
     for (const page of paths.filter((path) => path.endsWith('.md'))) {
       for (const [, target = ''] of (await readFile(join(root, page), 'utf8')).matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)) {
@@ -211,7 +211,7 @@ describe('the release archive', () => {
         links += 1
         const linked = posix.join(posix.dirname(page), target)
         const isThere = paths.some((path) => path === linked || path.startsWith(`${linked}/`))
-        assert.ok(isThere, `${page} links to ${target}, which the archive does not hold`)
+        assert.ok(isThere, `${page} links to ${target}, which the archive does not contain`)
       }
     }
     assert.ok(links > 50)

@@ -34,7 +34,7 @@ async function run(sources: Record<string, string>, limitSeconds = 60): Promise<
 const pass = `it('passes', () => {})`
 
 describe('a test run', () => {
-  it('counts the tests of all files, and ends with the totals alone on a line', async () => {
+  it('counts the tests of all files and ends with the totals on a line of their own', async () => {
     const { passed, failed, printed } = await run({
       first: `describe('a group', () => { it('one', () => {}); it('two', async () => {}) })`,
       second: pass,
@@ -43,7 +43,7 @@ describe('a test run', () => {
     assert.equal(printed.split('\n').at(-1), '3 passed, 0 failed')
   })
 
-  it('shows a failure with its groups, its reason and what the file wrote', async () => {
+  it('shows a failure with its groups, its reason and the output of the file', async () => {
     const { passed, failed, printed } = await run({
       failing: `describe('a group', () => { it('breaks', () => { console.log('seen'); throw new Error('broken') }) })\n${pass}`,
     })
@@ -56,7 +56,7 @@ describe('a test run', () => {
     ['a skipped test', `${pass}; it.skip('later', () => {})`, /✖ later\n\s+It is skipped/],
     ['a skipped group', `${pass}; describe.skip('later', () => { it('x', () => {}) })`, /✖ later\n\s+It is skipped/],
     ['a test that skips itself', `${pass}; it('later', (t) => t.skip('why'))`, /✖ later\n\s+It is skipped/],
-    ['a test still to do', `${pass}; it.todo('later')`, /✖ later\n\s+It is marked as still to do/],
+    ['a test marked as todo', `${pass}; it.todo('later')`, /✖ later\n\s+It is marked as still to do/],
     ['a file without a test', `describe('nothing', () => {})`, /It holds no test\./],
     ['a file that does not load', `${pass}; throw new Error('not loaded')`, /not loaded/],
     ['a file that does not parse', `${pass}; const = 1`, /ended \(code 1\) before its tests did/],
@@ -66,7 +66,7 @@ describe('a test run', () => {
       /ended \(code 0\) before its tests did/,
     ],
     ['an exit code without a failure', `${pass}; process.on('exit', () => { process.exitCode = 3 })`, /with code 3/],
-    ['a rejection that nobody awaits', `it('passes', () => { void Promise.reject(new Error('lost')) })`, /lost/],
+    ['an unhandled rejection', `it('passes', () => { void Promise.reject(new Error('lost')) })`, /lost/],
   ]
   for (const [what, source, reason] of failures) {
     it(`fails for ${what}`, async () => {
@@ -76,7 +76,7 @@ describe('a test run', () => {
     })
   }
 
-  it('fails every test of a group whose preparation fails', async () => {
+  it('fails every test of a group whose hook fails', async () => {
     const { passed, failed, printed } = await run({
       hook: `describe('a group', () => { before(() => { throw new Error('unprepared') }); it('one', () => {}) })`,
     })
@@ -85,7 +85,7 @@ describe('a test run', () => {
     assert.match(printed, /unprepared/)
   })
 
-  it('kills a file that hangs, with the processes it started, and names the test that was running', async () => {
+  it('kills a hanging file with its child processes, and names the running test', async () => {
     const pidFile = join(folder, 'pid')
     const { failed, printed } = await run(
       {
@@ -112,7 +112,7 @@ describe('a test run', () => {
     assert.match(printed, /It was killed after 5 s in which no test began or ended: running was "waits"/)
   })
 
-  it('lets a file run longer than the limit while its tests end', async () => {
+  it('allows a file to run longer than the limit while its tests end', async () => {
     // Real time: the limit of a file is real time.
     const slow = `await new Promise((resolve) => setTimeout(resolve, 4_000))`
     const { passed, failed } = await run(
@@ -122,13 +122,13 @@ describe('a test run', () => {
     assert.deepEqual([passed, failed], [3, 0])
   })
 
-  it('kills a file whose tests ended but whose process does not', async () => {
+  it('kills a file whose process continues after its tests ended', async () => {
     const { passed, failed, printed } = await run({ open: `${pass}; setInterval(() => {}, 1000)` }, 5)
     assert.deepEqual([passed, failed], [1, 1])
     assert.match(printed, /its tests had ended, but something kept the process alive/)
   })
 
-  it('fails when there is no file at all', async () => {
+  it('fails without any file', async () => {
     const { passed, failed, printed } = await run({})
     assert.deepEqual([passed, failed], [0, 1])
     assert.match(printed, /✖ No test ran\.\n\n0 passed, 1 failed$/)
@@ -145,13 +145,13 @@ describe('coverage of the catalogue', () => {
   const passed = (...path: string[]): { path: string[]; passed: boolean } => ({ path, passed: true })
   const failed = (...path: string[]): { path: string[]; passed: boolean } => ({ path, passed: false })
 
-  it('finds row ids, and takes nothing else for one', () => {
+  it('finds exactly the ids of rows', () => {
     assert.deepEqual(rowsIn('LST-04, R-PROP-03 and SEC-02: one text'), ['LST-04', 'R-PROP-03', 'SEC-02'])
     assert.deepEqual(rowsIn('R-MCP-01'), ['R-MCP-01'])
     assert.deepEqual(rowsIn('SHA-256, UTF-16, RFC-67, HTTP-1, LST-041, XLST-04, lst-04'), [])
   })
 
-  it('counts a row once, however many tests name it, and takes the ids of groups for their tests', () => {
+  it('counts a row once for several tests, and counts the ids of groups for their tests', () => {
     const lines = coverageLines(
       coverageOf([passed('LST-01 a group', 'a'), passed('LST-01 b'), passed('LST-02')]),
       false,
@@ -159,13 +159,13 @@ describe('coverage of the catalogue', () => {
     assert.deepEqual(lines, ['LST: 2 of 13 rows named / 2 passing / 0 failing  (list properties)'])
   })
 
-  it('counts a row as failing when any of its tests fails, before or after one that passes', () => {
+  it('counts a row as failing when any of its tests fails, in any order', () => {
     const outcomes = [passed('DEL-01 a'), failed('DEL-01 b'), failed('DEL-02 a'), passed('DEL-02 b'), passed('DEL-03')]
     const lines = coverageLines(coverageOf(outcomes), false)
     assert.deepEqual(lines, ['DEL: 3 of 8 rows named / 1 passing / 2 failing  (actor creation, lookup and deletion)'])
   })
 
-  it('names every area in a full run: 250 rows of threats and faults, 111 of the specification', () => {
+  it('lists every area in a full run: 250 rows of threats and faults, 111 of the specification', () => {
     const coverage = coverageOf([])
     assert.equal(coverageLines(coverage, true).length, 37)
     const rows = (specification: boolean): number =>
@@ -174,7 +174,7 @@ describe('coverage of the catalogue', () => {
     assert.equal(rows(true), 111)
   })
 
-  it('knows the last row of an area and no further one', () => {
+  it('detects ids beyond the last row of an area', () => {
     assert.deepEqual(unknownRows([passed('RATE-05'), passed('RATE-06'), passed('RATE-00')]), ['RATE-06', 'RATE-00'])
   })
 })

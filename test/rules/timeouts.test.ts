@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { peerTimes } from '../../src/peer/timeouts.ts'
 
-describe('the times that follow from the timeouts of peer calls', () => {
-  it('give a lease that outlasts the call by 5 s, and 10 s to start it (R-SUB-12)', () => {
+describe('the times derived from the timeouts of peer calls', () => {
+  it('include a lease that outlasts the call by 5 s, and 10 s to start the call (R-SUB-12)', () => {
     const { callMs, leaseMs, leastLeaseMs, noticeLeaseMs } = peerTimes({ connectSeconds: 5, readSeconds: 20 })
     assert.deepEqual([callMs, leaseMs, leastLeaseMs, noticeLeaseMs], [25_000, 40_000, 30_000, 65_000])
   })
 
-  it('grow with the timeouts, and keep their order (R-SUB-12)', () => {
+  it('grow with the timeouts and keep their order (R-SUB-12)', () => {
     assert.deepEqual(peerTimes({ connectSeconds: 120, readSeconds: 600 }), {
       callMs: 720_000,
       leaseMs: 735_000,
@@ -21,7 +21,7 @@ describe('the times that follow from the timeouts of peer calls', () => {
     })
   })
 
-  it('allow a peer the default timeouts in a handshake, however short the own ones are (R-SUB-12)', () => {
+  it('allow a peer the default timeouts in a handshake, even when this service has shorter ones (R-SUB-12)', () => {
     const { callMs, leaseMs, crossingMs, closingMs, handshakeMs, fetchLeaseMs } = peerTimes({
       connectSeconds: 1,
       readSeconds: 1,

@@ -7,47 +7,47 @@ function read(fields: Readonly<Record<string, string>>, authorization?: string, 
 }
 const basic = (bytes: string | Buffer): string => `Basic ${Buffer.from(bytes).toString('base64')}`
 
-describe('what a client shows of itself at the token endpoint', () => {
+describe('the client authentication at the token endpoint', () => {
   const shown: [
     title: string,
     fields: Record<string, string>,
     authorization: string | undefined,
     expected: { clientId: string; secret: string | null; method: string },
   ][] = [
-    ['its id alone', { client_id: 'a' }, undefined, { clientId: 'a', secret: null, method: 'none' }],
+    ['the id alone', { client_id: 'a' }, undefined, { clientId: 'a', secret: null, method: 'none' }],
     [
-      'its secret in the body',
+      'the secret in the body',
       { client_id: 'a', client_secret: 's' },
       undefined,
       { clientId: 'a', secret: 's', method: 'client_secret_post' },
     ],
-    ['its secret in the header', {}, basic('a:s:t'), { clientId: 'a', secret: 's:t', method: 'client_secret_basic' }],
+    ['the secret in the header', {}, basic('a:s:t'), { clientId: 'a', secret: 's:t', method: 'client_secret_basic' }],
     [
-      'its secret in the header, and the same id in the body',
+      'the secret in the header and the same id in the body',
       { client_id: 'a' },
       basic('a:s'),
       { clientId: 'a', secret: 's', method: 'client_secret_basic' },
     ],
     [
-      'form-encoded text in the header',
+      'form-encoded values in the header',
       {},
       basic('a%3Ab+c:%C3%A9+%25'),
       { clientId: 'a:b c', secret: 'é %', method: 'client_secret_basic' },
     ],
     [
-      'an empty secret in the header, in small letters and with blanks',
+      'an empty secret in a lowercase header with extra spaces',
       {},
       `basic   ${Buffer.from('a:').toString('base64')}  `,
       { clientId: 'a', secret: '', method: 'client_secret_basic' },
     ],
   ]
   for (const [title, fields, authorization, expected] of shown) {
-    it(`OTK-10 OTK-12 is ${title}`, () => {
+    it(`accepts ${title} (OTK-10, OTK-12)`, () => {
       assert.deepEqual(read(fields, authorization), expected)
     })
   }
 
-  it('OTK-10 is refused in two places that differ, and twice in one', () => {
+  it('is rejected when two places differ or a field is repeated (OTK-10)', () => {
     assert.throws(() => read({ client_secret: 's' }, basic('a:s')), {
       code: 'invalid_request',
       message: 'The secret is given in two places',
@@ -62,7 +62,7 @@ describe('what a client shows of itself at the token endpoint', () => {
     })
   })
 
-  it('OTK-12 is nothing without an id', () => {
+  it('is rejected without an id (OTK-12)', () => {
     assert.throws(() => read({}), { code: 'invalid_client', message: 'client_id is missing' })
   })
 
@@ -72,11 +72,11 @@ describe('what a client shows of itself at the token endpoint', () => {
     ['no base64', 'Basic a:s'],
     ['no colon', basic('a')],
     ['no id', basic(':s')],
-    ['what is no text', basic(Buffer.from([0x61, 0xff, 0x3a, 0x73]))],
+    ['bytes that are not UTF-8', basic(Buffer.from([0x61, 0xff, 0x3a, 0x73]))],
     ['a broken escape in the id', basic('%:s')],
     ['a broken escape in the secret', basic('a:%zz')],
   ] as const) {
-    it(`OTK-12 cannot be read from a header with ${what}`, () => {
+    it(`is rejected for a header with ${what} (OTK-12)`, () => {
       assert.throws(() => read({ client_id: 'a' }, header), {
         code: 'invalid_client',
         message: 'The Authorization header is malformed',

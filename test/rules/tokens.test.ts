@@ -18,89 +18,134 @@ function state(of: Partial<RefreshState> = {}): RefreshState {
   }
 }
 
-describe('what presenting a refresh token leads to', () => {
+describe('the rules of tokens', () => {
   const expired = { answer: 'refuse', because: 'expired', revoke: 'nothing' }
   const reused = { answer: 'refuse', because: 'reused', revoke: 'chain' }
   const rows: readonly [rows: string, title: string, state: Partial<RefreshState>, verdict: object][] = [
-    ['R-TOK-01', 'unused and alive: a rotation', {}, { answer: 'rotate', use: 'first' }],
-    ['R-TOK-01', 'unused in its last moment: a rotation', { expiresAt: now }, { answer: 'rotate', use: 'first' }],
-    ['R-TOK-01', 'unused after its last moment: expired', { expiresAt: now - 1 }, expired],
-    ['R-TOK-02', 'used a moment ago: a rotation again', { usedAt: now }, { answer: 'rotate', use: 'grace' }],
-    ['R-TOK-02', 'used 60 s ago: a rotation again', { usedAt: now - 60_000 }, { answer: 'rotate', use: 'grace' }],
+    ['R-TOK-01', 'rotate an unused refresh token', {}, { answer: 'rotate', use: 'first' }],
     [
-      'R-TOK-02 ORF-07',
-      'used in what is the future by a clock that was set back: a rotation again',
+      'R-TOK-01',
+      'rotate an unused refresh token at its expiry',
+      { expiresAt: now },
+      { answer: 'rotate', use: 'first' },
+    ],
+    ['R-TOK-01', 'reject an unused refresh token after its expiry', { expiresAt: now - 1 }, expired],
+    [
+      'R-TOK-02',
+      'rotate a refresh token again that was just used',
+      { usedAt: now },
+      { answer: 'rotate', use: 'grace' },
+    ],
+    [
+      'R-TOK-02',
+      'rotate a refresh token again 60 s after its first use',
+      { usedAt: now - 60_000 },
+      { answer: 'rotate', use: 'grace' },
+    ],
+    [
+      'R-TOK-02, ORF-07',
+      'rotate a refresh token again whose first use is in the future, because a clock was set back',
       { usedAt: now + 120_000 },
       { answer: 'rotate', use: 'grace' },
     ],
     [
       'ORF-03',
-      'within grace, one answer short of the cap: a rotation again',
+      'rotate a refresh token again within grace, one response below the limit',
       { usedAt: now - 1000, graceAnswers: 2 },
       { answer: 'rotate', use: 'grace' },
     ],
     [
       'ORF-03',
-      'within grace, as often as the cap allows: refused, nothing revoked',
+      'reject a refresh token within grace at the limit of responses, and revoke nothing',
       { usedAt: now - 1000, graceAnswers: 3 },
       { answer: 'refuse', because: 'exhausted', revoke: 'nothing' },
     ],
-    ['R-TOK-03', 'used 60.001 s ago: reuse, the chain is revoked', { usedAt: now - 60_001 }, reused],
-    ['R-TOK-03', 'used two days ago: reuse, the chain is revoked', { usedAt: now - 172_800_000 }, reused],
     [
       'R-TOK-03',
-      'used after grace though its own lifetime is over: reuse all the same',
+      'treat a refresh token used 60.001 s ago as reused, and revoke the chain',
+      { usedAt: now - 60_001 },
+      reused,
+    ],
+    [
+      'R-TOK-03',
+      'treat a refresh token used two days ago as reused, and revoke the chain',
+      { usedAt: now - 172_800_000 },
+      reused,
+    ],
+    [
+      'R-TOK-03',
+      'treat a refresh token used after grace as reused, even when it has expired',
       { usedAt: now - 60_001, expiresAt: now - 1 },
       reused,
     ],
-    ['R-TOK-04', 'used two days and a moment ago: expired', { usedAt: now - 172_800_001 }, expired],
+    [
+      'R-TOK-04',
+      'reject a refresh token used more than two days ago as expired',
+      { usedAt: now - 172_800_001 },
+      expired,
+    ],
     [
       'R-TOK-05',
-      'without a family, used after grace: that token alone is revoked',
+      'revoke only the reused refresh token when it has no chain',
       { isLegacy: true, usedAt: now - 60_001 },
       { answer: 'refuse', because: 'reused', revoke: 'token' },
     ],
-    ['R-TOK-05', 'without a family, unused: a rotation', { isLegacy: true }, { answer: 'rotate', use: 'first' }],
     [
       'R-TOK-05',
-      'without a family, used within grace: a rotation again',
+      'rotate an unused refresh token without a chain',
+      { isLegacy: true },
+      { answer: 'rotate', use: 'first' },
+    ],
+    [
+      'R-TOK-05',
+      'rotate a refresh token without a chain again within grace',
       { isLegacy: true, usedAt: now - 60_000 },
       { answer: 'rotate', use: 'grace' },
     ],
     [
       'R-TOK-05',
-      'without a family, used two days and a moment ago: expired',
+      'reject a refresh token without a chain used more than two days ago as expired',
       { isLegacy: true, usedAt: now - 172_800_001 },
       expired,
     ],
     [
       'ORF-10',
-      'unused in the last moment of its chain: a rotation',
+      'rotate an unused refresh token at the end of its chain',
       { chainEndsAt: now },
       { answer: 'rotate', use: 'first' },
     ],
-    ['ORF-10', 'unused after the end of its chain: expired', { chainEndsAt: now - 1 }, expired],
-    ['ORF-10', 'within grace after the end of its chain: expired', { usedAt: now, chainEndsAt: now - 1 }, expired],
-    ['ORF-10', 'reused after the end of its chain: expired', { usedAt: now - 60_001, chainEndsAt: now - 1 }, expired],
+    ['ORF-10', 'reject an unused refresh token after the end of its chain', { chainEndsAt: now - 1 }, expired],
+    [
+      'ORF-10',
+      'reject a refresh token within grace after the end of its chain',
+      { usedAt: now, chainEndsAt: now - 1 },
+      expired,
+    ],
+    [
+      'ORF-10',
+      'reject a reused refresh token after the end of its chain as expired',
+      { usedAt: now - 60_001, chainEndsAt: now - 1 },
+      expired,
+    ],
   ]
   for (const [ids, title, of, verdict] of rows) {
-    it(`${ids} ${title}`, () => {
+    it(`${title} (${ids})`, () => {
       assert.deepEqual(judgeRefresh(state(of), now, policy), verdict)
     })
   }
 
-  it('R-TOK-02 R-TOK-03 ORF-03 is a grace of 60 s, a memory of two days and a hundred answers', () => {
+  it('have a grace period of 60 s, a reuse window of two days and a hundred grace responses (R-TOK-02, R-TOK-03, ORF-03)', () => {
     assert.deepEqual(refreshPolicy, { graceMs: 60_000, mostGraceAnswers: 100, reuseWindowMs: 172_800_000 })
   })
 
-  it('R-TOK-01 an access token lives until its last moment', () => {
+  it('accept an access token until its expiry (R-TOK-01)', () => {
     assert.equal(judgeAccess({ expiresAt: now }, now), 'alive')
     assert.equal(judgeAccess({ expiresAt: now - 1 }, now), 'expired')
   })
 })
 
-describe('the text of a token', () => {
-  it('SEC-08 has the form of its kind, and never comes twice', () => {
+describe('the string of a token', () => {
+  it('has the form of its kind and never repeats (SEC-08)', () => {
     const forms = [
       ['session', 'access', /^[0-9a-f]{40}$/],
       ['session', 'refresh', /^[A-Za-z0-9_-]{64}$/],
@@ -117,7 +162,7 @@ describe('the text of a token', () => {
     }
   })
 
-  it('R-AUTH-02 tells tokens of ours from the secrets of peers, which have the same form, and from tokens of providers', () => {
+  it('is distinguished from the secrets of peers, which have the same form, and from tokens of providers (R-AUTH-02)', () => {
     const session = makeToken('session', 'access')
     const last = session.endsWith('0') ? '1' : '0'
     for (const text of [
@@ -139,7 +184,7 @@ describe('the text of a token', () => {
   })
 })
 
-describe('a device in words', () => {
+describe('the description of a device', () => {
   const agents: readonly [said: string | undefined, words: string][] = [
     ['Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0', 'Firefox on Linux'],
     [
@@ -176,12 +221,12 @@ describe('a device in words', () => {
     })
   }
 
-  it('is told by the first 512 characters, and by nothing after them', () => {
+  it('depends only on the first 512 characters of the user agent', () => {
     assert.equal(deviceOf(`${'x'.repeat(503)} Firefox/`), 'Firefox')
     assert.equal(deviceOf(`${'x'.repeat(504)} Firefox/`), 'an unknown device')
   })
 
-  it('is found quickly, however long the text', () => {
+  it('is found quickly, however long the user agent is', () => {
     assert.equal(deviceOf(`${'Version/1 '.repeat(100_000)}Safari/1`), 'an unknown device')
   })
 })

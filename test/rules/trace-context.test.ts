@@ -6,17 +6,17 @@ const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const spanId = '00f067aa0ba902b7'
 const good = `00-${traceId}-${spanId}-01`
 
-describe('the trace of a sender (W3C Trace Context)', () => {
+describe('the trace context of a sender (W3C Trace Context)', () => {
   const known: [what: string, traceparent: string, flags: number][] = [
     ['of the first version, recorded', good, 1],
     ['of the first version, not recorded', `00-${traceId}-${spanId}-00`, 0],
-    ['with flags that nobody knows yet', `00-${traceId}-${spanId}-fe`, 0],
+    ['with unknown flags', `00-${traceId}-${spanId}-fe`, 0],
     ['with all flags', `00-${traceId}-${spanId}-ff`, 1],
     ['of a later version', `01-${traceId}-${spanId}-01`, 1],
-    ['of a later version that says more', `cc-${traceId}-${spanId}-01-what-comes-then`, 1],
+    ['of a later version with more fields', `cc-${traceId}-${spanId}-01-what-comes-then`, 1],
   ]
   for (const [what, traceparent, traceFlags] of known) {
-    it(`is taken ${what}`, () => {
+    it(`is accepted ${what}`, () => {
       assert.deepEqual(readTraceContext(traceparent, undefined), { traceId, spanId, traceFlags, isRemote: true })
     })
   }
@@ -28,10 +28,10 @@ describe('the trace of a sender (W3C Trace Context)', () => {
     ['a list', [good]],
     ['empty', ''],
     ['in capitals', good.toUpperCase()],
-    ['of the version that is none', `ff-${traceId}-${spanId}-01`],
-    ['a first version that says more', `${good}-more`],
-    ['a first version with a dash at its end', `${good}-`],
-    ['given twice', `${good}, ${good}`],
+    ['of the invalid version ff', `ff-${traceId}-${spanId}-01`],
+    ['of the first version with more fields', `${good}-more`],
+    ['of the first version with a dash at its end', `${good}-`],
+    ['repeated', `${good}, ${good}`],
     ['with a trace of zeros', `00-${'0'.repeat(32)}-${spanId}-01`],
     ['with a span of zeros', `00-${traceId}-${'0'.repeat(16)}-01`],
     ['with a short trace', `00-${traceId.slice(1)}-${spanId}-01`],
@@ -40,18 +40,18 @@ describe('the trace of a sender (W3C Trace Context)', () => {
     ['with flags of one digit', `00-${traceId}-${spanId}-1`],
     ['without flags', `00-${traceId}-${spanId}`],
     ['with other separators', good.replaceAll('-', '_')],
-    ['with letters that are no digits', `00-${traceId.replace('f', 'g')}-${spanId}-01`],
+    ['with letters that are not hexadecimal digits', `00-${traceId.replace('f', 'g')}-${spanId}-01`],
     ['with space before it', ` ${good}`],
     ['with a line after it', `${good}\n`],
-    ['a later version that is too long', `01-${traceId}-${spanId}-01-${'x'.repeat(256)}`],
+    ['of a later version and too long', `01-${traceId}-${spanId}-01-${'x'.repeat(256)}`],
   ]
   for (const [what, traceparent] of malformed) {
-    it(`is as good as absent where it is ${what}`, () => {
+    it(`is ignored when it is ${what}`, () => {
       assert.equal(readTraceContext(traceparent, 'vendor=value'), null)
     })
   }
 
-  it('goes on as it came, and in the words of the first version', () => {
+  it('is forwarded unchanged, in the format of the first version', () => {
     const fields = (traceparent: string, tracestate?: string): unknown => {
       const read = readTraceContext(traceparent, tracestate)
       assert.ok(read !== null)
@@ -68,17 +68,17 @@ describe('the trace of a sender (W3C Trace Context)', () => {
 
   const members = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}=1`).join(',')
   const states: [what: string, given: unknown, kept: string | undefined][] = [
-    ['nothing of an empty one', '', undefined],
-    ['nothing of what is no text', ['a=1'], undefined],
-    ['what has the form, without what has not', 'good=1,Bad=2,=3,other=4', 'good=1,other=4'],
-    ['no value with a control character in it', 'a=b\u0000c,d=e', 'd=e'],
+    ['nothing of an empty string', '', undefined],
+    ['nothing of a value that is not a string', ['a=1'], undefined],
+    ['only the well-formed members', 'good=1,Bad=2,=3,other=4', 'good=1,other=4'],
+    ['no value with a control character', 'a=b\u0000c,d=e', 'd=e'],
     ['512 characters', `k=${'v'.repeat(253)},l=${'v'.repeat(254)}`, `k=${'v'.repeat(253)},l=${'v'.repeat(254)}`],
     ['nothing of more than 512 characters', `k=${'v'.repeat(254)},l=${'v'.repeat(254)}`, undefined],
     ['32 members', members(32), members(32)],
     ['nothing of more than 32 members', members(33), undefined],
   ]
   for (const [what, given, kept] of states) {
-    it(`keeps ${what} of a state`, () => {
+    it(`keeps ${what} of a trace state`, () => {
       const read = readTraceContext(good, given)
       assert.equal(read?.traceId, traceId)
       assert.equal(read.traceState?.serialize(), kept)

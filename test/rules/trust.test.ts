@@ -51,114 +51,119 @@ function asked(change: Partial<AskedAgain> = {}): AskedAgain {
 
 const asking: OwnRequest = { id: 'r', relationship: 'friend', until: now + 1, nextSecretHash: null }
 
-describe('what a request of a peer leads to', () => {
+describe('a trust request of a peer', () => {
   const kinds: readonly [what: string, existing: Trust | null, request: AskedAgain, kind: string][] = [
-    ['a new relationship, where there is none', null, asked(), 'add'],
-    ['a new relationship, verified or not', null, asked({ verified: false }), 'add'],
-    ['a renewal, when the peer proves itself', trust(), asked(), 'rotate'],
-    ['a renewal of one that waits', trust({ approved: false }), asked(), 'rotate'],
-    ['a refusal, without proof', trust(), asked({ verified: false }), 'refuse'],
-    ['a refusal, without proof, of one that waits', trust({ approved: false }), asked({ verified: false }), 'refuse'],
-    ['a refusal, from another address', trust(), asked({ baseuri: 'https://peer.example.com/q/p' }), 'refuse'],
-    ['a refusal, of other rights than those approved', trust(), asked({ relationship: 'admin' }), 'refuse'],
-    ['a new name, while nobody approved', trust({ approved: false }), asked({ relationship: 'x' }), 'replace'],
+    ['a new relationship when none exists', null, asked(), 'add'],
+    ['a new relationship even without verification', null, asked({ verified: false }), 'add'],
+    ['a renewal when the peer is verified', trust(), asked(), 'rotate'],
+    ['a renewal of a pending relationship', trust({ approved: false }), asked(), 'rotate'],
+    ['a rejection without verification', trust(), asked({ verified: false }), 'refuse'],
     [
-      'a refusal, of a new name without proof',
+      'a rejection without verification of a pending relationship',
+      trust({ approved: false }),
+      asked({ verified: false }),
+      'refuse',
+    ],
+    ['a rejection from another URL', trust(), asked({ baseuri: 'https://peer.example.com/q/p' }), 'refuse'],
+    ['a rejection of another trust type than the approved one', trust(), asked({ relationship: 'admin' }), 'refuse'],
+    ['a new trust type before the approval', trust({ approved: false }), asked({ relationship: 'x' }), 'replace'],
+    [
+      'a rejection of a new trust type without verification',
       trust({ approved: false }),
       asked({ relationship: 'x', verified: false }),
       'refuse',
     ],
     [
-      'a refusal, where a client has the name',
+      'a rejection when an AI client has the peer id',
       trust({ establishedVia: 'oauth2_client', baseuri: '' }),
       asked({ baseuri: '' }),
       'refuse',
     ],
-    ['agreement, when both ask and this actor’s id is lower', trust({ ownRequest: asking }), asked(), 'join'],
     [
-      'giving way, when both ask and the peer’s id is lower',
+      'a merge when both send requests and the id of this actor is lower',
+      trust({ ownRequest: asking }),
+      asked(),
+      'join',
+    ],
+    [
+      'a withdrawal of the own request when both send requests and the peer id is lower',
       trust({ peerId: 'a', ownRequest: asking }),
       asked({ peerId: 'a' }),
       'yield',
     ],
     [
-      'agreement, with a peer that settles nothing',
+      'a merge with a peer that does not compare ids',
       trust({ peerId: 'a', ownRequest: asking }),
       asked({ peerId: 'a', settlesById: false }),
       'join',
     ],
     [
-      'no change, without proof, while both ask, with a peer that settles nothing',
+      'no change without verification, when both send requests and the peer does not compare ids',
       trust({ ownRequest: asking }),
       asked({ verified: false, settlesById: false }),
       'wait',
     ],
     [
-      'a refusal, without proof, while both ask, of a peer that keeps what it had',
+      'a rejection without verification, when both send requests and the peer compares ids',
       trust({ ownRequest: asking }),
       asked({ verified: false }),
       'refuse',
     ],
     [
-      'no change, without proof, when it crossed that of a peer that settles nothing',
+      'no change without verification, when the requests crossed and the peer does not compare ids',
       trust(),
       asked({ verified: false, crossed: true, settlesById: false }),
       'wait',
     ],
     [
-      'a refusal, without proof, when it crossed that of a peer that keeps what it had',
+      'a rejection without verification, when the requests crossed and the peer compares ids',
       trust(),
       asked({ verified: false, crossed: true }),
       'refuse',
     ],
     [
-      'a refusal, of another name, when this actor’s counts',
+      'a rejection of another trust type when the request of this actor takes precedence',
       trust({ ownRequest: asking }),
       asked({ relationship: 'x' }),
       'refuse',
     ],
     [
-      'a refusal, when both renew the secret and this actor’s counts: the peer must not change to its own',
+      'a rejection when both renew the secret and the request of this actor takes precedence, so that the peer keeps this secret',
       trust({ ownRequest: { ...asking, nextSecretHash: hashSecret('b') } }),
       asked(),
       'refuse',
     ],
     [
-      'giving way, when both renew the secret and the peer’s id is lower',
+      'a withdrawal of the own request when both renew the secret and the peer id is lower',
       trust({ peerId: 'a', ownRequest: { ...asking, nextSecretHash: hashSecret('b') } }),
       asked({ peerId: 'a' }),
       'yield',
     ],
     [
-      'agreement, when both renew the secret, with a peer that settles nothing',
+      'a merge when both renew the secret and the peer does not compare ids',
       trust({ ownRequest: { ...asking, nextSecretHash: hashSecret('b') } }),
       asked({ settlesById: false }),
       'join',
     ],
     [
-      'no change, of another name, with a peer that settles nothing',
+      'no change for another trust type, when the peer does not compare ids',
       trust({ ownRequest: asking }),
       asked({ relationship: 'x', settlesById: false }),
       'wait',
     ],
     [
-      'a refusal, from another address, while both ask',
+      'a rejection from another URL when both send requests',
       trust({ ownRequest: asking }),
       asked({ baseuri: 'https://x/p' }),
       'refuse',
     ],
-    [
-      'a renewal, when the own request is long over',
-      trust({ ownRequest: { ...asking, until: now } }),
-      asked(),
-      'rotate',
-    ],
+    ['a renewal when the own request has expired', trust({ ownRequest: { ...asking, until: now } }), asked(), 'rotate'],
   ]
   for (const [what, existing, request, kind] of kinds) {
-    it(`PEER-05 is ${what}`, () => assert.equal(judgeRequest(existing, request, now).kind, kind))
+    it(`leads to ${what} (PEER-05)`, () => assert.equal(judgeRequest(existing, request, now).kind, kind))
   }
 
-  it('PEER-05 gives way in full only to the same name', () => {
+  it('replaces the own request completely only when both have the same trust type (PEER-05)', () => {
     const existing = trust({ peerId: 'a', ownRequest: asking })
     assert.deepEqual(judgeRequest(existing, asked({ peerId: 'a' }), now), { kind: 'yield', agreed: true })
     assert.deepEqual(judgeRequest(existing, asked({ peerId: 'a', relationship: 'x' }), now), {
@@ -168,19 +173,19 @@ describe('what a request of a peer leads to', () => {
   })
 })
 
-describe('that a peer does not know the secret that it was offered', () => {
+describe('an offered secret that the peer does not know', () => {
   const cases: readonly [what: string, offer: { until: number; closedAt?: number }, verdict: string][] = [
-    ['says nothing while the request may still be on its way', { until: now + 1 }, 'wait'],
-    ['ends the proof of the request once nobody waits for it', { until: now }, 'close'],
-    ['says nothing while the peer may act on a proof that it saw', { until: 0, closedAt: now - 29_999 }, 'wait'],
-    ['ends the secret after that', { until: 0, closedAt: now - 30_000 }, 'drop'],
+    ['is kept while the request may still be in transit', { until: now + 1 }, 'wait'],
+    ['ends the verification of its request after the time limit of the request', { until: now }, 'close'],
+    ['is kept while the peer may act on a verification that it received', { until: 0, closedAt: now - 29_999 }, 'wait'],
+    ['is dropped after that', { until: 0, closedAt: now - 30_000 }, 'drop'],
   ]
   for (const [what, offer, verdict] of cases) {
-    it(`PEER-05 ${what}`, () => assert.equal(judgeOffer(offer, now, 30_000), verdict))
+    it(`${what} (PEER-05)`, () => assert.equal(judgeOffer(offer, now, 30_000), verdict))
   }
 })
 
-describe('who completed the approval of both sides', () => {
+describe('the side that completed the approval', () => {
   const cases: readonly [before: [boolean, boolean] | null, after: [boolean, boolean], by: string | null][] = [
     [null, [true, true], 'local'],
     [null, [false, true], null],
@@ -195,31 +200,31 @@ describe('who completed the approval of both sides', () => {
   ]
   const flags = ([approved, peerApproved]: [boolean, boolean]) => ({ approved, peerApproved })
   for (const [before, after, by] of cases) {
-    it(`R-TRUST-04 R-TRUST-05 is ${by ?? 'nobody'} from ${String(before)} to ${String(after)}`, () =>
+    it(`is ${by ?? 'absent'} from ${String(before)} to ${String(after)} (R-TRUST-04, R-TRUST-05)`, () =>
       assert.equal(completedBy(before === null ? null : flags(before), flags(after)), by))
   }
 })
 
-describe('the name of a relationship', () => {
-  it('is any text that a path can hold', () => {
+describe('the name of a trust type', () => {
+  it('can be any string that a path can contain', () => {
     for (const name of ['friend', 'lover', 'mcp_client', 'old friend', 'Ämter', 'admin', 'owners', 'x'.repeat(100)]) {
       assert.equal(parseRelationship(name), name)
     }
   })
-  it('is none of the words that mean somebody else, in whatever spelling', () => {
+  it('cannot be a word for another kind of caller, in any spelling', () => {
     for (const name of ['creator', 'trustee', 'owner', 'any', 'anyone', 'Creator', 'ANY', 'ｏwner', 'o\u0077ner']) {
       assert.equal(parseRelationship(name), null, name)
     }
   })
-  it('is no text that a path would change', () => {
+  it('cannot be a string that a path would change', () => {
     for (const name of ['', ' ', ' x', 'x ', '.', '..', 'a/b', 'a\0b', 'a\nb', '\ud800', 'x'.repeat(101)]) {
       assert.equal(parseRelationship(name), null, JSON.stringify(name))
     }
   })
 })
 
-describe('the address of an actor', () => {
-  it('has one spelling', () => {
+describe('the URL of an actor', () => {
+  it('is normalized to one spelling', () => {
     for (const text of [
       'https://Peer.Example.com/a/7',
       'https://peer.example.com:443/a/7/',
@@ -228,7 +233,7 @@ describe('the address of an actor', () => {
       assert.equal(parseBaseuri(text), 'https://peer.example.com/a/7')
     }
   })
-  it('is nothing that could mean more than one thing', () => {
+  it('is rejected when it is ambiguous', () => {
     for (const text of [
       '',
       'peer.example.com/7',
@@ -245,7 +250,7 @@ describe('the address of an actor', () => {
       assert.equal(parseBaseuri(text), null, text)
     }
   })
-  it('ends with the id', () => {
+  it('ends with the id of the actor', () => {
     assert.equal(idAt('https://peer.example.com/a/7'), '7')
     assert.equal(idAt('https://peer.example.com/a%20b'), 'a b')
     assert.equal(idAt('https://peer.example.com/%ff'), null)
@@ -261,12 +266,12 @@ describe('the owner rule', () => {
     approved,
     via: 'bearer',
   })
-  it('lets the peer of the path in, approved or where that does not matter', () => {
+  it('allows the peer of the path when it is approved, and always where approval is not required', () => {
     assert.equal(judgeOwner(peer('p', true), 'p', { standing: 'approved' })?.allowed, true)
     assert.equal(judgeOwner(peer('p', false), 'p', { standing: 'approved' })?.allowed, false)
     assert.equal(judgeOwner(peer('p', false), 'p', { standing: 'any' })?.allowed, true)
   })
-  it('says nothing of others, unless the path is that peer’s alone', () => {
+  it('decides nothing for other callers, unless the path is exclusive to the peer', () => {
     const others: readonly Caller[] = [
       peer('q', true),
       peer('', true),
