@@ -276,7 +276,7 @@ describe('authorizing an AI client', () => {
       const form = { consent: consentIn(await page.text()), decision: 'allow' }
       const answer = await browser.post('/oauth/authorize', form)
       assert.deepEqual([answer.status, answer.headers.get('location')], [400, null])
-      assert.match(await answer.text(), /Cannot let a client in: /)
+      assert.match(await answer.text(), /Cannot authorize the client: /)
       assert.deepEqual(await store.read((q) => q.all('SELECT peer_id FROM trust')), [])
     })
 
@@ -296,7 +296,7 @@ describe('authorizing an AI client', () => {
       const form = { consent: consentIn(await page.text()), decision: 'allow' }
       const answer = await browser.post('/oauth/authorize', form)
       assert.deepEqual([answer.status, answer.headers.get('location')], [400, null])
-      assert.match(await answer.text(), /Cannot let a client in: /)
+      assert.match(await answer.text(), /Cannot authorize the client: /)
       assert.deepEqual(await store.read((q) => q.all('SELECT peer_id FROM trust')), [])
       assert.deepEqual(await store.read((q) => q.all(`SELECT hash FROM one_time WHERE purpose = 'code'`)), [])
     })

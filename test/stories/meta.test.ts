@@ -143,7 +143,7 @@ forEachService((start) => {
           await service.request(`/${actor.id}/meta/${path}`),
           404,
           'not_found',
-          `There is no meta value ${JSON.stringify(path)}`,
+          `Cannot find the meta value ${JSON.stringify(path)}: it does not exist`,
         )
       })
     }

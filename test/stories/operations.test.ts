@@ -699,13 +699,23 @@ forEachService((start) => {
     })
     for (const which of ['no', 'zero', 'empty', 'null'])
       it(`answers 404 when the handlers return ${JSON.stringify(results[which])} (R-OP-01)`, async () => {
-        await refused(await request('PUT', '/result', { of: which }), 404, 'not_found', 'There is no resource "result"')
+        await refused(
+          await request('PUT', '/result', { of: which }),
+          404,
+          'not_found',
+          'Cannot find the resource "result": it does not exist',
+        )
       })
 
     for (const method of ['GET', 'DELETE', 'PUT', 'POST'])
       it(`answers 404 to a ${method} that no handler serves (R-OP-01)`, async () => {
         const body = method === 'PUT' || method === 'POST' ? {} : undefined
-        await refused(await request(method, '/unknown/x', body), 404, 'not_found', 'There is no resource "unknown/x"')
+        await refused(
+          await request(method, '/unknown/x', body),
+          404,
+          'not_found',
+          'Cannot find the resource "unknown/x": it does not exist',
+        )
       })
 
     for (const [body, code, message] of [
@@ -748,7 +758,7 @@ forEachService((start) => {
         await service.request('/bot', { method: 'POST', body: '{}' }),
         404,
         'not_found',
-        'There is no bot here',
+        'Cannot reach the bot: none is configured',
       )
       assert.deepEqual(seen, [])
     })

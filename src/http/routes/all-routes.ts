@@ -33,7 +33,7 @@ import { subscriptionRoutes } from './peers/subscriptions.ts'
 import { systemRoutes } from './system/system.ts'
 import { trustRoutes } from './peers/trust.ts'
 
-/** What the handlers of all routes need. */
+/** The dependencies of all route handlers. */
 export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'baseUrl'> &
   Parameters<typeof factoryRoutes>[0] &
   Parameters<typeof systemRoutes>[0] &
@@ -102,7 +102,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...passwordAccessRoutes(deps),
     ...subscriptionRoutes(deps),
     ...callbackRoutes(deps),
-    // Where they are off they do not exist, for anybody.
+    // With the pages turned off, their URLs are 404 for every client.
     ...(deps.config.webUi ? ownerPageRoutes(deps) : []),
     ...(deps.config.singlePage === null ? [] : singlePageRoutes(deps)),
     ...(deps.registry.hasAppCallbacks ? appCallbackRoutes(deps) : []),

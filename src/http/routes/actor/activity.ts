@@ -1,4 +1,4 @@
-/** `/<actor>/activity`: who touched the actor. */
+/** `/<actor>/activity`: the audit log of the actor. */
 import type { AuditLog } from '../../../audit-log/audit-log.ts'
 import type { AuditLogEntry } from '../../../audit-log/entry.ts'
 import { integerField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
@@ -13,26 +13,26 @@ const entrySchema = {
   properties: {
     at: { type: 'string', format: 'date-time', description: 'The first time' },
     caller_kind: { enum: ['peer', 'client', 'trustee', 'anonymous'] },
-    caller: { ...text, description: 'The peer or client; of somebody unknown the address, as far as it is known' },
+    caller: { ...text, description: 'The peer or client; for an anonymous caller the IP address, if known' },
     through: { enum: ['http', 'callback', 'mcp'] },
     method: text,
     path: text,
     decision: {
       enum: ['allowed', 'asked', 'approved', 'denied', 'refused'],
       description:
-        '`asked`: the call waits for the owner’s approval and did not run; `approved`, `denied`: the owner decided about such a call',
+        '`asked`: the call waits for approval and did not run; `approved`, `denied`: the owner’s decision on such a call',
     },
     reason: text,
     status: { type: 'integer' },
     request_id: text,
-    times: { type: 'integer', description: 'How often the same happened within a minute' },
+    times: { type: 'integer', description: 'The number of identical entries within a minute' },
   },
 }
 
 const pageQuery = {
-  caller: optional(stringField('Only what this peer, client or address did')),
-  limit: optional(integerField('How many entries at most', { least: 1, most: 1000 }), 100),
-  cursor: optional(stringField('`next` of the page before')),
+  caller: optional(stringField('Returns only entries of this peer, client or address')),
+  limit: optional(integerField('Maximum number of entries', { least: 1, most: 1000 }), 100),
+  cursor: optional(stringField('`next` of the previous page')),
 }
 
 export interface ActivityRouteDeps {
@@ -46,7 +46,7 @@ export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] 
       method: 'GET',
       path: '/:actor/activity',
       access: 'activity',
-      summary: 'Who did what with the actor, the newest first',
+      summary: 'Lists the accesses to the actor, newest first',
       query: pageQuery,
       responses: {
         200: {

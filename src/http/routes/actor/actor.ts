@@ -22,7 +22,7 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
       access: 'actor',
       page: true,
       signsIn: true,
-      summary: 'The actor; a browser is sent to its pages or to sign-in',
+      summary: 'Returns the actor; redirects a browser to its pages or to sign-in',
       responses: { 200: { text: 'The actor', schema: actorSchema }, 302: 'Where a browser goes', ...actorErrors },
       handler: (exchange) => get(deps, exchange),
     }),
@@ -31,7 +31,7 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor',
       access: 'actor',
-      summary: 'Deletes the actor and everything it holds',
+      summary: 'Deletes the actor and all its data',
       responses: { 204: 'Deleted', ...actorErrors },
       handler: async ({ actor }) => {
         await deps.actors.deleteWithEvents(actor)
@@ -44,7 +44,7 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
 function get(deps: ActorRouteDeps, exchange: ActorExchange): HttpResponse {
   const { request, actor, caller } = exchange
   if (acceptsPages(request)) {
-    // Basic proves who asks but is no browser session.
+    // Basic credentials authenticate the caller but do not make a browser session.
     const isSession = caller.kind === 'creator' && caller.via !== 'basic'
     return isSession ? redirect(302, homeOf(deps, actor.id), { Vary: 'Accept' }) : loginRedirect(deps, exchange)
   }
@@ -53,7 +53,7 @@ function get(deps: ActorRouteDeps, exchange: ActorExchange): HttpResponse {
     {
       id: actor.id,
       creator: actor.creator,
-      // Whoever has it is the owner: a relationship, however far it reaches, is none.
+      // The passphrase makes its holder the owner, so no relationship may read it, whatever its rights.
       passphrase: isRelated(caller) ? undefined : deps.actors.passphraseOf(actor),
       trustee_root: actor.trusteeRoot ?? undefined,
     },

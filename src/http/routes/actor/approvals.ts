@@ -43,7 +43,7 @@ const approvalSchema = {
       description: `Exactly what the call is made with: at most ${longestArguments} characters of JSON`,
     },
     created_at: time,
-    expires_at: { ...time, description: 'Of a waiting approval, of an unused one, and of a denial' },
+    expires_at: { ...time, description: 'Expiry of a pending approval, an unused approval, or a denial' },
   },
 } as const
 
@@ -58,8 +58,8 @@ export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/approvals',
       access: 'approvals',
-      summary: 'Calls that wait for the owner’s approval, the newest first',
-      query: { cursor: optional(stringField('`next` of the page before')) },
+      summary: 'Lists the calls that wait for the owner’s approval, newest first',
+      query: { cursor: optional(stringField('`next` of the previous page')) },
       responses: {
         200: {
           text: `A page of up to ${mostListed}; \`next\` is null on the last one`,
@@ -110,7 +110,7 @@ async function decide(
   const { approvalId } = await requireApproval(deps, { actor, params })
   const isDecided = await deps.approvals.decide(actor.id, approvalId, decision)
   const approval = await requireApproval(deps, { actor, params })
-  // A repeated request whose first answer was lost: the decision stands, and its call may have been made meanwhile.
+  // A client may repeat the decision when it lost the first response. The call may have run meanwhile.
   const isSame = approval.state === decision || (approval.state === 'used' && approved)
   if (!isDecided && !isSame)
     throw new ServiceError(
@@ -125,7 +125,8 @@ async function requireApproval(
   { actor, params }: Pick<ActorExchange<'approval'>, 'actor' | 'params'>,
 ): Promise<Approval> {
   const approval = await deps.approvals.find(actor.id, params.approval)
-  if (approval === null) throw new ServiceError('not_found', 'There is no such approval, or it has expired')
+  if (approval === null)
+    throw new ServiceError('not_found', 'Cannot find the approval: it does not exist or has expired')
   return approval
 }
 

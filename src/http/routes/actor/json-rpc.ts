@@ -7,7 +7,7 @@ import type { ActorExchange } from '../../dispatch/route.ts'
 import type { Log } from '../../../observe/log.ts'
 import type { Operations } from '../../../operation/operations.ts'
 
-/** Refusals before the method runs answer the whole request with their status, as in every other form of a call. */
+/** Errors before the method runs. They fail the whole request with their HTTP status, as in every other form of a call. */
 const refusesRequest: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
   'unauthorized',
@@ -52,7 +52,7 @@ export async function answerJsonRpc(
   }
 }
 
-/** Without an id in the request the answer has none either; it is still sent. */
+/** Makes the response. A request without an id gets a response without an id. */
 function success(id: JsonText | undefined, result: JsonText): HttpResponse {
   return jsonText(200, known(`{"jsonrpc":"2.0","result":${result}${id === undefined ? '' : `,"id":${id}`}}`))
 }

@@ -20,23 +20,23 @@ const items = {
   type: 'object',
   properties: {
     items: { type: 'array', items: { type: 'object', properties: { index: { type: 'integer' }, item: anyValue } } },
-    count: { type: 'integer', description: 'The length of the whole list' },
+    count: { type: 'integer', description: 'The length of the entire list' },
   },
 }
 const texts = { type: 'object', properties: { description: { type: 'string' }, explanation: { type: 'string' } } }
 
-/** Items of one range. */
+/** Maximum number of items in one range. */
 const mostItems = 1000
 
 const rangeQuery = {
   start: optional(integerField('The index of the first item. Default: 0')),
-  limit: optional(integerField('How many items at most; all unless given', { least: 1, most: mostItems })),
+  limit: optional(integerField('Maximum number of items. Default: all', { least: 1, most: mostItems })),
 }
 const changeFields = {
-  action: choiceField('What happens to the item', ['add', 'update', 'delete']),
+  action: choiceField('The change to make', ['add', 'update', 'delete']),
   item_value: nullable(jsonField('The item; not for `delete`')),
   // `add` ignores the index, whatever it is, so only the other actions read it.
-  item_index: nullable(jsonField('A whole number from 0 on; ignored by `add`')),
+  item_index: nullable(jsonField('An integer from 0; ignored by `add`')),
 }
 
 export interface ListRouteDeps {
@@ -52,7 +52,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/properties/:name/items',
       access: 'properties',
-      summary: 'The items of a list with their indexes, all of them or a range',
+      summary: 'Returns the items of a list with their indexes, all or a range',
       query: rangeQuery,
       responses: { 200: { text: 'The items', schema: items }, ...actorErrors },
       handler: (exchange) => getItems(deps, exchange),
@@ -72,7 +72,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/properties/:name/metadata',
       access: 'properties',
-      summary: 'What a list says about itself',
+      summary: 'Returns the metadata of a list',
       responses: { 200: { text: 'The metadata', schema: texts }, ...actorErrors },
       handler: (exchange) => getMetadata(deps, exchange),
     }),
@@ -100,14 +100,14 @@ async function getItems(
   return reading.isComplete ? jsonText(200, itemView(reading)) : jsonStream(200, itemPieces(reading))
 }
 
-/** Undefined for the whole list. */
+/** Returns undefined for the entire list. */
 function rangeOf({ start, limit }: ValuesOf<typeof rangeQuery>): ListSpan | undefined {
   if (start === undefined && limit === undefined) return undefined
   const from = start ?? 0
   return { from, to: limit === undefined ? null : from + limit }
 }
 
-/** A value may have a key of this name: `/properties/cart/items` is that key when `cart` is no list. */
+/** Reads a key of a value: `/properties/cart/items` is the key `items` when `cart` is a value instead of a list. */
 async function nestedKey(
   deps: ListRouteDeps,
   { actor, caller }: ActorExchange,

@@ -1,4 +1,4 @@
-/** `/<actor>/meta`: what everybody may know about an actor. */
+/** `/<actor>/meta`: the public facts about an actor. */
 import type { Actor } from '../../../actor/actor.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
@@ -43,7 +43,7 @@ export function metaRoutes(deps: MetaRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/meta',
       access: 'public',
-      summary: 'Public facts about the actor and the service',
+      summary: 'Returns public facts about the actor and the service',
       responses: { 200: { text: 'The facts', schema: { type: 'object' } }, ...errorResponses(404) },
       handler: ({ actor }) => json(200, facts(deps, actor)),
     }),
@@ -52,7 +52,7 @@ export function metaRoutes(deps: MetaRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/meta/*',
       access: 'public',
-      summary: 'One of those facts',
+      summary: 'Returns one public fact',
       responses: {
         200: { text: 'The bare value, or JSON for trust types', type: 'text/plain' },
         ...errorResponses(404),
@@ -122,6 +122,6 @@ function value(deps: MetaRouteDeps, actor: Actor, path: string): HttpResponse {
         default_trust_type: deps.config.relationship,
       })
     default:
-      throw new ServiceError('not_found', `There is no meta value ${quoted(path)}`)
+      throw new ServiceError('not_found', `Cannot find the meta value ${quoted(path)}: it does not exist`)
   }
 }

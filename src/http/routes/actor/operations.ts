@@ -1,4 +1,4 @@
-/** `/<actor>/methods` and `/<actor>/actions`: what can be called, and the calls. */
+/** `/<actor>/methods` and `/<actor>/actions`: the list of operations, and the calls. */
 import type { OperationKind } from '../../../app/registry.ts'
 import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
@@ -21,12 +21,12 @@ const descriptor = {
     annotations: { type: 'object' },
     confirm: {
       const: 'owner',
-      description: 'Present when each call needs the owner’s approval, but for the owner’s own',
+      description: 'Present when each call needs the owner’s approval, except calls of the owner',
     },
   },
 }
 
-/** The body and the query belong to the application. Its clients may send parameters that no handler reads. */
+/** The application defines the body and the query. Its clients may send parameters that no handler reads. */
 const applicationCall = { request: anyJson, unknownQuery: 'ignored' } as const
 
 export function operationRoutes(deps: JsonRpcDeps): readonly Route[] {
@@ -36,7 +36,7 @@ export function operationRoutes(deps: JsonRpcDeps): readonly Route[] {
 function routesFor(deps: JsonRpcDeps, kind: OperationKind, noun: string): readonly Route[] {
   const { request, unknownQuery } = applicationCall
   const done = 'The handler returned nothing'
-  const result = { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...writeErrors }
+  const result = { 200: { text: 'The result of the handler', schema: anyValue }, 204: done, ...writeErrors }
   const callBy = (method: 'POST' | 'PUT', id: string): Route =>
     defineRoute({
       id,
@@ -72,7 +72,7 @@ function routesFor(deps: JsonRpcDeps, kind: OperationKind, noun: string): readon
       access: kind,
       unknownQuery,
       summary: `Calls the ${noun.toLowerCase()} with {"method": "GET"}`,
-      responses: { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...actorErrors },
+      responses: { 200: { text: 'The result of the handler', schema: anyValue }, 204: done, ...actorErrors },
       handler: (exchange) => get(deps, kind, exchange),
     }),
     callBy('POST', `call${noun}`),
@@ -92,7 +92,7 @@ function routesFor(deps: JsonRpcDeps, kind: OperationKind, noun: string): readon
 
 const nameOf = (exchange: ActorExchange): string => exchange.rest.join('/')
 
-/** A link that somebody planted is a GET with the session cookie, so a cookie calls only what says that it just reads. */
+/** Calls by GET. A planted link is a GET with the session cookie, so a cookie may call only operations declared read-only. */
 async function get(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const name = nameOf(exchange)

@@ -1,4 +1,4 @@
-/** `/<actor>/properties`: all of them at once, and one of them, a value or a list. */
+/** `/<actor>/properties`: all properties at once, and single values and lists. */
 import { ServiceError } from '../../../errors.ts'
 import {
   hintField,
@@ -32,14 +32,14 @@ import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 const object_ = { type: 'object' } as const
 
 const formFields = {
-  property: optional(stringField('The one property that the form sets; without it each field is a property')),
+  property: optional(stringField('The property that the form sets. Without it, each field is a property')),
   property_type: optional(stringField('`simple` or `list`'), 'simple'),
   value: optional(jsonField('Of a simple property')),
   description: optional(jsonField('Of a list')),
   explanation: optional(jsonField('Of a list')),
 }
 
-/** Values by name. The fields of a query stand for an empty body. */
+/** Values by name. The fields of the query replace an empty body. */
 const valuesToPost: RequestBody<JsonText> = {
   content: {
     'application/json': object_,
@@ -71,7 +71,7 @@ const listing = {
   format: optional(stringField('"full" adds the items of lists; anything else gives their counts')),
   metadata: hintField('"true" gives names, counts and sizes instead of values', ['true']),
 }
-/** Clients send `format` and `metadata` to every property, also where they say nothing. */
+/** Clients send `format` and `metadata` to every property, even where they have no effect. */
 const index = {
   index: optional(stringField('Position of a list item; negative ones count from the end when reading')),
   format: hintField('Ignored here', []),
@@ -125,7 +125,7 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       method: 'PUT',
       path: '/:actor/properties',
       access: 'properties',
-      summary: 'Sets several properties, as POST; names that are not given stay',
+      summary: 'Sets several properties, like POST; other properties stay unchanged',
       request: valuesToPut,
       responses: { 204: 'Stored', ...writeErrors },
       handler: async ({ actor, caller, body }) => {
@@ -158,7 +158,7 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
       summary: 'A property, something inside it, a list or one of its items',
       query: reading,
       responses: {
-        200: { text: 'The value; a top-level text as text/plain unless JSON is asked for', schema: anyValue },
+        200: { text: 'The value; a top-level string is text/plain unless JSON is requested', schema: anyValue },
         ...actorErrors,
       },
       handler: (exchange) => getOne(deps, exchange),
@@ -225,7 +225,7 @@ async function listFull(deps: PropertyRouteDeps, access: Access): Promise<HttpRe
   )
 }
 
-/** A form's fields as the JSON body they stand for; `property` names one property with its type, else each field is one. */
+/** Converts a form to the equivalent JSON body. `property` names one property with its type; without it each field is one. */
 function formBody(form: Params | null): JsonText {
   if (form === null || form.entries.size === 0)
     throw new ServiceError('invalid_json', 'Cannot set properties: the body is neither JSON nor a form')

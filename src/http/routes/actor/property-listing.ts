@@ -1,4 +1,4 @@
-/** The listing of all properties in its three forms, written as JSON text so that every value stays as it was stored. */
+/** The listing of all properties in three formats, built as JSON text so that every value stays exactly as stored. */
 import { type JsonText, known, object, pythonLength, stringText } from '../../../json/json.ts'
 import { kinds, valueOf } from '../../../property/kinds.ts'
 import { fullList, fullListPieces } from '../../../property/list-json.ts'
@@ -6,7 +6,7 @@ import type { ListReading, ListSize } from '../../../property/list-reader.ts'
 import type { Everything } from '../../../property/properties.ts'
 import type { StoredProperty } from '../../../property/property-store.ts'
 
-/** Values by name, then the lists with their lengths. */
+/** Returns the values by name, then the lists with their lengths. */
 export function listingView(properties: readonly StoredProperty[]): JsonText {
   const entries = properties.map((property) => [property.name, kinds[property.kind].entry(property)] as const)
   const values = new Map(valuesOf(properties))
@@ -20,7 +20,7 @@ function valuesOf(properties: readonly StoredProperty[]): (readonly [name: strin
   })
 }
 
-/** Values by name, then the lists with their items. Null when the lists are too long to be held in memory. */
+/** Returns the values by name, then the lists with their items. Null when the lists are too long for memory. */
 export function fullView({ shown, lists }: Everything): JsonText | null {
   const members = valuesOf(shown)
   for (const [name, seen] of lists) {
@@ -32,8 +32,8 @@ export function fullView({ shown, lists }: Everything): JsonText | null {
 }
 
 /**
- * As `fullView`, in pieces. Lists that were read already are given as they are; the others are opened one by one, and
- * left out when they were removed or hidden meanwhile.
+ * Yields the same JSON as `fullView` in pieces. Lists that were not read yet are opened one by one, and skipped when they
+ * were removed or hidden meanwhile.
  */
 export async function* fullPieces(
   { shown, lists }: Everything,
@@ -54,7 +54,7 @@ export async function* fullPieces(
   yield '}'
 }
 
-/** Names, counts and sizes. Sizes are those of the values written as Python peers write them. */
+/** Returns names, counts and sizes. A size is the length of the value in Python's JSON format, as peers compute it. */
 export function metadataView(properties: readonly StoredProperty[], lists: readonly ListSize[]): JsonText {
   const values = valuesOf(properties)
   return known(

@@ -1,4 +1,4 @@
-/** `/<actor>/resources/<name>`: what the application serves from elsewhere. */
+/** `/<actor>/resources/<name>`: application-defined resources. */
 import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
 import { type HttpResponse, jsonText, noContent } from '../../edge/response.ts'
@@ -9,7 +9,7 @@ import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 import type { Operations } from '../../../operation/operations.ts'
 
 const request = parsedBody({ type: 'object' }, readObject)
-const answered = { text: 'What the handler answered', schema: anyValue }
+const answered = { text: 'The result of the handler', schema: anyValue }
 const done = 'The handler returned nothing'
 
 export interface ResourceRouteDeps {
@@ -51,7 +51,7 @@ function resourceRoute(
     access: 'resources',
     ...about,
     ...(hasBody ? { request } : {}),
-    // The query belongs to the application, whose clients may send parameters that no handler reads.
+    // The application defines the query. Its clients may send parameters that no handler reads.
     unknownQuery: 'ignored',
     handler: (exchange) => serve(deps, exchange),
   })
@@ -65,7 +65,8 @@ async function serve(
   const access = { actor, caller }
   const data = { ...(await body()), method }
   const result = await deps.operations.resource(access, rightOf(method), name, data)
-  if (result === null) throw new ServiceError('not_found', `There is no resource ${quoted(name)}`)
+  if (result === null)
+    throw new ServiceError('not_found', `Cannot find the resource ${quoted(name)}: it does not exist`)
   if (result === undefined) return noContent()
   return jsonText(method === 'POST' ? 201 : 200, result)
 }

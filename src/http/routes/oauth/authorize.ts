@@ -38,12 +38,12 @@ export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
       page: true,
       cors: 'page',
       limit: ['authorize/source', 'authorize/total'],
-      summary: 'Asks the owner whether a client may come in (RFC 6749 section 4.1.1)',
+      summary: 'Asks the owner to authorize a client (RFC 6749 section 4.1.1)',
       query: {
         client_id: optional(stringField('Registered, or the address of a metadata document')),
         redirect_uri: optional(stringField('Exactly as registered')),
         response_type: optional(stringField('`code`')),
-        state: optional(stringField('Comes back byte for byte')),
+        state: optional(stringField('Returned unchanged')),
         code_challenge: optional(stringField('RFC 7636')),
         code_challenge_method: optional(stringField('`S256`')),
         scope: optional(stringField('`mcp`')),
@@ -64,7 +64,7 @@ async function authorize(deps: AuthorizeRouteDeps, { request, visitor }: Visitor
     const judged = await judgeAuthorizationRequest(deps, parseOAuthFields(request.query))
     if ('answer' in judged) return judged.answer
     const mark = browserCookie(request)
-    // A look at the address asks nobody.
+    // HEAD must not start a request for consent.
     if (request.method === 'HEAD') return html(200, '')
     const { client, asked } = judged
     const owner = await signedInOwner(deps, visitor)
@@ -74,7 +74,7 @@ async function authorize(deps: AuthorizeRouteDeps, { request, visitor }: Visitor
   })
 }
 
-/** The request, or the response where it is refused at the client's redirect URI. @throws OAuthError */
+/** Returns the valid request, or the error redirect to the client. @throws OAuthError when no redirect is safe */
 export async function judgeAuthorizationRequest(
   deps: AuthorizationRequestDeps,
   fields: OAuthFields,

@@ -1,4 +1,4 @@
-/** Back to the client (RFC 6749 sections 4.1.2 and 4.1.2.1, RFC 9207). */
+/** Redirects back to the client (RFC 6749 sections 4.1.2 and 4.1.2.1, RFC 9207). */
 import type { Actor } from '../../../actor/actor.ts'
 import type { Consents, GivenConsent } from '../../../authorization-server/consents.ts'
 import type { OAuthError } from '../../../authorization-server/oauth-error.ts'

@@ -1,4 +1,4 @@
-/** The page that asks the owner whether a client may come in. */
+/** The page that asks the owner to authorize a client. */
 import type { Actor } from '../../../actor/actor.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
@@ -63,27 +63,27 @@ export async function showConsentPage(
     default_trust_type: defaultTypeOf(deps, client),
     signed_in_as: owner?.creator ?? null,
     oauth_providers: providers.map(({ name, displayName }) => ({ name, display_name: displayName })),
-    error: owner === null && providers.length === 0 ? 'Nobody can sign in here: no provider is configured.' : null,
+    error: owner === null && providers.length === 0 ? 'Sign-in is not possible here: no provider is configured.' : null,
   })
   return html(200, page, {
     'Content-Security-Policy': pagePolicy([...providerTargets(deps), targetOf(asked.redirectUri)]),
   })
 }
 
-/** Powerful types are given on the page of an existing connection only, after a typed confirmation. */
+/** Returns the offered trust types. Powerful types need a typed confirmation on the page of an existing connection. */
 export function offeredTypes({ config, relationships }: OfferedTypeDeps): readonly string[] {
   return config.clientTrustTypes.filter((name) => !relationships.types.needsConfirmation(name))
 }
 
-/** Never more than the owner was shown, and `mcp_client` unless the client asked for something else that is offered. */
+/** Returns the preselected trust type: the requested type if it is offered, else `mcp_client`. */
 function defaultTypeOf(deps: OfferedTypeDeps, client: Client): string {
   const offered = offeredTypes(deps)
   return offered.includes(client.trustType) ? client.trustType : (offered[0] ?? 'mcp_client')
 }
 
-/** As a content security policy names it. */
+/** Returns the CSP source of a redirect URI. */
 function targetOf(redirectUri: string): string {
   const url = new URL(redirectUri)
-  // It has no way to name an IPv6 address.
+  // A CSP source cannot contain an IPv6 address.
   return !/^https?:$/.test(url.protocol) || url.host.startsWith('[') ? url.protocol : url.origin
 }

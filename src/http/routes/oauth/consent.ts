@@ -1,4 +1,4 @@
-/** The owner’s answer to a client: on the page, and after a sign-in at a provider. */
+/** The owner’s decision on a client: on the page, and after a sign-in at a provider. */
 import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
 import { type Consents, finishPath } from '../../../authorization-server/consents.ts'
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
@@ -19,8 +19,8 @@ import { oauthForm } from './oauth-schemas.ts'
 import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
 
 const finishQuery = {
-  consent: optional(stringField('What the owner agreed to, in this browser')),
-  error: optional(stringField('Why nobody signed in')),
+  consent: optional(stringField('The consent that the owner gave in this browser')),
+  error: optional(stringField('Why the sign-in failed')),
 }
 
 export interface ConsentRouteDeps
@@ -44,10 +44,10 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       access: 'visitor',
       page: true,
       cors: 'page',
-      // The value in the form belongs to this browser and is good once: nobody else can send it.
+      // The form value is bound to this browser and valid once, so another site cannot send it.
       takesForeignPosts: true,
       limit: ['authorize/source', 'authorize/total'],
-      summary: 'The owner’s answer',
+      summary: 'Takes the owner’s decision',
       request: oauthForm('consent', 'decision', 'trust_type', 'provider', 'email'),
       responses: { 303: 'To the provider, or back to the client', ...errorResponses(400, 403) },
       handler: (exchange) => decide(deps, exchange),
@@ -72,13 +72,16 @@ async function decide(
   { request, body, visitor }: VisitorExchange & Bodied<OAuthFields>,
 ): Promise<HttpResponse> {
   return onPage(request, async () => {
-    // The form is on a page of this service. Another site that got hold of its values must not answer for the owner.
+    // Another site that obtained the form values must not decide for the owner.
     if (visitor.site === 'other') {
-      throw new ServiceError('forged_request', 'Cannot take this answer: another site sent it. Nothing was authorized.')
+      throw new ServiceError(
+        'forged_request',
+        'Cannot accept the decision: another site sent it. Nothing was authorized.',
+      )
     }
     const fields = await body()
     if (fields.repeated !== null) throw new OAuthError('invalid_request', `${fields.repeated} is given twice`)
-    // What a form of another maker repeats of the request is judged as the request was (CHOICE-60: both GET and POST).
+    // A custom consent form may repeat the request, which is then validated like a GET (CHOICE-60: both GET and POST).
     const judged = fields.has('client_id') ? await judgeAuthorizationRequest(deps, fields) : null
     if (judged !== null && 'answer' in judged) return judged.answer
     const decision = decisionIn(deps, fields)
@@ -87,12 +90,12 @@ async function decide(
     if (browser === null || answered === null) {
       throw new ServiceError(
         'forbidden',
-        'Cannot take this answer: the page is too old, was used before, or belongs to another browser. Please begin again in the program.',
+        'Cannot accept the decision: the page is too old, was used before, or belongs to another browser. Start again in the program.',
       )
     }
     const asked = answered.request
     if (decision.kind === 'deny') {
-      const error = new OAuthError('access_denied', 'The owner did not let the client in')
+      const error = new OAuthError('access_denied', 'The owner did not authorize the client')
       return backWithError(deps.baseUrl, asked.redirectUri, asked.state, error, 303)
     }
     const { trustType } = decision
@@ -106,7 +109,7 @@ async function decide(
     if (owner === null || owner.id !== answered.ownerId) {
       throw new ServiceError(
         'forbidden',
-        'Cannot let the client in: whom the page spoke of is not signed in any more. Please begin again in the program.',
+        'Cannot authorize the client: the owner on the page is no longer signed in. Start again in the program.',
       )
     }
     return backWithCode(deps, owner, { request: asked, trustType }, 303)
@@ -115,9 +118,9 @@ async function decide(
 
 type Decision =
   | { readonly kind: 'deny' }
-  /** As who is signed in. */
+  /** Authorizes for the signed-in owner. */
   | { readonly kind: 'allow'; readonly trustType: string }
-  /** As who the provider says it is. */
+  /** Authorizes for the owner whom the provider authenticates. */
   | {
       readonly kind: 'sign-in'
       readonly trustType: string
@@ -125,22 +128,23 @@ type Decision =
       readonly hint: string | undefined
     }
 
-/** Judged before anything is spent. */
+/** Validates the form before the one-time value is consumed. */
 function decisionIn(deps: ConsentRouteDeps, { get }: OAuthFields): Decision {
   if (get('decision') === 'deny') return { kind: 'deny' }
   const trustType = get('trust_type') ?? 'mcp_client'
   if (!offeredTypes(deps).includes(trustType)) {
-    throw new ServiceError('bad_request', 'Cannot let the client in: this kind of relationship is not offered')
+    throw new ServiceError('bad_request', 'Cannot authorize the client: this trust type is not offered')
   }
   const [provider, hint] = [get('provider'), get('email')]
   if (provider === undefined && hint === undefined) {
     if (get('decision') === 'allow') return { kind: 'allow', trustType }
-    throw new OAuthError('invalid_request', 'The form says neither provider nor email nor decision')
+    throw new OAuthError('invalid_request', 'The form has no provider, email or decision')
   }
   const [byDefault] = webProviders(deps)
   const name = webProviders(deps).find((known) => known.name === provider)?.name
   const chosen = provider === undefined ? byDefault?.name : name
-  if (chosen === undefined) throw new ServiceError('bad_request', 'Cannot let the client in: nobody can sign in there')
+  if (chosen === undefined)
+    throw new ServiceError('bad_request', 'Cannot authorize the client: the provider is not available')
   return { kind: 'sign-in', trustType, provider: chosen, hint }
 }
 
@@ -157,25 +161,25 @@ async function finish(
     if (owner === null || given === null) {
       throw new ServiceError(
         'forbidden',
-        'Cannot let the client in: nobody signed in, or this was agreed to elsewhere or too long ago. Please begin again in the program.',
+        'Cannot authorize the client: the sign-in failed, or the consent is too old or from another browser. Start again in the program.',
       )
     }
     return backWithCode(deps, owner, given, 302)
   })
 }
 
-/** Nobody signed in: what the client is told of why. */
+/** Redirects to the client with the error of a failed sign-in. */
 function backRefused(issuer: string, { redirectUri, state }: AuthorizationRequest, why: string): HttpResponse {
   const error = unforeseen.has(why)
-    ? new OAuthError('server_error', 'The provider could not say who the owner is')
+    ? new OAuthError('server_error', 'The provider could not authenticate the owner')
     : new OAuthError(
         'access_denied',
-        why === 'no_address' ? 'The provider vouches for no address of the owner' : 'The owner did not sign in',
+        why === 'no_address' ? 'The provider has no verified address of the owner' : 'The owner did not sign in',
       )
   return backWithError(issuer, redirectUri, state, error)
 }
 
-/** Reasons of the sign-in, and codes of providers, that nobody decided. */
+/** Sign-in reasons and provider codes that are failures, not decisions of the owner. */
 const unforeseen: ReadonlySet<string> = new Set([
   'exchange_failed',
   'identity_failed',

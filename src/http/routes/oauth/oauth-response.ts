@@ -1,4 +1,4 @@
-/** Answers of the authorization server, and its way to read requests (RFC 6749 sections 3.1, 3.2, 5.2). */
+/** Responses and request parsing of the authorization server (RFC 6749 sections 3.1, 3.2, 5.2). */
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import { ServiceError } from '../../../errors.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
@@ -20,7 +20,7 @@ function oauthFailure({ status, code, message, challenge }: OAuthError): HttpRes
   )
 }
 
-/** Refusals in the words of OAuth; a fault of the store is `server_error`, so that nothing counts as spent (R-AS-04). */
+/** Converts errors to OAuth errors. A store failure is `server_error`, so that codes and tokens do not count as used (R-AS-04). */
 export async function inOAuthWords(work: () => Promise<HttpResponse>): Promise<HttpResponse> {
   try {
     return await work()
@@ -28,7 +28,7 @@ export async function inOAuthWords(work: () => Promise<HttpResponse>): Promise<H
     if (error instanceof OAuthError) return oauthFailure(error)
     if (error instanceof ServiceError && error.code === 'store_unavailable') {
       const { retryAfterSeconds = 1 } = error.detail
-      const failure = oauthFailure(new OAuthError('server_error', 'The service cannot do this now'))
+      const failure = oauthFailure(new OAuthError('server_error', 'The service is temporarily unavailable'))
       return { ...failure, headers: { ...failure.headers, 'Retry-After': String(retryAfterSeconds) } }
     }
     if (error instanceof ServiceError && error.status >= 400 && error.status < 500 && error.status !== 429) {
@@ -38,27 +38,27 @@ export async function inOAuthWords(work: () => Promise<HttpResponse>): Promise<H
   }
 }
 
-/** What the client may not be told is told to the person on a page, and to a program in the words of OAuth. */
+/** Shows errors that must not be redirected to the client: a page for a browser, an OAuth error for a program. */
 export async function onPage(request: HttpRequest, work: () => Promise<HttpResponse>): Promise<HttpResponse> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
     if (!acceptsPages(request)) return oauthFailure(error)
-    throw new ServiceError('bad_request', `Cannot let a client in: ${error.message}`)
+    throw new ServiceError('bad_request', `Cannot authorize the client: ${error.message}`)
   }
 }
 
 export interface OAuthFields {
-  /** An empty value reads as not given (RFC 6749 section 3.1). */
+  /** Returns the value. An empty value counts as missing (RFC 6749 section 3.1). */
   readonly get: (name: string) => string | undefined
-  /** Whether it was sent at all. */
+  /** Returns true when the parameter was sent, even with an empty value. */
   readonly has: (name: string) => boolean
-  /** Names a parameter that was given twice: neither value is used. */
+  /** The name of a repeated parameter, whose values are both ignored. */
   readonly repeated: string | null
 }
 
-/** Parameters that may come several times (RFC 8707 section 2): the first one counts. */
+/** Parameters that may be repeated (RFC 8707 section 2). The first value counts. */
 const repeatable: ReadonlySet<string> = new Set(['resource'])
 const mostFields = 100
 
@@ -67,7 +67,7 @@ export function parseOAuthFields(text: string): OAuthFields {
   let repeated: string | null = null
   let count = 0
   for (const [name, value] of new URLSearchParams(text)) {
-    if (++count > mostFields) throw new OAuthError('invalid_request', 'There are too many parameters')
+    if (++count > mostFields) throw new OAuthError('invalid_request', 'The request has too many parameters')
     if (values.has(name) && !repeatable.has(name)) repeated ??= name.slice(0, 64)
     else if (!values.has(name)) values.set(name, value)
   }
@@ -75,21 +75,21 @@ export function parseOAuthFields(text: string): OAuthFields {
 }
 
 /**
- * The body alone counts. A parameter that stands in the address as well came twice (RFC 6749 section 3.2).
+ * Reads the parameters of the body. A parameter that is also in the query counts as repeated (RFC 6749 section 3.2).
  *
  * @throws OAuthError `invalid_request` for a body of another kind.
  */
 export async function readOAuthForm(request: HttpRequest, limits: BodyLimits): Promise<OAuthFields> {
   if (!isUrlencoded(request)) {
-    throw new OAuthError('invalid_request', 'The body has to be application/x-www-form-urlencoded')
+    throw new OAuthError('invalid_request', 'The body must be application/x-www-form-urlencoded')
   }
   const fields = parseOAuthFields((await readFormText(request, limits)) ?? '')
   const inBoth = [...new URLSearchParams(request.query).keys()].find(fields.has)
   return inBoth === undefined ? fields : { ...fields, repeated: fields.repeated ?? inBoth.slice(0, 64) }
 }
 
-/** @throws OAuthError for two of them: neither is believed. */
+/** @throws OAuthError when the header was sent twice, because neither value can be trusted. */
 export function authorizationOf(request: HttpRequest): string | undefined {
-  if (request.hasRepeated('authorization')) throw new OAuthError('invalid_request', 'Authorization is given twice')
+  if (request.hasRepeated('authorization')) throw new OAuthError('invalid_request', 'Authorization was sent twice')
   return request.header('authorization')
 }

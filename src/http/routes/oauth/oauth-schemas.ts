@@ -14,7 +14,7 @@ export const oauthRefusals = {
 
 /** A form whose parameters the authorization server reads by itself, because it refuses in the words of OAuth. */
 export function oauthForm(...names: readonly string[]): RequestBody<OAuthFields> {
-  const fields = Object.fromEntries(names.map((name) => [name, optional(stringField('As the RFC has it'))]))
+  const fields = Object.fromEntries(names.map((name) => [name, optional(stringField('As defined by the RFC'))]))
   return {
     content: { 'application/x-www-form-urlencoded': objectSchema(fields) },
     read: ({ request, bodyLimits }) => readOAuthForm(request, bodyLimits),

@@ -20,7 +20,7 @@ const maxRegistrationBytes = 65_536
 const registration: RequestBody<Json> = {
   content: { 'application/json': registrationSchema },
   read: async ({ request, bodyLimits }) => {
-    if (!saysJson(request)) throw new OAuthError('invalid_request', 'The body has to be application/json')
+    if (!saysJson(request)) throw new OAuthError('invalid_request', 'The body must be application/json')
     const maxBodyBytes = Math.min(bodyLimits.maxBodyBytes, maxRegistrationBytes)
     return toPlain(await readJson(request, { ...bodyLimits, maxBodyBytes }))
   },
@@ -43,10 +43,10 @@ export function registrationRoutes(deps: RegistrationRouteDeps): readonly Route[
       limit: ['register_client/source', 'register_client/total'],
       summary: 'A client registers itself (RFC 7591)',
       request: registration,
-      // Clients of many makers register here; OAuth has unrecognized parameters ignored (RFC 6749 section 3).
+      // OAuth requires servers to ignore unrecognized parameters (RFC 6749 section 3).
       unknownQuery: 'ignored',
       responses: {
-        201: { text: 'The client; its secret is shown this once', schema: anyValue },
+        201: { text: 'The client; its secret is shown only here', schema: anyValue },
         413: { text: 'The body is larger than 64 KiB', schema: oauthErrorSchema },
         ...oauthRefusals,
       },

@@ -1,4 +1,4 @@
-/** `/oauth/token/revoke`: a client gives a token back (RFC 7009). */
+/** `/oauth/token/revoke`: a client revokes a token (RFC 7009). */
 import type { TokenEndpoint } from '../../../authorization-server/token-endpoint.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
@@ -19,11 +19,11 @@ export function revocationRoutes(deps: RevocationRouteDeps): readonly Route[] {
       access: 'oauth-client',
       cors: 'server',
       limit: ['client_token/source', 'client_token/total'],
-      summary: 'A client gives a token back (RFC 7009)',
+      summary: 'Revokes a token of a client (RFC 7009)',
       request: oauthForm('token', 'token_type_hint'),
       // RFC 6749 section 3.2: unrecognized parameters are ignored.
       unknownQuery: 'ignored',
-      responses: { 200: 'It is good for nothing any more', 401: 'invalid_client', ...oauthRefusals },
+      responses: { 200: 'The token is not valid', 401: 'invalid_client', ...oauthRefusals },
       handler: (exchange) => inOAuthWords(() => revoke(deps, exchange)),
     }),
   ]

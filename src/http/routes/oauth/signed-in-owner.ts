@@ -1,4 +1,4 @@
-/** The person whose browser answers for a client. */
+/** The signed-in owner who decides on a client. */
 import type { Actor } from '../../../actor/actor.ts'
 import type { Actors } from '../../../actor/actors.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
@@ -10,8 +10,8 @@ export interface SignedInOwnerDeps {
 }
 
 /**
- * The actor under the identifier that signed in, which may differ from the creator by now. Clients receive the identifier,
- * so null for an address that no provider verified: the person has to sign in with a verified one.
+ * Returns the actor with the identifier that signed in, which may differ from the creator. Clients receive the identifier,
+ * so the result is null for an unverified address: the owner must sign in with a verified one.
  */
 export async function signedInOwner(deps: SignedInOwnerDeps, visitor: Visitor): Promise<Actor | null> {
   const found = await visitor.pageSession()

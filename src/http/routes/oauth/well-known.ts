@@ -1,4 +1,4 @@
-/** Documents that clients look for before they come (RFC 8414, RFC 9728), at every spelling that they try. */
+/** Discovery documents for clients (RFC 8414, RFC 9728), at every URL that clients try. */
 import type { Identity } from '../../../app/identity.ts'
 import { authorizationServerMetadata, protectedResourceMetadata } from '../../../authorization-server/discovery.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
@@ -9,7 +9,7 @@ import { anyValue } from '../../dispatch/schemas.ts'
 
 const responses = { 200: { text: 'The document', schema: anyValue } }
 
-/** Documents may be kept for a while, by anybody. */
+/** Every cache may store the documents for five minutes. */
 const kept = { 'Cache-Control': 'public, max-age=300' }
 
 function row(id: string, path: string, summary: string, document: () => object): Route {

@@ -1,4 +1,4 @@
-/** `/<actor>/callbacks`: what peers tell the actor, and the callbacks that the application declared. */
+/** `/<actor>/callbacks`: callbacks of peers, and callbacks that the application declared. */
 import { anonymous, type Caller } from '../../../caller.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -37,7 +37,7 @@ export interface CallbackRouteDeps extends AppCallbackRouteDeps {
 
 type Data = { readonly [member: string]: Json }
 
-/** Whatever the sender of a webhook makes of its body: an object or a form is its members, anything else is `body`. */
+/** The body of a webhook: the members of an object or the fields of a form; any other value becomes `body`. */
 const webhook: RequestBody<Data> = {
   content: { 'application/json': anyValue, 'application/x-www-form-urlencoded': { type: 'object' } },
   read: async ({ request, bodyLimits }) => {
@@ -67,7 +67,7 @@ export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
         access: 'open',
         category: 'callbacks',
         owner: sender,
-        summary: 'The peer tells what changed',
+        summary: 'Receives a change of a peer',
         request: parsedBody(callbackSchema, (body) => body, { inflates: true }),
         responses: { 204: 'Taken, or known already', ...errorResponses(429), ...writeErrors },
         handler: (exchange) => takeCallback(deps, exchange),
@@ -90,7 +90,7 @@ export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
         path: ofPermissions,
         access: 'callbacks',
         owner: sender,
-        summary: 'The peer tells what it grants from now on',
+        summary: 'Receives the permissions that a peer grants',
         request: parsedBody(grantSchema, (body) => body, { inflates: true }),
         responses: { 204: 'Taken', ...writeErrors },
         handler: async (exchange) => takePermissions(deps, exchange, await exchange.body()),
@@ -108,7 +108,7 @@ export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
         // Senders of webhooks add parameters of their own.
         unknownQuery: 'ignored',
         responses: {
-          200: { text: 'What the handler answered, true, or false when none took it', schema: anyValue },
+          200: { text: 'The result of the handler, true, or false when no handler accepted it', schema: anyValue },
           ...(method === 'POST' || method === 'PUT' ? writeErrors : actorErrors),
         },
         handler: (exchange) => call(deps, exchange),
@@ -121,7 +121,7 @@ export interface AppCallbackRouteDeps {
   readonly callbacks: Callbacks
 }
 
-/** Those of the whole application; where it declares none there is nothing. */
+/** Returns the callback routes of the application. Undeclared callbacks are 404. */
 export function appCallbackRoutes(deps: AppCallbackRouteDeps): readonly Route[] {
   return (['GET', 'POST', 'PUT', 'DELETE'] as const).map((method) =>
     defineRoute({
@@ -133,15 +133,15 @@ export function appCallbackRoutes(deps: AppCallbackRouteDeps): readonly Route[] 
       ...(method === 'POST' || method === 'PUT' ? { request: webhook } : {}),
       // Senders of webhooks add parameters of their own.
       unknownQuery: 'ignored',
-      responses: { 200: { text: 'What the handler answered', schema: anyValue }, ...errorResponses(404) },
+      responses: { 200: { text: 'The result of the handler', schema: anyValue }, ...errorResponses(404) },
       handler: (exchange) => callApp(deps, exchange),
     }),
   )
 }
 
 /**
- * What does not exist is 404 before credentials count: a peer whose secret went with the relationship has to learn that
- * its subscriber is gone.
+ * Receives a callback. An unknown subscription is 404 before authentication, so that a peer whose secret was deleted with
+ * the relationship learns that its subscriber no longer exists.
  */
 async function takeCallback(
   deps: CallbackRouteDeps,
@@ -150,7 +150,7 @@ async function takeCallback(
   const { actor, params, request } = exchange
   const key = { actorId: actor.id, peerId: params.peerid, subscriptionId: params.subscription }
   const subscription = await deps.receiver.find(key)
-  if (subscription === null) throw new ServiceError('not_found', 'There is no such subscription')
+  if (subscription === null) throw new ServiceError('not_found', 'Cannot find the subscription: it does not exist')
   const caller = await exchange.authorised()
   const body = await exchange.body()
   const context = currentContext()
@@ -173,7 +173,7 @@ async function end(
   const address = { peerId: params.peerid, subscriptionId: params.subscription }
   const isPeer = caller.kind === 'peer'
   const wasThere = await endSubscription(deps, actor, address, isPeer ? 'peer' : 'owner')
-  if (!wasThere && !isPeer) throw new ServiceError('not_found', 'There is no such subscription')
+  if (!wasThere && !isPeer) throw new ServiceError('not_found', 'Cannot find the subscription: it does not exist')
   return noContent()
 }
 
@@ -200,7 +200,7 @@ function objectOf(body: JsonText): { readonly [member: string]: Json } {
   return toPlain(body) as { readonly [member: string]: Json }
 }
 
-/** These addresses are the service's own, whatever an application declares. */
+/** Callback names that the service uses. An application cannot declare them. */
 const reserved: ReadonlySet<string> = new Set(['subscriptions', 'permissions'])
 
 async function call(deps: CallbackRouteDeps, exchange: OpenExchange & Bodied<Data | undefined>): Promise<HttpResponse> {
@@ -213,7 +213,7 @@ async function call(deps: CallbackRouteDeps, exchange: OpenExchange & Bodied<Dat
   return jsonText(200, await deps.callbacks.call({ actor, caller }, name, await dataOf(exchange)))
 }
 
-/** Every peer that the owner approved may call; whoever else by its role. */
+/** Authorizes every approved peer, and other callers by their rights. */
 function refuseUnlessKnown(deps: CallbackRouteDeps, { method }: OpenExchange, caller: Caller): void {
   if (caller.kind === 'peer' && caller.approved) return
   const wanted = { category: 'callbacks', right: rightOf(method) } as const

@@ -16,7 +16,7 @@ import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 const one = '/:actor/subscriptions/:peerid/:subscription'
 const owner = { param: 'peerid', standing: 'approved' } as const
 
-/** What the handlers read of the path besides the sequence number. */
+/** The parts of an exchange that the handlers need, without the sequence number. */
 type SubscriptionExchange = Pick<ActorExchange<'peerid' | 'subscription'>, 'actor' | 'caller' | 'params' | 'request'>
 
 export interface OneSubscriptionRouteDeps {
@@ -36,8 +36,12 @@ function addressedRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
       path: one,
       access: 'subscriptions',
       owner,
-      summary: 'What waits for the peer; nothing is cleared by reading it',
-      query: { timeline: hintField('"true" gives the owner what became of each number instead', ['true']) },
+      summary: 'Returns the pending diffs and keeps them',
+      query: {
+        timeline: hintField('"true" returns the timeline to the owner instead: the outcome of each sequence number', [
+          'true',
+        ]),
+      },
       responses: { 200: { text: 'The diffs, ascending', schema: { type: 'object' } }, ...actorErrors },
       handler: (exchange) => poll(deps, exchange, exchange.query.timeline === 'true'),
     }),
@@ -47,8 +51,8 @@ function addressedRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
       path: one,
       access: 'subscriptions',
       owner,
-      summary: 'Everything up to a number has arrived; 0 stands for everything',
-      request: jsonOrForm('acknowledge', { sequence: optional(integerField('The last one that arrived')) }),
+      summary: 'Acknowledges all diffs up to a sequence number; 0 acknowledges all',
+      request: jsonOrForm('acknowledge', { sequence: optional(integerField('The last received sequence number')) }),
       query: { sequence: optional(integerField('In place of a body')) },
       responses: { 204: 'Done', ...writeErrors },
       handler: async (exchange) =>
@@ -60,7 +64,7 @@ function addressedRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
       path: one,
       access: 'subscriptions',
       owner,
-      summary: 'Ends a subscription; the other side is told',
+      summary: 'Ends a subscription and notifies the peer',
       responses: { 204: 'Done', ...actorErrors },
       handler: (exchange) => end(deps, exchange),
     }),
@@ -76,7 +80,7 @@ function diffRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
       params: { sequence: integerField('Of the diff') },
       access: 'subscriptions',
       owner,
-      summary: 'One diff, which is cleared by that',
+      summary: 'Returns one diff and clears it',
       responses: { 200: { text: 'The diff', schema: { type: 'object' } }, ...actorErrors },
       handler: (exchange) => readDiff(deps, exchange, exchange.params.sequence),
     }),
@@ -85,10 +89,10 @@ function diffRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
       method: 'POST',
       path: `${one}/redrive`,
       access: 'subscriptions',
-      summary: 'Sends again what failed for good and is still kept',
+      summary: 'Sends the diffs again that failed permanently and are still stored',
       responses: {
         200: {
-          text: 'How many changes are sent again',
+          text: 'The number of diffs that are sent again',
           schema: { type: 'object', properties: { redriven: { type: 'integer' } } },
         },
         ...actorErrors,
@@ -107,8 +111,8 @@ async function poll(
   const address = addressOf(exchange)
   if (wantsTimeline) {
     if (caller.kind === 'peer') {
-      throw new ServiceError('forbidden', 'Cannot show the time line: it is the owner’s', {
-        reason: `${callerName(caller)} asked for a time line`,
+      throw new ServiceError('forbidden', 'Cannot show the timeline: only the owner may read it', {
+        reason: `${callerName(caller)} requested a timeline`,
       })
     }
     const timeline = await deps.publications.timeline(address)
@@ -210,7 +214,7 @@ async function readDiff(
   // HEAD answers as GET does and leaves the diff in place.
   const clears = request.method !== 'HEAD'
   const read = await deps.publications.readOne(address, sequence, caller, clears)
-  if (read === null) throw new ServiceError('not_found', 'There is no such diff (any more)')
+  if (read === null) throw new ServiceError('not_found', 'Cannot find the diff: it does not exist or was cleared')
   const { diff } = read
   return jsonText(
     200,
@@ -242,7 +246,7 @@ function addressOf({ actor, params }: SubscriptionExchange): Address {
 }
 
 function noSubscription({ subscriptionId }: { readonly subscriptionId: string }): ServiceError {
-  return new ServiceError('not_found', `There is no subscription ${quoted(subscriptionId)}`)
+  return new ServiceError('not_found', `Cannot find the subscription ${quoted(subscriptionId)}: it does not exist`)
 }
 
 function timestamp(ms: number): string {

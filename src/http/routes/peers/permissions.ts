@@ -1,4 +1,4 @@
-/** What peers may do: the owner's endpoints below a relationship, and the peer's own view. */
+/** The permissions of peers: the owner's endpoints below a relationship, and the peer's own view. */
 import type { Actor } from '../../../actor/actor.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
@@ -131,7 +131,7 @@ async function shared(deps: PermissionRouteDeps, { params, actor }: OfPeer): Pro
     peer_id: peerId,
     relationship,
     shared_properties: await deps.permissions.shared(actor.id, peerId),
-    // The names of what is not shared are nobody's business.
+    // The names of unshared properties are private.
     excluded_properties: [],
   })
 }

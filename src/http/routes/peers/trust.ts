@@ -29,8 +29,8 @@ const filterQuery = {
 const wishFields = {
   url: stringField('The other actor'),
   relationship: optional(stringField('The configured default unless given')),
-  desc: optional(plainStringField('What the owner says about it')),
-  type: optional(stringField('What kind of actor it has to be')),
+  desc: optional(plainStringField('The description by the owner')),
+  type: optional(stringField('The required application type of the actor')),
 }
 const viewQuery = {
   permissions: hintField('`true` adds what the owner granted or withdrew beyond the trust type', ['true']),
@@ -187,7 +187,7 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
       access: 'open',
       category: 'trust',
       owner: { param: 'peerid', standing: 'any' },
-      summary: 'Ends a relationship here at once; the peer is told in the background',
+      summary: 'Ends a relationship immediately and notifies the peer in the background',
       query: endQuery,
       responses: { 204: 'Ended', ...errorResponses(400), ...actorErrors },
       handler: (exchange) => remove(deps, exchange),
@@ -195,7 +195,7 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
   ]
 }
 
-/** Who sees how much of a record. */
+/** Returns the audience, which decides the visible fields of a record. */
 function audience(caller: Caller, trust: Trust): 'owner' | 'peer' | 'others' {
   if (caller.kind === 'creator') return 'owner'
   return caller.kind === 'peer' && caller.peerId === trust.peerId ? 'peer' : 'others'
@@ -213,8 +213,8 @@ async function list(
 }
 
 /**
- * A peer whose subscriptions are all gone asks here, by its own id, whether the relationship still is: only its record
- * makes it keep its side.
+ * Lists the relationships of a name. A peer without subscriptions queries its own id here to check that the relationship
+ * still exists: it keeps its side only if it gets the record.
  */
 async function listNamed(
   deps: TrustRouteDeps,
@@ -244,7 +244,7 @@ function locationOf(deps: TrustRouteDeps, trust: Trust): { Location: string } {
   return { Location: trustUrl(urlOf(deps, trust.actorId), trust.relationship, trust.peerId) }
 }
 
-/** Anybody may ask; what an asker says of itself is proved by a call to where it says it is. */
+/** Receives a relationship request of any client. A call to the claimed URL verifies the requester. */
 async function receive(
   deps: TrustRouteDeps,
   { actor, params: { relationship } }: OpenExchange<'relationship'>,
@@ -266,7 +266,7 @@ interface OfPeer {
   readonly params: { readonly actor: string; readonly relationship: string; readonly peerid?: string }
 }
 
-/** With one segment it is the peer, whatever the relationship. */
+/** Reads the path. A single segment is the peer id, for any relationship. */
 function addressed({ params }: OfPeer): { readonly peerId: string; readonly relationship: string | null } {
   const { relationship, peerid: peerId } = params
   return peerId === undefined ? { peerId: relationship, relationship: null } : { peerId, relationship }
@@ -304,13 +304,13 @@ async function change(
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { peerId, relationship } = addressed(exchange)
-  // The secret goes to that address, and nobody but the owner is shown it.
+  // Requests with the secret go to this URL, and only the owner may see the secret.
   if (baseuri !== undefined && deps.permission.isRuled(caller)) {
     throw new ServiceError('forbidden', 'Cannot change the address of the peer: only the owner may')
   }
   if (permissions !== undefined) readOverride(permissions)
   const trust = await deps.trusts.require(actor.id, peerId, relationship)
-  // Rights come before the approval that puts them into force.
+  // Set the rights before the approval that makes them effective.
   if (permissions !== undefined) {
     await deps.permissions.override(trust, permissions, caller)
   }
@@ -319,8 +319,8 @@ async function change(
 }
 
 /**
- * What does not exist is 404 for everybody, before credentials count: a peer whose secret went with the relationship
- * has to learn that it is gone.
+ * Ends a relationship. An unknown relationship is 404 before authentication, so that a peer whose secret was deleted with
+ * it learns that it no longer exists.
  */
 async function remove(
   deps: TrustRouteDeps,
@@ -338,7 +338,7 @@ async function remove(
   return done(deps, exchange)
 }
 
-/** A page's link that stands for another method leads back to the page. */
+/** Redirects a page link with `_method` back to the page. */
 function done(deps: TrustRouteDeps, { request, params }: Pick<Exchange, 'request'> & OfPeer): HttpResponse {
   return request.method === 'GET' ? redirect(302, `${urlOf(deps, params.actor)}/www/trust`) : noContent()
 }

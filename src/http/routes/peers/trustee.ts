@@ -25,7 +25,7 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
       method: 'PUT',
       path,
       access: 'trust',
-      summary: 'Says whose companion the actor is',
+      summary: 'Sets the trustee of the actor',
       request: jsonBody('set the trustee', trusteeFields),
       responses: { 204: 'Done', ...writeErrors },
       handler: async (exchange) => putTrustee(deps, exchange, await exchange.body()),
@@ -35,7 +35,7 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
       method: 'DELETE',
       path,
       access: 'trust',
-      summary: 'The actor is nobody’s companion any more',
+      summary: 'Removes the trustee of the actor',
       responses: { 204: 'Done', ...actorErrors },
       handler: async ({ actor }) => {
         await deps.actors.setTrustee(actor.id, { trusteeRoot: null })

@@ -1,4 +1,4 @@
-/** Addresses that no provider vouches for: the form, and the link that verifies them. */
+/** Email addresses that no provider verified: the form, and the verification link. */
 import { parseAddress } from '../../../actor/address.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
@@ -37,7 +37,7 @@ const askQuery = {
 }
 const linkQuery = { token: optional(stringField('Of the link')), ...formatQuery }
 
-/** What every handler here knows of the query. */
+/** The exchange of every handler in this file. */
 type EmailExchange = VisitorExchange<string, ValuesOf<typeof formatQuery>>
 
 export interface EmailRouteDeps extends SessionResponseDeps {
@@ -121,7 +121,7 @@ function linkRoutes(deps: EmailRouteDeps): readonly Route[] {
   ]
 }
 
-/** A program says so; everybody else gets a page. */
+/** Returns true when the client requests JSON. Other clients get a page. */
 function isForProgram({ request, query }: Pick<EmailExchange, 'request' | 'query'>): boolean {
   return query.format === 'json' || acceptsJsonByName(request)
 }
@@ -155,12 +155,12 @@ function emailValues(deps: EmailRouteDeps, session: string, { provider, displayN
   }
 }
 
-/** A page of this service goes on with what was begun in its browser alone: anybody could send its visitors a link with theirs. */
+/** Refuses a page for a sign-in of another browser, because an attacker could send a victim a link to the attacker's sign-in. */
 function refuseStrangers({ visitor }: Pick<VisitorExchange, 'visitor'>, { isBound }: Asking): void {
   if (isBound || visitor.site !== 'same') return
   throw new ServiceError(
     'bad_request',
-    'Cannot go on with this sign-in here: an application began it and goes on with it',
+    'Cannot continue this sign-in here: an application started it and must continue it',
   )
 }
 
@@ -177,7 +177,7 @@ async function emailPage(
   if (!asking.isBound) {
     throw new ServiceError(
       'bad_request',
-      'Cannot show a page for this sign-in: an application began it and goes on with it',
+      'Cannot show a page for this sign-in: an application started it and must continue it',
     )
   }
   const page = await deps.pages.email({
@@ -224,7 +224,7 @@ async function enterAddress(
     () => true,
     () => false,
   )
-  // Who does not sign in anywhere must not use up what the owner of an address may enter.
+  // Only a pending sign-in counts against the address, so that others cannot exhaust the limit of its owner.
   await exchange.charge('email_entry', waits ? (parseAddress(typed) ?? typed) : undefined)
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot enter an address: session is missing')
   const asking = await looked
@@ -259,7 +259,7 @@ function enteredOnPage(
 }
 
 function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Entered): HttpResponse {
-  // A cookie is given to the browser that began, and to no other.
+  // Only the browser that started the sign-in receives a cookie.
   const delivery = asking.flow.kind === 'spa' && asking.isBound ? asking.flow.delivery : 'json'
   return tokenResponse(tokens, delivery, {
     status: 'success',
@@ -270,7 +270,7 @@ function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Ent
   })
 }
 
-/** Programs that look through mail open links as browsers do: a page changes nothing, and a program that asks for JSON means it. */
+/** Shows a page for a link. Mail scanners open links like browsers, so only a JSON request verifies by GET. */
 async function showLink(
   deps: EmailRouteDeps,
   exchange: EmailExchange,

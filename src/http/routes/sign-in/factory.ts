@@ -129,7 +129,7 @@ export function factoryRoutes(deps: FactoryRouteDeps): readonly Route[] {
   ]
 }
 
-/** Then the single-page application is also where one signs in. */
+/** Returns true when a single-page application replaces the sign-in page. */
 function isSinglePage({ config }: FactoryRouteDeps): boolean {
   return !config.webUi && config.singlePage !== null
 }
@@ -149,7 +149,7 @@ async function signInPage(
   { actor: actorId, redirect: asked }: Partial<ValuesOf<typeof loginQuery>>,
   person: Actor | null,
 ): Promise<HttpResponse> {
-  // An address elsewhere is left out here, and sign-in refuses it again.
+  // A URL of another site is dropped here, and sign-in also refuses it.
   const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
   const isOwn = actorId === undefined || actorId === person?.id
   const answer = await frontPage(deps, {
@@ -178,7 +178,7 @@ async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActo
   return answerCreated(deps, await deps.actors.create({ creator, passphrase, trusteeRoot }, judge))
 }
 
-/** A program that sends a form but asks for JSON gets the API's answer. */
+/** Creates an actor from a form. A program that requests JSON gets the API response. */
 async function createFromForm(
   deps: FactoryRouteDeps,
   form: ValuesOf<typeof formFields>,
@@ -192,7 +192,7 @@ async function createFromForm(
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(deps)
   const provider = hasConfiguredProvider(deps) ? webProviders(deps)[0] : undefined
-  // Whoever types an address shows to the provider that it is theirs.
+  // The provider verifies that the address belongs to the user.
   if (provider !== undefined) return redirect(302, beginAddress(deps, provider.name, { hint: creator }))
   try {
     const { actor, passphrase } = await deps.actors.create({ creator })
@@ -218,10 +218,10 @@ function missingCreator(deps: FactoryRouteDeps): Promise<HttpResponse> {
 
 interface FrontPage {
   readonly status?: number
-  /** What the sign-in continues to. */
+  /** The destination of the sign-in. */
   readonly wish?: SignInWish
   readonly notice?: string | null
-  /** Who is signed in, and where they continue. */
+  /** The signed-in user and the link to continue. */
   readonly visitor?: { readonly name: string; readonly href: string } | null
   /** The form that was sent, and why it was not taken. */
   readonly refused?: Pick<FactoryValues, 'error' | 'creator'>
@@ -248,7 +248,7 @@ async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<Http
     password_url: opensPagesByPassphrase(deps) && wish.actorId !== undefined ? passwordAddress(deps, wish) : null,
     ...refused,
   }
-  // What is typed into its form is shown to the provider.
+  // The form redirects to the provider.
   return html(status, await deps.pages.factory(values), {
     'Content-Security-Policy': pagePolicy(hasConfiguredProvider(deps) ? providerTargets(deps) : []),
   })

@@ -74,7 +74,7 @@ function shown(chain: Chain, current: boolean): object {
 
 async function end(sessions: Sessions, { actor, params }: ActorExchange<'chain'>): Promise<HttpResponse> {
   if (!(await sessions.end(actor.id, params.chain))) {
-    throw new ServiceError('not_found', 'There is no such session')
+    throw new ServiceError('not_found', 'Cannot find the session: it does not exist')
   }
   return noContent()
 }

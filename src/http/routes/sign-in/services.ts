@@ -1,4 +1,4 @@
-/** `/<actor>/services`: what the actor has at third-party services. */
+/** `/<actor>/services`: the connections of the actor to third-party services. */
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { ActorConnection, Connections } from '../../../connection/connections.ts'
@@ -59,7 +59,7 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       method: 'GET',
       path: `${path}/:service/connect`,
       access: 'services',
-      // It begins something at the service, in the owner’s name.
+      // It starts an authorization in the name of the owner.
       acts: true,
       takesNoHead: true,
       summary: 'Sends the browser to the service, to allow the connection there',
@@ -106,7 +106,7 @@ function sharedCallbackRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       access: 'visitor',
       page: true,
       limit: ['sign_in/source', 'sign_in/total'],
-      summary: 'The same for all actors, for services where every address has to be registered',
+      summary: 'The shared callback of all actors, for services that need each callback URL registered',
       query: callbackQuery,
       responses: { 302: 'To the actor’s own', ...errorResponses(400, 403, 404) },
       handler: (exchange) => passOn(deps, exchange),
@@ -152,7 +152,7 @@ async function passOn(
   if (state === undefined) throw new ServiceError('bad_request', `Cannot connect ${service}: the answer holds no state`)
   const actorId = await deps.connections.actorOf(service, state, browserOf(request))
   if (actorId === null)
-    throw new ServiceError('forbidden', `Cannot connect ${service}: nobody asked for it in this browser lately`)
+    throw new ServiceError('forbidden', `Cannot connect ${service}: this browser has no pending request for it`)
   return redirect(302, `${deps.baseUrl}/${actorId}/services/${service}/callback?${request.query}`)
 }
 

@@ -1,4 +1,4 @@
-/** The answer that begins a session of a browser. */
+/** The response that starts a browser session. */
 import type { IssuedTokens } from '../../../token/chain.ts'
 import type { Sessions } from '../../../token/sessions.ts'
 import { noticeCookie, noticeNameOf } from '../../dispatch/flash-messages.ts'
@@ -13,8 +13,8 @@ export interface SessionResponseDeps extends HomeDeps {
 }
 
 /**
- * The cookie, and on to the path, else to the actor's own page. A session that the browser had is over: whoever planted
- * its cookie is not signed in beside the person.
+ * Sets the cookie and redirects to the path or the start page. Ends an earlier session of the browser, so that a session
+ * whose cookie an attacker planted does not continue.
  */
 export async function signedIn(
   deps: SessionResponseDeps,

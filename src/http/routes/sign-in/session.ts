@@ -50,8 +50,8 @@ function sessionRoute(deps: SessionRouteDeps, id: string, path: string): Route {
     access: 'visitor',
     cors: 'spa',
     errors: 'spa',
-    summary: 'Whether somebody is signed in, and as whom',
-    responses: { 200: { text: 'The session, or that there is none', schema: sessionSchema }, ...spaErrors(503) },
+    summary: 'Returns the session of the signed-in user',
+    responses: { 200: { text: 'The session, or `"authenticated": false`', schema: sessionSchema }, ...spaErrors(503) },
     handler: (exchange) => showSession(deps, exchange),
   })
 }
@@ -157,7 +157,7 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
 async function showSession(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<HttpResponse> {
   const found = await visitor.session()
   if (found === null) {
-    const message = visitor.accessToken === null ? 'Nobody is signed in' : 'The session has ended'
+    const message = visitor.accessToken === null ? 'No user is signed in' : 'The session has ended'
     return json(200, { authenticated: false, message })
   }
   const actor = await deps.actors.find(found.chain.actorId)
@@ -173,7 +173,7 @@ async function showSession(deps: SessionRouteDeps, { visitor }: VisitorExchange)
   })
 }
 
-/** Of any text it is told that it is revoked, so that nobody learns which ones were tokens. The hint is not needed. */
+/** Revokes a token. The response is the same for every string, so that it does not reveal which strings were tokens. */
 async function revoke(
   deps: SessionRouteDeps,
   exchange: VisitorExchange,
@@ -202,13 +202,13 @@ async function logout(deps: SessionRouteDeps, exchange: VisitorExchange): Promis
   return { ...json(200, { success: true, message: 'You are signed out', redirect_url: `${deps.basePath}/` }), cookies }
 }
 
-/** @param cleared Empty where another site sent the browser, which stays signed in as far as cookies did not arrive. */
+/** @param cleared Empty when another site sent the browser; its cookies then stay. */
 function toFrontPage(deps: SessionRouteDeps, { request }: Exchange, cleared: readonly string[]): HttpResponse {
   const said = cleared.length === 0 ? [] : [...clearedSignedInMark(request), noticeCookie('youAreSignedOut')]
   return { ...redirect(302, `${deps.baseUrl}/`), cookies: [...cleared, ...said] }
 }
 
-/** Everything of a session that the request carries. */
+/** Ends every session that the request carries. */
 function signOut(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<void> {
   const { bearer, cookies } = visitor
   const isOurs = bearer !== null && recogniseToken(bearer)?.chain === 'session'
@@ -226,9 +226,9 @@ function signedOut(deps: SessionRouteDeps, { method, visitor }: VisitorExchange)
   return { ...answer, cookies: clearing(visitor) }
 }
 
-/** Another site may make a browser come without its cookies, to be rid of them: they stay. */
+/** Returns the clearing cookies. Another site could send a browser without its cookies to clear them, so then they stay. */
 function clearing({ csrfToken, mayChangeCookies }: Visitor): readonly string[] {
-  // With a cookie of its own the browser passed the cross-site check.
+  // A browser with a cookie has passed the cross-site check.
   return csrfToken !== null || mayChangeCookies ? clearCookies() : []
 }
 
@@ -239,12 +239,12 @@ function asksForJson({ request }: Exchange): boolean {
   )
 }
 
-/** A link that another site planted must not sign anybody out: one button says that it is meant. */
+/** Asks for confirmation by a button, because a planted link must not sign the user out. */
 async function askFirst(deps: SessionRouteDeps, { request, visitor }: VisitorExchange): Promise<HttpResponse> {
   if (!acceptsPages(request)) {
     throw new ServiceError(
       'forged_request',
-      'Cannot sign out: nothing shows that a page of this service asks; send a POST',
+      'Cannot sign out: the request does not prove that a page of this service sent it; send a POST',
     )
   }
   const page = await deps.pages.signOut({
@@ -282,7 +282,7 @@ async function exchangeSession(
   })
 }
 
-/** What tells a browser from others where its cookies do not arrive, well enough for ten seconds. */
+/** Identifies a browser whose cookies do not arrive, well enough for ten seconds. */
 function markOf(request: Exchange['request']): string {
   const seen = [request.header('user-agent'), request.header('origin'), request.remoteAddress]
   return browserOf(request) ?? JSON.stringify(seen.map((value) => value ?? ''))

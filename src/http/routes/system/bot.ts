@@ -10,7 +10,7 @@ import type { Exchange, Route } from '../../dispatch/route.ts'
 import { anyValue, errorResponses } from '../../dispatch/schemas.ts'
 import type { Operations } from '../../../operation/operations.ts'
 
-/** Undefined for anything but JSON. */
+/** The message; undefined for a body that is not JSON. */
 const message: RequestBody<Json | undefined> = {
   content: { 'application/json': anyValue },
   read: async ({ request, bodyLimits }) => {
@@ -31,7 +31,7 @@ export function botRoutes(deps: BotRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/bot',
       access: 'service',
-      summary: 'Hands a message to the application’s bot handlers',
+      summary: 'Passes a message to the bot handlers of the application',
       request: message,
       // The bot's platform composes the address, and may add parameters of its own.
       unknownQuery: 'ignored',
@@ -43,7 +43,7 @@ export function botRoutes(deps: BotRouteDeps): readonly Route[] {
 
 async function serve(deps: BotRouteDeps, { body }: Exchange & Bodied<Json | undefined>): Promise<HttpResponse> {
   const token = deps.config.botToken
-  if (token === null) throw new ServiceError('not_found', 'There is no bot here')
+  if (token === null) throw new ServiceError('not_found', 'Cannot reach the bot: none is configured')
   const handled = await deps.operations.bot(token, await body())
   if (!handled) throw new ServiceError('not_found', 'No bot handled the message')
   return noContent()

@@ -70,7 +70,7 @@ async function put(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<H
   return noContent()
 }
 
-/** Gives the body back; whatever holds nothing to store changes nothing. */
+/** Stores the body and returns it. An empty value changes nothing. */
 async function post(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<HttpResponse> {
   const { rest } = exchange
   const { bucket } = addressOf(rest)
@@ -102,7 +102,7 @@ async function store(
   if (kept.size > 0) await deps.attributes.set(actor.id, bucket, kept)
 }
 
-/** Values that say nothing are not stored. */
+/** Returns true for an empty value, which is not stored. */
 function isEmpty(value: JsonText): boolean {
   return (
     isNull(value) ||

@@ -21,7 +21,7 @@ export interface SystemRouteDeps {
   readonly config: Pick<Config, 'metricsToken' | 'singlePage'>
 }
 
-/** @param openApi The document's text, made when it is first asked for. */
+/** @param openApi Returns the OpenAPI document, generated at the first request. */
 export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): readonly Route[] {
   return [
     defineRoute({
@@ -108,7 +108,7 @@ async function asset(deps: SystemRouteDeps, { rest, request }: Exchange): Promis
   if (file === undefined || tag === undefined) {
     const { singlePage } = deps.config
     const own = singlePage === null ? null : await fileResponse(request, singlePage, rest)
-    if (own === null) throw new ServiceError('not_found', 'There is no such file')
+    if (own === null) throw new ServiceError('not_found', 'Cannot find the file: it does not exist')
     return own
   }
   const headers = { 'Content-Type': file.type, 'Cache-Control': 'public, max-age=3600', ETag: tag }
