@@ -10,7 +10,7 @@ import { forEachService, type TestActor, type TestService } from '../support/ser
 import { StoreActivity } from '../support/store-activity.ts'
 import { until } from '../support/until.ts'
 
-/** Peers that answer nobody until they are let, and then everybody at once. */
+/** Peers that answer no request until `open`, and then all requests at once. */
 class GatedPeers implements PeerClient {
   readonly #gate = Promise.withResolvers<void>()
   calls = 0
@@ -48,8 +48,8 @@ async function waiting(store: Store): Promise<number> {
 }
 
 forEachService((start, dialect) => {
-  describe('the statements that tell what waits', () => {
-    /** Of everything from the first answer to rest: the first number of each peer is on its way, the others wait. */
+  describe('the number of delivery statements', () => {
+    /** Returns the statements from the first response until all queues are empty: one diff of each peer is in flight, the rest wait. */
     async function statementsOf(peers: number, numbers: number): Promise<string[]> {
       const client = new GatedPeers()
       const service = await start({ peerClient: client, timers: stoppedTimers, now: () => 1_900_000_000_000 })
@@ -63,7 +63,7 @@ forEachService((start, dialect) => {
       client.open()
       await until(async () => (await waiting(store)) === 0)
       assert.equal(client.calls, peers * numbers)
-      // Whoever writes has the worker look whether anything is due.
+      // Each write makes the worker query the earliest due time; the test does not count these queries.
       return service.backgroundStatements.filter(
         (sql) => sql.startsWith('/* delivery */') && !sql.includes('MIN(due_at)'),
       )
@@ -75,14 +75,14 @@ forEachService((start, dialect) => {
       [10, 2],
       [10, 16],
     ] as const) {
-      it(`are as many for ${peers} queues with ${numbers} numbers each as for any others`, async () => {
+      it(`is 6 for ${peers} queues with ${numbers} diffs each`, async () => {
         const statements = await statementsOf(peers, numbers)
         assert.equal(statements.length, 6, statements.join('\n'))
       })
     }
   })
-  describe('one host with more peers than there are connections to it', () => {
-    /** `pass` advances the clock once the service is idle: leases expire by the clock, however slow the machine is. */
+  describe('a host with more peers than connections', () => {
+    /** `pass` advances the clock only while the service is idle, because otherwise leases would expire on a slow machine. */
     async function gatedWorld() {
       const [client, clock, activity] = [new GatedPeers(), new ManualClock(), new StoreActivity()]
       const service = await start({
@@ -100,7 +100,7 @@ forEachService((start, dialect) => {
       }
       return { client, clock, pass, service, store }
     }
-    /** Five actors with ten peers each at one host, and one with a peer at another. */
+    /** Creates five actors with ten peers each at one host, and one actor with a peer at another host. */
     async function crowd() {
       const world = await gatedWorld()
       const { client, service } = world
@@ -124,11 +124,11 @@ forEachService((start, dialect) => {
         q.all('SELECT sequence FROM publisher_subscription WHERE attempts > 0 OR failing_since IS NOT NULL'),
       )
 
-    it('SUB-14 is called as often as there are connections, and delays nobody else; who waits is in no fault', async () => {
+    it('receives one call for each connection, delays no other host, and marks no waiting queue as failing (SUB-14)', async () => {
       const { client, pass, store } = await crowd()
       assert.deepEqual(client.hosts.slice(32), ['peer0.test'])
       for (let second = 0; second < 12; second++) await pass(1000)
-      assert.equal(client.calls, 33, 'those who waited too long gave their place back and wait again')
+      assert.equal(client.calls, 33, 'queues that waited too long for a connection gave up and wait again')
       assert.deepEqual(await tried(store), [])
       client.open()
       await until(async () => {
@@ -139,7 +139,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(await tried(store), [])
     })
 
-    it('SUB-14 keeps nobody else out, even when more waits for it than a process holds at once', async () => {
+    it('blocks no other host, even when more queues wait for it than one process holds (SUB-14)', async () => {
       const { client, clock, pass, service, store } = await gatedWorld()
       for (let n = 0; n < 30; n++) {
         const actor = await service.createActor(`busy${n}@example.com`)
@@ -171,7 +171,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(await tried(store), [])
     })
 
-    it('OPS-03 keeps nobody from stopping: those who wait for a place go at once', async () => {
+    it('does not delay a shutdown, because queues that wait for a connection give up at once (OPS-03)', async () => {
       const { client, clock, service } = await crowd()
       let isStopped = false
       void service.close().then(() => (isStopped = true))
@@ -186,7 +186,7 @@ forEachService((start, dialect) => {
     })
   })
   describe('a change and its delivery', () => {
-    it('find every row by its key, so that they cost the same beside any number of subscriptions of others', async () => {
+    it('find every row by a key, so that their cost does not depend on other subscriptions', async () => {
       const plans: Plan[] = []
       const client = new GatedPeers()
       client.open()
@@ -213,7 +213,7 @@ forEachService((start, dialect) => {
         ].filter((part) => !seen.some(({ sql }) => sql.includes(part))),
         [],
       )
-      // What is not a table: parameters, and what a statement made itself.
+      // A scan may read parameters and intermediate results, but no table.
       const scan = dialect === 'sqlite' ? /^SCAN (?!json_each|CONSTANT ROW|queue|waiting|\(subquery)/ : /Seq Scan on/
       assert.deepEqual(
         seen.flatMap(({ sql, lines }) => lines.filter((line) => scan.test(line)).map((line) => `${line}: ${sql}`)),

@@ -14,7 +14,7 @@ const oldRing = parseKeyRing(oldEntry)
 const newRing = parseKeyRing(newEntry)
 const bothRing = parseKeyRing(`${newEntry},${oldEntry}`)
 const otherRing = parseKeyRing(otherEntry)
-/** Other bytes under the id of the old key. */
+/** A key with the id of the old key and other bytes. */
 const namesakeRing = parseKeyRing(`${oldRing.currentId}:${otherEntry.slice(otherEntry.indexOf(':') + 1)}`)
 
 async function insert(store: Store, ring: KeyRing, ids: readonly string[]): Promise<void> {
@@ -26,7 +26,7 @@ async function insert(store: Store, ring: KeyRing, ids: readonly string[]): Prom
   })
 }
 
-/** A peer of the actor, whose secrets the ring seals. */
+/** Inserts a peer of the actor, with secrets that the ring encrypts. */
 async function insertTrust(store: Store, ring: KeyRing, actorId: string): Promise<void> {
   const sealedFor = (column: typeof trustSecret | typeof trustToken): string =>
     seal(ring, 'secret', bindingOf(column, actorId, 'peer'))
@@ -57,7 +57,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await ringFits(await open(), otherRing), true)
     })
 
-    it('fits a store of its own keys, by two statements however much is stored', async () => {
+    it('fits a store of its own keys, with two statements for any amount of data', async () => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })
       await insert(store, oldRing, named('actor', 300))
@@ -66,21 +66,21 @@ forEachStore((_dialect, open) => {
       assert.equal(counted.statements.length, 2)
     })
 
-    it('does not fit a store of other keys, nor with other bytes under the same id', async () => {
+    it('does not fit a store of other keys, even when a key has the same id', async () => {
       const store = await open()
       await insert(store, oldRing, named('actor', 40))
       assert.equal(await ringFits(store, otherRing), false)
       assert.equal(await ringFits(store, namesakeRing), false)
     })
 
-    it('fits with one right key among several, in any place', async () => {
+    it('fits with one matching key among several, in any position', async () => {
       const store = await open()
       await insert(store, oldRing, ['a'])
       assert.equal(await ringFits(store, parseKeyRing(`${otherEntry},${newEntry},${oldEntry}`)), true)
       assert.equal(await ringFits(store, parseKeyRing(`${oldEntry},${otherEntry}`)), true)
     })
 
-    it('fits a half-rotated store with both keys, the old or the new, wherever the secrets of each key are', async () => {
+    it('fits a half-rotated store with both keys, the old key or the new key, in any order of the secrets', async () => {
       for (const [outer, inner] of [
         [oldRing, newRing],
         [newRing, oldRing],
@@ -93,7 +93,7 @@ forEachStore((_dialect, open) => {
       }
     })
 
-    it('fits when it opens secrets of other columns alone', async () => {
+    it('fits when it opens only secrets of other columns', async () => {
       const store = await open()
       await insert(store, oldRing, ['a'])
       await insertTrust(store, newRing, 'a')
@@ -110,7 +110,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await ringFits(store, otherRing), false)
     })
 
-    it('fits before, during and after a rotation, until the old key opens nothing any more', async () => {
+    it('fits before, during and after a rotation, until the old key opens no secret', async () => {
       const store = await open()
       await insert(store, oldRing, named('actor', 250))
       const failing = faulty(store, { at: 230 })
@@ -120,7 +120,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual([await ringFits(store, newRing), await ringFits(store, oldRing)], [true, false])
     })
 
-    it('is not judged while the store cannot be read', async () => {
+    it('cannot be checked while the store is unavailable', async () => {
       const store = await open()
       await insert(store, oldRing, ['a'])
       await assert.rejects(ringFits(faulty(store, { at: 1, times: 2 }), oldRing), unavailable(/planned/))
@@ -128,7 +128,7 @@ forEachStore((_dialect, open) => {
   })
 
   describe('the check of a running service', () => {
-    it('asks the store once in 15 seconds, and sees then that the store is another one', async () => {
+    it('reads the store once in 15 seconds, and detects then that the store is another one', async () => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })
       const clock = new ManualClock()
@@ -151,8 +151,8 @@ forEachStore((_dialect, open) => {
     })
   })
 
-  describe('reading every secret', () => {
-    it('names those that the key ring does not open, of every column and page', async () => {
+  describe('a search for unreadable secrets', () => {
+    it('reports the secrets that the key ring does not open, in every column and page', async () => {
       const store = await open()
       await insert(store, oldRing, named('actor', 450))
       assert.deepEqual(await reasonsIn(store, oldRing), [])

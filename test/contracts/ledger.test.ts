@@ -59,8 +59,8 @@ async function linesOf(ledger: AuditLog, actorId = 'a'): Promise<[path: string, 
 }
 
 forEachStore((_dialect, open) => {
-  describe('the access ledger', () => {
-    it('writes what came together by one statement, and pays nothing before', async () => {
+  describe('the audit log', () => {
+    it('writes entries that arrive together with one statement, and none before the flush', async () => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })
       await addActors(store, 'a', 'b')
@@ -76,7 +76,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(paths.slice(0, 3), ['/p299', '/p297', '/p295'])
     })
 
-    it('begins by itself a second after the first entry, and at once when many wait', async () => {
+    it('flushes a second after the first entry, and at once when many entries wait', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, clock } = ledgerOn(store, 10_000)
@@ -91,7 +91,7 @@ forEachStore((_dialect, open) => {
       assert.equal((await linesOf(ledger)).length, 501)
     })
 
-    it('keeps every field as it was told, and cuts what is long', async () => {
+    it('stores every field as it was recorded, and truncates a long path', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger } = ledgerOn(store)
@@ -115,7 +115,7 @@ forEachStore((_dialect, open) => {
       })
     })
 
-    it('stores U+FFFD in place of what PostgreSQL cannot store, in every string that a caller may choose', async () => {
+    it('stores U+FFFD for characters that PostgreSQL cannot store, in every string that a caller may choose', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, lines } = ledgerOn(store)
@@ -135,7 +135,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(lines, [])
     })
 
-    it('cuts a long string inside a surrogate pair and still stores it', async () => {
+    it('stores a long string that it truncates inside a surrogate pair', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, lines } = ledgerOn(store)
@@ -145,12 +145,12 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(lines, [])
     })
 
-    it('drops the entry that the database refuses for good, counts and logs it once, and writes all others', async () => {
+    it('drops an entry that the database rejects permanently, counts and logs it once, and writes all others', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, clock, lines, dropped } = ledgerOn(store, 10_000)
       for (let index = 0; index < 450; index++) {
-        // A column that must not be null: JSON has no NaN.
+        // JSON encodes NaN as null, which this column rejects.
         const status = index === 123 || index === 124 || index === 400 ? Number.NaN : 200
         ledger.record({ ...act, path: `/p${index}`, status })
       }
@@ -177,7 +177,7 @@ forEachStore((_dialect, open) => {
       assert.equal(dropped(), 3)
     })
 
-    it('drops the only entry of a batch when the database refuses it for good', async () => {
+    it('drops the only entry of a batch when the database rejects it permanently', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, lines, dropped } = ledgerOn(store)
@@ -186,7 +186,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual([dropped(), lines.length], [1, 1])
     })
 
-    it('keeps the entries when the database refuses all of them, and writes them once it accepts entries again', async () => {
+    it('keeps the entries while the database rejects all of them, and writes them once it accepts entries again', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, clock, lines, dropped } = ledgerOn(store)
@@ -204,14 +204,14 @@ forEachStore((_dialect, open) => {
       )
     })
 
-    it('loses no entry when the store becomes unavailable while a refused batch is written in parts', async () => {
+    it('loses no entry when the store becomes unavailable while a rejected batch is written in parts', async () => {
       const store = faulty(await open())
       await addActors(store, 'a')
       const { ledger, clock, dropped } = ledgerOn(store)
       for (let index = 0; index < 8; index++) {
         ledger.record({ ...act, path: `/p${index}`, status: index === 5 ? Number.NaN : 200 })
       }
-      // The whole batch is refused, the first half is written, and then nothing is.
+      // The database rejects the batch, writes its first half, and then becomes unavailable.
       store.plan({ at: 3, times: 1 })
       await ledger.flush()
       assert.deepEqual([(await linesOf(ledger)).length, dropped()], [4, 0])
@@ -224,7 +224,7 @@ forEachStore((_dialect, open) => {
       assert.equal(dropped(), 1)
     })
 
-    it('SEC-09 counts what is refused again within a minute, before and after it was written, and begins anew then', async () => {
+    it('counts repeated refusals within a minute in one entry, also after it was written, and then begins a new entry (SEC-09)', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, clock } = ledgerOn(store)
@@ -253,7 +253,7 @@ forEachStore((_dialect, open) => {
       )
     })
 
-    it('counts what a peer does again and again from the hundredth on, so that it pushes nothing else out', async () => {
+    it('counts repeated requests of a peer in one entry from the hundredth on, so that they displace no other entry', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, clock } = ledgerOn(store, 10_000)
@@ -273,7 +273,7 @@ forEachStore((_dialect, open) => {
       assert.equal((await linesOf(ledger)).length, 104)
     })
 
-    it('writes what comes while it writes a second later: load makes no statement after the other', async () => {
+    it('writes entries that arrive during a write one second later, so that load causes no series of statements', async () => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })
       await addActors(store, 'a')
@@ -297,7 +297,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await linesOf(ledger), [['/properties/color', 2]])
     })
 
-    it('repeats what a peer was allowed: each is an access', async () => {
+    it('stores each allowed request of a peer as a separate entry', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger } = ledgerOn(store)
@@ -307,7 +307,7 @@ forEachStore((_dialect, open) => {
       assert.equal((await linesOf(ledger)).length, 2)
     })
 
-    it('is read in pages, the newest first, of one caller where that is asked', async () => {
+    it('returns pages, newest first, and only the entries of one caller when requested', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, clock } = ledgerOn(store)
@@ -329,19 +329,19 @@ forEachStore((_dialect, open) => {
     })
 
     for (const [what, query] of Object.entries({
-      'a cursor of its own making': { cursor: 'bm9uc2Vuc2U' },
+      'an invented cursor': { cursor: 'bm9uc2Vuc2U' },
       'an empty cursor': { cursor: '' },
-      'no entries': { limit: 0 },
-      'too many': { limit: 1001 },
-      'half of one': { limit: 0.5 },
+      'a limit of zero': { limit: 0 },
+      'a limit above the maximum': { limit: 1001 },
+      'a fractional limit': { limit: 0.5 },
     })) {
-      it(`refuses a question for ${what}`, async () => {
+      it(`rejects a query with ${what}`, async () => {
         const { ledger } = ledgerOn(await open())
         await assert.rejects(ledger.page('a', query), { code: 'bad_request' })
       })
     }
 
-    it('keeps the newest of each actor, and strangers and the refused push nobody else out', async () => {
+    it('keeps the newest entries of each actor, and refused strangers displace no entry of others', async () => {
       const store = await open()
       await addActors(store, 'a', 'b')
       const { ledger } = ledgerOn(store, 50)
@@ -368,7 +368,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual([left.length, left[0], left.at(-1)], [50, '/p119', '/p70'])
     })
 
-    it('forgets what is too old, once an hour, with a number of statements that does not grow', async () => {
+    it('deletes expired entries once an hour, with a constant number of statements', async () => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })
       await addActors(store, 'a', ...Array.from({ length: 40 }, (_, index) => `actor${index}`))
@@ -384,7 +384,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await linesOf(ledger), [['/new', 1]])
     })
 
-    it('writes nothing for an actor that is gone, and the rest of the batch all the same', async () => {
+    it('writes no entry for a deleted actor, and writes the rest of the batch', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger, clock, lines } = ledgerOn(store)
@@ -399,7 +399,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(lines, [])
     })
 
-    it('goes with the actor', async () => {
+    it('is deleted with the actor', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger } = ledgerOn(store)
@@ -409,7 +409,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await store.read((q) => q.all('SELECT id FROM activity')), [])
     })
 
-    it('writes at the stop what is left', async () => {
+    it('writes the remaining entries when it stops', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger } = ledgerOn(store, 100_000)
@@ -419,7 +419,7 @@ forEachStore((_dialect, open) => {
       assert.equal(count?.n, 1200)
     })
 
-    it('loses nothing while the store fails for a while, and what is beyond its memory is counted and told', async () => {
+    it('keeps entries while the store fails, and counts and logs the entries beyond its memory', async () => {
       const store = faulty(await open())
       await addActors(store, 'a')
       const { ledger, clock, lines, dropped } = ledgerOn(store, 100_000)
@@ -436,7 +436,7 @@ forEachStore((_dialect, open) => {
       assert.equal(count?.n, 10_000)
     })
 
-    it('is off where nothing is kept', async () => {
+    it('is off when it keeps zero entries', async () => {
       const store = await open()
       await addActors(store, 'a')
       const { ledger } = ledgerOn(store, 0)

@@ -42,7 +42,7 @@ const notes: ListAddress = { actorId: 'a1', list: 'notes' }
 const json = (value: unknown): JsonText => fromPlain(value)
 const number = (value: number): JsonText => known(String(value))
 
-/** Every change of a test happens at its own second. */
+/** Returns a time with this second, so that each change of a test has its own time. */
 const at = (second: number): number => Date.UTC(2026, 0, 1, 0, 0, second)
 
 async function addActor(store: Store, id = 'a1'): Promise<void> {
@@ -51,12 +51,12 @@ async function addActor(store: Store, id = 'a1'): Promise<void> {
   )
 }
 
-/** One change in the turn of the list's actor. */
+/** Runs one change while the list's actor is locked. */
 function change<T>(store: Store, work: (tx: Transaction) => Promise<T>): Promise<T> {
   return store.writeActor('a1', (tx) => work(tx))
 }
 
-/** As `change`, again and again while the store has no room for one more writer and says when to come back. */
+/** Like `change`, but retries while the store has too many writers and asks the caller to retry later. */
 async function changeInTime<T>(store: Store, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -68,7 +68,7 @@ async function changeInTime<T>(store: Store, work: (tx: Transaction) => Promise<
   }
 }
 
-/** An actor with a list of these items. */
+/** Creates a list with these items. */
 async function fill(store: Store, items: readonly unknown[], list = notes): Promise<void> {
   await change(store, async (tx) => {
     await createList(tx, list, {}, at(0))
@@ -83,13 +83,13 @@ async function listOf(open: () => Promise<Store>, items: readonly unknown[]): Pr
   return store
 }
 
-/** The items as plain values; null when there is no such list. */
+/** Returns the items as plain values, or null when the list does not exist. */
 async function contents(store: Store, list = notes): Promise<unknown[] | null> {
   const page = await store.snapshot((q) => readItems(q, list))
   return page === null ? null : page.items.map(({ item }) => toPlain(item))
 }
 
-/** The pages of a scan, each of at most so many items. */
+/** Yields the pages of a scan, each with at most `most` items. */
 async function* scanned(store: Pick<Store, 'snapshot'>, list = notes, most = 1024): AsyncGenerator<ScanPage> {
   const scan = new ListScan(list)
   for (;;) {
@@ -100,7 +100,7 @@ async function* scanned(store: Pick<Store, 'snapshot'>, list = notes, most = 102
   }
 }
 
-/** A scan inside a transaction. */
+/** Makes a scan read inside a transaction. */
 const within = (q: Queries): Pick<Store, 'snapshot'> => ({ snapshot: (work) => work(q) })
 
 async function updateByHandle(
@@ -126,7 +126,7 @@ const refusedAs = (code: string) => (error: unknown) => error instanceof Service
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
-/** Everything that is stored of lists, row by row. */
+/** Returns every stored row that belongs to a list. */
 async function rows(store: Store): Promise<unknown> {
   return store.snapshot(async (q) => [
     await q.all(`SELECT * FROM property WHERE kind = 'list' ORDER BY actor_id, name`),
@@ -137,7 +137,7 @@ async function rows(store: Store): Promise<unknown> {
 
 describe('a list', () => {
   forEachStore((_, open) => {
-    it('begins empty, with the texts it was given', async () => {
+    it('begins empty, with the given description and explanation', async () => {
       const store = await open()
       await addActor(store)
       assert.equal(await contents(store), null)
@@ -157,7 +157,7 @@ describe('a list', () => {
       })
     })
 
-    it('keeps its items when it is created again, and takes only the texts that are given', async () => {
+    it('keeps its items when it is created again, and changes only the given description or explanation', async () => {
       const store = await listOf(open, ['x'])
       assert.equal(await change(store, (tx) => createList(tx, notes, { description: 'd' }, at(1))), false)
       assert.equal(await change(store, (tx) => createList(tx, notes, { explanation: 'e' }, at(2))), false)
@@ -169,7 +169,7 @@ describe('a list', () => {
       assert.deepEqual(await contents(store), ['x'])
     })
 
-    it('keeps every JSON value as it was written', async () => {
+    it('stores every JSON value exactly as it was written', async () => {
       const store = await listOf(open, [])
       const texts = [
         '1.0',
@@ -194,7 +194,7 @@ describe('a list', () => {
       )
     })
 
-    it('says what each change did', async () => {
+    it('reports the effect of each change', async () => {
       const store = await listOf(open, [])
       const said = async (work: (tx: Transaction) => Promise<unknown>): Promise<unknown> => change(store, work)
       const [a, b, c, d] = ['"a"', '"b"', '"c"', '"d"'].map(known) as [JsonText, JsonText, JsonText, JsonText]
@@ -258,7 +258,7 @@ describe('a list', () => {
       assert.equal(await contents(store), null)
     })
 
-    it('tells the time of its last change', async () => {
+    it('records the time of its last change', async () => {
       const store = await listOf(open, [{ k: 1 }, { k: 2 }])
       const changes: readonly ((tx: Transaction, now: number) => Promise<unknown>)[] = [
         (tx, now) => append(tx, notes, json({ k: 3 }), now),
@@ -281,10 +281,14 @@ describe('a list', () => {
       }
       await change(store, (tx) => append(tx, notes, number(1), at(0)))
       const metadata = await store.read((q) => readMetadata(q, notes))
-      assert.equal(metadata?.updated_at, '2026-01-01T00:00:11.000Z', 'a clock that was set back does not make it older')
+      assert.equal(
+        metadata?.updated_at,
+        '2026-01-01T00:00:11.000Z',
+        'updated_at stays the same when the clock is set back',
+      )
     })
 
-    it('is read by position, by span, by page, and together with others', async () => {
+    it('is read by position, by range, by page, and together with other lists', async () => {
       const store = await listOf(open, numbers(300))
       await fill(store, ['x', 'y'], { actorId: 'a1', list: 'other' })
       assert.equal(await store.snapshot((q) => readItem(q, notes, 299)), '299')
@@ -323,7 +327,7 @@ describe('a list', () => {
       assert.deepEqual(both.get('other')?.items, ['"x"', '"y"'])
     })
 
-    it('behaves like an array, whatever is done to it', async () => {
+    it('behaves like an array after any sequence of operations', async () => {
       const store = await open()
       await addActor(store)
       let run = 0
@@ -408,7 +412,7 @@ describe('a list', () => {
 
 describe('the name of a list', () => {
   forEachStore((_, open) => {
-    it('is refused when it is empty, begins with an underscore or holds a number sign', async () => {
+    it('is rejected when it is empty, begins with an underscore or contains a number sign', async () => {
       const store = await open()
       await addActor(store)
       for (const list of ['', '_notes', 'notes#1', '#']) {
@@ -419,7 +423,7 @@ describe('the name of a list', () => {
       }
     })
 
-    it('LST-11 is refused when a property has it, and the property stays', async () => {
+    it('is rejected when a property has it, and the property is unchanged (LST-11)', async () => {
       const store = await open()
       await addActor(store)
       await change(store, (tx) =>
@@ -439,7 +443,7 @@ describe('the name of a list', () => {
       assert.equal(row?.value, '"mine"')
     })
 
-    it('LST-11 goes to one of a list and a property that are created at once', async () => {
+    it('is given to only one of a list and a property that are created at once (LST-11)', async () => {
       const store = await open()
       await addActor(store)
       const property = (tx: Transaction): Promise<number> =>
@@ -457,7 +461,7 @@ describe('the name of a list', () => {
       }
     })
 
-    it('LST-11 shares no row with its siblings', async () => {
+    it('selects no row of a list with a similar name (LST-11)', async () => {
       const store = await open()
       await addActor(store)
       await addActor(store, 'a2')
@@ -516,7 +520,7 @@ describe('the name of a list', () => {
 
 describe('an insertion', () => {
   forEachStore((_, open) => {
-    it('LST-04 at any position of a list of 0 to 20 items keeps all others, in order', async () => {
+    it('at any position of a list of 0 to 20 items keeps all other items in order (LST-04)', async () => {
       const store = await open()
       await addActor(store)
       for (let length = 0; length <= 20; length++) {
@@ -534,7 +538,7 @@ describe('an insertion', () => {
 })
 
 describe('an index', () => {
-  it('LST-09 is read from digits alone', () => {
+  it('is parsed from digits only (LST-09)', () => {
     for (const text of ['', '-1', '+1', '1.5', '1e3', ' 1', '0x1', '१', 'abc', '1 '])
       assert.equal(parseIndex(text), null)
     assert.equal(parseIndex('0'), 0)
@@ -543,7 +547,7 @@ describe('an index', () => {
     assert.equal(parseIndex('99999999999999999999999'), 9_007_199_254_740_991)
   })
 
-  it('LST-09 is read from a JSON whole number or a string of digits', () => {
+  it('is parsed from a JSON integer or a string of digits (LST-09)', () => {
     const good: readonly (readonly [string, number])[] = [
       ['1', 1],
       ['"1"', 1],
@@ -559,7 +563,7 @@ describe('an index', () => {
   })
 
   forEachStore((_, open) => {
-    it('LST-09 beyond the end changes nothing, never pads, and appends only at the length and where that is asked for', async () => {
+    it('beyond the end changes nothing and never pads, and an update at the length appends only when requested (LST-09)', async () => {
       const store = await listOf(open, ['a', 'b'])
       const before = await rows(store)
       for (const index of [2, 3, 2 ** 31, 1e9, Number.MAX_SAFE_INTEGER, 1e300]) {
@@ -580,7 +584,7 @@ describe('an index', () => {
       assert.deepEqual(await contents(store), ['a', 'b', 'c'])
     })
 
-    it('LST-09 that is negative, fractional or no number is refused', async () => {
+    it('is rejected when it is negative, fractional or not a number (LST-09)', async () => {
       const store = await listOf(open, ['a', 'b'])
       const before = await rows(store)
       for (const index of [-1, -2, 0.5, 1.5, Number.NaN, Infinity, -Infinity]) {
@@ -608,7 +612,7 @@ describe('a batch', () => {
   ])[] = [
     ['a deletion and an update', [{ index: 0 }, { index: 2, n: 'U' }], ['b', 'U', 'd'], '1/1'],
     [
-      'two updates of one index: the later stands',
+      'two updates of one index: the later one wins',
       [
         { index: 1, n: 'U' },
         { index: 1, n: 'V' },
@@ -617,7 +621,7 @@ describe('a batch', () => {
       '2/0',
     ],
     [
-      'two updates at the length: one item, the later stands',
+      'two updates at the length: one item, the later one wins',
       [
         { index: 4, n: 'U' },
         { index: 4, n: 'V' },
@@ -644,37 +648,41 @@ describe('a batch', () => {
     ['deletions in any order', [{ index: 0 }, { index: 3 }, { index: 1 }], ['c'], '0/3'],
     ['all of them', [{ index: 0 }, { index: 1 }, { index: 2 }, { index: 3 }], [], '0/4'],
     ['deletions beyond the end', [{ index: 4 }, { index: 1000 }, { index: 3 }], ['a', 'b', 'c'], '0/1'],
-    ['nothing but deletions beyond the end', [{ index: 4 }], ['a', 'b', 'c', 'd'], '0/0'],
+    ['only deletions beyond the end', [{ index: 4 }], ['a', 'b', 'c', 'd'], '0/0'],
     [
-      'appends one behind the other, and a deletion of the first item',
+      'consecutive appends, and a deletion of the first item',
       [{ index: 0 }, { index: 4, n: 'U' }, { index: 5, n: 'V' }, { index: 5, n: 'W' }],
       ['b', 'c', 'd', 'U', 'W'],
       '3/1',
     ],
     [
-      'an append whose later sibling stays',
+      'a deleted append before one that stays',
       [{ index: 4, n: 'U' }, { index: 5, n: 'V' }, { index: 4 }],
       ['a', 'b', 'c', 'd', 'V'],
       '2/1',
       [4],
     ],
-    ['an index written as text', [{ index: '1', n: 'U' }, { index: '0' }], ['U', 'c', 'd'], '1/1'],
+    ['an index written as a string', [{ index: '1', n: 'U' }, { index: '0' }], ['U', 'c', 'd'], '1/1'],
     ['nothing', [], ['a', 'b', 'c', 'd'], '0/0'],
   ]
   const refused: readonly (readonly [string, string, string])[] = [
-    ['no array', '{"0":{"index":0}}', 'invalid_value'],
-    ['an entry that is no object', '[{"index":0},1]', 'invalid_value'],
+    ['an object in place of the array', '{"0":{"index":0}}', 'invalid_value'],
+    ['an entry that is a number', '[{"index":0},1]', 'invalid_value'],
     ['an entry that is an array', '[[0]]', 'invalid_value'],
     ['an entry that is null', '[null]', 'invalid_value'],
     ['an entry without an index', '[{"index":0},{"n":"U"}]', 'invalid_index'],
     ['an empty entry', '[{}]', 'invalid_index'],
     ['a negative index', '[{"index":0},{"index":-1}]', 'invalid_index'],
     ['a fractional index', '[{"index":0.5,"n":1}]', 'invalid_index'],
-    ['a textual index', '[{"index":"one"}]', 'invalid_index'],
+    ['a string index without digits', '[{"index":"one"}]', 'invalid_index'],
     ['a boolean index', '[{"index":true}]', 'invalid_index'],
     ['a null index', '[{"index":null}]', 'invalid_index'],
-    ['an update beyond the end, after good ones', '[{"index":0,"n":1},{"index":1},{"index":5,"n":1}]', 'invalid_index'],
-    ['an update beyond the appended ones', '[{"index":4,"n":1},{"index":6,"n":1}]', 'invalid_index'],
+    [
+      'an update beyond the end, after valid entries',
+      '[{"index":0,"n":1},{"index":1},{"index":5,"n":1}]',
+      'invalid_index',
+    ],
+    ['an update beyond the appended items', '[{"index":4,"n":1},{"index":6,"n":1}]', 'invalid_index'],
     ['an update far beyond the end', '[{"index":1000000000,"n":1}]', 'invalid_index'],
   ]
 
@@ -683,7 +691,7 @@ describe('a batch', () => {
     change(store, async (tx) => bulk(tx, notes, readBulk(items), at(1)))
 
   forEachStore((_, open) => {
-    it('LST-08 R-LIST-05 updates first and deletes last, by the indices before it', async () => {
+    it('applies updates first and deletions last, by the indices before the batch (LST-08, R-LIST-05)', async () => {
       const store = await open()
       await addActor(store)
       for (const [what, items, left, counts, contradictions = []] of cases) {
@@ -697,21 +705,21 @@ describe('a batch', () => {
         )
         assert.equal(`${result.updated}/${result.deleted}`, counts, what)
         assert.deepEqual(result.contradictions, contradictions, what)
-        // What it tells, applied one after the other, leads to the same list.
-        const told: unknown[] = [...letters]
+        // The reported changes, applied in order to the previous items, give the stored list.
+        const replayed: unknown[] = [...letters]
         for (const { operation, index = -1, item, old_item, length } of result.changes) {
-          if (operation === 'append') assert.equal(index, told.length, what)
-          else assert.deepEqual(old_item === undefined ? undefined : toPlain(old_item), told[index], what)
-          if (operation === 'delete') told.splice(index, 1)
-          else told[index] = toPlain(item ?? known('null'))
-          assert.equal(length, told.length, what)
+          if (operation === 'append') assert.equal(index, replayed.length, what)
+          else assert.deepEqual(old_item === undefined ? undefined : toPlain(old_item), replayed[index], what)
+          if (operation === 'delete') replayed.splice(index, 1)
+          else replayed[index] = toPlain(item ?? known('null'))
+          assert.equal(length, replayed.length, what)
         }
-        assert.deepEqual(told, stored, what)
+        assert.deepEqual(replayed, stored, what)
         await change(store, (tx) => deleteList(tx, notes))
       }
     })
 
-    it('LST-08 R-LIST-05 with one bad entry applies nothing', async () => {
+    it('applies nothing when one entry is invalid (LST-08, R-LIST-05)', async () => {
       const store = await listOf(open, letters)
       const before = await rows(store)
       for (const [what, items, code] of refused) {
@@ -720,7 +728,7 @@ describe('a batch', () => {
       }
     })
 
-    it('R-LIST-05 keeps every field but the index, and their texts', async () => {
+    it('stores every field except the index exactly as it was written (R-LIST-05)', async () => {
       const store = await listOf(open, ['x'])
       await run(store, known('[{"b":1.0,"index":0,"10":{"index":5},"a":9007199254740993}]'))
       assert.equal(
@@ -729,7 +737,7 @@ describe('a batch', () => {
       )
     })
 
-    it('R-LIST-05 fills an empty list, and empties a long one', async () => {
+    it('fills an empty list, and empties a long one (R-LIST-05)', async () => {
       const store = await listOf(open, [])
       await run(store, json(numbers(1000).map((index) => ({ index, n: index }))))
       assert.deepEqual(
@@ -742,7 +750,7 @@ describe('a batch', () => {
       assert.deepEqual(await store.read((q) => q.all('SELECT node FROM list_node')), [])
     })
 
-    it('R-LIST-05 is refused for what is no list, unless it is empty', async () => {
+    it('is rejected when the list does not exist, unless the batch is empty (R-LIST-05)', async () => {
       const store = await open()
       await addActor(store)
       await assert.rejects(run(store, json([{ index: 0, n: 1 }])), refusedAs('invalid_value'))
@@ -753,7 +761,7 @@ describe('a batch', () => {
 
 describe('items found by a field', () => {
   forEachStore((_, open) => {
-    it('are those objects whose field equals the value', async () => {
+    it('are the objects whose field equals the value', async () => {
       const items = [
         { id: 1, n: 'a' },
         'id',
@@ -779,7 +787,7 @@ describe('items found by a field', () => {
       assert.equal(holds(known('{"n":"c"}'), 'constructor', known('"c"')), false)
     })
 
-    it('LST-06 are updated and removed exactly, all or the first', async () => {
+    it('are updated or removed exactly, all of them or only the first (LST-06)', async () => {
       const store = await listOf(
         open,
         numbers(400).map((n) => ({ n, odd: n % 2 === 1 })),
@@ -843,7 +851,7 @@ describe('a handle', () => {
   const take = (all: readonly string[], index: number): string => all[index] ?? assert.fail('no such handle')
 
   forEachStore((_, open) => {
-    it('updates its item wherever it went, and only once', async () => {
+    it('updates its item at any new position, and only once', async () => {
       const store = await listOf(open, ['a', 'b', 'c'])
       const b = take(await handles(store), 1)
       await change(store, (tx) => insert(tx, notes, 0, known('"x"'), at(1)))
@@ -859,7 +867,7 @@ describe('a handle', () => {
       assert.deepEqual(await contents(store), ['x', 'a', 'B', 'c'])
     })
 
-    it('deletes its item wherever it went, near or far', async () => {
+    it('deletes its item at any new position, near or far', async () => {
       const store = await listOf(open, numbers(1000))
       const all = await handles(store)
       assert.deepEqual(await change(store, (tx) => deleteByHandle(tx, notes, take(all, 500), at(1))), {
@@ -887,7 +895,7 @@ describe('a handle', () => {
       ])
     })
 
-    it('LST-06 is void once its item was changed, even to the same value, or removed', async () => {
+    it('becomes invalid when its item is changed, even to the same value, or removed (LST-06)', async () => {
       const store = await listOf(open, ['a', 'b'])
       const [a = '', b = ''] = await handles(store)
       await change(store, (tx) => update(tx, notes, { index: 0 }, known('"a"'), at(1)))
@@ -901,7 +909,7 @@ describe('a handle', () => {
       assert.deepEqual(await rows(store), before)
     })
 
-    it('is void in a list that was cleared, or made anew under the same name', async () => {
+    it('becomes invalid when the list is cleared, or created again under the same name', async () => {
       const store = await listOf(open, ['a'])
       const first = take(await handles(store), 0)
       await change(store, (tx) => clear(tx, notes, at(1)))
@@ -915,7 +923,7 @@ describe('a handle', () => {
       assert.deepEqual(await contents(store), ['a'])
     })
 
-    it('that is none is refused', async () => {
+    it('is rejected when it is malformed', async () => {
       const store = await listOf(open, ['a'])
       for (const handle of ['', 'x', '1.2.3', '1.2.3.4.5', "a.1.1.0'", '../1']) {
         await assert.rejects(
@@ -927,9 +935,9 @@ describe('a handle', () => {
   })
 })
 
-describe('changes at one instant', () => {
+describe('concurrent changes', () => {
   forEachStore((_, open, database) => {
-    /** Two stores on one database, as two processes have them. */
+    /** Opens two stores on one database, as two processes would. */
     const pair = async (items: readonly unknown[]): Promise<[Store, Store]> => {
       const { url } = await database()
       const first = await open({ url })
@@ -937,7 +945,7 @@ describe('changes at one instant', () => {
       await fill(first, items)
       return [first, await open({ url })]
     }
-    /** Runs both and returns the list, which must be what one order of the two leaves. */
+    /** Runs both changes at once and requires that the list is the result of one order of the two. */
     const race = async (
       items: readonly unknown[],
       works: readonly [Work, Work],
@@ -1006,10 +1014,10 @@ describe('changes at one instant', () => {
       ],
     ]
     for (const [what, left, right, orders] of races) {
-      it(`LST-05 leave what one order of them leaves: ${what}`, () => race(abc, [left, right], orders))
+      it(`have the result of one order of the two: ${what} (LST-05)`, () => race(abc, [left, right], orders))
     }
 
-    it('LST-06 a pop returns what it removed, while another writer overwrites the item', async () => {
+    it('return from each pop the item that it removed, while another writer updates items (LST-06)', async () => {
       const [first, second] = await pair(numbers(200))
       const written = numbers(100).map((item) =>
         changeInTime(second, (tx) => update(tx, notes, { index: 199 - item }, json(`new ${item}`), at(1))),
@@ -1023,14 +1031,14 @@ describe('changes at one instant', () => {
       )
       for (const taken of popped) {
         assert.ok(taken !== null)
-        // The overwriting came before the pop, or found nothing there.
+        // The update ran before the pop, or found no item at its index.
         const overwritten = outcomes[199 - taken.index] !== null
         assert.equal(taken.item, overwritten ? JSON.stringify(`new ${199 - taken.index}`) : String(taken.index))
       }
       assert.deepEqual(await contents(first), numbers(100))
     })
 
-    it('LST-07 1000 parallel appends leave 1000 items, each once', async () => {
+    it('store each item of 1000 parallel appends once (LST-07)', async () => {
       const [first, second] = await pair([])
       const changes = await Promise.all(
         numbers(1000).map((item) =>
@@ -1042,14 +1050,14 @@ describe('changes at one instant', () => {
         found?.toSorted((a, b) => Number(a) - Number(b)),
         numbers(1000),
       )
-      // Each was told its own position.
+      // Each append returned its own position.
       for (const [item, { index = -1, length }] of changes.entries()) {
         assert.equal(found?.[index], item)
         assert.equal(length, index + 1)
       }
     })
 
-    it('LST-13 items, count and metadata are those of one moment, while the list changes', async () => {
+    it('keep the items, length and metadata of every snapshot consistent (LST-13)', async () => {
       const [first, second] = await pair([])
       const write = async (): Promise<void> => {
         for (let round = 0; round < 60; round++) {
@@ -1067,7 +1075,7 @@ describe('changes at one instant', () => {
         ])
         assert.equal(page?.items.length, page?.length)
         assert.equal(metadata?.length, page?.length)
-        // What one change added is seen as a whole.
+        // A snapshot contains all items of one change or none.
         for (const [value, group] of Map.groupBy(page?.items ?? [], ({ item }) => item)) {
           assert.equal(group.length, 1 + ((Number(value) * 37) % 200))
         }
@@ -1079,7 +1087,7 @@ describe('changes at one instant', () => {
   })
 })
 
-/** Every operation, on a list of objects `{"n":0}`, `{"n":1}`, … of any length above 3. */
+/** Every operation, for a list of objects `{"n":0}`, `{"n":1}`, … with more than 3 items. */
 const operations: readonly (readonly [string, (tx: Transaction, length: number) => Promise<unknown>])[] = [
   ['create', (tx) => createList(tx, notes, { description: 'again' }, at(1))],
   ['metadata', (tx) => setMetadata(tx, notes, { explanation: 'e' }, at(1))],
@@ -1114,9 +1122,9 @@ const operations: readonly (readonly [string, (tx: Transaction, length: number) 
   ['delete the list', (tx) => deleteList(tx, notes)],
 ]
 
-describe('the statements of an operation', () => {
+describe('the number of statements of an operation', () => {
   forEachStore((_, open) => {
-    it('LST-13 are as many for a list of 5000 items as for one of 10', async () => {
+    it('is the same for a list of 5000 items as for one of 10 (LST-13)', async () => {
       const counter = counting()
       const store = await open({ onQuery: counter.onQuery })
       await addActor(store)
@@ -1151,7 +1159,7 @@ describe('the statements of an operation', () => {
         return found
       }
       const few = await count(10)
-      // The rows of a long list that was cleared are deleted behind the change.
+      // The rows of a long cleared list are deleted later, in the background.
       assert.deepEqual(await count(5000), { ...few, clear: 3 })
       assert.deepEqual(few, {
         create: 3,
@@ -1179,7 +1187,7 @@ describe('the statements of an operation', () => {
 
 describe('a fault of the store', () => {
   forEachStore((_, open) => {
-    it('LST-02 LST-03 in any statement of a change fails the change and leaves the list as it was', async () => {
+    it('in any statement of a change fails the change and leaves the list unchanged (LST-02, LST-03)', async () => {
       const store = await listOf(
         open,
         numbers(300).map((n) => ({ n })),
@@ -1193,7 +1201,7 @@ describe('a fault of the store', () => {
             await work(tx, 300)
             if (failing.failed === 0) throw new Error('no statement is left to fail')
           }).then(
-            () => assert.fail(`${what} went through although statement ${statement} failed`),
+            () => assert.fail(`${what} succeeded although statement ${statement} failed`),
             (error: unknown) => error,
           )
           assert.deepEqual(await rows(store), before, `${what}, statement ${statement}`)
@@ -1207,7 +1215,7 @@ describe('a fault of the store', () => {
       }
     })
 
-    it('LST-02 in a read is an error, never an absent or empty list', async () => {
+    it('in a read causes an error, never an absent or empty list (LST-02)', async () => {
       const store = await listOf(open, numbers(300))
       const failing = faulty(store)
       const reads: readonly ((q: Queries) => Promise<unknown>)[] = [
@@ -1229,7 +1237,7 @@ describe('a fault of the store', () => {
       }
     })
 
-    it('LST-03 a write that touches no row fails the change', async () => {
+    it('in which a write affects no row fails the change (LST-03)', async () => {
       const store = await listOf(
         open,
         numbers(300).map((n) => ({ n })),
@@ -1266,13 +1274,13 @@ describe('a fault of the store', () => {
 
 describe('a damaged list', () => {
   const damages: readonly (readonly [string, string])[] = [
-    ['the head is no JSON', `UPDATE property SET value = 'oops' WHERE name = 'notes'`],
+    ['the head is not JSON', `UPDATE property SET value = 'oops' WHERE name = 'notes'`],
     ['the head is empty', `UPDATE property SET value = '' WHERE name = 'notes'`],
     ['the head is null', `UPDATE property SET value = 'null' WHERE name = 'notes'`],
     ['the head is an empty object', `UPDATE property SET value = '{}' WHERE name = 'notes'`],
     ['the head is an array', `UPDATE property SET value = '[]' WHERE name = 'notes'`],
     [
-      'the head is of another version',
+      'the head has another version',
       `UPDATE property SET value = replace(value, '"1.0"', '"2.0"') WHERE name = 'notes'`,
     ],
     ['the head has no root', `UPDATE property SET value = replace(value, '"root"', '"rot"') WHERE name = 'notes'`],
@@ -1280,24 +1288,27 @@ describe('a damaged list', () => {
       'the root is null',
       `UPDATE property SET value = replace(value, '"root":[', '"root":null,"x":[') WHERE name = 'notes'`,
     ],
-    ['the root counts more', `UPDATE property SET value = replace(value, ',300]', ',301]') WHERE name = 'notes'`],
-    ['the root counts nothing', `UPDATE property SET value = replace(value, ',300]', ',0]') WHERE name = 'notes'`],
+    [
+      'the root counts too many items',
+      `UPDATE property SET value = replace(value, ',300]', ',301]') WHERE name = 'notes'`,
+    ],
+    ['the root counts zero items', `UPDATE property SET value = replace(value, ',300]', ',0]') WHERE name = 'notes'`],
     [
       'the root names another node',
       `UPDATE property SET value = replace(value, '[2,300]', '[9,300]') WHERE name = 'notes'`,
     ],
     [
-      'the next item is no number',
+      'the next item is not a number',
       `UPDATE property SET value = replace(value, '"next_item":301', '"next_item":"x"') WHERE name = 'notes'`,
     ],
     [
-      'the time is none',
+      'the time is not a date',
       `UPDATE property SET value = replace(value, '"updated_at":"2026', '"updated_at":"soon') WHERE name = 'notes'`,
     ],
     ['a mid is missing', 'DELETE FROM list_node WHERE node = 2'],
     ['all nodes are missing', 'DELETE FROM list_node'],
     ['a leaf is missing', 'DELETE FROM list_node WHERE node = 3'],
-    ['a leaf is no JSON', `UPDATE list_node SET entries = '' WHERE node = 3`],
+    ['a leaf is not JSON', `UPDATE list_node SET entries = '' WHERE node = 3`],
     ['a leaf lost an item', `UPDATE list_node SET entries = replace(entries, ',200,', ',') WHERE node = 3`],
     ['a leaf names an item twice', `UPDATE list_node SET entries = replace(entries, ',201,', ',200,') WHERE node = 3`],
     ['an item is missing', 'DELETE FROM list_item WHERE item = 200'],
@@ -1305,7 +1316,7 @@ describe('a damaged list', () => {
   ]
 
   forEachStore((_, open) => {
-    it('LST-10 is refused by every read and never looks empty', async () => {
+    it('is rejected by every read and never appears empty (LST-10)', async () => {
       const store = await open()
       await addActor(store)
       for (const [what, sql] of damages) {
@@ -1331,7 +1342,7 @@ describe('a damaged list', () => {
       }
     })
 
-    it('LST-10 is left as it is by the changes that meet the damage', async () => {
+    it('is left unchanged by every change that meets the damage (LST-10)', async () => {
       const store = await open()
       await addActor(store)
       const changes: readonly ((tx: Transaction) => Promise<unknown>)[] = [
@@ -1351,7 +1362,7 @@ describe('a damaged list', () => {
       }
     })
 
-    it('LST-10 with an emptied order but items left is refused, and so is one with rows too many', async () => {
+    it('is rejected when its order is empty but items remain, or when it has extra rows (LST-10)', async () => {
       const store = await open()
       await addActor(store)
       for (const sql of [

@@ -4,7 +4,7 @@ import type { Live, LiveChange } from '../../src/live/live.ts'
 import { forEachService, type TestService } from '../support/service.ts'
 import { untilWatched } from '../support/stored.ts'
 
-/** Collects what is told until `count` changes are there. */
+/** Collects reported changes until there are `count` of them. */
 async function collect(
   live: Live,
   actorId: string,
@@ -28,9 +28,9 @@ async function liveOf(service: TestService): Promise<Live> {
   return (await service.app.running()).parts.live
 }
 
-describe('looking on while an actor changes', () => {
+describe('watching an actor', () => {
   forEachService((start) => {
-    it('tells each change by name, numbered without gaps in the order of commits', async () => {
+    it('reports each change by name, numbered without gaps in the order of commits', async () => {
       const service = await start()
       const actor = await service.createActor()
       const changes = await collect(await liveOf(service), actor.id, 24, async () => {
@@ -58,7 +58,7 @@ describe('looking on while an actor changes', () => {
       )
     })
 
-    it('tells what another process changed', async () => {
+    it('reports changes that another process made', async () => {
       const one = await start()
       const other = await start({ database: one.databaseUrl })
       const actor = await one.createActor()
@@ -76,7 +76,7 @@ describe('looking on while an actor changes', () => {
       )
     })
 
-    it('costs a write nothing while nobody looks on', async () => {
+    it('adds no statement to a write while no client watches', async () => {
       const service = await start()
       const actor = await service.createActor()
       service.reset()
@@ -84,7 +84,7 @@ describe('looking on while an actor changes', () => {
       assert.ok(!service.statements.some((sql) => sql.includes('recent_change') || sql.includes('version')))
     })
 
-    it('asks for all the actors that are watched by one statement', async () => {
+    it('reads the changes of all watched actors with one statement', async () => {
       const service = await start()
       const live = await liveOf(service)
       const actors = await Promise.all(Array.from({ length: 12 }, () => service.createActor()))
@@ -105,7 +105,7 @@ describe('looking on while an actor changes', () => {
       assert.ok(looks.length <= 13, `${looks.length} looks for 12 changes`)
     })
 
-    it('ends with its reader, with the service, and at once for an actor that is not there', async () => {
+    it('ends with its reader, with the service, and at once for an actor that does not exist', async () => {
       const service = await start()
       const live = await liveOf(service)
       const actor = await service.createActor()
@@ -115,7 +115,7 @@ describe('looking on while an actor changes', () => {
       await untilWatched(service, actor)
       controller.abort()
       assert.deepEqual(await next, { done: true, value: undefined })
-      assert.deepEqual(await live.watch('nobody', new AbortController().signal).next(), {
+      assert.deepEqual(await live.watch('absent', new AbortController().signal).next(), {
         done: true,
         value: undefined,
       })

@@ -37,7 +37,7 @@ forEachStore((_dialect, open) => {
     store.write((tx) => oneTime.create(tx, { purpose: 'state', data: { planted: 'planted-data' }, ...record }))
   const consume = (value: string, presented: Partial<PresentedRecord> = {}): Promise<object | null> =>
     store.write((tx) => oneTime.consume(tx, { purpose: 'state', value, ...presented }))
-  /** As it is given out in the moment in which it is used. */
+  /** The record that `consume` returns at the moment of its use. */
   const givenOut = (): object => ({
     data: { planted: 'planted-data' },
     actorId: null,
@@ -45,8 +45,8 @@ forEachStore((_dialect, open) => {
     usedAt: clock.now(),
   })
 
-  describe('what is good once', () => {
-    it('IDP-02 gives back what it was made with, once', async () => {
+  describe('a one-time value', () => {
+    it('returns the data that it was created with, once (IDP-02)', async () => {
       const value = await create({ actorId: 'ada', provider: 'google' })
       assert.match(value, /^[A-Za-z0-9_-]{43}$/)
       assert.deepEqual(await consume(value), { ...givenOut(), actorId: 'ada', provider: 'google' })
@@ -55,7 +55,7 @@ forEachStore((_dialect, open) => {
       assert.match(await create({ purpose: 'code' }), /^ac_[A-Za-z0-9_-]{43}$/)
     })
 
-    it('SEC-01 R-TOK-08 keeps neither its value nor its data in clear', async () => {
+    it('is stored without its value or its data in clear (SEC-01, R-TOK-08)', async () => {
       const value = await create({ browser: 'planted-browser' })
       const dump = JSON.stringify(await dumpStore(store))
       for (const secret of [value, 'planted-data', 'planted-browser']) assert.ok(!dump.includes(secret))
@@ -75,7 +75,7 @@ forEachStore((_dialect, open) => {
       ['service', 600],
     ] as const
     for (const [purpose, seconds] of lifetimes) {
-      it(`R-OC-07 IDP-01 a ${purpose} is good for ${seconds} s, its last moment included`, async () => {
+      it(`with the purpose ${purpose} is valid for ${seconds} s, to the last millisecond (R-OC-07, IDP-01)`, async () => {
         const inTime = await create({ purpose })
         const late = await create({ purpose })
         const longer = await create({ purpose, lifetimeSeconds: seconds + 1 })
@@ -87,7 +87,7 @@ forEachStore((_dialect, open) => {
       })
     }
 
-    it('IDP-01 I6 is nothing for another purpose, and is not spent by that', async () => {
+    it('is not valid for another purpose, and the attempt does not consume it (IDP-01, I6)', async () => {
       const value = await create({ purpose: 'ticket' })
       for (const purpose of ['state', 'spa_session', 'email_session', 'code'] as const) {
         assert.equal(await consume(value, { purpose }), null)
@@ -98,14 +98,14 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await consume(value, { purpose: 'ticket' }), givenOut())
     })
 
-    it('IDP-04 is nothing for another provider, and is not spent by that', async () => {
+    it('is not valid for another provider, and the attempt does not consume it (IDP-04)', async () => {
       const value = await create({ provider: 'google' })
       for (const provider of ['apple', 'google-mobile', 'GOOGLE', ''])
         assert.equal(await consume(value, { provider }), null)
       assert.deepEqual(await consume(value, { provider: 'google' }), { ...givenOut(), provider: 'google' })
     })
 
-    it('IDP-03 is nothing for another browser than the one that began, and is not spent by that', async () => {
+    it('is not valid for a browser other than the one that began, and the attempt does not consume it (IDP-03)', async () => {
       const value = await create({ browser: 'mine' })
       for (const presented of [{}, { browser: 'other' }, { browser: '' }])
         assert.equal(await consume(value, presented), null)
@@ -114,7 +114,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await consume(unbound, { browser: 'any' }), givenOut())
     })
 
-    it('R-OC-07 IDP-02 I6 fifty at once have one winner', async () => {
+    it('is consumed by exactly one of fifty parallel requests (R-OC-07, IDP-02, I6)', async () => {
       for (const purpose of ['ticket', 'state', 'code'] as const) {
         const value = await create({ purpose })
         const all = await Promise.all(Array.from({ length: 50 }, () => consume(value, { purpose })))
@@ -125,7 +125,7 @@ forEachStore((_dialect, open) => {
       }
     })
 
-    it('can be looked at without being spent, and once spent is told from a guess', async () => {
+    it('can be read without being consumed, and is distinguished from a guess after its use', async () => {
       const value = await create({ purpose: 'code', browser: 'mine' })
       const presented = { purpose: 'code', value, browser: 'mine' } as const
       const peek = (of: PresentedRecord): Promise<object | null> => store.read((q) => oneTime.peek(q, of))
@@ -141,7 +141,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await spent(presented), null)
     })
 
-    it('I2 that the store breaks off leaves it good', async () => {
+    it('stays valid when the store fails during its use (I2)', async () => {
       const failing = faulty(store)
       const value = await create()
       failing.plan({ at: 1 })
@@ -159,13 +159,13 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await consume(value), givenOut())
     })
 
-    it('goes with its actor', async () => {
+    it('is deleted with its actor', async () => {
       const value = await create({ actorId: 'ada' })
       await store.write((tx) => tx.run(`DELETE FROM actor WHERE id = 'ada'`))
       assert.equal(await consume(value), null)
     })
 
-    it('SEC-03 is sealed anew with the other secrets when keys change, marks of assertions too', async () => {
+    it('is encrypted again with the other secrets when keys change, and so is the mark of an assertion (SEC-03)', async () => {
       const value = await create()
       await store.write((tx) => oneTime.markSeen(tx, { purpose: 'assertion', fingerprint: 'f', until: 1 }))
       const newKey = 'k2:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U'
@@ -180,7 +180,7 @@ forEachStore((_dialect, open) => {
     const seen = (fingerprint: string, until = 0): Promise<boolean> =>
       store.write((tx) => oneTime.markSeen(tx, { purpose: 'assertion', fingerprint, until }))
 
-    it('R-OC-06 is made once for one assertion, also by fifty at once', async () => {
+    it('is set once for one assertion, even by fifty parallel requests (R-OC-06)', async () => {
       assert.equal(await seen('one'), true)
       assert.equal(await seen('one'), false)
       assert.equal(await seen('other'), true)
@@ -188,7 +188,7 @@ forEachStore((_dialect, open) => {
       assert.equal(all.filter(Boolean).length, 1)
     })
 
-    it('R-OC-06 lasts as long as the assertion could be shown, and 15 minutes at least', async () => {
+    it('is kept as long as the assertion is valid, and at least 15 minutes (R-OC-06)', async () => {
       const log = createLog('silent')
       assert.equal(await seen('short'), true)
       assert.equal(await seen('long', Math.floor(clock.now() / 1000) + 7200), true)
@@ -209,11 +209,11 @@ forEachStore((_dialect, open) => {
     })
   })
 
-  describe('what came of a record', () => {
+  describe('the outcome of a one-time value', () => {
     const remember = (value: string): Promise<void> =>
       store.write((tx) => oneTime.remember(tx, value, { outcome: 'done' }, 60))
 
-    it('is kept with a used one, until its time is over', async () => {
+    it('is stored with a used value until it expires', async () => {
       const value = await create({ purpose: 'code' })
       await consume(value, { purpose: 'code' })
       await remember(value)
@@ -225,7 +225,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await store.read((q) => oneTime.spent(q, { purpose: 'code', value })), null)
     })
 
-    it('IDP-01 IDP-04 is shown for its own purpose, provider and browser alone, used or not', async () => {
+    it('is returned only for its own purpose, provider and browser, before and after its use (IDP-01, IDP-04)', async () => {
       const presented = { purpose: 'state', provider: 'google', browser: 'mine' } as const
       const value = await create(presented)
       const others = [
@@ -249,7 +249,7 @@ forEachStore((_dialect, open) => {
       assert.notEqual(await repeated(presented), null)
     })
 
-    it('changes no record that nobody used', async () => {
+    it('is not stored with a value that was not used', async () => {
       const value = await create({ purpose: 'code' })
       await remember(value)
       assert.deepEqual(await consume(value, { purpose: 'code' }), givenOut())
@@ -263,7 +263,7 @@ forEachStore((_dialect, open) => {
       sessions = new SpaSessions(store, oneTime)
     })
 
-    it('R-OC-16 is exchanged once; the same browser has the same answer again for 10 s', async () => {
+    it('is exchanged once, and the same browser receives the same response for 10 s (R-OC-16)', async () => {
       const id = await create({ purpose: 'spa_session', data: session() })
       assert.deepEqual(await sessions.find(id, 'mine'), session())
       assert.deepEqual(await sessions.exchange(id, 'mine'), session())
@@ -276,20 +276,20 @@ forEachStore((_dialect, open) => {
       assert.equal(await sessions.find(id, 'mine'), null)
     })
 
-    it('R-OC-16 is for the browser that began where it was made for one', async () => {
+    it('is exchanged only by the browser that it was created for (R-OC-16)', async () => {
       const id = await create({ purpose: 'spa_session', data: session(), browser: 'mine' })
       assert.equal(await sessions.exchange(id, 'other'), null)
       assert.equal(await sessions.find(id, 'other'), null)
       assert.deepEqual(await sessions.exchange(id, 'mine'), session())
     })
 
-    it('R-OC-16 of fifty browsers at once one gets it', async () => {
+    it('is exchanged by exactly one of fifty browsers in parallel (R-OC-16)', async () => {
       const id = await create({ purpose: 'spa_session', data: session() })
       const all = await Promise.all(Array.from({ length: 50 }, (_, n) => sessions.exchange(id, `browser ${n}`)))
       assert.equal(all.filter((one) => one !== null).length, 1)
     })
 
-    it('R-OC-16 fifty askings of one browser at once have one answer', async () => {
+    it('gives the same response to fifty parallel requests of one browser (R-OC-16)', async () => {
       const id = await create({ purpose: 'spa_session', data: session() })
       const all = await Promise.all(Array.from({ length: 50 }, () => sessions.exchange(id, 'mine')))
       for (const one of all) assert.deepEqual(one, session())
@@ -313,7 +313,7 @@ forEachStore((_dialect, open) => {
     const count = async (table: string): Promise<number> =>
       (await store.read((q) => q.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`)))?.n ?? Number.NaN
 
-    it('R-TOK-06 ORF-16 removes what expired and nothing else, and chains that are left without tokens', async () => {
+    it('deletes only expired records, and chains that have no token left (R-TOK-06, ORF-16)', async () => {
       const old = await begin()
       clock.pass(day)
       const used = await begin()
@@ -324,7 +324,7 @@ forEachStore((_dialect, open) => {
       const state = await create()
       purge.occasionally()
       await purge.settled()
-      // Of the second chain the rotated refresh token is left, whose two weeks end tomorrow.
+      // The second chain keeps its rotated refresh token, which expires tomorrow.
       assert.deepEqual([await count('token_chain'), await count('token'), await count('one_time')], [2, 3, 1])
       assert.equal(await tokens.refresh(old.refreshToken, { kind: 'session' }), null)
       assert.notEqual(await tokens.refresh(next?.refreshToken ?? '', { kind: 'session' }), null)
@@ -332,14 +332,14 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await consume(state), givenOut())
     })
 
-    it('R-TOK-06 removes the chain of the only token that expired', async () => {
+    it('deletes a chain whose only token expired (R-TOK-06)', async () => {
       await store.write((tx) => tokens.adopt(tx, 'ada', 'A'.repeat(64), clock.now() - 1))
       purge.occasionally()
       await purge.settled()
       assert.deepEqual([await count('token_chain'), await count('token')], [0, 0])
     })
 
-    it('R-TOK-06 ends with the batch that runs when the service stops', async () => {
+    it('ends with the current batch when the service stops (R-TOK-06)', async () => {
       await store.write(async (tx) => {
         for (let index = 0; index < 501; index += 1) {
           await tokens.adopt(tx, 'ada', String(index).padStart(64, '0'), clock.now() - 1)
@@ -350,7 +350,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual([await count('token_chain'), await count('token')], [1, 1])
     })
 
-    it('R-TOK-06 keeps a used refresh token for its two days, so that its reuse is noticed', async () => {
+    it('keeps a used refresh token for two days, so that its reuse is detected (R-TOK-06)', async () => {
       const used = await begin()
       const next = await tokens.refresh(used.refreshToken, { kind: 'session' })
       clock.pass(2 * day)
@@ -361,7 +361,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await count('token_chain'), 0)
     })
 
-    it('R-TOK-06 ORF-16 runs at most once an hour, also when the clock is set back', async () => {
+    it('runs at most once an hour, and again after the clock is set back (R-TOK-06, ORF-16)', async () => {
       const run = async (): Promise<number> => {
         await create({ lifetimeSeconds: -1 })
         purge.occasionally()
@@ -377,7 +377,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await run(), 0)
     })
 
-    it('R-TOK-06 removes any number, in pieces', async () => {
+    it('deletes any number of records, in batches (R-TOK-06)', async () => {
       await store.write(async (tx) => {
         for (let n = 0; n < 1001; n++) {
           await tx.run(
@@ -393,7 +393,7 @@ forEachStore((_dialect, open) => {
       assert.notEqual(await consume(kept), null)
     })
 
-    it('ORF-16 beside refreshes of the same moment neither fails nor takes a living token', async () => {
+    it('neither fails nor deletes a valid token when refreshes run in parallel (ORF-16)', async () => {
       for (let round = 0; round < 5; round++) {
         const issued = await Promise.all(Array.from({ length: 10 }, begin))
         clock.pass(14 * day)
@@ -411,7 +411,7 @@ forEachStore((_dialect, open) => {
       }
     })
 
-    it('R-TOK-06 is tried again an hour later when the store failed, and fails nobody', async () => {
+    it('runs again an hour after the store failed, and its failure affects no caller (R-TOK-06)', async () => {
       const failing = faulty(store, { matching: /./ })
       const unsure = new Purge(failing, log, clock.now)
       await create({ lifetimeSeconds: -1 })

@@ -15,7 +15,7 @@ async function poll(peer: TestRelationship, id: string): Promise<{ sequence: num
   return (await answer.json()) as { sequence: number; data: Diff[] }
 }
 
-/** One subscription for each of `count` peers. */
+/** Creates `count` peers with one subscription each. */
 async function subscribers(
   service: TestService,
   actor: TestActor,
@@ -31,17 +31,17 @@ async function subscribers(
 }
 
 forEachService((start) => {
-  describe('the statements of a change', () => {
+  describe('the number of statements', () => {
     let service: TestService
     before(async () => {
       service = await start({})
     })
 
-    /** By number of subscribers. */
+    /** Statements of a change, by number of subscribers. */
     const costs: Readonly<Record<number, number>> = { 0: 3, 1: 9, 10: 9, 100: 9 }
 
     for (const [count, statements] of Object.entries(costs)) {
-      it(`are ${statements} with ${count} subscribers to all, and to one part`, async () => {
+      it(`of a change is ${statements} with ${count} subscribers, whatever part they subscribe to`, async () => {
         for (const wanted of [{}, { subtarget: 'mood' }, { granularity: 'high' }]) {
           const actor = await service.createActor()
           await subscribers(service, actor, Number(count), wanted)
@@ -53,7 +53,7 @@ forEachService((start) => {
       })
     }
 
-    it('are 4 where nobody listens to what changed, whoever listens to what else', async () => {
+    it('of a change is 4 when every subscription covers another property', async () => {
       for (const count of [1, 20]) {
         const actor = await service.createActor()
         await subscribers(service, actor, count, { subtarget: 'trip' })
@@ -64,7 +64,7 @@ forEachService((start) => {
       }
     })
 
-    it('grow by nothing with the size of a bulk write and with what is kept', async () => {
+    it('of a change does not grow with the size of a bulk write or with the stored diffs', async () => {
       const actor = await service.createActor()
       await subscribers(service, actor, 3)
       const counts: number[] = []
@@ -81,7 +81,7 @@ forEachService((start) => {
       assert.deepEqual([...new Set(counts)], [10])
     })
 
-    it('of what peers ask do not depend on what is kept', async () => {
+    it('of the requests of a subscriber does not grow with the stored diffs', async () => {
       const costs: number[][] = []
       for (const kept of [1, 40]) {
         const actor = await service.createActor()
@@ -105,8 +105,8 @@ forEachService((start) => {
     })
   })
 
-  describe('the numbers of a subscription', () => {
-    it('SUB-01 I3 are 1 to N, each once, in the order of the commits, under parallel writes', async () => {
+  describe('the sequence numbers of a subscription', () => {
+    it('are 1 to N, each once, in the order of commits, under parallel writes (SUB-01, I3)', async () => {
       const service = await start({})
       const actor = await service.createActor()
       const [{ peer, id }, second] = (await subscribers(service, actor, 2)) as [
@@ -121,7 +121,7 @@ forEachService((start) => {
         data.map((diff) => diff.sequence),
         Array.from({ length: 60 }, (_, n) => n + 1),
       )
-      // The last word for each property is what the actor holds: the order is that of the commits.
+      // The latest diff of each property equals the value of the actor, so the diffs are in the order of commits.
       const replica = Object.assign({}, ...data.map((diff) => diff.data)) as Record<string, unknown>
       assert.deepEqual(replica, await (await actor.request('GET', '/properties')).json())
       assert.deepEqual(
@@ -130,7 +130,7 @@ forEachService((start) => {
       )
     })
 
-    it('SUB-02 I2 are not spent, and nothing else is kept, when any statement of the change fails', async () => {
+    it('are not used up, and nothing is stored, when any statement of the change fails (SUB-02, I2)', async () => {
       let faults: FaultyStore | undefined
       const service = await start({ wrapStore: (store) => (faults = faulty(store)) })
       assert.ok(faults !== undefined)
@@ -167,7 +167,7 @@ forEachService((start) => {
       )
     })
 
-    it('SUB-10 are refused loudly when nobody knows what is suspended', async () => {
+    it('are not assigned, and the change fails with 503, when suspensions cannot be read (SUB-10)', async () => {
       let faults: FaultyStore | undefined
       const service = await start({ wrapStore: (store) => (faults = faulty(store)) })
       const actor = await service.createActor()
@@ -181,8 +181,8 @@ forEachService((start) => {
     })
   })
 
-  describe('what is kept for polling', () => {
-    it('is the latest so many numbers; who polls sees that numbers are missing', async () => {
+  describe('the diffs stored for polling', () => {
+    it('are the newest up to the limit, and the subscriber sees that earlier ones are missing', async () => {
       const service = await start({ maxDiffs: 3 })
       const actor = await service.createActor()
       const [{ peer, id }] = (await subscribers(service, actor, 1)) as [{ peer: TestRelationship; id: string }]

@@ -8,32 +8,32 @@ import { registerClient } from '../support/oauth-client.ts'
 import { declareAll, furnish, routes, samplePeer, sampleOf } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
-/** What one request may cost. Both numbers hold whatever the actor holds, and on both databases. */
+/** The cost of one request, which is the same for every amount of data and on both databases. */
 interface Cost {
-  /** Statements sent to the store, the look-up of the actor included. */
+  /** Statements sent to the store, including the lookup of the actor. */
   readonly statements: number
-  /** How often the rules of a peer are read; null where a peer is refused before they are asked. */
+  /** How many times the rules of a peer are read. Null when a peer is refused before the rules are read. */
   readonly rules: number | null
-  /** Of the refusal of a peer, where something is looked up before the caller is judged; else the actor alone is. */
+  /** Statements when a peer is refused. Default: 1, the lookup of the actor. */
   readonly refusal?: number
-  /** Asked by the peer that the path names, because nobody else may. */
+  /** Only the peer that the path names may send this request. */
   readonly byNamedPeer?: true
-  /** A page: asked by a session of the owner, because the passphrase opens none. */
+  /** A session of the owner sends this request, because the passphrase opens no page. */
   readonly bySession?: true
 }
 
 interface Case extends Cost {
   readonly method: string
-  /** Below the service; `:actor` stands for the actor's id. */
+  /** The path below the service. The test replaces `:actor` with the actor's id. */
   readonly path: string
-  /** A text goes out as it is, anything else as JSON. */
+  /** A string is sent as it is, any other value as JSON. */
   readonly body?: unknown
   readonly form?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly status: number
 }
 
-/** Of the sample request of every route (test/support/routes.ts). A route without an entry fails. */
+/** Costs of the sample request of every route (test/support/routes.ts). A route without an entry fails its test. */
 const costs: Readonly<Record<string, Cost>> = {
   frontPage: { statements: 0, rules: 0 },
   login: { statements: 0, rules: 0 },
@@ -201,7 +201,7 @@ const costs: Readonly<Record<string, Cost>> = {
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 const properties = '/:actor/properties'
 
-/** The other ways through a route. */
+/** Further requests that take another code path in a route. */
 const cases: Readonly<Record<string, Case>> = {
   'list, full': { method: 'GET', path: `${properties}?format=full`, status: 200, statements: 4, rules: 1 },
   'list, metadata': { method: 'GET', path: `${properties}?metadata=true`, status: 200, statements: 2, rules: 1 },
@@ -216,7 +216,7 @@ const cases: Readonly<Record<string, Case>> = {
   'a key of a value': { method: 'GET', path: `${properties}/settings/theme`, status: 200, statements: 2, rules: 1 },
   'a name that does not exist': { method: 'GET', path: `${properties}/absent`, status: 404, statements: 2, rules: 1 },
   'a list': { method: 'GET', path: `${properties}/notes`, status: 200, statements: 5, rules: 2 },
-  'the facts of a list': {
+  'a list in short format': {
     method: 'GET',
     path: `${properties}/notes?format=short`,
     status: 200,
@@ -243,7 +243,14 @@ const cases: Readonly<Record<string, Case>> = {
     statements: 5,
     rules: 1,
   },
-  'a value emptied': { method: 'PUT', path: `${properties}/color`, body: '', status: 204, statements: 3, rules: 1 },
+  'a value set to an empty string': {
+    method: 'PUT',
+    path: `${properties}/color`,
+    body: '',
+    status: 204,
+    statements: 3,
+    rules: 1,
+  },
   'an item replaced by path': {
     method: 'PUT',
     path: `${properties}/notes/0`,
@@ -277,7 +284,7 @@ const cases: Readonly<Record<string, Case>> = {
     rules: 3,
   },
   'a list deleted': { method: 'DELETE', path: `${properties}/notes`, status: 204, statements: 4, rules: 3 },
-  'an item updated': {
+  'an item updated by an action': {
     method: 'POST',
     path: `${properties}/notes/items`,
     body: { action: 'update', item_index: 0, item_value: 'x' },
@@ -285,7 +292,7 @@ const cases: Readonly<Record<string, Case>> = {
     statements: 8,
     rules: 2,
   },
-  'an item taken out': {
+  'an item deleted by an action': {
     method: 'POST',
     path: `${properties}/notes/items`,
     body: { action: 'delete', item_index: 0 },
@@ -301,7 +308,7 @@ const cases: Readonly<Record<string, Case>> = {
     statements: 4,
     rules: 1,
   },
-  'values set and emptied at once': {
+  'values and empty strings set at once': {
     method: 'PUT',
     path: properties,
     body: { color: '', fresh: 1, email: 'b@example.com' },
@@ -309,7 +316,7 @@ const cases: Readonly<Record<string, Case>> = {
     statements: 7,
     rules: 1,
   },
-  'a list made': {
+  'a list created': {
     method: 'POST',
     path: properties,
     body: { fresh: { _type: 'list' } },
@@ -317,7 +324,7 @@ const cases: Readonly<Record<string, Case>> = {
     statements: 4,
     rules: 1,
   },
-  'a list made again': {
+  'a list created again': {
     method: 'POST',
     path: properties,
     body: { notes: { _type: 'list', description: 'x' } },
@@ -368,12 +375,12 @@ const cases: Readonly<Record<string, Case>> = {
     statements: 1,
     rules: 0,
   },
-  'an unknown actor': { method: 'GET', path: '/nobody/properties', status: 404, statements: 1, rules: 0 },
+  'an unknown actor': { method: 'GET', path: '/absent/properties', status: 404, statements: 1, rules: 0 },
   'an unknown address': { method: 'GET', path: '/:actor/nothing', status: 404, statements: 0, rules: 0 },
-  'a method that is not taken': { method: 'POST', path: '/:actor', status: 405, statements: 0, rules: 0 },
+  'a method that is not allowed': { method: 'POST', path: '/:actor', status: 405, statements: 0, rules: 0 },
 }
 
-/** Lists of the actor with much in it; `notes` is the one that requests name. */
+/** Lists of the actor with much data. Requests name `notes`. */
 const lists = ['notes', 'tasks', 'places', 'people']
 
 async function fill(actor: TestActor): Promise<void> {
@@ -397,7 +404,7 @@ async function fill(actor: TestActor): Promise<void> {
 async function send(service: TestService, request: Case, actor: TestActor, authorization: string): Promise<Response> {
   const { method, path, headers } = request
   const isForm = request.form !== undefined
-  // Whoever deletes the actor types its creator.
+  // The form that deletes an actor requires its creator as confirmation.
   const typed = { ...request.form, ...('confirmation' in (request.form ?? {}) ? { confirmation: actor.creator } : {}) }
   const body = isForm ? new URLSearchParams(typed).toString() : request.body
   const isJson = body !== undefined && typeof body !== 'string'
@@ -408,7 +415,7 @@ async function send(service: TestService, request: Case, actor: TestActor, autho
   })
 }
 
-/** An actor with little in it, or with much. */
+/** Creates an actor with little or much data. */
 async function actorOf(service: TestService, size: 'little' | 'much'): Promise<TestActor> {
   const actor = await service.createActor(`${size}@example.com`)
   await furnish(actor)
@@ -419,7 +426,7 @@ async function actorOf(service: TestService, size: 'little' | 'much'): Promise<T
 }
 
 forEachService((start) => {
-  describe('the statements of a request', () => {
+  describe('the number of statements of a request', () => {
     const callers = new TestCallers()
     let service: TestService
     before(async () => {
@@ -430,7 +437,7 @@ forEachService((start) => {
         timers: stoppedTimers,
         declare: (app) => declareAll(app),
       })
-      // The first client of all has the actor made that such clients belong to.
+      // The first registration creates the actor that clients belong to, which would cost extra statements later.
       await registerClient(service)
     })
 
@@ -483,17 +490,17 @@ forEachService((start) => {
 
     for (const route of routes) {
       const cost = costs[route.id]
-      it(`is ${cost?.statements} for ${route.id}, whatever the actor holds`, async () => {
-        assert.ok(cost !== undefined, `Route ${route.id} has no cost here`)
+      it(`is ${cost?.statements} for ${route.id}, however much data the actor has`, async () => {
+        assert.ok(cost !== undefined, `Route ${route.id} has no entry in costs`)
         await assertCosts({ method: route.method, ...sampleOf(route), ...cost })
       })
     }
 
     for (const [what, request] of Object.entries(cases)) {
-      it(`is ${request.statements} for ${what}, whatever the actor holds`, () => assertCosts(request))
+      it(`is ${request.statements} for ${what}, however much data the actor has`, () => assertCosts(request))
     }
 
-    it('grows in a bulk write by a fixed number for each list that it names, and not with what it stores', async () => {
+    it('grows in a bulk write by a fixed number for each list, and not with the amount of data', async () => {
       const actor = await actorOf(service, 'much')
       const cost = async (body: unknown): Promise<number> => {
         service.reset()
@@ -508,7 +515,7 @@ forEachService((start) => {
           const deletions = { items: indices.map((index) => ({ index })) }
           const of = (value: unknown): unknown => Object.fromEntries(named.map((list) => [list, value]))
           assert.equal(await cost(of(updates)), 2 + 6 * count)
-          // A part of the order that becomes too small goes, by one statement for a list.
+          // One statement for each list deletes the nodes that became too small.
           const all = await cost(of(deletions))
           const shrinking = service.statements.filter((sql) => sql.includes('DELETE FROM list_node')).length
           assert.equal(all - shrinking, 2 + 7 * count)
@@ -516,13 +523,13 @@ forEachService((start) => {
         }
         const made = Object.fromEntries(named.map((list) => [`${list}${count}`, { _type: 'list' }]))
         assert.equal(await cost(made), 2 + 2 * count)
-        // Values are written together, however many there are.
+        // One pair of statements writes all values.
         assert.equal(await cost({ ...made, one: 1 }), 2 + 2 * count + 2)
       }
     })
   })
 
-  describe('the statements of a request with hooks', () => {
+  describe('the number of statements of a request with hooks', () => {
     let service: TestService
     before(async () => {
       const hook = ({ value }: PropertyAccess): Json => value
@@ -552,7 +559,7 @@ forEachService((start) => {
       },
     }
     for (const [what, request] of Object.entries(hooked)) {
-      it(`is ${request.statements} for ${what}, whatever the actor holds`, async () => {
+      it(`is ${request.statements} for ${what}, however much data the actor has`, async () => {
         for (const size of ['little', 'much'] as const) {
           const actor = await actorOf(service, size)
           service.reset()

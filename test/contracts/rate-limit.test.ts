@@ -36,7 +36,7 @@ async function passed(limiter: Limiter, demands: readonly Demand[], count: numbe
 
 forEachStore((_dialect, open, database) => {
   describe('the stored buckets', () => {
-    it('judge as the rule does, whatever time passes and whatever the rate', async () => {
+    it('decide like the algorithm in memory, for any rate and any passage of time', async () => {
       const store = await open()
       const steps = fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 30 })
       const rate = fc.record({ count: fc.integer({ min: 1, max: 8 }), seconds: fc.integer({ min: 1, max: 300 }) })
@@ -57,13 +57,13 @@ forEachStore((_dialect, open, database) => {
       )
     })
 
-    it('RATE-05 let exactly as many of a hundred at once through as the limit says', async () => {
+    it('allow exactly the limit out of a hundred parallel requests (RATE-05)', async () => {
       const limiter = limiterOn(await open())
       assert.equal(await passed(limiter, [fromOne], 100), 10)
       assert.equal(await passed(limiter, [fromOther], 100), 10)
     })
 
-    it('RATE-05 do so for two processes together, each asking a hundred times at once', async () => {
+    it('allow exactly the limit to two processes together, with a hundred parallel requests each (RATE-05)', async () => {
       const { url } = await database()
       await (await open({ url })).close()
       const program = join(import.meta.dirname, '../support/limited-process.ts')
@@ -81,13 +81,13 @@ forEachStore((_dialect, open, database) => {
       }
     })
 
-    it('RATE-04 a sender that used up its own share takes nothing from everybody’s', async () => {
+    it('charge nothing to the shared limit for a sender that exhausted its own limit (RATE-04)', async () => {
       const limiter = limiterOn(await open())
       assert.equal(await passed(limiter, [fromOne, total], 100), 10)
       assert.equal(await passed(limiter, [fromOther, total], 100), 5)
     })
 
-    it('tell when to come again, and do not refuse any more then', async () => {
+    it('report when to retry, and allow the request then', async () => {
       const clock = new ManualClock()
       const limiter = limiterOn(await open(), { now: clock.now })
       assert.deepEqual(await limiter.charge([fromOne]), {
@@ -109,7 +109,7 @@ forEachStore((_dialect, open, database) => {
       await limiter.charge([fromOne])
     })
 
-    it('take one statement for one that passes, and none for one that is known to be refused', async () => {
+    it('need one statement for an allowed request, and none for a request that is known to be refused', async () => {
       const counted = counting()
       const limiter = limiterOn(await open({ onQuery: counted.onQuery }))
       counted.reset()
@@ -121,7 +121,7 @@ forEachStore((_dialect, open, database) => {
       assert.equal(counted.statements.length, 0)
     })
 
-    it('RATE-01 hold across a restart', async () => {
+    it('keep their state across a restart (RATE-01)', async () => {
       const { url } = await database()
       const first = await open({ url })
       assert.equal(await passed(limiterOn(first), [fromOne], 20), 10)
@@ -129,7 +129,7 @@ forEachStore((_dialect, open, database) => {
       assert.equal(await passed(limiterOn(await open({ url })), [fromOne], 20), 0)
     })
 
-    it('hold no address in clear', async () => {
+    it('contain no address in clear', async () => {
       const store = await open()
       await limiterOn(store).charge([fromOne])
       const rows = await store.read((q) => q.all<{ key: string }>('SELECT key FROM rate_limit'))
@@ -137,7 +137,7 @@ forEachStore((_dialect, open, database) => {
       assert.match(rows[0]?.key ?? '', /^[\w-]{43}$/)
     })
 
-    it('are removed once they are empty, so many at a time', async () => {
+    it('are deleted once they are empty, up to a given number at a time', async () => {
       const store = await open()
       const rate = { count: 1, seconds: 1 }
       for (const name of ['a', 'b', 'c']) await store.write((tx) => takeStored(tx, name, 1000, rate))
@@ -147,7 +147,7 @@ forEachStore((_dialect, open, database) => {
       assert.equal(await store.write((tx) => purgeBuckets(tx, 5000, 2)), 0)
     })
 
-    it('are purged in passing, once in ten minutes', async () => {
+    it('are purged by an ordinary request, once in ten minutes', async () => {
       const clock = new ManualClock()
       const store = await open()
       const limiter = limiterOn(store, { now: clock.now })
@@ -161,7 +161,7 @@ forEachStore((_dialect, open, database) => {
   })
 
   describe('guesses', () => {
-    it('RATE-05 of a hundred at once as many are looked at as the limit says, the right one not among them', async () => {
+    it('in a hundred parallel requests are judged only up to the limit, so that a later right one is refused (RATE-05)', async () => {
       const store = await open()
       const rates = ratesOf({ mode: 'production', rateLimits: {} })
       const guesses = new Guesses({
@@ -192,7 +192,7 @@ forEachStore((_dialect, open, database) => {
   })
 
   describe('a store that fails', () => {
-    it('RATE-05 SEC-09 opens nothing: the process counts by itself, and says so once', async () => {
+    it('does not lift the limits: the process counts alone, and logs this once (RATE-05, SEC-09)', async () => {
       const lines: string[] = []
       const store = faulty(await open())
       const limiter = limiterOn(store, { lines })
@@ -215,6 +215,6 @@ function prints(child: ChildProcess, pattern: RegExp): Promise<string> {
       const found = pattern.exec(seen)
       if (found !== null) resolve(found[1] ?? '')
     })
-    child.once('exit', () => reject(new Error(`It ended without printing ${pattern}: ${seen}`)))
+    child.once('exit', () => reject(new Error(`The process ended without printing ${pattern}: ${seen}`)))
   })
 }

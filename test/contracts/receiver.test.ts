@@ -5,24 +5,24 @@ import { listenTo, ScriptedPeers } from '../support/scripted-peer.ts'
 import { forEachService } from '../support/service.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
 
-/** Not of the work behind the requests, nor of the note that the peer was here. */
+/** Returns false for statements of background work and for the time of the peer's last access. */
 function isOfTheCallback(sql: string): boolean {
   return !sql.startsWith('/* receiving */') && !sql.startsWith('UPDATE trust SET last_accessed')
 }
 
 forEachService((start) => {
-  describe('what a callback costs', () => {
+  describe('the cost of a callback', () => {
     const items = (count: number): string[] => Array.from({ length: count }, (_, index) => `item ${index}`)
 
-    /** Statements of one callback, after what the copy holds already. */
-    async function costs(held: readonly unknown[], told: readonly unknown[]): Promise<number[]> {
+    /** Returns the statements of each callback in `sent`, which arrive after the callbacks in `held`. */
+    async function costs(held: readonly unknown[], sent: readonly unknown[]): Promise<number[]> {
       const service = await start()
       const actor = await service.createActor()
       const peer = await listenTo(service, actor)
       let sequence = 0
       for (const data of held) assert.equal((await peer.diff(++sequence, data)).status, 204)
       const counts: number[] = []
-      for (const data of told) {
+      for (const data of sent) {
         service.reset()
         assert.equal((await peer.diff(++sequence, data)).status, 204)
         counts.push(service.statements.filter(isOfTheCallback).length)
@@ -30,20 +30,20 @@ forEachService((start) => {
       return counts
     }
 
-    it('R-SUB-09 does not grow with the data that it brings, nor with what the copy holds', async () => {
+    it('does not grow with its data or with the stored copy (R-SUB-09)', async () => {
       const values = (count: number): object => Object.fromEntries(items(count).map((name) => [name, { name }]))
       const list = (count: number): object => ({ list: 'notes', operation: 'extend', items: items(count) })
       const append = { notes: { list: 'notes', operation: 'append', item: 'x' } }
       const update = { notes: { list: 'notes', operation: 'update', index: 0, item: 'y', old_item: 'item 0' } }
       const insert = { notes: { list: 'notes', operation: 'insert', index: 0, item: 'z' } }
-      const told = [values(1), values(300), append, update, insert, { notes: '' }]
-      const little = await costs([{ notes: list(1) }], told)
-      const much = await costs([{ notes: list(500) }, values(300)], told)
+      const sent = [values(1), values(300), append, update, insert, { notes: '' }]
+      const little = await costs([{ notes: list(1) }], sent)
+      const much = await costs([{ notes: list(500) }, values(300)], sent)
       assert.deepEqual(little, much)
       assert.deepEqual(little, [11, 11, 11, 12, 11, 11])
     })
 
-    it('SUB-11 R-SUB-09 of a change in the middle of a long list is what it brought, not what comes after it', async () => {
+    it('in the middle of a long list includes only the items that it brings, not the items after them (SUB-11, R-SUB-09)', async () => {
       const clock = new ManualClock()
       const service = await start({ now: clock.now, timers: clock.timers })
       const actor = await service.createActor()
@@ -74,7 +74,7 @@ forEachService((start) => {
           before,
         ),
       )
-      // The head, and the three items that came.
+      // The written rows are the head and the three new items.
       assert.equal(written.length, 4)
       const shown = await actor.request('GET', `/devtest/attributes/remote:${peer.peerId}`)
       const attributes = (await shown.json()) as Record<string, { data: unknown }>
@@ -89,7 +89,7 @@ forEachService((start) => {
       assert.equal(((await one.json()) as { data: unknown }).data, 'new')
     })
 
-    it('R-SUB-09 does not grow with the callbacks that waited', async () => {
+    it('does not grow with the callbacks that waited for it (R-SUB-09)', async () => {
       const counts: number[] = []
       for (const waited of [1, 40]) {
         const service = await start()
@@ -108,7 +108,7 @@ forEachService((start) => {
       assert.deepEqual(counts, [13, 13])
     })
 
-    it('SUB-11 writes of a list only what changed', async () => {
+    it('for a list includes only the changed rows (SUB-11)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const peer = await listenTo(service, actor)
@@ -132,7 +132,7 @@ forEachService((start) => {
   })
 
   describe('a callback while the store fails', () => {
-    /** Sends one callback again and again, the store failing at each of its statements in turn. */
+    /** Sends one callback repeatedly while the store fails at each of its statements in turn. */
     async function atEachStatement(
       prepare: readonly (readonly [sequence: number, data: unknown])[],
       [sequence, data, more]: readonly [sequence: number, data: unknown, more?: Record<string, unknown>],
@@ -142,14 +142,14 @@ forEachService((start) => {
       let store: FaultyStore | undefined
       const peers = new ScriptedPeers()
       const heard: number[] = []
-      // Nothing but the callbacks runs.
+      // The stopped clock prevents background work, so only the callbacks run.
       const clock = new ManualClock()
       const service = await start({
         now: clock.now,
         timers: clock.timers,
         wrapStore: (inner) => (store = faulty(inner)),
         peerClient: peers,
-        declare: (app) => app.subscriptionData('*', (told) => void heard.push(told.sequence)),
+        declare: (app) => app.subscriptionData('*', (received) => void heard.push(received.sequence)),
       })
       assert.ok(store !== undefined)
       const actor = await service.createActor()
@@ -177,7 +177,7 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), after)
     }
 
-    it('SUB-04 is not acknowledged, and nothing of it is kept: a diff', () =>
+    it('is not acknowledged and changes nothing when it is a diff (SUB-04)', () =>
       atEachStatement(
         [[1, { mood: 'sunny' }]],
         [2, { mood: 'rainy', notes: { list: 'notes', operation: 'append', item: 1 } }],
@@ -185,7 +185,7 @@ forEachService((start) => {
         { mood: 'rainy', notes: [1] },
       ))
 
-    it('SUB-04 is not acknowledged, and nothing of it is kept: one that others waited for', () =>
+    it('is not acknowledged and changes nothing when later callbacks wait for it (SUB-04)', () =>
       atEachStatement(
         [
           [1, { mood: 'a' }],
@@ -197,13 +197,13 @@ forEachService((start) => {
         { mood: 'c', size: 4 },
       ))
 
-    it('SUB-04 is not acknowledged, and nothing of it is kept: one that has to wait', () =>
+    it('is not acknowledged and changes nothing when it must wait for an earlier one (SUB-04)', () =>
       atEachStatement([[1, { mood: 'a' }]], [3, { mood: 'c' }], { mood: 'a' }, { mood: 'a' }))
 
-    it('SUB-04 is not acknowledged, and nothing of it is kept: a low one, with its acknowledgement', () =>
+    it('is not acknowledged and changes nothing when its granularity is low (SUB-04)', () =>
       atEachStatement([[1, { mood: 'a' }]], [2, { mood: 'b' }, { granularity: 'low' }], { mood: 'a' }, { mood: 'b' }))
 
-    it('SUB-04 is not acknowledged, and nothing of it is kept: a resync', () =>
+    it('is not acknowledged and changes nothing when it is a resync (SUB-04)', () =>
       atEachStatement(
         [[1, { mood: 'a', old: 1 }]],
         [5, undefined, { type: 'resync' }],

@@ -37,7 +37,7 @@ async function contents(store: Store): Promise<string[] | null> {
   }
 }
 
-/** How many rows there are of items, nodes and removed lists. */
+/** Returns the number of rows of items, nodes and removed lists. */
 async function rowsOf(store: Store): Promise<number[]> {
   return Promise.all(
     ['list_item', 'list_node', 'removed_list'].map(
@@ -50,7 +50,7 @@ const log: string[] = []
 const removedLists = (store: Store): RemovedLists =>
   new RemovedLists({ store, timers: stoppedTimers, log: createLog('warn', { write: (line) => void log.push(line) }) })
 
-/** Deletes everything that waits for it, and returns the most rows that one statement deleted. */
+/** Deletes all rows of removed lists, and returns the largest number of rows that one statement deleted. */
 async function deleteRemoved(store: Store): Promise<number> {
   let most = 0
   const counted: Store = {
@@ -80,7 +80,7 @@ async function deleteRemoved(store: Store): Promise<number> {
 
 describe('the removal of a list', () => {
   forEachStore((_, open) => {
-    it('deletes the rows of an actor with up to 2048 items at once', async () => {
+    it('deletes the rows at once when the actor has up to 2048 items', async () => {
       const store = await open()
       await addActor(store)
       await fill(store, 2048)
@@ -89,23 +89,23 @@ describe('the removal of a list', () => {
     })
 
     for (const [what, remove] of [
-      ['of the list', (store: Store) => store.writeActor('a1', (tx) => deleteList(tx, notes))],
-      ['of its actor', (store: Store) => store.write((tx) => tx.run(`DELETE FROM actor WHERE id = 'a1'`))],
-      ['of all its items', (store: Store) => store.writeActor('a1', (tx) => clear(tx, notes, at))],
+      ['deleting the list', (store: Store) => store.writeActor('a1', (tx) => deleteList(tx, notes))],
+      ['deleting its actor', (store: Store) => store.write((tx) => tx.run(`DELETE FROM actor WHERE id = 'a1'`))],
+      ['clearing the list', (store: Store) => store.writeActor('a1', (tx) => clear(tx, notes, at))],
     ] as const) {
-      it(`${what} leaves more items to be deleted in batches`, async () => {
+      it(`defers the deletion of more items to batches, after ${what}`, async () => {
         const store = await open()
         await addActor(store)
         await fill(store, 3000)
         await remove(store)
-        assert.deepEqual(await contents(store), what === 'of all its items' ? [] : null)
+        assert.deepEqual(await contents(store), what === 'clearing the list' ? [] : null)
         assert.deepEqual(await rowsOf(store), [3000, 25, 1])
         assert.equal(await deleteRemoved(store), 500)
         assert.deepEqual(await rowsOf(store), [0, 0, 0])
       })
     }
 
-    it('lets a new list of the same name be filled, read, cleared and removed before the old rows are deleted', async () => {
+    it('allows a new list of the same name to be filled, read, cleared and removed before the old rows are deleted', async () => {
       const store = await open()
       await addActor(store)
       await fill(store, 3000)
@@ -127,7 +127,7 @@ describe('the removal of a list', () => {
       assert.deepEqual(await rowsOf(store), [0, 0, 0])
     })
 
-    it('of a damaged list works whatever its length', async () => {
+    it('works for a damaged list of any length', async () => {
       const store = await open()
       await addActor(store)
       await fill(store, 2500)
@@ -137,7 +137,7 @@ describe('the removal of a list', () => {
       assert.deepEqual(await rowsOf(store), [0, 0, 0])
     })
 
-    it('leaves the other lists of the actor as they are', async () => {
+    it('leaves the other lists of the actor unchanged', async () => {
       const store = await open()
       await addActor(store)
       await fill(store, 2500, { actorId: 'a1', list: 'long' })

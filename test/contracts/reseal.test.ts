@@ -29,12 +29,12 @@ async function sealedById(store: Store): Promise<Map<string, Sealed>> {
   return new Map(rows.map((row) => [row.id, row.passphrase]))
 }
 
-/** More than two pages, and not in the order of insertion. */
+/** More than two pages of ids, which are not inserted in their own order. */
 const many = Array.from({ length: 450 }, (_, index) => `actor${(index * 7919) % 1000}`)
 
-describe('sealing everything anew', () => {
+describe('encrypting all secrets again', () => {
   forEachStore((dialect, open) => {
-    it('SEC-03 leaves every secret readable with the new key alone', async () => {
+    it('leaves every secret readable with the new key alone (SEC-03)', async () => {
       const store = await open()
       await insert(store, oldRing, many)
       assert.deepEqual(await resealAll(store, bothRing), { resealed: 450 })
@@ -43,7 +43,7 @@ describe('sealing everything anew', () => {
       for (const [id, sealed] of stored) assert.equal(openSealed(newRing, sealed, place(id)), `passphrase of ${id}`)
     })
 
-    it('SEC-03 touches nothing that the current key seals, and may be repeated', async () => {
+    it('changes no secret of the current key, and may be repeated (SEC-03)', async () => {
       const store = await open()
       await insert(store, newRing, ['new'])
       await insert(store, oldRing, ['old'])
@@ -56,14 +56,14 @@ describe('sealing everything anew', () => {
       assert.deepEqual(await sealedById(store), after)
     })
 
-    it('SEC-03 has nothing to do in an empty store', async () => {
+    it('changes nothing in an empty store (SEC-03)', async () => {
       assert.deepEqual(await resealAll(await open(), bothRing), { resealed: 0 })
     })
 
-    it('names the first value that no key opens, leaves it as it is, and seals every other anew (SEC-03)', async () => {
+    it('names the first value that no key opens, leaves it unchanged, and encrypts every other value again (SEC-03)', async () => {
       const store = await open()
       const lost = parseKeyRing(generateKey())
-      // The unreadable ones are on the first page and the last, among others.
+      // The unreadable values are on the first page and on the last page, among readable ones.
       await insert(store, oldRing, many)
       await insert(store, lost, ['actor', 'lost'])
       const before = await sealedById(store)
@@ -83,7 +83,7 @@ describe('sealing everything anew', () => {
       }
     })
 
-    it('says that one value does not open, and that the others do (SEC-03)', async () => {
+    it('reports that no key opens one value, and that every other value opens (SEC-03)', async () => {
       const store = await open()
       const lost = parseKeyRing(generateKey())
       await insert(store, lost, ['lost'])
@@ -97,7 +97,7 @@ describe('sealing everything anew', () => {
       })
     })
 
-    it('SEC-03 loses nothing when the store fails half-way, and a repetition does the rest', async () => {
+    it('loses no secret when the store fails halfway, and a second run completes the work (SEC-03)', async () => {
       const store = await open()
       await insert(store, oldRing, many)
       const failing = faulty(store, { at: 300 })
@@ -105,16 +105,16 @@ describe('sealing everything anew', () => {
       for (const [id, sealed] of await sealedById(store)) {
         assert.equal(openSealed(bothRing, sealed, place(id)), `passphrase of ${id}`)
       }
-      // The first page of 200 was complete; the second one, where the failure came, was not changed at all.
+      // The first page of 200 was committed. The second page, in which the store failed, was rolled back.
       assert.deepEqual(await resealAll(store, bothRing), { resealed: 250 })
     })
 
-    it('SEC-03 keeps a secret that was replaced while its page was sealed', async () => {
+    it('keeps a secret that was replaced while its page was encrypted (SEC-03)', async () => {
       const store = await open()
       await insert(store, oldRing, ['a'])
       const replacement = seal(bothRing, 'replaced', place('a'))
       if (dialect === 'sqlite') {
-        // One writer at a time: the replacement comes before or after, never between.
+        // SQLite runs one writer at a time, so the replacement commits before or after the page, never in between.
         const change = `UPDATE actor SET passphrase = $1 WHERE id = 'a'`
         await Promise.all([resealAll(store, bothRing), store.write((tx) => tx.run(change, replacement))])
       } else {
@@ -125,7 +125,7 @@ describe('sealing everything anew', () => {
   })
 })
 
-/** Another process replaces the secret of actor `a` right after the page was read. */
+/** Wraps the store as if another process replaced the secret of actor `a` right after the page was read. */
 function replacingAfterRead(store: Store, replacement: Sealed): Store {
   return {
     ...store,

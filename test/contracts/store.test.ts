@@ -44,13 +44,13 @@ const getProperty = async (q: Queries, actor: string, name: string) => {
 const actorIds = async (q: Queries) =>
   (await q.all<{ id: string }>('SELECT id FROM actor ORDER BY id')).map((row) => row.id)
 
-/** Bytes of objects that V8 collects only when it collects the whole heap. */
+/** Returns the bytes of objects that V8 collects only in a full garbage collection. */
 const oldGeneration = () =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? 0
 
 forEachStore((dialect, open, database) => {
   describe('a write', () => {
-    it('is there for everybody once it has resolved', async () => {
+    it('is visible in every store once it has resolved', async () => {
       const { url } = await database()
       const [store, other] = [await open({ url }), await open({ url })]
       await store.write((tx) => addActor(tx, 'a'))
@@ -58,7 +58,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await store.read(actorIds), ['a'])
     })
 
-    it('is there when the store is opened again', async () => {
+    it('is visible when the store is opened again', async () => {
       const { url } = await database()
       const store = await open({ url })
       await store.write((tx) => addActor(tx, 'a'))
@@ -66,12 +66,12 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await (await open({ url })).read(actorIds), ['a'])
     })
 
-    it('resolves to what its work returned', async () => {
+    it('resolves with the value that its function returned', async () => {
       const store = await open()
       assert.equal(await store.write(async () => 'result'), 'result')
     })
 
-    it('changes nothing when its work throws, and throws the same error', async () => {
+    it('rolls back when its function throws, and rejects with the same error', async () => {
       const store = await open()
       const error = new Error('changed my mind')
       await assert.rejects(
@@ -90,7 +90,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await store.read(actorIds), [])
     })
 
-    it('sees its own changes, which nobody else sees yet', async () => {
+    it('reads its own uncommitted changes, which other readers do not see', async () => {
       const store = await open()
       await store.write(async (tx) => {
         await addActor(tx, 'a')
@@ -99,7 +99,7 @@ forEachStore((dialect, open, database) => {
       })
     })
 
-    it('fails as a whole when a statement failed, even if its work went on', async () => {
+    it('rolls back when a statement failed, even if its function caught the error', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a'))
       await assert.rejects(
@@ -113,7 +113,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await store.read(actorIds), ['a'])
     })
 
-    it('throws the error that its work makes of a failed statement', async () => {
+    it('rejects with the error that its function throws after a failed statement', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a'))
       await assert.rejects(
@@ -126,7 +126,7 @@ forEachStore((dialect, open, database) => {
       )
     })
 
-    it('tells a duplicate key and a missing parent as a conflict', async () => {
+    it('reports a duplicate key and a missing parent row as a conflict', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a'))
       await assert.rejects(
@@ -134,12 +134,12 @@ forEachStore((dialect, open, database) => {
         refuses('conflict'),
       )
       await assert.rejects(
-        store.write((tx) => setProperty(tx, 'nobody', 'p', '1')),
+        store.write((tx) => setProperty(tx, 'absent', 'p', '1')),
         refuses('conflict'),
       )
     })
 
-    it('leaves a mistake in the SQL what it is', async () => {
+    it('rejects with the original error when the SQL is wrong', async () => {
       const store = await open()
       await assert.rejects(
         store.write((tx) => tx.run('UPDATE nothing SET a = 1')),
@@ -151,7 +151,7 @@ forEachStore((dialect, open, database) => {
       )
     })
 
-    it('refuses a statement that comes after its end', async () => {
+    it('rejects a statement that runs after the transaction ended', async () => {
       const store = await open()
       let kept: Transaction | undefined
       await store.write(async (tx) => {
@@ -160,7 +160,7 @@ forEachStore((dialect, open, database) => {
       await assert.rejects(async () => kept?.get('SELECT 1 AS one'), /transaction is over/)
     })
 
-    it('refuses a statement with too few or too many parameters', async () => {
+    it('rejects a statement with too few or too many parameters', async () => {
       const store = await open()
       for (const params of [[], ['a', 'b']]) {
         await assert.rejects(
@@ -174,7 +174,7 @@ forEachStore((dialect, open, database) => {
       }
     })
 
-    it('says how many rows a change touched', async () => {
+    it('returns the number of rows that a statement changed', async () => {
       const store = await open()
       await store.write(async (tx) => {
         assert.equal(await addActor(tx, 'a'), 1)
@@ -185,7 +185,7 @@ forEachStore((dialect, open, database) => {
       })
     })
 
-    it('returns rows from a change that has RETURNING', async () => {
+    it('returns the rows of a statement with RETURNING', async () => {
       const store = await open()
       const rows = await store.write(async (tx) => {
         await addActor(tx, 'a')
@@ -195,8 +195,8 @@ forEachStore((dialect, open, database) => {
     })
   })
 
-  describe('a note', () => {
-    it('is as whole as any write, and read at once', async () => {
+  describe('a write with relaxed durability', () => {
+    it('is atomic, and visible at once', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a'), { durability: 'relaxed' })
       const broken = store.write(
@@ -213,7 +213,7 @@ forEachStore((dialect, open, database) => {
     })
 
     if (dialect === 'postgres') {
-      it('DUR-03 waits for no disk, and no other write is like it', async () => {
+      it('does not wait for the disk, unlike every other write (DUR-03)', async () => {
         const store = await open()
         const setting = async (tx: Transaction): Promise<string | undefined> =>
           (await tx.get<{ synchronous_commit: string }>('SHOW synchronous_commit'))?.synchronous_commit
@@ -221,7 +221,7 @@ forEachStore((dialect, open, database) => {
         assert.equal(await store.write(setting), 'on')
       })
     } else {
-      it('DUR-03 waits for no disk, and every write that shares its COMMIT or comes later does', async (t) => {
+      it('does not wait for the disk, but a durable write in the same COMMIT or a later one does (DUR-03)', async (t) => {
         const settings: unknown[] = []
         const prepare = Reflect.get(DatabaseSync.prototype, 'prepare')
         t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
@@ -256,8 +256,8 @@ forEachStore((dialect, open, database) => {
     }
   })
 
-  describe('many writes at once', () => {
-    it('are each stored or refused alone', async () => {
+  describe('concurrent writes', () => {
+    it('succeed or fail independently of each other', async () => {
       const store = await open()
       const results = await Promise.allSettled(
         Array.from({ length: 60 }, (_, index) =>
@@ -275,7 +275,7 @@ forEachStore((dialect, open, database) => {
       assert.equal((await store.read(actorIds)).length, 20)
     })
 
-    it('are stored before any of them is answered', async () => {
+    it('are each stored before they resolve', async () => {
       const { url } = await database()
       const [store, other] = [await open({ url }), await open({ url })]
       await Promise.all(
@@ -286,7 +286,7 @@ forEachStore((dialect, open, database) => {
       )
     })
 
-    it('are all made when there are more than one batch or pool takes', async () => {
+    it('all complete when they exceed the batch size and the connection pool', async () => {
       const store = await open({ batchSize: 7, workers: 2, connectTimeoutMs: 20_000 })
       await Promise.all(Array.from({ length: 100 }, (_, index) => store.write((tx) => addActor(tx, `a${index}`))))
       assert.equal((await store.read(actorIds)).length, 100)
@@ -295,7 +295,7 @@ forEachStore((dialect, open, database) => {
 
   describe('writeActor', () => {
     if (dialect === 'postgres') {
-      it('waits for the turn of a busy actor without a connection, so that other actors go on', async () => {
+      it('queues writes to a busy actor without holding connections, so that other actors are not delayed', async () => {
         const store = await open({ workers: 3 })
         await store.write((tx) => Promise.all([addActor(tx, 'busy'), addActor(tx, 'calm')]))
         const gate = Promise.withResolvers<void>()
@@ -313,7 +313,7 @@ forEachStore((dialect, open, database) => {
       })
     }
 
-    it('gives its work the row of the actor', async () => {
+    it('passes the row of the actor to its function', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a', 'somebody@example.com'))
       await store.writeActor('a', async (_, actor) => {
@@ -324,7 +324,7 @@ forEachStore((dialect, open, database) => {
       })
     })
 
-    it('throws actor_not_found for an actor that is not there, and does not begin its work', async () => {
+    it('rejects with actor_not_found and does not call its function when the actor does not exist', async () => {
       const store = await open()
       let begun = false
       await assert.rejects(
@@ -336,19 +336,19 @@ forEachStore((dialect, open, database) => {
       assert.equal(begun, false)
     })
 
-    it('never brings back an actor that was deleted a moment before', async () => {
+    it('leaves no property behind when it races with the deletion of the actor', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a'))
       const deletion = store.writeActor('a', (tx) => tx.run('DELETE FROM actor WHERE id = $1', 'a'))
       const late = store.writeActor('a', (tx) => setProperty(tx, 'a', 'p', '1'))
       const [deleted, change] = await Promise.allSettled([deletion, late])
       assert.equal(deleted.status, 'fulfilled')
-      // Which of the two comes first is open; what is left is not.
+      // Either write may run first. In both orders no property remains.
       if (change.status === 'rejected') refuses('actor_not_found')(change.reason)
       assert.deepEqual(await store.read((q) => q.all('SELECT name FROM property')), [])
     })
 
-    it('loses no change when two stores count up the same value', async () => {
+    it('loses no update when two stores increment the same value', async () => {
       const { url } = await database()
       const stores = [await open({ url }), await open({ url })]
       await stores[0]?.write((tx) => addActor(tx, 'a'))
@@ -363,7 +363,7 @@ forEachStore((dialect, open, database) => {
   })
 
   describe('a read', () => {
-    it('sees in each statement what was committed before it', async () => {
+    it('sees in each statement all changes committed before that statement', async () => {
       const { url } = await database()
       const [store, other] = [await open({ url }), await open({ url })]
       await store.read(async (q) => {
@@ -373,10 +373,10 @@ forEachStore((dialect, open, database) => {
       })
     })
 
-    it('that the database refuses fails alone, whatever is read and written at the same moment', async () => {
+    it('fails alone when the database rejects its parameters, without affecting concurrent reads and writes', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'kept'))
-      // What PostgreSQL refuses as a string, and in the JSON of `rows`.
+      // PostgreSQL rejects these strings as a parameter or in the JSON of `rows`.
       const bad = ['x\0y', '\ud83d', JSON.stringify([['x\0y']]), JSON.stringify([['\ud83d']]), 'no JSON']
       const texts = Array.from({ length: 60 }, (_, index) => bad[index % 10] ?? 'kept')
       const [reads, writes] = await Promise.all([
@@ -404,12 +404,12 @@ forEachStore((dialect, open, database) => {
       assert.equal((await store.read(actorIds)).length, 31)
     })
 
-    it('gives undefined for a row that is not there', async () => {
+    it('returns undefined for a row that does not exist', async () => {
       const store = await open()
       assert.equal(await store.read((q) => q.get('SELECT id FROM actor WHERE id = $1', 'none')), undefined)
     })
 
-    it('throws what its work throws', async () => {
+    it('rejects with the error that its function throws', async () => {
       const store = await open()
       const error = new Error('no')
       await assert.rejects(
@@ -422,7 +422,7 @@ forEachStore((dialect, open, database) => {
   })
 
   describe('a snapshot', () => {
-    it('sees one moment in all its statements', async () => {
+    it('sees the same state in all its statements', async () => {
       const store = await open()
       await store.snapshot(async (q) => {
         assert.deepEqual(await actorIds(q), [])
@@ -432,7 +432,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await store.snapshot(actorIds), ['a'])
     })
 
-    it('never sees half of a change', async () => {
+    it('never sees a partial change', async () => {
       const store = await open()
       await store.write(async (tx) => {
         await addActor(tx, 'a')
@@ -457,7 +457,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(new Set(sums), new Set([100]))
     })
 
-    it('throws what its work throws, and leaves room for the next', async () => {
+    it('rejects with the error that its function throws, and releases its connection', async () => {
       const store = await open()
       for (let round = 0; round < 12; round++)
         await assert.rejects(
@@ -469,7 +469,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await store.snapshot(actorIds), [])
     })
 
-    it('waits its turn when more are taken than there are connections', async () => {
+    it('waits for a free connection when more snapshots run than there are connections', async () => {
       const store = await open({ workers: 2, connectTimeoutMs: 20_000 })
       const results = await Promise.all(Array.from({ length: 40 }, () => store.snapshot(actorIds)))
       assert.equal(results.length, 40)
@@ -477,7 +477,7 @@ forEachStore((dialect, open, database) => {
   })
 
   describe('rows', () => {
-    it('of another table go with their actor', async () => {
+    it('of other tables are deleted with their actor', async () => {
       const store = await open()
       await store.write(async (tx) => {
         await addActor(tx, 'a')
@@ -541,7 +541,7 @@ forEachStore((dialect, open, database) => {
   })
 
   describe('values', () => {
-    it('come back as numbers, texts and null, the same on both databases', async () => {
+    it('are returned as numbers, strings and null, the same on both databases', async () => {
       const store = await open()
       await store.write(async (tx) => {
         await addActor(tx, 'a')
@@ -573,7 +573,7 @@ forEachStore((dialect, open, database) => {
       })
     })
 
-    it('that were read and dropped do not fill the old generation of the heap', async () => {
+    it('do not fill the old generation of the heap after they were read and dropped', async () => {
       const store = await open()
       const wanted = JSON.stringify(Array.from({ length: 500 }, (_, n) => [n]))
       const read = async (times: number) => {
@@ -585,11 +585,11 @@ forEachStore((dialect, open, database) => {
       await read(100)
       const before = oldGeneration()
       await read(400)
-      // 200,000 rows; at 60 bytes for each one they would take 12 MB.
+      // The loop reads 200,000 rows, which would take 12 MB at 60 bytes each.
       assert.ok(oldGeneration() - before < 3_000_000, `The old generation grew by ${oldGeneration() - before} bytes`)
     })
 
-    it('beyond what a number holds exactly are an error, not another number', async () => {
+    it('cause an error when a number cannot represent them exactly', async () => {
       const store = await open()
       await assert.rejects(
         store.read((q) => q.get('SELECT 9007199254740993 AS n')),
@@ -598,7 +598,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await store.read(actorIds), [])
     })
 
-    it('given as whole numbers are whole: they divide and join as such', async () => {
+    it('given as integers divide and convert to text as integers', async () => {
       const store = await open()
       const row = await store.read((q) =>
         q.get<object>(`SELECT CAST($1 AS BIGINT) / 2 AS half, CAST(CAST($1 AS BIGINT) AS TEXT) AS text`, 7),
@@ -606,7 +606,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(row, { half: 3, text: '7' })
     })
 
-    it('of text are compared byte by byte, and LIKE knows upper case', async () => {
+    it('that are strings are compared byte by byte, and LIKE is case-sensitive', async () => {
       const store = await open()
       await store.write(async (tx) => {
         for (const id of ['b', 'B', 'a', 'Z', 'ä', 'é']) await addActor(tx, id)
@@ -624,7 +624,7 @@ forEachStore((dialect, open, database) => {
   })
 
   describe('the observer', () => {
-    it('is told of each statement of the domain once, the lock of an actor among them', async () => {
+    it('receives each statement of the domain once, including the lock of an actor', async () => {
       const seen = counting()
       const store = await open({ onQuery: seen.onQuery })
       await store.write((tx) => addActor(tx, 'a'))
@@ -642,7 +642,7 @@ forEachStore((dialect, open, database) => {
     })
   })
 
-  describe('closing', () => {
+  describe('close', () => {
     it('waits for the writes and snapshots that have begun', async () => {
       const { url } = await database()
       const store = await open({ url })
@@ -655,7 +655,7 @@ forEachStore((dialect, open, database) => {
       assert.equal((await (await open({ url })).read(actorIds)).length, 10)
     })
 
-    it('refuses everything afterwards, and can be done twice', async () => {
+    it('rejects every later call, and may be called twice', async () => {
       const store = await open()
       await store.close()
       await store.close()
@@ -680,7 +680,7 @@ forEachStore((dialect, open, database) => {
     })
   })
 
-  describe('OPS-05: migration', () => {
+  describe('a migration (OPS-05)', () => {
     const empty = async () =>
       dialect === 'sqlite' ? createTestDatabase('sqlite') : createPostgresDatabase(await sharedPostgresUrl())
     const numbers = async (store: Store) =>
@@ -690,7 +690,7 @@ forEachStore((dialect, open, database) => {
     const known = readMigrations()
     const next = (sql: string): Migration => ({ number: (known.at(-1)?.number ?? 0) + 1, name: 'next', sql })
 
-    it('is done once when many stores are opened at the same moment', async (t) => {
+    it('runs once when many stores are opened at the same moment', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
       const stores = await Promise.all(Array.from({ length: 4 }, () => openStore({ url })))
@@ -703,17 +703,17 @@ forEachStore((dialect, open, database) => {
       }
     })
 
-    it('is done once when two processes start at the same moment', async (t) => {
+    it('runs once when two processes start at the same moment', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
       const outputs = await Promise.all([1, 2].map(() => startProcess([url]).output))
       assert.deepEqual(outputs, ['starting\nopen\ndone\n', 'starting\nopen\ndone\n'])
     })
 
-    it('converges after the process that did it was killed', async (t) => {
+    it('completes after the process that ran it was killed', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
-      // Enough statements that a kill can fall between them; wherever it falls, the end is the same.
+      // The script is long enough for a kill between two statements. The result is the same after any of them.
       const long = next(
         Array.from({ length: 300 }, (_, index) => `CREATE TABLE t${index} (n BIGINT NOT NULL);`).join('\n'),
       )
@@ -732,7 +732,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await store.read((q) => q.all('SELECT n FROM t299')), [])
     })
 
-    it('leaves nothing of a script that fails, and goes on once the script is right', async (t) => {
+    it('rolls back a script that fails, and runs the corrected script afterwards', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
       const wrong = next('CREATE TABLE half (n BIGINT); INSERT INTO nothing VALUES (1);')
@@ -742,7 +742,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(await store.read((q) => q.all('SELECT n FROM half')), [])
     })
 
-    it('refuses a database of a newer release with one sentence', async (t) => {
+    it('rejects the database of a newer release with one sentence', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
       const newer = await openStore({ url, migrations: [...known, { number: 9999, name: 'future', sql: 'SELECT 1' }] })
@@ -754,7 +754,7 @@ forEachStore((dialect, open, database) => {
       })
     })
 
-    it('is not done, and nothing is made, where the store must exist already', async (t) => {
+    it('does not run, and creates nothing, when the store must exist already', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
       const sentenceFor = async (migrations: readonly Migration[]): Promise<string> => {
@@ -789,7 +789,7 @@ forEachStore((dialect, open, database) => {
       await assert.rejects(store.read((q) => q.all('SELECT n FROM two')))
     })
 
-    it('refuses a database that was migrated by another script of the same number', async (t) => {
+    it('rejects a database that was migrated by another script with the same number', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
       const store = await openStore({ url, migrations: [...known, next('SELECT 1')] })
@@ -801,7 +801,7 @@ forEachStore((dialect, open, database) => {
       })
     })
 
-    it('refuses a database that an unreleased version made', async (t) => {
+    it('rejects a database that an unreleased version created', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
       const older: Migration[] = [
@@ -822,7 +822,7 @@ forEachStore((dialect, open, database) => {
   })
 
   describe('a store with planned faults', () => {
-    it('fails the chosen statement and the transaction around it, and nothing once the plan is done', async () => {
+    it('fails the planned statement and its transaction, and nothing after the plan', async () => {
       const store = faulty(await open(), { at: 2 })
       const twoActors = async (tx: Transaction) => {
         await addActor(tx, 'a')

@@ -103,7 +103,7 @@ forEachStore((_dialect, open) => {
     assert.equal(await tokens.refresh(refreshToken, session), null)
 
   describe('a session', () => {
-    it('R-TOK-01 begins a chain with an access token of an hour and a refresh token of two weeks', async () => {
+    it('begins a chain with an access token for one hour and a refresh token for two weeks (R-TOK-01)', async () => {
       const issued = await begin()
       assert.match(issued.accessToken, /^[0-9a-f]{40}$/)
       assert.match(issued.refreshToken, /^[A-Za-z0-9_-]{64}$/)
@@ -129,7 +129,7 @@ forEachStore((_dialect, open) => {
       assert.equal(found.expiresAt, 1_900_003_600_500)
     })
 
-    it('R-TOK-01 its access token opens until its last millisecond, its refresh token as long', async () => {
+    it('has an access token and a refresh token that are valid to their last millisecond (R-TOK-01)', async () => {
       const issued = await begin()
       clock.pass(hour)
       assert.equal(await lives(issued), true)
@@ -143,7 +143,7 @@ forEachStore((_dialect, open) => {
       await refuses(other.refreshToken)
     })
 
-    it('R-TOK-08 SEC-01 is kept without any of its tokens', async () => {
+    it('is stored without its tokens in clear (R-TOK-08, SEC-01)', async () => {
       const issued = await begin()
       const next = await refreshed(issued)
       const dump = JSON.stringify(await dumpStore(store))
@@ -153,7 +153,7 @@ forEachStore((_dialect, open) => {
       }
     })
 
-    it('ORF-09 its refresh token opens nothing, and its access token refreshes nothing', async () => {
+    it('has a refresh token that authenticates no request and an access token that cannot refresh (ORF-09)', async () => {
       const issued = await begin()
       const before = await dumpStore(store)
       assert.equal(await tokens.validate(issued.refreshToken), null)
@@ -166,8 +166,8 @@ forEachStore((_dialect, open) => {
     })
   })
 
-  describe('the mark of a use', () => {
-    it('ORF-01 ORF-02 of a refresh token is made once, and in its last moment for the last time', async () => {
+  describe('marking a refresh token as used', () => {
+    it('succeeds once, and to the last millisecond of the token (ORF-01, ORF-02)', async () => {
       const marked = async (text: string): Promise<boolean> =>
         store.write((tx) => markUsed(tx, hashSecret(text), clock.now(), clock.now() + 2 * day))
       const { refreshToken } = await begin()
@@ -180,7 +180,7 @@ forEachStore((_dialect, open) => {
       assert.equal((await stored(other.refreshToken)).usedAt, null)
     })
 
-    it('ORF-03 counts an answer within the grace window once, and none before the first use', async () => {
+    it('counts each grace response once, and none before the first use (ORF-03)', async () => {
       const { refreshToken } = await begin()
       const counted = async (before: number): Promise<boolean> =>
         store.write((tx) => countGraceAnswer(tx, hashSecret(refreshToken), before))
@@ -192,7 +192,7 @@ forEachStore((_dialect, open) => {
   })
 
   describe('a refresh', () => {
-    it('ORF-01 R-TOK-01 gives two new tokens of the same chain and marks the old refresh token used', async () => {
+    it('issues two new tokens of the same chain and marks the old refresh token as used (ORF-01, R-TOK-01)', async () => {
       const issued = await begin()
       clock.pass(hour / 2)
       const next = await refreshed(issued)
@@ -209,7 +209,7 @@ forEachStore((_dialect, open) => {
       assert.equal(expiresAt, clock.now() + 2 * day)
     })
 
-    it('ORF-03 R-TOK-02 is repeated in full within 60 s of the first use, its last moment included', async () => {
+    it('can be repeated in full for 60 s after the first use, to the last millisecond (ORF-03, R-TOK-02)', async () => {
       const issued = await begin()
       const first = await refreshed(issued)
       for (const after of [0, 10_000, 50_000]) {
@@ -223,7 +223,7 @@ forEachStore((_dialect, open) => {
       assert.equal((await stored(issued.refreshToken)).graceAnswers, 3)
     })
 
-    it('ORF-03 is repeated at most 100 times for one token, and the 101st revokes nothing', async () => {
+    it('can be repeated at most 100 times with one token, and a further attempt revokes nothing (ORF-03)', async () => {
       const issued = await begin()
       const first = await refreshed(issued)
       for (let n = 0; n < 100; n++) await refreshed(issued)
@@ -234,7 +234,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await lives(await refreshed(first)), true)
     })
 
-    it('ORF-04 R-TOK-03 of a used token after 60 s ends its chain, access tokens included, and no other', async () => {
+    it('with a used token after 60 s ends its chain, including access tokens, and no other chain (ORF-04, R-TOK-03)', async () => {
       const issued = await begin()
       const elsewhere = await begin()
       const next = await refreshed(issued)
@@ -255,7 +255,7 @@ forEachStore((_dialect, open) => {
       )
     })
 
-    it('ORF-04 R-TOK-03 of a used token still ends its chain at the end of the second day', async () => {
+    it('with a used token still ends its chain at the end of the second day (ORF-04, R-TOK-03)', async () => {
       const issued = await begin()
       let next = await refreshed(issued)
       clock.pass(2 * day)
@@ -264,7 +264,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await lives(next), false)
     })
 
-    it('ORF-05 R-TOK-04 of a used token after two days is refused like an expired one and revokes nothing', async () => {
+    it('with a used token after two days is rejected like an expired token and revokes nothing (ORF-05, R-TOK-04)', async () => {
       const issued = await begin()
       const next = await refreshed(issued)
       clock.pass(2 * day + 1)
@@ -274,7 +274,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await lives(await refreshed(next)), true)
     })
 
-    it('ORF-05 R-TOK-05 of a used token that came without a family revokes that token alone', async () => {
+    it('with a used imported token revokes only that token (ORF-05, R-TOK-05)', async () => {
       const legacy = 'L'.repeat(64)
       await store.write((tx) => tokens.adopt(tx, 'ada', legacy, clock.now() + day))
       const first = await tokens.refresh(legacy, session)
@@ -292,7 +292,7 @@ forEachStore((_dialect, open) => {
       )
     })
 
-    it('ORF-05 R-TOK-05 of a token that came without a family follows the other rules: once, expired, two days', async () => {
+    it('with an imported token follows the other rules: one use, expiry, two days (ORF-05, R-TOK-05)', async () => {
       const expired = 'E'.repeat(64)
       const used = 'U'.repeat(64)
       await store.write((tx) => tokens.adopt(tx, 'ada', expired, clock.now() + 1000))
@@ -308,14 +308,14 @@ forEachStore((_dialect, open) => {
       assert.equal(await lives(await refreshed(next)), true)
     })
 
-    it('ORF-09 R-TOK-05 of a token that came without a family opens nothing, whatever it looks like', async () => {
+    it('succeeds with an imported token, which authenticates no request in any format (ORF-09, R-TOK-05)', async () => {
       const legacy = makeToken('session', 'access')
       await store.write((tx) => tokens.adopt(tx, 'ada', legacy, clock.now() + day))
       assert.equal(await tokens.validate(legacy), null)
       assert.notEqual(await tokens.refresh(legacy, session), null)
     })
 
-    it('ORF-06 judges an old token after a restart as it would have before', async () => {
+    it('has the same result for an old token after a restart as before it (ORF-06)', async () => {
       const issued = await begin()
       const next = await refreshed(issued)
       clock.pass(minute)
@@ -326,7 +326,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await lives(next), false)
     })
 
-    it('ORF-10 never outlives the 90 days of its chain, neither with the access token nor with the refresh token', async () => {
+    it('never extends an access token or a refresh token beyond the 90 days of the chain (ORF-10)', async () => {
       let next = await begin()
       for (let week = 0; week < 12; week++) {
         clock.pass(7 * day)
@@ -344,7 +344,7 @@ forEachStore((_dialect, open) => {
       await refuses(next.refreshToken)
     })
 
-    it('ORF-08 of a token of a client counts for that client alone, and is neither spent nor revoked by others', async () => {
+    it('with a token of a client succeeds for that client only, and other callers cannot use or revoke the token (ORF-08)', async () => {
       const mine = await begin()
       const a = await beginClient('mcp_a')
       await beginClient('mcp_b')
@@ -369,7 +369,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await lives(next), true)
     })
 
-    it('ORF-15 I2 that the store breaks off at any of its statements leaves the old token as good as it was, and no other', async () => {
+    it('keeps the old token valid and issues no token when any of its statements fails (ORF-15, I2)', async () => {
       const failing = faulty(store)
       const unsure = over(failing)
       for (let at = 1; at <= 3; at++) {
@@ -385,7 +385,7 @@ forEachStore((_dialect, open) => {
       }
     })
 
-    it('ORF-15 that ends a chain does so in full or not at all', async () => {
+    it('with a reused token ends the chain in full or not at all (ORF-15)', async () => {
       const failing = faulty(store)
       const unsure = over(failing)
       const issued = await begin()
@@ -401,7 +401,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await lives(next), false)
     })
 
-    it('ORF-02 R-TOK-02 fifty at once with one token are all answered in one chain, and one of them is the first', async () => {
+    it('by fifty parallel requests with one token succeeds for all in one chain, and one of them is the first use (ORF-02, R-TOK-02)', async () => {
       const issued = await begin()
       const all = await Promise.all(Array.from({ length: 50 }, () => tokens.refresh(issued.refreshToken, session)))
       assert.deepEqual([...new Set(all.map((one) => one?.chainId))], [issued.chainId])
@@ -413,7 +413,7 @@ forEachStore((_dialect, open) => {
       assert.ok((await Promise.all(all.map(async (one) => one !== null && lives(one)))).every(Boolean))
     })
 
-    it('ORF-04 fifty at once with a reused token are all refused and end the chain once', async () => {
+    it('by fifty parallel requests with a reused token is rejected for all and ends the chain once (ORF-04)', async () => {
       const issued = await begin()
       const next = await refreshed(issued)
       clock.pass(minute + 1)
@@ -423,7 +423,7 @@ forEachStore((_dialect, open) => {
       assert.equal(lines.filter((line) => line.includes('"level":"warn"')).length, 1)
     })
 
-    it('ORF-13 I7 beside the end of its chain leaves no token of it alive, whichever comes first', async () => {
+    it('in parallel with the end of its chain leaves no valid token of the chain (ORF-13, I7)', async () => {
       for (let round = 0; round < 10; round++) {
         const issued = await begin()
         const all = await Promise.all([
@@ -439,7 +439,7 @@ forEachStore((_dialect, open) => {
       }
     })
 
-    it('ORF-14 beside the deletion of its actor or its relationship leaves nothing of it, and none waits for the other', async () => {
+    it('in parallel with the deletion of its actor or relationship leaves no token and causes no deadlock (ORF-14)', async () => {
       for (let round = 0; round < 5; round++) {
         await addActor('eve')
         const issued = await begin('eve')
@@ -467,8 +467,8 @@ forEachStore((_dialect, open) => {
     })
   })
 
-  describe('the end of tokens', () => {
-    it('ORF-12 I7 of one chain counts at once for whoever shares the store, and for no other chain', async () => {
+  describe('ending chains', () => {
+    it('takes effect at once in every process that shares the store, and affects no other chain (ORF-12, I7)', async () => {
       const here = over(store)
       const there = over(store)
       const one = await begin()
@@ -481,7 +481,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await store.write((tx) => here.endChain(tx, 'ada', one.chainId)), false)
     })
 
-    it('never reaches the chain of another actor, or a chain of another kind', async () => {
+    it('never affects the chain of another actor or a chain of another kind', async () => {
       await addActor('bob')
       const ofBob = await begin('bob')
       const client = await beginClient('mcp_a')
@@ -492,7 +492,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await dumpStore(store), before)
     })
 
-    it('of all others leaves the session that asks and the clients', async () => {
+    it('of all other sessions keeps the requesting session and the clients', async () => {
       const kept = await begin()
       const others = [await begin(), await begin()]
       const client = await beginClient('mcp_a')
@@ -501,7 +501,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await Promise.all([kept, client].map(lives)), [true, true])
     })
 
-    it('ORF-14 of an actor, of a relationship and of a client takes everything that rests on it, and nothing else', async () => {
+    it('of an actor, a relationship or a client ends every token that depends on it, and no other (ORF-14)', async () => {
       await addActor('bob')
       const mine = await begin()
       const a = await beginClient('mcp_a')
@@ -523,7 +523,7 @@ forEachStore((_dialect, open) => {
   })
 
   describe('the list of sessions', () => {
-    it('names what can still be used, the last used first, with how it began and on which device', async () => {
+    it('contains the sessions that can still be used, last used first, with their origin and device', async () => {
       const first = await begin()
       clock.pass(minute)
       const second = await begin()
@@ -558,7 +558,7 @@ forEachStore((_dialect, open) => {
         (await tokens.clientsOf('ada')).map(({ client }) => client),
         [grant('mcp_a')],
       )
-      assert.deepEqual(await tokens.sessionsOf('nobody'), [])
+      assert.deepEqual(await tokens.sessionsOf('absent'), [])
       clock.pass(14 * day)
       assert.deepEqual(
         (await tokens.sessionsOf('ada')).map(({ chainId }) => chainId),
@@ -568,7 +568,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await tokens.sessionsOf('ada'), [])
     })
 
-    it('are there until the last moment of their days, and not after it', async () => {
+    it('contains a session to the last millisecond of its lifetime', async () => {
       const short = new Tokens({ store, log: createLog('silent'), now: clock.now, maxSessionDays: 1 })
       const { chainId } = await begin('ada', short)
       clock.pass(day)
@@ -580,7 +580,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await short.sessionsOf('ada'), [])
     })
 
-    it('ORF-10 name none after the end of its days, even with a token from elsewhere that would live longer', async () => {
+    it('omits a chain after its 90 days, even when an imported token would expire later (ORF-10)', async () => {
       await store.write((tx) => tokens.adopt(tx, 'ada', 'L'.repeat(64), clock.now() + 365 * day))
       clock.pass(90 * day)
       assert.equal((await tokens.sessionsOf('ada')).length, 1)
@@ -589,8 +589,8 @@ forEachStore((_dialect, open) => {
     })
   })
 
-  describe('the note of a use', () => {
-    it('R-TOK-06 is written once a minute for each session, however many requests read the same record', async () => {
+  describe('recording the last use of a session', () => {
+    it('writes once a minute for each session, however many requests read the same record (R-TOK-06)', async () => {
       const { statements, onQuery } = counting()
       const counted = await open({ now: clock.now, onQuery })
       const uses = new Uses(counted, createLog('silent'), clock.now)
@@ -600,7 +600,7 @@ forEachStore((_dialect, open) => {
       assert.equal(statements.filter((sql) => sql.startsWith('UPDATE token_chain')).length, 2)
     })
 
-    it('R-TOK-06 is of the session that was used and of no other, and never goes back', async () => {
+    it('changes only the session that was used, and never sets the time back (R-TOK-06)', async () => {
       const used = await begin()
       const other = await begin()
       const uses = new Uses(store, createLog('silent'), clock.now)
@@ -618,7 +618,7 @@ forEachStore((_dialect, open) => {
       clock.pass(1)
       await note()
       assert.deepEqual(await lastUses(), { [used.chainId]: 1_900_000_060_500, [other.chainId]: 1_900_000_000_500 })
-      // Another process, which read the record before, notes the same minute.
+      // Another process, which read the record earlier, records a use in the same minute.
       const late = new Uses(store, createLog('silent'), () => clock.now() + 1)
       late.note({ actorId: 'ada', chainId: used.chainId, lastUsedAt: 1_900_000_000_500 })
       await late.settled()
