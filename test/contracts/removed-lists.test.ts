@@ -166,7 +166,7 @@ describe('the removal of a list', () => {
       removed.wake()
       await until(() => log.length > 0)
       await removed.stop()
-      assert.match(log[0] ?? '', /Rows of a removed list could not be deleted/)
+      assert.match(log[0] ?? '', /Cannot delete rows of a removed list/)
       assert.deepEqual(await rowsOf(store), [2000, 25, 1])
       await deleteRemoved(store)
       assert.deepEqual(await rowsOf(store), [0, 0, 0])
