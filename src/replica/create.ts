@@ -2,8 +2,10 @@ import type { ActorRoom } from '../actor/create.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { TrustRoom } from '../trust/create.ts'
+import { CopyWriter } from './copy-writer.ts'
 import { DataHooks, type DataHooksDeps } from './data-hooks.ts'
 import { forgetPeer } from './facts-store.ts'
+import { FetchSchedule } from './fetch-schedule.ts'
 import { GapWorker } from './gap-worker.ts'
 import { markAllForFetch } from './subscriber-store.ts'
 import { PeerLinks } from './peer-link.ts'
@@ -35,15 +37,15 @@ export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
   }
   const facts = createFacts(runtime, links, gaps)
   const dataHooks = createDataHooks(runtime, needs)
-  const receiver = new Receiver({
-    ...shared,
-    policy: { gapTimeoutMs: config.gapTimeoutSeconds * 1000, maxPending: config.maxPendingCallbacks },
-    profileAttributes: config.peerProfileAttributes,
-    callHooks: dataHooks.callHooks,
-  })
+  const policy = { gapTimeoutMs: config.gapTimeoutSeconds * 1000, maxPending: config.maxPendingCallbacks }
+  const { callHooks } = dataHooks
+  const copy = new CopyWriter({ ...shared, policy, profileAttributes: config.peerProfileAttributes, callHooks })
+  const fetches = new FetchSchedule({ ...shared, policy })
+  const receiver = new Receiver({ ...shared, copy, fetches, policy, callHooks })
   const subscribing = new Subscribing({
     ...shared,
-    receiver,
+    copy,
+    fetches,
     refreshFacts: (actor, peerId, when) => facts.refresh({ actorId: actor.id, peerId }, when),
     findActor: (actorId) => needs.actors.find(actorId),
     endTrust: (actor, asked) => trust.trusts.endedByPeer(actor, asked),

@@ -20,14 +20,17 @@ import {
 } from './subscriber-store.ts'
 import { coversTarget, type SubscriberKey, type SubscriberSubscription } from './subscriber.ts'
 import type { Scope } from '../subscription/scope.ts'
-import { callable, noSubscription, type Receiver } from './receiver.ts'
+import type { CopyWriter } from './copy-writer.ts'
+import type { FetchSchedule } from './fetch-schedule.ts'
+import { callable, noSubscription } from './locked-subscription.ts'
 import { readRemote, type RemoteValue, removeAll, removeNames } from './remote-data.ts'
 
 export interface SubscribingDeps {
   readonly store: Store
   readonly links: PeerLinks
   readonly data: PeerData
-  readonly receiver: Receiver
+  readonly copy: CopyWriter
+  readonly fetches: FetchSchedule
   readonly live: Pick<Live, 'record'>
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
@@ -258,13 +261,13 @@ export class Subscribing {
     if (result.kind === 'failed') {
       this.#deps.log.warn({ reason: result.reason, subscriptionId }, 'Cannot synchronize a subscription')
     }
-    if (isGone(result)) await this.#deps.receiver.markUnknown(subscription, decidedAt)
-    else if (result.kind !== 'synced') await this.#deps.receiver.postpone(subscription)
+    if (isGone(result)) await this.#deps.fetches.markUnknown(subscription, decidedAt)
+    else if (result.kind !== 'synced') await this.#deps.fetches.postpone(subscription)
     return result
   }
 
   async #syncOnce(trust: Trust, subscription: SubscriberSubscription, asked: boolean): Promise<SyncResult> {
-    const { store, data, receiver } = this.#deps
+    const { store, data, copy, fetches } = this.#deps
     const { subscriptionId } = subscription
     const { secretHash } = trust
     let hasApplied = false
@@ -272,7 +275,7 @@ export class Subscribing {
       const askedAt = this.#deps.now()
       const poll: Poll = await data.poll(trust, subscriptionId)
       if (poll.kind !== 'polled') return { ...poll, subscriptionId }
-      await receiver.dropImpossible(subscription, poll.sequence, askedAt)
+      await fetches.dropImpossible(subscription, poll.sequence, askedAt)
       const [before, granted] = await store.read((q) =>
         Promise.all([findSubscriberSubscription(q, subscription), findFact(q, subscription, 'permissions')]),
       )
@@ -285,14 +288,13 @@ export class Subscribing {
       }
       const isUnchanged = poll.sequence === before.sequence && !before.resyncPending
       if (isAdvanced || (isUnchanged && (hasApplied || !asked))) {
-        await receiver.markInSync(subscription)
+        await fetches.markInSync(subscription)
         return { kind: 'synced', subscriptionId, sequence: applied, whole: false }
       }
       const snapshot = await data.snapshot(trust, subscription, subscriptionId, poll.sequence)
       if (snapshot.kind === 'failed') return { ...snapshot, subscriptionId }
       // A callback that arrived meanwhile is newer than the snapshot.
-      if (!(await receiver.replace(subscription, snapshot, { ...before, secretHash, granted, isResync: false })))
-        continue
+      if (!(await copy.replace(subscription, snapshot, { ...before, secretHash, granted, isResync: false }))) continue
       if (snapshot.sequence > 0) await data.acknowledge(trust, subscriptionId, snapshot.sequence)
       return { kind: 'synced', subscriptionId, sequence: snapshot.sequence, whole: true }
     }
@@ -305,10 +307,10 @@ export class Subscribing {
    * @returns the last sequence number that was applied.
    */
   async #applyPolled(trust: Trust, before: SubscriberSubscription, diffs: readonly PolledDiff[]): Promise<number> {
-    const { data, receiver } = this.#deps
+    const { data, copy } = this.#deps
     const news = diffs.filter(({ sequence }) => sequence > before.sequence)
     if (before.resyncPending || news[0]?.sequence !== before.sequence + 1) return before.sequence
-    const sequence = await receiver.applyPolled(
+    const sequence = await copy.applyPolled(
       before,
       news.map((diff) => ({ ...diff, granularity: '' })),
     )
@@ -321,7 +323,7 @@ export class Subscribing {
    * exists, and the ended ones are deleted. When the peer knows some of them, none is deleted.
    */
   async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
-    const { store, data, receiver, refreshFacts, endTrust, now } = this.#deps
+    const { store, data, fetches, refreshFacts, endTrust, now } = this.#deps
     const [found, subscriptions] = await store.read((q) =>
       Promise.all([findTrust(q, actor.id, peerId), findSubscriberSubscriptions(q, actor.id, peerId)]),
     )
@@ -342,10 +344,10 @@ export class Subscribing {
       }
       for (const subscription of unknown) {
         if (isKnown === true) await this.#endDead(subscription)
-        else await receiver.postpone(subscription)
+        else await fetches.postpone(subscription)
       }
     } else {
-      for (const subscription of unknown) await receiver.stopRetrying(subscription)
+      for (const subscription of unknown) await fetches.stopRetrying(subscription)
     }
     await refreshFacts(actor, peerId, 'synchronised')
     return { results, trustEnded: false }
