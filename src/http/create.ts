@@ -1,4 +1,4 @@
-/** Puts the rooms behind the route table. */
+/** Creates the dispatcher, which serves the rooms through the route table. */
 import { Attributes } from '../actor/attributes.ts'
 import { Authentication, type BearerKind } from '../auth/authenticate.ts'
 import type { ServiceError } from '../errors.ts'
@@ -23,7 +23,7 @@ import type { Health } from './routes/system/health.ts'
 
 type MadeHere = 'authentication' | 'attributes' | 'pageStreams' | 'health' | 'pages' | 'errorPage'
 
-/** What the callers of the dispatch are recognized by. */
+/** The dependencies that authenticate callers. */
 interface CallerDeps {
   readonly sessionUses: Uses
   readonly contacts: LastSeen
@@ -35,7 +35,7 @@ interface HttpNeeds {
   readonly rooms: Omit<RouteDeps & DispatchDeps, MadeHere> & CallerDeps
   readonly pages: PageSet
   readonly health: Health
-  /** Asked before the service's own kinds of bearer tokens. */
+  /** Additional kinds of bearer tokens, tried before the kinds of the service. */
   readonly bearerKinds: readonly BearerKind[]
 }
 
@@ -61,7 +61,7 @@ function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds 
       sessionBearer(tokens, sessionUses),
       trusteeBearer((actor) => actors.passphraseOf(actor)),
       peerBearer(store, contacts),
-      // Bearer kinds after this one never see a token of the service.
+      // Last, because it rejects every remaining token of the service.
       deadBearer,
     ],
     isOwnToken: (token) => recogniseToken(token) !== null,

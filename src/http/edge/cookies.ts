@@ -1,4 +1,4 @@
-/** The cookies of the service: all of them Secure and HttpOnly, without a Domain, cleared as they were set. */
+/** The cookies of the service. All are Secure and HttpOnly, have no Domain, and are cleared with the attributes they were set with. */
 import { cookieValue, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
 import { randomToken } from '../../secret/random.ts'
 import type { IssuedTokens } from '../../token/chain.ts'
@@ -7,10 +7,10 @@ import type { HttpRequest } from './request.ts'
 export const accessCookieName = 'access_token'
 export const refreshCookieName = 'refresh_token'
 
-/** Binds what a browser began to that browser. The prefix keeps sub-domains and plain http from planting one (RFC 6265bis). */
+/** Binds a started flow to the browser. The prefix prevents subdomains and plain http from setting the cookie (RFC 6265bis). */
 const browserCookieName = '__Host-browser'
 
-/** Everything that a sign-in may have set, here or in another implementation. */
+/** The cookies that a sign-in may have set, in this or another implementation. */
 export const clearedCookieNames: readonly string[] = [
   sessionCookieName,
   accessCookieName,
@@ -26,19 +26,19 @@ function cookie(name: string, value: string, maxAgeSeconds: number | null, sameS
   return `${name}=${value}${maxAge}; Path=/; Secure; HttpOnly; SameSite=${sameSite}`
 }
 
-/** Of a web sign-in. It ends with the access token. */
+/** Returns the session cookie of a web sign-in. It expires with the access token. */
 export function newSessionCookie({ accessToken, expiresIn }: Pick<IssuedTokens, 'accessToken' | 'expiresIn'>): string {
   return cookie(sessionCookieName, accessToken, expiresIn)
 }
 
-/** Takes the cookie of a session that is over away. */
+/** Clears the cookie of an ended session. */
 export function endedSessionCookie(): string {
   return cookie(sessionCookieName, '', 0)
 }
 
 /**
- * A mark that the browser was signed in: the session cookie ends with the access token, and the browser then sends nothing
- * by which an expired session differs from none. The mark opens nothing.
+ * Marks a browser that was signed in. The session cookie expires with the access token; without the mark, an expired
+ * session would look like no session. The mark grants no access.
  */
 const signedInMarkName = '__Host-signed-in'
 
@@ -50,7 +50,7 @@ export function hasSignedInMark(request: HttpRequest): boolean {
   return cookieOf(request, signedInMarkName) !== null
 }
 
-/** Removes the mark from a browser that has it. */
+/** Clears the mark if the browser has it. */
 export function clearedSignedInMark(request: HttpRequest): readonly string[] {
   return hasSignedInMark(request) ? [cookie(signedInMarkName, '', 0)] : []
 }
@@ -64,7 +64,7 @@ export function refreshCookie({
 
 export type TokenDelivery = 'json' | 'cookie' | 'hybrid'
 
-/** What goes into cookies: nothing, everything, or what scripts must not read. */
+/** Returns the cookies of a token delivery: none, all tokens, or only the refresh token, which scripts must not read. */
 export function deliveryCookies(tokens: IssuedTokens, delivery: TokenDelivery): readonly string[] {
   switch (delivery) {
     case 'json':
@@ -82,7 +82,7 @@ export function deliveryCookies(tokens: IssuedTokens, delivery: TokenDelivery): 
   }
 }
 
-/** Ends every cookie of a sign-in in the browser. */
+/** Clears every cookie of a sign-in. */
 export function clearCookies(): readonly string[] {
   return clearedCookieNames.map((name) => cookie(name, '', 0))
 }
@@ -92,23 +92,23 @@ export function cookieOf(request: HttpRequest, name: string): string | null {
 }
 
 export interface BrowserCookie {
-  /** What identifies the browser: 256 bits at random. */
+  /** The random identifier of the browser, 256 bits. */
   readonly value: string
-  /** To be sent with the answer, so that the browser has it when it comes back. It lasts as long as the browser runs. */
+  /** The Set-Cookie value for the response. It is a session cookie, which the browser deletes when it closes. */
   readonly cookie: string
 }
 
 /**
- * The browser's mark, made when it has none yet.
+ * Returns the mark of the browser and creates one if it is missing.
  *
- * @param sameSite `None` where the browser comes back by a form that another site posts (`response_mode=form_post`).
+ * @param sameSite `None` when another site returns the browser by a posted form (`response_mode=form_post`).
  */
 export function browserCookie(request: HttpRequest, sameSite: SameSite = 'Lax'): BrowserCookie {
   const value = browserOf(request) ?? randomToken(32)
   return { value, cookie: cookie(browserCookieName, value, null, sameSite) }
 }
 
-/** Null for a browser that has no mark, or none of ours. */
+/** Returns the identifier of the browser; null when its mark is missing or malformed. */
 export function browserOf(request: HttpRequest): string | null {
   const value = cookieOf(request, browserCookieName)
   return value !== null && /^[\w-]{43}$/.test(value) ? value : null

@@ -1,4 +1,4 @@
-/** A server of the service's own: limits, start and an orderly end. */
+/** The built-in HTTP server: limits, start and graceful shutdown. */
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
@@ -7,10 +7,10 @@ import type { Handle } from './request.ts'
 import { toNodeListener } from './node.ts'
 import { refuseBadConnections } from './refused-connection.ts'
 
-/** In bytes, all header fields together with the address. */
+/** Maximum size of all header fields with the request line, in bytes. */
 const maxHeaderBytes = 16_384
 
-/** The address cannot be listened on. The message is one sentence for the operator. */
+/** The error when the server cannot listen on its address. The message is one sentence for the operator. */
 export class ListenError extends Error {
   override readonly name = 'ListenError'
 }
@@ -22,26 +22,26 @@ interface Served {
 }
 
 export interface Listening {
-  /** Where a browser on this machine reaches it. */
+  /** The URL of the server for a browser on this machine. */
   readonly url: string
-  /** Takes no new request, lets running ones end within the configured time, closes the store. */
+  /** Stops new requests, waits for running requests within the configured time, then closes the store. */
   stop(): Promise<void>
 }
 
 interface Address {
   readonly url: string
-  /** Requests that came before this wait for it. */
+  /** Starts serving. Earlier requests have waited for this call. */
   serve(service: Served): Listening
-  /** Gives the address up without having served anything. */
+  /** Closes the listeners when the service could not start. */
   close(): void
 }
 
-/** A program's `localhost` may be either of these. */
+/** The addresses of `localhost`. Programs use either one. */
 const loopback = ['127.0.0.1', '::1']
 
 /** @throws ListenError */
 export async function listen(config: Config): Promise<Address> {
-  // Everything lives as long as a request; V8 would take some of it for old when the first requests come (record 016).
+  // Most objects live only as long as a request. Without this flag, V8 allocates some of them in old space (record 016).
   setFlagsFromString('--no-allocation-site-pretenuring')
   const { promise: ready, resolve: setListener } = Promise.withResolvers<RequestListener>()
   let listener: RequestListener | undefined
@@ -67,14 +67,14 @@ export async function listen(config: Config): Promise<Address> {
 interface OpenServer {
   readonly port: number
   close(): void
-  /** Resolves when the last request is answered, or cut after the time. */
+  /** Resolves when the last request has ended. Closes remaining connections after `graceMs`. */
   drain(graceMs: number): Promise<void>
 }
 
-/** `localhost` is both loopback addresses, so that no other program can answer on the second one in our name. */
+/** Listens on both loopback addresses for `localhost`, so that no other program can respond on the second address. */
 async function open(config: Config, onRequest: RequestListener): Promise<[OpenServer, ...OpenServer[]]> {
   if (config.host !== 'localhost') return [await listenOn(config, config.port, config.host, onRequest)]
-  // A port that is free on the first address may be taken on the second one; chosen by the system, another will do.
+  // A free port on the first address may be in use on the second. If the system chose the port, try another one.
   for (let attempt = 1; ; attempt += 1) {
     const servers: OpenServer[] = []
     try {
@@ -97,13 +97,13 @@ async function open(config: Config, onRequest: RequestListener): Promise<[OpenSe
   }
 }
 
-/** A machine may do without IPv6, or without IPv4. */
+/** Returns true when the machine has no such address, because IPv6 or IPv4 is turned off. */
 function isAbsent(error: unknown): boolean {
   const cause = error instanceof ListenError ? (error.cause as NodeJS.ErrnoException) : undefined
   return cause?.code === 'EADDRNOTAVAIL' || cause?.code === 'EAFNOSUPPORT'
 }
 
-/** @param host Null for every address of the machine. */
+/** Listens on one address. @param host Null for every address of the machine. */
 async function listenOn(
   config: Config,
   port: number,
@@ -127,7 +127,7 @@ async function listenOn(
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve())
       })
-      // A connection whose last request was still running is idle only later.
+      // A connection becomes idle only after its running request has ended.
       const idle = setInterval(() => server.closeIdleConnections(), 50)
       const cut = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
@@ -141,12 +141,12 @@ function createServer(config: Config, onRequest: RequestListener): Server {
   const server = createHttpServer(
     {
       maxHeaderSize: maxHeaderBytes,
-      // Slow senders are cut: headers and body each have to be there in time.
+      // Headers and body have separate deadlines, so that slow clients cannot hold connections.
       headersTimeout: Math.min(config.requestTimeoutSeconds, 20) * 1000,
       requestTimeout: config.requestTimeoutSeconds * 1000,
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: 72_000,
-      // Asked for where every request is answered (`node.ts`), so that the refusal is an answer like the others.
+      // `node.ts` checks Host instead, so that the error is a normal response.
       requireHostHeader: false,
       insecureHTTPParser: false,
       rejectNonStandardBodyWrites: true,
@@ -155,7 +155,7 @@ function createServer(config: Config, onRequest: RequestListener): Server {
   )
   server.maxRequestsPerSocket = 0
   refuseBadConnections(server)
-  // An expectation that is not known may be passed over (RFC 9110 §10.1.1); the answer is then like any other.
+  // An unknown expectation may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
   return server
 }
@@ -176,7 +176,7 @@ function complaint(error: NodeJS.ErrnoException, config: Config): string {
     case 'EADDRINUSE':
       return `Cannot listen on ${where}: another program uses it; choose another with PORT.`
     case 'EACCES':
-      return `Cannot listen on ${where}: this user may not; choose a port above 1023 with PORT.`
+      return `Cannot listen on ${where}: this user lacks the permission; choose a port above 1023 with PORT.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `Cannot listen on ${where}: HOST is not an address of this machine.`

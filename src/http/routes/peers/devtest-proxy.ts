@@ -38,7 +38,7 @@ function relayRoute(deps: DevtestProxyRouteDeps, id: string, method: 'GET' | 'PU
     summary: 'The same request to the properties of the companion',
     ...(method === 'PUT' ? { request: valueBody() } : {}),
     responses: {
-      200: { text: 'What it answered', schema: anyValue },
+      200: { text: 'The response of the companion', schema: anyValue },
       204: 'Done',
       ...errorResponses(408),
       ...actorErrors,

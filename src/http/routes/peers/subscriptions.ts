@@ -35,8 +35,8 @@ const subscriptionSchema = {
     target: { type: 'string' },
     subtarget: { type: 'string' },
     resource: { type: 'string' },
-    sequence: { type: 'integer', description: 'The last number produced, or the last one applied' },
-    callback: { type: 'boolean', description: 'True where this actor is the one that listens' },
+    sequence: { type: 'integer', description: 'The last sequence number produced, or the last one applied' },
+    callback: { type: 'boolean', description: 'True when this actor is the subscriber' },
   },
 } as const
 const listSchema = { type: 'object', properties: { data: { type: 'array', items: subscriptionSchema } } }
@@ -49,7 +49,7 @@ const listQuery = { peerid: optional(stringField('Only those with this peer')), 
 
 const storable = { isStorable: true } as const
 const scopeFields = {
-  target: stringField('What the subscription is to', { ...storable, minLength: 1 }),
+  target: stringField('The target of the subscription', { ...storable, minLength: 1 }),
   subtarget: nullable(stringField('A part of the target', storable)),
   resource: nullable(stringField('A part of that part', storable)),
   granularity: nullable(stringField('`high`, `low`, or anything else to poll (`none` unless given)', storable)),
@@ -79,7 +79,7 @@ function collectionRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
       method: 'POST',
       path,
       access: 'subscriptions',
-      summary: 'Begins to listen to a peer, and fetches what it shows',
+      summary: 'Subscribes to a peer and fetches its current data',
       request: jsonOrForm('subscribe', subscribeFields, { orQuery: true }),
       responses: {
         204: 'Subscribed; Location is the subscription at the peer',
@@ -110,7 +110,7 @@ function peerRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
       path: ofPeer,
       access: 'subscriptions',
       owner: { ...owner, exclusive: true },
-      summary: 'The peer begins to listen to the actor',
+      summary: 'Subscribes the peer to the actor',
       request: jsonBody('subscribe', scopeFields),
       responses: { 201: { text: 'The subscription', schema: subscriptionSchema }, ...writeErrors },
       handler: async (exchange) => receive(deps, exchange, await exchange.body()),

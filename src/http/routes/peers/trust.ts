@@ -35,7 +35,7 @@ const wishFields = {
 const viewQuery = {
   permissions: hintField('`true` adds what the owner granted or withdrew beyond the trust type', ['true']),
 }
-const endQuery = { peer: hintField('`true`: the peer is not told', ['true']) }
+const endQuery = { peer: hintField('`true`: the peer is not notified', ['true']) }
 const noticeFields = {
   approved: optional(jsonField('`true`: the owner of the peer approved. Anything else is ignored')),
 }
@@ -80,7 +80,7 @@ function collectionRoutes(deps: TrustRouteDeps): readonly Route[] {
       method: 'POST',
       path,
       access: 'trust',
-      summary: 'Asks another actor for a relationship',
+      summary: 'Requests a relationship with another actor',
       request: jsonOrForm('ask for this relationship', wishFields, { orQuery: true }),
       responses: { 201: record, ...errorResponses(408), ...writeErrors },
       handler: async (exchange) => ask(deps, exchange, await exchange.body()),
@@ -106,7 +106,7 @@ function namedRoutes(deps: TrustRouteDeps): readonly Route[] {
       path: `${path}/:relationship`,
       access: 'open',
       limit: ['trust_request/source', 'trust_request/target', 'trust_request/total'],
-      summary: 'Another actor asks for a relationship',
+      summary: 'Receives a relationship request of another actor',
       request: parsedBody(incomingRequestSchema, (body) => body),
       responses: {
         201: { ...record, text: 'Approved at once' },
@@ -165,7 +165,7 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
       path: ofPeer,
       access: 'trust',
       owner: { param: 'peerid', standing: 'any', exclusive: true },
-      summary: 'The peer says that its owner approved',
+      summary: 'Receives the approval of the peer’s owner',
       request: jsonBody('take this notice', noticeFields),
       responses: { 204: 'Done', ...writeErrors },
       handler: async (exchange) => notified(deps, exchange, (await exchange.body()).approved === 'true'),

@@ -10,7 +10,7 @@ import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 const path = '/:actor/trust/trustee'
 
 const trusteeFields = {
-  trustee_root: optional(stringField('Empty: nobody')),
+  trustee_root: optional(stringField('The URL of the trustee; empty for none')),
   creator: optional(stringField('The new creator of this actor')),
 }
 

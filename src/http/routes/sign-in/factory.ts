@@ -42,7 +42,7 @@ import { indexPage } from '../../../spa/single-page.ts'
 const what = 'create an actor'
 const jsonFields = {
   creator: optional(stringField('Usually an e-mail address; "creator" when absent')),
-  passphrase: optional(stringField('Made at random when absent')),
+  passphrase: optional(stringField('Random when absent')),
   trustee_root: optional(stringField('The address of the actor whose companion it is')),
 }
 const formFields = { ...jsonFields, email: optional(stringField('In place of `creator`')) }
@@ -68,8 +68,8 @@ const newActor: RequestBody<SentActor> = {
 }
 
 const loginQuery = {
-  redirect: optional(stringField('Path to go on to afterwards')),
-  actor: optional(stringField('Actor whose page was asked for')),
+  redirect: optional(stringField('Path to continue to afterwards')),
+  actor: optional(stringField('Actor whose page was requested')),
 }
 
 export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps {

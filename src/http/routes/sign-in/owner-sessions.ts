@@ -1,4 +1,4 @@
-/** `/<actor>/sessions`: where the owner is signed in. */
+/** `/<actor>/sessions`: the sessions of the owner. */
 import { ServiceError } from '../../../errors.ts'
 import type { Chain } from '../../../token/chain.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
@@ -18,8 +18,8 @@ const schema = {
       began_with: { type: 'string' },
       created_at: { type: 'string', format: 'date-time' },
       last_used_at: { type: 'string', format: 'date-time', description: 'To the minute' },
-      ends_at: { type: 'string', format: 'date-time', description: 'However often it is used' },
-      current: { type: 'boolean', description: 'The one that asks' },
+      ends_at: { type: 'string', format: 'date-time', description: 'Use does not extend it' },
+      current: { type: 'boolean', description: 'True for the session of this request' },
     },
   },
 } as const
@@ -35,7 +35,7 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
       method: 'GET',
       path: '/:actor/sessions',
       access: 'sessions',
-      summary: 'Where the owner is signed in, the last used first',
+      summary: 'Lists the sessions of the owner, most recently used first',
       responses: { 200: { text: 'The sessions', schema }, ...actorErrors },
       handler: (exchange) => list(sessions, exchange),
     }),
@@ -44,7 +44,7 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
       method: 'DELETE',
       path: '/:actor/sessions/:chain',
       access: 'sessions',
-      summary: 'Signs out there, at once',
+      summary: 'Ends a session immediately',
       responses: { 204: 'Ended', ...actorErrors },
       handler: (exchange) => end(sessions, exchange),
     }),

@@ -25,7 +25,7 @@ const connectionSchema = {
     scope: { type: ['string', 'null'] },
   },
 }
-const redirectQuery = { redirect: optional(stringField('Path on this service to go on to afterwards')) }
+const redirectQuery = { redirect: optional(stringField('Path on this service to continue to afterwards')) }
 const callbackQuery = {
   code: optional(stringField('Authorization code')),
   state: optional(stringField('As it was sent')),
@@ -50,7 +50,7 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       method: 'GET',
       path,
       access: 'services',
-      summary: 'The services that actors can connect with, and with which this one is',
+      summary: 'Lists the services that actors can connect to, and the connections of this actor',
       responses: { 200: { text: 'The services', schema: { type: 'array', items: connectionSchema } }, ...actorErrors },
       handler: async ({ actor }) => json(200, (await deps.connections.list(actor.id)).map(shown)),
     }),
@@ -62,7 +62,7 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       // It starts an authorization in the name of the owner.
       acts: true,
       takesNoHead: true,
-      summary: 'Sends the browser to the service, to allow the connection there',
+      summary: 'Redirects the browser to the service to authorize the connection',
       query: redirectQuery,
       responses: { 302: 'To the service', ...errorResponses(400), ...actorErrors },
       handler: (exchange) => connect(deps, exchange),
@@ -73,7 +73,7 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       path: `${path}/:service/callback`,
       access: 'services',
       takesNoHead: true,
-      summary: 'Where the service sends the browser back to',
+      summary: 'Callback of the service',
       query: callbackQuery,
       // RFC 6749 section 4.1.2: unrecognized parameters of a response are ignored.
       unknownQuery: 'ignored',
@@ -90,7 +90,7 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: `${path}/:service`,
       access: 'services',
-      summary: 'Ends the connection, and gives the token back',
+      summary: 'Ends the connection and revokes the token',
       responses: { 200: { text: 'Disconnected', schema: doneSchema }, ...errorResponses(502), ...actorErrors },
       handler: (exchange) => disconnect(deps, exchange),
     }),

@@ -33,7 +33,7 @@ const sessionSchema = {
     identifier: { type: 'string' },
     expires_at: { type: 'integer', description: 'Unix seconds' },
     expires_in: { type: 'integer', description: 'Seconds' },
-    message: { type: 'string', description: 'Why not' },
+    message: { type: 'string', description: 'Why no user is signed in' },
   },
 } as const
 
@@ -132,7 +132,7 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
       limit: ['ticket/source', 'ticket/total'],
       cors: 'session',
       errors: 'spa',
-      summary: 'The tokens of a one-time session id, once',
+      summary: 'Exchanges a one-time session id for the tokens',
       responses: { 200: done, ...spaErrors(404, 429, 503) },
       handler: (exchange) => exchangeSession(deps, exchange),
     }),
@@ -143,7 +143,7 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
       access: 'service',
       cors: 'spa',
       errors: 'spa',
-      summary: 'Not the address that providers come back to',
+      summary: 'Always 400: the callback of providers is `/oauth/callback`',
       // Every request is refused, with the address that providers come back to.
       unknownQuery: 'ignored',
       responses: spaErrors(400),

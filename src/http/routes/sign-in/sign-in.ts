@@ -1,4 +1,4 @@
-/** Signing in on the web: the way to a provider, and the ways back. */
+/** Sign-in on the web: the redirect to a provider, and its callbacks. */
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
@@ -20,21 +20,21 @@ import { type SessionResponseDeps, signedIn } from './session-response.ts'
 import type { Purge } from '../../../token/purge.ts'
 
 const beginQuery = {
-  redirect: optional(stringField('Path to go on to afterwards')),
-  actor: optional(stringField('Actor whose page was asked for: the owner of another one is refused')),
-  login_hint: optional(stringField('Address that was typed: another identity is refused')),
+  redirect: optional(stringField('Path to continue to afterwards')),
+  actor: optional(stringField('Actor whose page was requested; the owner of another actor is refused')),
+  login_hint: optional(stringField('The typed address; another identity is refused')),
 }
 const responseFields = {
-  state: optional(stringField('As it was sent')),
+  state: optional(stringField('The `state` of the request')),
   code: optional(stringField('Authorization code')),
-  error: optional(stringField('Why the provider signed nobody in')),
-  error_description: optional(stringField('The same in words')),
+  error: optional(stringField('Error code of the provider')),
+  error_description: optional(stringField('Error message of the provider')),
   iss: optional(stringField('RFC 9207')),
-  user: optional(stringField('What Apple says about the person, once')),
+  user: optional(stringField('The user’s name from Apple, sent only once')),
 }
 const callbackQuery = {
   ...responseFields,
-  form_post: optional(stringField('Stands for a response that came by a form')),
+  form_post: optional(stringField('Refers to a response that arrived by a form')),
 }
 const claimFields = {
   claim: optional(stringField('Of the page')),
@@ -50,7 +50,7 @@ const callbackResponses = {
 
 export interface SignInRouteDeps extends SessionResponseDeps {
   readonly config: Pick<Config, 'webUi'>
-  /** The path that every address of the service begins with; empty without a prefix. */
+  /** The path prefix of every URL of the service; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
   readonly signIn: SignIn
@@ -71,7 +71,7 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       access: 'visitor',
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
-      summary: 'Sends the browser to a provider to sign in',
+      summary: 'Redirects the browser to a provider to sign in',
       query: beginQuery,
       responses: { 302: 'To the provider', ...errorResponses(400, 429, 502, 503) },
       handler: (exchange) => begin(deps, exchange),
@@ -84,7 +84,7 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       takesNoHead: true,
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
-      summary: 'Where providers send the browser back to',
+      summary: 'Callback of the providers',
       query: callbackQuery,
       responses: callbackResponses,
       handler: (exchange) => fromQuery(deps, exchange),
@@ -96,9 +96,9 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       access: 'visitor',
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
-      // The provider's page posts it; what it carries is judged by the state.
+      // The provider's page posts the form; the `state` authenticates it.
       takesForeignPosts: true,
-      summary: 'Where providers that answer by a form make the browser post it',
+      summary: 'Callback of providers that respond by a form',
       request: formBody(responseFields),
       responses: { 303: 'On to where the browser’s cookie arrives', ...callbackResponses, ...errorResponses(404, 415) },
       handler: (exchange) => fromForm(deps, exchange),
@@ -115,9 +115,9 @@ function claimRoutes(deps: SignInRouteDeps): readonly Route[] {
       access: 'visitor',
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
-      // Only a page of this service, in the browser that proved who it is, knows the claim.
+      // Only a page of this service, in the authenticated browser, knows the claim.
       takesForeignPosts: true,
-      summary: 'Joins the actor that somebody made under one’s identity, by its passphrase, or begins with a new one',
+      summary: 'Joins the actor that was created under the user’s identity, by its passphrase, or creates a new one',
       request: formBody(claimFields),
       responses: { 302: 'Signed in', ...errorResponses(400, 403, 415, 429, 503) },
       handler: async (exchange) => claim(deps, exchange, await exchange.body()),
@@ -137,7 +137,7 @@ async function begin(
     hint: query.login_hint,
     browser: mark.value,
   })
-  // What many begin and nobody ends goes by itself.
+  // Sign-ins that users start and never finish must expire.
   deps.purge.occasionally()
   return { ...redirect(302, location), cookies: [mark.cookie] }
 }
@@ -153,7 +153,7 @@ async function fromQuery(
     handle === undefined
       ? await deps.signIn.callback.fromQuery(responseOf(query), sender)
       : await deps.signIn.callback.fromHandle(handle, sender)
-  // Whoever signs in on pages alone never comes to the token endpoint.
+  // A sign-in on pages never reaches the token endpoint, which also purges.
   deps.purge.occasionally()
   return answerEnding(deps, exchange, ending)
 }
@@ -185,7 +185,7 @@ async function claim(
   const { claims } = deps.signIn
   try {
     const isJoin = choice === 'join'
-    // A passphrase is guessed at no faster here than anywhere else.
+    // The same limit as elsewhere applies to passphrase guesses.
     if (isJoin) await exchange.charge('passphrase', (await claims.look(holder)).identifier)
     const { tokens, redirect: path } = await (isJoin ? claims.join(holder, passphrase) : claims.startNewActor(holder))
     return await signedIn(deps, exchange, tokens, path)
@@ -212,7 +212,7 @@ async function claimPage(
     can_join: canJoin,
     error: error?.message ?? null,
   })
-  // The answer to the form may lead to a client, wherever that is.
+  // The form may redirect to a client at any URL.
   const leadsAway = path !== null && deps.signIn.endsAtClient(path)
   return html(error?.status ?? 200, page, leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {})
 }
@@ -268,7 +268,7 @@ function senderOf({ request }: Exchange): CallbackSender {
   }
 }
 
-/** In characters, all of it: what a provider sends is much shorter, and somebody else's is not kept. */
+/** Maximum length of all fields, in characters. Real responses are much shorter, and the limit keeps forged ones small. */
 const longestResponse = 8192
 
 type ProviderResponse = ValuesOf<typeof responseFields>
@@ -278,7 +278,7 @@ function responseOf({ state, code, error, error_description, iss, user }: Provid
   for (const [name, value] of Object.entries({ state, code, error, error_description, iss, user })) {
     length += value?.length ?? 0
     if (length > longestResponse)
-      throw new ServiceError('bad_request', `Cannot sign you in: the answer of the provider is too long, at ${name}`)
+      throw new ServiceError('bad_request', `Cannot sign you in: the response of the provider is too long, at ${name}`)
   }
   return { state, code, error, errorDescription: error_description, issuer: iss, user }
 }

@@ -1,4 +1,4 @@
-/** `/mcp`: the address of AI clients, for both eras of the protocol. */
+/** `/mcp`: the endpoint of AI clients, for revisions of the protocol with and without a handshake. */
 import type { Identity } from '../../../app/identity.ts'
 import type { Timers } from '../../../timers.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -17,17 +17,17 @@ import type { RequestBody } from '../../dispatch/request-body.ts'
 import type { ClientExchange, Exchange, Route } from '../../dispatch/route.ts'
 import { anyValue, errorResponses } from '../../dispatch/schemas.ts'
 
-/** How long a stream may be silent. */
+/** Maximum silence of a stream before a heartbeat, in milliseconds. */
 const aliveMs = 20_000
 
 const message = { type: 'object', description: 'A JSON-RPC 2.0 message of the Model Context Protocol' }
 const refusals = {
-  401: { text: 'No valid access token of a client; the challenge says where to get one' },
-  403: { text: 'Another site asks, or the token does not reach so far' },
-  503: { text: 'The tokens cannot be read now; they are as good as before' },
+  401: { text: 'No valid access token of a client; the challenge names where to get one' },
+  403: { text: 'Another site sent the request, or the token lacks the scope' },
+  503: { text: 'The tokens cannot be read now; they remain valid' },
 }
 
-/** Null for what is not JSON, which the protocol refuses in words of its own; bytes that are no text included. */
+/** The message; null for a body that is not JSON or not UTF-8, for which the protocol defines its own error. */
 const messageBody: RequestBody<JsonText | null> = {
   content: { 'application/json': message },
   read: ({ request, bodyLimits }) =>
@@ -37,7 +37,7 @@ const messageBody: RequestBody<JsonText | null> = {
     }),
 }
 
-/** People configure their client with an address, and keep the parameters that they find there. */
+/** Users configure a client with a URL and may keep the parameters of the URL that they found. */
 const unknownQuery = 'ignored'
 
 export interface McpRouteDeps extends BaseUrl {
@@ -58,8 +58,8 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       summary: 'A message of an AI client (Model Context Protocol), with an access token of the authorization server',
       request: messageBody,
       responses: {
-        200: { text: 'The answer, or a stream of messages that ends with it', schema: message },
-        202: { text: 'Taken; there is nothing to answer' },
+        200: { text: 'The response, or a stream of messages that ends with the response', schema: message },
+        202: { text: 'Accepted; the message needs no response' },
         ...errorResponses(400, 404, 413, 415, 429),
         ...refusals,
       },
@@ -73,7 +73,8 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       access: 'client',
       withoutToken: ({ request }) => (listensOnly(request.header('accept')) ? null : json(200, information(deps))),
       cors: 'mcp',
-      summary: 'Name, versions and where to authorize; for a session that asks for text/event-stream, what changes',
+      summary:
+        'Returns name, versions and the authorization server; streams changes to a session that accepts text/event-stream',
       responses: { 200: { text: 'The information', schema: anyValue }, ...errorResponses(404, 405), ...refusals },
       handler: (exchange) => listen(deps, exchange),
     }),
@@ -85,7 +86,7 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       access: 'client',
       cors: 'mcp',
       summary: 'Ends the session of an AI client (revisions with a handshake)',
-      responses: { 204: { text: 'It ended' }, ...errorResponses(404), ...refusals },
+      responses: { 204: { text: 'Ended' }, ...errorResponses(404), ...refusals },
       handler: (exchange) => end(deps, exchange),
     }),
     defineRoute({
@@ -94,7 +95,7 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/mcp/info',
       access: 'service',
-      summary: 'Name, versions and endpoints, for programs that look before they connect',
+      summary: 'Returns name, versions and endpoints, for programs that check before they connect',
       responses: { 200: { text: 'The information', schema: anyValue } },
       handler: () => json(200, information(deps)),
     }),
@@ -159,18 +160,18 @@ function toAnswer(deps: McpRouteDeps, reply: Reply): HttpResponse {
   }
 }
 
-/** One event of one line for each message, because readers count on that; and a comment in silence (proxies cut what is). */
+/** Yields one single-line event for each message, as clients expect, and a comment as heartbeat, because proxies close silent streams. */
 async function* events(messages: AsyncGenerator<object>, timers: Timers): AsyncGenerator<string> {
   for await (const each of withHeartbeat(messages, timers, aliveMs)) {
     yield each === 'tick' ? ':\n\n' : `data: ${JSON.stringify(each)}\n\n`
   }
 }
 
-/** A client that only listens needs a session. */
+/** Opens the stream of a session. A client that only listens needs one. */
 async function listen(deps: McpRouteDeps, exchange: ClientExchange): Promise<HttpResponse> {
   const reply = await deps.mcp.events(headersOf(exchange), requesterOf(exchange))
   if (reply !== null) return toAnswer(deps, reply)
-  throw new ServiceError('method_not_allowed', 'There is no stream to listen to without a session', {
+  throw new ServiceError('method_not_allowed', 'Cannot open the stream: a session is required', {
     headers: { Allow: 'DELETE, GET, HEAD, POST' },
   })
 }
@@ -181,7 +182,7 @@ function listensOnly(accept: string | undefined): boolean {
 
 async function end(deps: McpRouteDeps, exchange: ClientExchange): Promise<HttpResponse> {
   if (await deps.mcp.endSession(headersOf(exchange), accessOf(exchange.client))) return noContent()
-  throw new ServiceError('not_found', 'There is no such session')
+  throw new ServiceError('not_found', 'Cannot find the session: it does not exist')
 }
 
 function information({ baseUrl, identity }: McpRouteDeps): object {

@@ -31,8 +31,8 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
       access: 'service',
       // A probe may add a parameter, so that no cache answers it.
       unknownQuery: 'ignored',
-      summary: 'Whether the process answers',
-      responses: { 200: { text: 'It does', schema: state } },
+      summary: 'Reports that the process responds',
+      responses: { 200: { text: 'The process responds', schema: state } },
       handler: () => json(200, { status: 'live' }),
     }),
     defineRoute({
@@ -44,7 +44,7 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
       unknownQuery: 'ignored',
       summary:
         'Whether requests should be sent here: the store answers, the keys open its secrets and no stop signal arrived',
-      responses: { 200: { text: 'They should', schema: state }, ...errorResponses(503) },
+      responses: { 200: { text: 'The service is ready', schema: state }, ...errorResponses(503) },
       handler: () => ready(deps),
     }),
     defineRoute({
