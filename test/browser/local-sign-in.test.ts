@@ -28,7 +28,7 @@ describe('the local sign-in of development', () => {
     ] as const) {
       const page = await choose(viewport, colorScheme)
       assert.equal(await page.title(), 'Sign in locally · Notes')
-      assert.match(await page.locator('main').innerText(), /For development only\. Nobody is asked for a password here/)
+      assert.match(await page.locator('main').innerText(), /For development only\. No password is needed here/)
       assert.deepEqual(await accessibilityViolations(page), [])
       assert.equal(await isTooWide(page), false)
       assert.deepEqual(page.complaints, [])

@@ -606,7 +606,7 @@ forEachService((start) => {
       // The form finally redirects to the client, whose origin is arbitrary.
       assert.doesNotMatch(page.headers.get('content-security-policy') ?? '', /form-action/)
       const claim = /name="claim" value="([\w-]{43})"/.exec(await page.text())?.[1] ?? ''
-      const claimed = await browser.post('/oauth/claim', { claim, choice: 'anew' })
+      const claimed = await browser.post('/oauth/claim', { claim, choice: 'new' })
       const finished = await browser.get(claimed.headers.get('location') ?? '')
       const code = new URL(finished.headers.get('location') ?? '').searchParams.get('code') ?? ''
       const answer = await requestTokens(service, redemption(client, code, pkce))

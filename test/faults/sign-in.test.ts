@@ -74,7 +74,7 @@ forEachService((start) => {
       const theirs = await sessionByPassphrase(service, squatted)
       const browser = new TestBrowser(service)
       const { claim } = await claimOn(browser, sub)
-      const answer = await browser.post('/oauth/claim', { claim, choice: 'anew' })
+      const answer = await browser.post('/oauth/claim', { claim, choice: 'new' })
       const id = actorIn(answer)
       assert.equal(answer.status, 302)
       assert.notEqual(id, squatted.id)
@@ -148,14 +148,14 @@ forEachService((start) => {
       const thief = new TestBrowser(service)
       await thief.get('/oauth/login/acme')
       for (const form of [
-        { claim, choice: 'anew' },
+        { claim, choice: 'new' },
         { claim, choice: 'join', passphrase: squatted.passphrase },
-        { choice: 'anew' },
+        { choice: 'new' },
       ]) {
         assert.equal((await assertNoSignIn(service, () => thief.post('/oauth/claim', form))).status, 400)
       }
       const answers = await Promise.all(
-        [1, 2, 3].map(() => new Sibling(browser).post('/oauth/claim', { claim, choice: 'anew' })),
+        [1, 2, 3].map(() => new Sibling(browser).post('/oauth/claim', { claim, choice: 'new' })),
       )
       assert.deepEqual(statusesOf(answers), [302, 400, 400])
     })
@@ -178,7 +178,7 @@ forEachService((start) => {
       await squat(service, email)
       const browser = new TestBrowser(service)
       const { claim } = await claimOn(browser, sub)
-      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'anew' }))
+      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'new' }))
       assert.equal((await service.app.actors.findByCreator(email))?.id, id)
       await assert.rejects(service.app.actors.create({ creator: email }), /already/)
     })
@@ -206,7 +206,7 @@ forEachService((start) => {
       const { claim, page } = await claimOn(browser, sub)
       // Its owner proved another address, so the page does not offer to join it by passphrase.
       assert.ok(!page.includes('name="passphrase"'))
-      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'anew' }))
+      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'new' }))
       assert.notEqual(id, theirs)
       assert.equal(actorIn(await signIn(new TestBrowser(service), idp, attacker.sub)), theirs)
     })
@@ -250,7 +250,7 @@ forEachService((start) => {
       const browser = new TestBrowser(service)
       const { claim, page } = await claimOn(browser, sub)
       assert.ok(!page.includes('name="passphrase"'))
-      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'anew' }))
+      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'new' }))
       assert.notEqual(id, theirs)
       assert.equal(await bearerStatus(service, theirs, token), 401)
       assert.equal((await attacker.post('/oauth/email', { verify: link.token })).status, 403)
@@ -266,7 +266,7 @@ forEachService((start) => {
       const known = await (await service.app.actors.get(theirs))?.signIn.get()
       assert.deepEqual([known?.emailVerified, known?.isProven], [true, false])
       const { claim } = await claimOn(victim, sub)
-      assert.notEqual(actorIn(await victim.post('/oauth/claim', { claim, choice: 'anew' })), theirs)
+      assert.notEqual(actorIn(await victim.post('/oauth/claim', { claim, choice: 'new' })), theirs)
     })
 
     it('is joined later when the person followed the link in the browser in which they typed the address (IDP-08)', async () => {
@@ -542,7 +542,7 @@ forEachService((start) => {
         [await join('a'), await join('b'), await join('c'), await join(mine.passphrase)],
         [403, 403, 403, 429],
       )
-      assert.equal((await browser.post('/oauth/claim', { claim, choice: 'anew' })).status, 302)
+      assert.equal((await browser.post('/oauth/claim', { claim, choice: 'new' })).status, 302)
     })
 
     it('reject further mail to an address in any spelling (RATE-04)', async () => {

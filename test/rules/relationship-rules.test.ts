@@ -380,7 +380,7 @@ describe('the built-in trust types', () => {
   ]
   const targets = ['public/x', 'shared/x', 'x', 'private/x']
   for (const [type, ...expected] of table) {
-    it(`let ${type} read, write and delete as the table of WIRE-PERM-01 says (R-PERM-04)`, () => {
+    it(`let ${type} read, write and delete as the table of wire facts says (WIRE-PERM-01, R-PERM-04)`, () => {
       const found = (['read', 'write', 'delete'] as const).map((right) =>
         targets.map((target) => Number(may(type, 'properties', right, target))).join(''),
       )

@@ -408,9 +408,9 @@ forEachService((start) => {
         ])
       assert.deepEqual(await asked(client.peerId, 'tools.use', 'unknown_tool'), [
         false,
-        'there is no tool “unknown_tool”',
+        'the tool “unknown_tool” does not exist',
       ])
-      assert.deepEqual(await asked(client.peerId, 'methods.call', 'nothing'), [false, 'there is no method “nothing”'])
+      assert.deepEqual(await asked(client.peerId, 'methods.call', 'nothing'), [false, 'the method “nothing” does not exist'])
       assert.deepEqual(await asked(peer.id, 'tools.use', 'get_note'), [
         false,
         'only AI apps reach this, and it is another actor',

@@ -40,7 +40,7 @@ export function answerInWords(explanation: Explanation, kind: string): MayAnswer
 
 function becauseInWords({ allowed, category, operation, target, exists, rule }: Explanation, kind: string): string {
   const { part, pattern, source } = rule
-  if (exists === false) return `there is no ${oneOf[category as RuledCategory]} “${target}”`
+  if (exists === false) return `the ${oneOf[category as RuledCategory]} “${target}” does not exist`
   if (part === 'client') return 'only AI apps reach this, and it is another actor'
   if (source === 'approval') return allowed ? 'it gets the part that it may read' : 'you have not approved it'
   if (source === 'none' || pattern === null) return `neither ${kind} nor you opened it`

@@ -17,7 +17,7 @@ ${isWrong && !values.can_join ? html`<p class="error" role="alert">${values.erro
 ${values.can_join ? join(values) : ''}
 <form${values.can_join ? html` class="other"` : ''} method="post" action="${values.action}">
 <input type="hidden" name="claim" value="${values.claim}">
-<input type="hidden" name="choice" value="anew">
+<input type="hidden" name="choice" value="new">
 <button${values.can_join ? html` class="quiet"` : ''} type="submit">Begin with a new actor</button>
 </form>
 </section>
