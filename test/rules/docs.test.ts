@@ -219,7 +219,7 @@ describe('the documents', () => {
       const key = /PRIMARY KEY \((\w+)/.exec(body)?.[1] ?? /^\s*(\w+) [^\n]*PRIMARY KEY/m.exec(body)?.[1]
       if (key === 'actor_id' || ['actor', 'deleted_actor'].includes(table)) continue
       others.push(table)
-      assert.ok(spread.includes(`\`${table}\``), `docs/scaling.md does not tell of the table ${table}`)
+      assert.ok(spread.includes(`\`${table}\``), `docs/scaling.md does not name the table ${table}`)
     }
     assert.ok(others.includes('property_lookup') && others.includes('unique_creator'))
   })

@@ -25,7 +25,7 @@ describe('text on which a person decides', () => {
     ['half a surrogate pair', 'a\uD800b', 'a\uFFFDb'],
     ['a joiner at the end of an emoji', '👩\u200D', '👩[U+200D]'],
   ] as const)
-    it(`shows the code points of ${what}`, () => assert.equal(visible(text), shown))
+    it(`shows a visible replacement for ${what}`, () => assert.equal(visible(text), shown))
 
   for (const text of [
     '',
