@@ -410,7 +410,10 @@ forEachService((start) => {
         false,
         'the tool “unknown_tool” does not exist',
       ])
-      assert.deepEqual(await asked(client.peerId, 'methods.call', 'nothing'), [false, 'the method “nothing” does not exist'])
+      assert.deepEqual(await asked(client.peerId, 'methods.call', 'nothing'), [
+        false,
+        'the method “nothing” does not exist',
+      ])
       assert.deepEqual(await asked(peer.id, 'tools.use', 'get_note'), [
         false,
         'only AI apps reach this, and it is another actor',
