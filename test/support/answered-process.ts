@@ -1,4 +1,4 @@
-/** Stores one number after the other in the property "count" of actor "a", from argv[3] on, and says each once it is answered. */
+/** Stores increasing numbers from argv[3] in the property "count" of actor "a", and prints each number once it is stored. */
 import { openStore } from '../../src/open-store.ts'
 
 const store = await openStore({ url: process.argv[2] ?? '' })

@@ -10,7 +10,7 @@ export class BrittleDisk {
   readonly opened: DatabaseSync[] = []
   #pragma = ''
 
-  /** For every connection that is open and every one to come. */
+  /** Sets the pragma on all open and future connections. */
   setPragma(pragma: string): void {
     this.#pragma = pragma
     for (const database of this.opened) if (database.isOpen) database.exec(pragma)
@@ -37,7 +37,7 @@ export class BrittleDisk {
   }
 }
 
-/** SQLite itself, whose COMMIT fails when the disk does. */
+/** A SQLite connection whose COMMIT fails when the disk fails. */
 class BrittleDatabase extends DatabaseSync {
   readonly #disk: BrittleDisk
 

@@ -1,4 +1,4 @@
-/** A real browser out of npm packages: one for each test process, closed at its end. */
+/** Runs a real browser from npm packages, one for each test process, and closes it at the end. */
 import { execFile, execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -19,7 +19,7 @@ import { promisify } from 'node:util'
 import { type Browser, type BrowserContextOptions, chromium, type LaunchOptions, type Page } from 'playwright-core'
 
 let running: Promise<Browser> | undefined
-// At the level of the file: inside a test it would be the end of that test.
+// This hook belongs to the file. Inside a test, it would run at the end of that test.
 after(async () => (await running)?.close())
 
 const opened: Page[] = []
@@ -30,7 +30,7 @@ afterEach(async () => {
 export const phone = { width: 390, height: 844 }
 export const desktop = { width: 1280, height: 860 }
 
-/** Everything that a page said which no visitor should have to read. */
+/** A page that records its errors and warnings. */
 export interface WatchedPage extends Page {
   /** Errors and warnings of the console, uncaught exceptions, refusals of the content policy and requests that failed. */
   readonly complaints: string[]
@@ -41,7 +41,7 @@ export async function browser(): Promise<Browser> {
   return running
 }
 
-/** A page in a context of its own, which shares nothing with other pages. It goes with the test. */
+/** Opens a page in a new context, which shares no data with other pages. The page closes after the test. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await (await browser()).newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(20_000)
@@ -54,7 +54,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText
-    // What a page listens to, or looks at again, ends when the page is left.
+    // The browser aborts event streams and fetches of a page that it leaves.
     const isLeft = why === 'net::ERR_ABORTED' && ['eventsource', 'fetch'].includes(request.resourceType())
     if (!isLeft) complaints.push(`${request.url()}: ${why}`)
   })
@@ -65,7 +65,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   return Object.assign(page, { complaints })
 }
 
-/** Whether something is wider than the screen, so that one would have to scroll sideways. */
+/** Returns whether the page is wider than the screen and needs horizontal scrolling. */
 export async function isTooWide(page: Page): Promise<boolean> {
   return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
 }
@@ -91,7 +91,7 @@ interface AxeResults {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds wrong, by the rules of WCAG 2.2 AA and by good practice. The page needs a context with `bypassCSP`. */
+/** Returns violations of WCAG 2.2 AA and of good practice that axe finds. The page needs a context with `bypassCSP`. */
 export async function accessibilityViolations(page: Page): Promise<Violation[]> {
   await page.evaluate(axeSource)
   const results = (await page.evaluate('axe.run(document)')) as AxeResults
@@ -102,12 +102,12 @@ export async function accessibilityViolations(page: Page): Promise<Violation[]> 
   }))
 }
 
-/** The package holds a browser for Linux on Intel and AMD; elsewhere an installed Chrome is used. */
+/** Selects the browser: the package's for Linux on x64, and an installed Chrome on other systems. */
 async function whichBrowser(): Promise<LaunchOptions> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return { channel: 'chrome' }
   const place = await installBrowser()
   const executablePath = join(place, 'chromium')
-  // Containers and root have no sandbox; the pages it opens are our own.
+  // Chromium has no sandbox in containers and as root. The browser opens only pages of the tests.
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none', '--force-color-profile=srgb']
   const env = { ...process.env, HOME: place, FONTCONFIG_FILE: join(place, 'fonts.conf') }
   const lacksLibraries = execFileSync('ldd', [executablePath], { encoding: 'utf8' }).includes('not found')
@@ -118,7 +118,7 @@ async function whichBrowser(): Promise<LaunchOptions> {
   }
 }
 
-/** Unpacked where this user may run it, with the package's fonts and libraries. Made once per machine and version. */
+/** Unpacks the browser with its fonts and libraries into a folder of this user, once per machine and version. */
 async function installBrowser(): Promise<string> {
   const require = createRequire(import.meta.url)
   const packageRoot = dirname(dirname(require.resolve('@sparticuz/chromium')))
@@ -126,7 +126,7 @@ async function installBrowser(): Promise<string> {
   const user = process.getuid?.() ?? 0
   const place = join(tmpdir(), `troupe-chromium-${version}-${user}`)
   if (existsSync(place)) {
-    // Anybody may write in the folder for temporary files; only what this user made is run.
+    // Every user may write to the temporary folder, so only a browser that this user unpacked is run.
     if (lstatSync(place).uid === user) return place
     throw new Error(`${place} belongs to another user`)
   }
@@ -134,7 +134,7 @@ async function installBrowser(): Promise<string> {
   await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '--eval', unpackScript(require.resolve('@sparticuz/chromium'), join(packageRoot, 'bin'))],
-    // The package unpacks into the folder for temporary files, and takes what it finds there for its own.
+    // The package unpacks into TMPDIR, and uses files that it finds there without a check.
     { env: { ...process.env, TMPDIR: draft } },
   )
   chmodSync(join(draft, 'chromium'), 0o700)
@@ -143,7 +143,7 @@ async function installBrowser(): Promise<string> {
   try {
     renameSync(draft, place)
   } catch (error) {
-    // Another test file was faster.
+    // Another test file unpacked the browser first.
     rmSync(draft, { recursive: true, force: true })
     if (!existsSync(place)) throw error
   }
@@ -158,7 +158,7 @@ function unpackScript(module: string, archives: string): string {
 await Promise.all(${JSON.stringify(files)}.map((file) => inflate(file)))`
 }
 
-/** Only the package's fonts, so that pages look the same on every machine. */
+/** Allows only the package's fonts, so that pages look the same on every machine. */
 function fontConfiguration(place: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">

@@ -1,4 +1,4 @@
-/** Peers, clients and trustees for a story: bearer tokens that the service knows, with the rights that the story grants. */
+/** Issues bearer tokens of peers, clients and trustees to a test, with the rights that the test grants. */
 import { randomUUID } from 'node:crypto'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
 import type { Caller } from '../../src/caller.ts'
@@ -8,9 +8,9 @@ import type { RelationshipRules } from '../../src/permission/permission.ts'
 export type Grants = (operation: Operation) => boolean
 
 export interface Related {
-  /** `friend` unless given. */
+  /** The trust type. Default: `friend` for a peer, `mcp_client` for a client. */
   readonly relationship?: string
-  /** Nothing unless given. */
+  /** The granted operations. Default: none. */
   readonly grants?: Grants
 }
 
@@ -24,10 +24,10 @@ interface Issued {
 export class TestCallers {
   readonly #issued = new Map<string, Issued>()
   readonly #grants = new Map<string, Grants>()
-  /** How often the rules were read. */
+  /** The number of times that the rules were read. */
   rulesRead = 0
 
-  /** For `start`. */
+  /** Options for `start`. */
   get parts(): { readonly bearerKinds: readonly BearerKind[]; readonly relationshipRules: RelationshipRules } {
     return { bearerKinds: [this.#bearerKind], relationshipRules: this.#rules }
   }
@@ -44,7 +44,7 @@ export class TestCallers {
       grants(operation) ? { allowed: true, reason: 'granted' } : { allowed: false, reason: 'no rule grants it' }
   }
 
-  /** The bearer token of a peer of the actor. */
+  /** Issues a bearer token of a peer of the actor. */
   peer(actorId: string, { relationship = 'friend', grants, approved = true }: Related & { approved?: boolean } = {}) {
     const peerId = `urn:actingweb:example.com:peer:${randomUUID()}`
     if (grants !== undefined) this.#grants.set(peerId, grants)
@@ -67,12 +67,12 @@ export class TestCallers {
     return this.#issue(actorId, (via) => ({ kind: 'trustee', via }))
   }
 
-  /** What a session of the owner would be. */
+  /** Issues a token that authenticates like a session of the owner. */
   session(actorId: string): string {
     return this.#issue(actorId, (via) => ({ kind: 'creator', via }))
   }
 
-  /** As a caller of the story's own making; `grants` counts for a peer or a client. */
+  /** Issues a token for any caller. `grants` applies to a peer or a client. */
   as(actorId: string, caller: (via: Via) => Caller, grants?: Grants): string {
     const made = caller('bearer')
     if (grants !== undefined && made.kind === 'peer') this.#grants.set(made.peerId, grants)
@@ -87,7 +87,7 @@ export class TestCallers {
   }
 }
 
-/** Grants by `category right target`; a target that ends with `*` covers what begins like it. */
+/** Creates grants from rules `category right target`. A target that ends with `*` covers all targets with that prefix. */
 export function granting(...rules: readonly string[]): Grants {
   return ({ category, right, target }) =>
     rules.some((rule) => {

@@ -15,12 +15,12 @@ export interface Area {
 
 const folder = join(dirname(dirname(import.meta.dirname)), 'docs', 'spec')
 
-/** A page of docs/spec, by its name without the ending. */
+/** Reads a page of docs/spec, by its name without `.md`. */
 export function specPage(name: string): string {
   return readFileSync(join(folder, `${name}.md`), 'utf8')
 }
 
-/** The areas of a page: each heading `## ID: subject` with the rows of its tables. */
+/** Returns the areas of a page: each heading `## ID: subject` with the rows of its tables. */
 export function areasOf(page: string): Area[] {
   return page.split(/^## /m).flatMap((section) => {
     const [, id, subject] = /^([A-Z]+(?:-[A-Z]+)?): (.+)\n/.exec(section) ?? []
@@ -30,10 +30,10 @@ export function areasOf(page: string): Area[] {
   })
 }
 
-/** The ids of the rows that have an anchor. */
+/** Returns the ids of the rows that have an anchor. */
 export function rowIds(text: string): string[] {
   return [...text.matchAll(/^\| <a id="[^"]*"><\/a>(\S+) \|/gm)].flatMap(([, id]) => id ?? [])
 }
 
-/** The areas that tests are counted by. */
+/** All areas of the faults and requirements. Test coverage is counted for each area. */
 export const areas: readonly Area[] = [...areasOf(specPage('faults')), ...areasOf(specPage('requirements'))]

@@ -1,4 +1,4 @@
-/** Certificates for TLS servers of tests, made on the spot so that none can expire. X.509 in DER by RFC 5280. */
+/** Creates certificates for TLS servers of tests at run time, so that they cannot expire. X.509 in DER (RFC 5280). */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 
@@ -11,7 +11,7 @@ export interface Certificate {
 export interface CertificateOptions {
   /** DNS names or IPv4 addresses. */
   readonly names: readonly string[]
-  /** Unix milliseconds; a day ago and in a day unless given. */
+  /** Unix milliseconds. Default: one day ago. */
   readonly notBefore?: number
   readonly notAfter?: number
 }
@@ -34,14 +34,14 @@ export function createAuthority(commonName = 'Test authority'): Authority {
   }
 }
 
-/** Signed with its own key. */
+/** Issues a certificate that is signed with its own key. */
 export function selfSigned(options: CertificateOptions): Certificate {
   return issue(options, null, null)
 }
 
 function issue(options: CertificateOptions, issuer: Buffer | null, signer: KeyObject | null): Certificate {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const subject = distinguishedName(options.names[0] ?? 'nobody')
+  const subject = distinguishedName(options.names[0] ?? 'unnamed')
   const names = options.names.map((name) =>
     isIPv4(name) ? element(0x87, Buffer.from(name.split('.').map(Number))) : element(0x82, Buffer.from(name)),
   )

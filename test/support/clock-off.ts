@@ -1,6 +1,6 @@
-/** A process on a machine whose clock is wrong. */
+/** Starts processes whose clock is wrong. */
 
-/** For the environment of a process, whose clock it sets. */
+/** Returns environment variables that shift the clock of a process by `byMs` milliseconds. */
 export function clockOff(byMs: number): Record<string, string> {
   const code = `const real = Date
 globalThis.Date = class extends real {

@@ -11,10 +11,10 @@ export interface Commit {
 }
 
 const longestSubject = 72
-/** Verbs that end as other forms of verbs do. */
+/** Imperatives with the same ending as other verb forms. */
 const imperatives = /^(?:embed|exceed|feed|need|proceed|read|seed|shed|speed|bring|string|\w+ss|focus|bias|alias)$/
 
-/** Each rule that the commit breaks, in words. */
+/** Returns a sentence for each rule that the commit breaks. */
 export function brokenRules({ subject, body, files }: Commit): readonly string[] {
   const [, verb] = /^[a-z][\w./ ,-]*: (\S+)/.exec(subject) ?? []
   const broken: string[] = []
@@ -26,10 +26,10 @@ export function brokenRules({ subject, body, files }: Commit): readonly string[]
   return broken
 }
 
-/** The commits after `base`, the newest first; null where the history from `base` on is not there. */
+/** Returns the commits after `base`, newest first, or null when the history since `base` is not available. */
 export function commitsSince(base: string, folder: string): readonly Commit[] | null {
   try {
-    // A copy without history inside another repository would show the commits of that one.
+    // A copy without history inside another repository would otherwise return the commits of that repository.
     if (realpathSync(git(folder, 'rev-parse', '--show-toplevel').trim()) !== realpathSync(folder)) return null
     git(folder, 'merge-base', '--is-ancestor', base, 'HEAD')
   } catch {

@@ -6,7 +6,7 @@ import type { Workplace } from './program.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 
-/** Returns the compiler's errors about the modules of the workplace, by the rules of the project; '' when there are none. */
+/** Returns the compiler's errors about the modules of the workplace, with the options of the project, or '' without errors. */
 export function compile(place: Workplace): string {
   const require = createRequire(import.meta.url)
   const compiler = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')

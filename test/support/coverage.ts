@@ -1,4 +1,4 @@
-/** Which rows of the catalogue the tests of a run name, and how those tests went. */
+/** Finds the rows of the catalogue that the tests of a run name, and whether those tests passed. */
 import { areas, type Area } from './catalogue.ts'
 
 export interface TestOutcome {
@@ -17,14 +17,14 @@ export interface AreaCoverage {
 const rowPattern = /(?<![A-Za-z0-9-])((?:R-)?[A-Z]+)-(\d\d)(?!\d)/g
 const areasById = new Map(areas.map((area) => [area.id, area]))
 
-/** The row ids in a text; ids that no area of the catalogue owns, such as SHA-25, are not rows. */
+/** Returns the row ids in a string. An id that no area of the catalogue owns, such as SHA-25, is not a row id. */
 export function rowsIn(text: string): string[] {
   const rows: string[] = []
   for (const [row, area] of text.matchAll(rowPattern)) if (area !== undefined && areasById.has(area)) rows.push(row)
   return rows
 }
 
-/** A row fails when any of its tests fails. */
+/** Counts the named, passing and failing rows of each area. A row fails when any of its tests fails. */
 export function coverageOf(outcomes: readonly TestOutcome[]): AreaCoverage[] {
   const passes = new Map<string, boolean>()
   for (const { path, passed } of outcomes) {
@@ -37,13 +37,13 @@ export function coverageOf(outcomes: readonly TestOutcome[]): AreaCoverage[] {
   })
 }
 
-/** Ids in the titles that their area does not have: a slip in the title, which would count as a row otherwise. */
+/** Returns ids in titles that their area does not contain, because a typing error would otherwise count as a row. */
 export function unknownRows(outcomes: readonly TestOutcome[]): string[] {
   const rows = new Set(outcomes.flatMap(({ path }) => rowsIn(path.join(' '))))
   return [...rows].filter((row) => areasById.get(areaOf(row))?.ids.includes(row) !== true)
 }
 
-/** One line per area, those that a filtered run does not touch left out. */
+/** Returns one line for each area, without areas that a filtered run does not name. */
 export function coverageLines(coverage: readonly AreaCoverage[], everyArea: boolean): string[] {
   return coverage
     .filter(({ named }) => everyArea || named > 0)

@@ -1,5 +1,5 @@
 /**
- * Rounds of load in which something is killed at a random moment, and what is found afterwards. The same seed gives the
+ * Runs rounds of load, kills a process at a random moment in each, and checks the data afterwards. The same seed gives the
  * same requests and the same moment, as far as timing allows.
  */
 import pg from 'pg'
@@ -12,14 +12,14 @@ import { type ServiceProcess, startServiceProcess } from './service-process.ts'
 import { createPostgresDatabase, createTestDatabase, type TestDatabase } from './stores.ts'
 import { until } from './until.ts'
 
-/** What is killed: the service, the database's first process, or the database's process that serves a connection. */
+/** The process that is killed: the service, the database's first process, or the database process of one connection. */
 export type Victim = 'service' | 'server' | 'backend'
 
 export interface CrashOptions {
   readonly store: Dialect
   readonly victim: Victim
   readonly rounds: number
-  /** Of the first round; each further round has the next one. */
+  /** The seed of the first round. Each further round uses the next number. */
   readonly seed: number
   readonly print?: (line: string) => void
 }
@@ -31,7 +31,7 @@ export interface CrashTotals {
 
 const clients = 6
 
-/** @throws Error naming the seed of the round that failed, with everything that was wrong. */
+/** @throws Error with the seed of the failed round and all violations. */
 export async function runCrashRounds(options: CrashOptions): Promise<CrashTotals> {
   const server = options.victim === 'service' ? null : await startPostgres({ fsync: true })
   const database = server === null ? await createTestDatabase(options.store) : await createPostgresDatabase(server.url)
@@ -55,7 +55,7 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashTotals
         ...(await violationsIn(database.url)),
         ...(await halfMadeActors(database.url, load.perhaps)),
       ]
-      if (load.history.acknowledged === 0) failures.push('No request was acknowledged: the round shows nothing')
+      if (load.history.acknowledged === 0) failures.push('No request was acknowledged, so the round proves nothing')
       if (failures.length > 0) {
         const command = `npm run crash -- --store ${options.store} --kill ${options.victim} --seed ${seed} --rounds 1`
         throw new Error(`Round ${round} failed (${command}):\n${failures.join('\n')}`)
@@ -73,7 +73,7 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashTotals
   return { acknowledged, unknown }
 }
 
-/** Gives the service that takes over on the same database. */
+/** Kills the service, and returns a new service on the same database. */
 async function killService(
   load: Load,
   seed: number,
@@ -87,7 +87,7 @@ async function killService(
     services: [service.send],
     goesOn: () => true,
     onRequest: (count) => {
-      // Real time: the crash comes at a random moment.
+      // Real time makes the moment of the crash random.
       if (count === moment.request) setTimeout(() => void service.kill().then(resolve), moment.delayMs)
     },
   })
@@ -97,7 +97,7 @@ async function killService(
   return startServiceProcess({ database: database.url })
 }
 
-/** The service lives on, and has to find its way back by itself. */
+/** Kills the database. The service continues to run, and must reconnect without help. */
 async function killDatabase(
   load: Load,
   seed: number,
@@ -114,7 +114,7 @@ async function killDatabase(
     goesOn: () => !isBack,
     onRequest: (count) => {
       if (count !== moment.request) return
-      // Real time: the crash comes at a random moment.
+      // Real time makes the moment of the crash random.
       setTimeout(() => {
         crash()
           .then(() => ready(service))
@@ -141,7 +141,7 @@ function momentOf(seed: number): { readonly request: number; readonly delayMs: n
   return { request: 20 + random.below(300), delayMs: random.next() * 3 }
 }
 
-/** Kills one of the processes that the service is connected to; the server then breaks off all the others by itself. */
+/** Kills one database process of the service. The server then terminates all its other processes. */
 async function killBackend(url: string, seed: number): Promise<void> {
   const sessions = await sessionsOf(url)
   const pid = sessions[seed % sessions.length]
@@ -152,7 +152,7 @@ async function killBackend(url: string, seed: number): Promise<void> {
   witness.on('error', () => {})
   process.kill(pid, 'SIGKILL')
   await brokenOff
-  // The server recovers now. Before, a connection of the service may answer for a moment longer than the witness.
+  // The server recovers now. A connection of the service may have answered for a moment longer than the witness.
   await until(() => acceptsConnections(url))
 }
 
@@ -169,7 +169,7 @@ async function acceptsConnections(url: string): Promise<boolean> {
   }
 }
 
-/** What a killed service had sent may still be worked on by the database. */
+/** Waits until no session of the killed service runs, because the database may still execute its statements. */
 async function sessionsEnded(url: string): Promise<void> {
   await until(async () => (await sessionsOf(url)).length === 0)
 }
@@ -177,7 +177,7 @@ async function sessionsEnded(url: string): Promise<void> {
 async function sessionsOf(url: string): Promise<number[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  // The server may be taken down while this is asked.
+  // The server may stop during this query.
   client.on('error', () => {})
   try {
     const { rows } = await client.query<{ pid: number }>(

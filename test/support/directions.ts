@@ -1,12 +1,12 @@
-/** The directions in which the rooms of src may know each other, and what breaks them. */
+/** The allowed imports between the rooms of src, and a check for violations. */
 
 export interface SourceFile {
-  /** Below src, such as `property/list-reader.ts`. */
+  /** The path below src, such as `property/list-reader.ts`. */
   readonly path: string
   readonly text: string
 }
 
-/** The rooms that every room below may import. Each of them may import those before it in this list. */
+/** Rooms that every room in `mayImport` may import. Each may import only earlier rooms of this list. */
 export const foundation: readonly string[] = [
   'errors',
   'timers',
@@ -28,7 +28,7 @@ export const foundation: readonly string[] = [
 ]
 
 /**
- * What each room may import besides itself and the foundation. A room may name only rooms above it in this table, so the
+ * The rooms that each room may import besides itself and the foundation. A room may name only rooms above it in this table, so the
  * rooms have no cycle. A room that is missing is a violation, so that a new one gets its row.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -146,7 +146,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'node-handler': ['http/edge', 'troupe'],
 }
 
-/** Rooms that join many others, and why they may import more than eight. */
+/** Rooms that may import more than eight others, with the reason. */
 export const joins: Readonly<Record<string, string>> = {
   api: 'makes the handle of an actor, which reaches into every room that applications use',
   pages: 'has a folder for each page, and pages show what every room holds',
@@ -155,13 +155,13 @@ export const joins: Readonly<Record<string, string>> = {
   cli: 'has a file for each command',
 }
 
-/** What package.json exports. */
+/** The modules that package.json exports. */
 const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts']
 
-/** It opens the driver that is configured. No other file names one. */
+/** The only file that may import a database driver. It opens the configured driver. */
 const mayNameADriver = ['open-store.ts']
 
-/** Packages that belong to one room. */
+/** Packages that only one room may import. */
 const packageRooms: Readonly<Record<string, string>> = {
   '@opentelemetry/api': 'observe',
   liquidjs: 'pages',
@@ -169,7 +169,7 @@ const packageRooms: Readonly<Record<string, string>> = {
   'node:sqlite': 'store/sqlite',
 }
 
-/** One sentence per violation; empty when every direction is kept. */
+/** Returns one sentence for each violation. */
 export function violationsIn(files: readonly SourceFile[]): string[] {
   const found: string[] = []
   const graph = new Map<string, string[]>()
@@ -193,7 +193,7 @@ export function violationsIn(files: readonly SourceFile[]): string[] {
   return [...found, ...cyclesIn(graph)]
 }
 
-/** The specifiers of all static and dynamic imports, those of types included. */
+/** Returns the specifiers of all static and dynamic imports, including type imports. */
 export function importsOf(text: string): string[] {
   const static_ = /^\s*(?:import|export)\b(?:[^'";()]*?\bfrom)?\s*['"]([^'"]+)['"]/gm
   const dynamic = /\bimport\(\s*['"]([^'"]+)['"]/g
@@ -218,7 +218,7 @@ function mayKnow(from: string, to: string): boolean {
   return foundation.includes(to) || mayImport[from]?.includes(to) === true
 }
 
-/** The folder below src, or the name of a file directly in it; the store's port and its drivers are rooms of their own. */
+/** Returns the room of a file: its folder below src, or its own name. The store's port and its drivers are separate rooms. */
 export function roomOf(path: string): string {
   if (entries.includes(path)) return 'entry'
   if (['store/store.ts', 'store/checksum.ts', 'store/after-commit-store.ts'].includes(path)) return 'store port'
@@ -241,7 +241,7 @@ function resolve(path: string, specifier: string): string {
   return parts.join('/')
 }
 
-/** Each cycle once, from the file whose visit found it. */
+/** Returns each import cycle once, beginning with the file in which the search found it. */
 function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const cycles: string[] = []
   const done = new Set<string>()

@@ -1,4 +1,4 @@
-/** The lifecycle events of relationships that an application heard of, and a way to wait for one. */
+/** Records the relationship events that an application receives, and waits for one of them. */
 import type { TrustEvent } from '../../src/app/declarations.ts'
 import type { App } from '../../src/troupe.ts'
 
@@ -20,7 +20,7 @@ export class EventRecorder {
   readonly all: RecordedEvent[] = []
   readonly #waiting = new Set<() => void>()
 
-  /** For `start`. */
+  /** The `declare` option for `start`. */
   readonly declare = (app: App): void => {
     for (const name of names) {
       app.on(name, (event) => {
@@ -30,12 +30,12 @@ export class EventRecorder {
     }
   }
 
-  /** Names, in order; only those about one actor when it is given. */
+  /** Returns the event names in order, of all actors or only of the given actor. */
   names(actorId?: string): TrustEventName[] {
     return this.all.filter(({ event }) => actorId === undefined || event.actor.id === actorId).map(({ name }) => name)
   }
 
-  /** The first event of this name about this actor, once there is one. */
+  /** Waits for the first event with this name about this actor. */
   async first(name: TrustEventName, actorId: string): Promise<RecordedEvent['event']> {
     for (;;) {
       const found = this.all.find((heard) => heard.name === name && heard.event.actor.id === actorId)

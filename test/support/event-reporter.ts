@@ -7,13 +7,13 @@ export type TestRecord =
   | { readonly kind: 'ended'; readonly name: string }
   | { readonly kind: 'passed'; readonly path: readonly string[] }
   | { readonly kind: 'failed'; readonly path: readonly string[]; readonly why: string }
-  /** What the test runner says of the file beside its tests, such as an error after a test had ended. */
+  /** A diagnostic about the file, such as an error after a test had ended. */
   | { readonly kind: 'remark'; readonly text: string }
-  /** The last one; without it the process ended before its tests did. */
+  /** The last record. Without it, the process ended before its tests did. */
   | { readonly kind: 'finished' }
 
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  // Results arrive in the order of definition, each group announced before what it holds.
+  // Results arrive in the order of definition, and each group is announced before its tests.
   const path: string[] = []
   for await (const event of source) {
     const record = recordOf(event, path)
@@ -38,7 +38,7 @@ function recordOf(event: TestEvent, path: string[]): TestRecord | null {
       if (isSet(todo)) return { kind: 'failed', path: own, why: 'It is marked as still to do.' }
       if (event.type === 'test:fail') {
         const { error } = event.data.details
-        // The failures inside a group are counted themselves.
+        // The failed tests of a group have their own records.
         if ('failureType' in error && error.failureType === 'subtestsFailed') return null
         return { kind: 'failed', path: own, why: inspect(error.cause ?? error, { colors: false }) }
       }

@@ -1,15 +1,15 @@
-/** Reads a text/event-stream of JSON messages, one after the other. */
+/** Reads the JSON messages of a text/event-stream in order. */
 export class EventStream {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   readonly #decoder = new TextDecoder()
   #text = ''
 
   constructor(response: Response) {
-    if (response.body === null) throw new Error(`No stream: ${response.status}`)
+    if (response.body === null) throw new Error(`The response has no stream: status ${response.status}`)
     this.#reader = response.body.getReader()
   }
 
-  /** The next message; null at the end. */
+  /** Returns the next message, or null at the end of the stream. */
   // oxlint-disable-next-line typescript/no-explicit-any
   async next(): Promise<any> {
     for (;;) {

@@ -1,19 +1,19 @@
-/** A store that asks its database, before each statement, how it will find the rows. */
+/** A store that requests the query plan of each statement before it runs the statement. */
 import type { Param, Queries, Store, Transaction } from '../../src/store/store.ts'
 import { bound } from './stores.ts'
 
 export interface Plan {
   readonly sql: string
-  /** The lines of the plan, as the database tells them. */
+  /** The lines of the plan, as the database returns them. */
   readonly lines: readonly string[]
 }
 
-export function explained(store: Store, told: (plan: Plan) => void): Store {
+export function explained(store: Store, onPlan: (plan: Plan) => void): Store {
   const wrap = <Q extends Queries>(inner: Q): Transaction => {
     const explain = async (sql: string, params: Param[]): Promise<void> => {
       const keyword = store.dialect === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
       const rows = await inner.all<Record<string, string>>(`${keyword} ${sql}`, ...params)
-      told({ sql, lines: rows.map((row) => (row['detail'] ?? row['QUERY PLAN'] ?? '').trim()) })
+      onPlan({ sql, lines: rows.map((row) => (row['detail'] ?? row['QUERY PLAN'] ?? '').trim()) })
     }
     return {
       origin: 'origin' in inner ? (inner as Queries as Transaction).origin : '',
@@ -27,7 +27,7 @@ export function explained(store: Store, told: (plan: Plan) => void): Store {
       },
       async run(sql, ...params) {
         await explain(sql, [...params])
-        if (!('run' in inner)) throw new Error('Only a transaction changes anything')
+        if (!('run' in inner)) throw new Error('Cannot change data outside a transaction')
         return (inner as Queries as Transaction).run(sql, ...params)
       },
     }

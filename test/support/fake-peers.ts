@@ -1,10 +1,10 @@
-/** Other actors, in a few lines: every address is one, and takes every request. */
+/** A minimal peer client in which every address is an actor that accepts every request. */
 import type { Timers } from '../../src/timers.ts'
 import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
 
 /**
- * Records what it is asked, and answers as an actor that takes every relationship, waits for approval and can be listened to; the root of
- * every service is a factory.
+ * Records requests, and answers as an actor that accepts relationships (pending approval) and subscriptions. The root of
+ * every service creates actors.
  */
 export class FakePeers implements PeerClient {
   readonly calls: PeerRequest[] = []
@@ -35,5 +35,5 @@ export class FakePeers implements PeerClient {
   }
 }
 
-/** Nothing comes later: what waits to be tried again is not, so that requests alone touch the store. */
+/** Timers that never fire, so that only requests and no retries use the store. */
 export const stoppedTimers: Timers = { setTimer: () => () => {} }

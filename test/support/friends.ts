@@ -1,4 +1,4 @@
-/** Two actors of two services in a relationship, as their owners would make it over HTTP. */
+/** Creates a relationship between two actors of two services over HTTP, as their owners would. */
 import type { TestActor, TestService } from './service.ts'
 import { until } from './until.ts'
 
@@ -6,13 +6,13 @@ export interface Related {
   readonly asking: TestActor
   readonly asked: TestActor
   readonly relationship: string
-  /** The secret that both sides know. */
+  /** The secret that both actors share. */
   readonly secret: string
-  /** As the actor that asked, below the other one: what a peer's program sends. */
+  /** Sends a request as `asking` to a path of the actor `asked`, as a peer would. */
   request(method: string, path: string, body?: unknown): Promise<Response>
 }
 
-/** The notification of the approval travels behind the answer to it. */
+/** Waits for the notification of the approval, which is sent after the response. */
 async function knowsApproval(asking: TestActor, path: string): Promise<void> {
   await until(async () => {
     const trust = (await (await asking.request('GET', path)).json()) as { peer_approved?: boolean }
@@ -20,7 +20,7 @@ async function knowsApproval(asking: TestActor, path: string): Promise<void> {
   })
 }
 
-/** `asking` asks `asked`, whose owner approves unless told otherwise. Both services have to listen. */
+/** Requests a relationship from `asking` to `asked`, and approves it unless `approved` is false. Both services must listen. */
 export async function relate(
   asking: TestActor,
   [askedService, asked]: readonly [TestService, TestActor],
@@ -28,11 +28,11 @@ export async function relate(
   approved = true,
 ): Promise<Related> {
   const made = await asking.request('POST', '/trust', { url: `${askedService.url}/${asked.id}`, relationship })
-  if (made.status !== 201) throw new Error(`No relationship: ${made.status} ${await made.text()}`)
+  if (made.status !== 201) throw new Error(`Cannot request the relationship: ${made.status} ${await made.text()}`)
   const { secret } = (await made.json()) as { secret: string }
   if (approved) {
     const answer = await asked.request('PUT', `/trust/${relationship}/${asking.id}`, { approved: true })
-    if (answer.status !== 204) throw new Error(`No approval: ${answer.status} ${await answer.text()}`)
+    if (answer.status !== 204) throw new Error(`Cannot approve the relationship: ${answer.status} ${await answer.text()}`)
     await knowsApproval(asking, `/trust/${relationship}/${asked.id}`)
   }
   return {

@@ -1,4 +1,4 @@
-/** Stores actors in the file argv[2] until no more fit, and tells as JSON what came of it. */
+/** Stores actors in the file argv[2] until the disk is full, and prints the results as JSON. */
 import { ServiceError } from '../../src/errors.ts'
 import { openStore } from '../../src/open-store.ts'
 

@@ -1,4 +1,4 @@
-/** Does what a guide tells its reader: writes the files and runs the commands. */
+/** Follows a guide as a reader would: writes the files and runs the commands. */
 import { execFile, spawn } from 'node:child_process'
 import { appendFileSync, chmodSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -29,14 +29,14 @@ export class GuideReader {
       return language === 'sh' ? [{ kind: 'run', text }] : []
     })
     this.place.write('package.json', '{"type":"module"}')
-    // The commands run this source, by the Node.js of the tests.
+    // The commands run this source with the Node.js of the tests.
     const node = `exec ${process.execPath} --conditions=troupe-source`
     this.place.write('bin/node', `#!/bin/sh\n${node} "$@"\n`)
     this.place.write('bin/npx', `#!/bin/sh\nshift\n${node} ${program} "$@"\n`)
     for (const name of ['bin/node', 'bin/npx']) chmodSync(this.place.path(name), 0o755)
   }
 
-  /** A block that is "continued" is appended to its file, and any other takes the place of the file. */
+  /** Writes the file of a block. A block with "continued" is appended, and any other block replaces the file. */
   write({ text }: Step): void {
     const [first = ''] = text.split('\n', 1)
     const [, name = '', continued] = named.exec(first) ?? []
@@ -53,7 +53,7 @@ export class GuideReader {
     return (await promisify(execFile)('bash', [...bash, script], options)).stdout
   }
 
-  /** Starts a command that serves; `stop` or `remove` ends it. */
+  /** Starts a command that runs a server. `remove` ends the command. */
   start(command: string, env: Readonly<Record<string, string>>): Program {
     const script = [...this.#exports, `exec ${command}`].join('\n')
     const child = spawn('bash', [...bash, script], {
@@ -66,7 +66,7 @@ export class GuideReader {
     return started
   }
 
-  /** The compiler's errors about the files; '' when there are none. */
+  /** Returns the compiler's errors about the files, or '' without errors. */
   compile(): string {
     return compile(this.place)
   }

@@ -1,11 +1,11 @@
-/** How somebody uses a page: with a pointer, or with the keyboard alone. */
+/** Operates a page with a pointer, or with the keyboard alone. */
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 
 export interface Hands {
-  /** A link, a button, a summary or a choice. */
+  /** Activates a link, a button, a summary or a choice. */
   press(target: Locator): Promise<void>
-  /** Takes the place of what stands in the field. */
+  /** Replaces the content of the field. */
   type(target: Locator, text: string): Promise<void>
 }
 
@@ -14,7 +14,7 @@ export const pointer: Hands = {
   type: (target, text) => target.fill(text),
 }
 
-/** Goes from one place to the next with Tab alone, and insists on seeing where it is. */
+/** Moves the focus with Tab alone, and requires a visible focus at each stop. */
 export const keyboard: Hands = {
   async press(target) {
     const type = await target.getAttribute('type')
@@ -29,7 +29,7 @@ export const keyboard: Hands = {
   },
 }
 
-/** The choices of one question are one stop for Tab; arrows go from one to the next. */
+/** Selects a radio button: a radio group is one stop for Tab, and arrow keys move inside the group. */
 async function choose(target: Locator): Promise<void> {
   const name = await target.getAttribute('name')
   await reach(target.page().locator(`input[type=radio][name="${name}"]:checked`))
@@ -48,7 +48,7 @@ async function reach(target: Locator): Promise<void> {
     await page.keyboard.press('Tab')
     await assertVisible(page)
   }
-  assert.fail(`The keyboard does not reach ${String(target)}`)
+  assert.fail(`Cannot reach ${String(target)} with the keyboard`)
 }
 
 async function isFocused(target: Locator): Promise<boolean> {
@@ -63,5 +63,5 @@ async function assertVisible(page: Page): Promise<void> {
     return [outlineStyle, outlineWidth, at.textContent.trim().slice(0, 40)]
   })()`)) as [string, string, string] | null
   if (seen === null) return
-  assert.deepEqual(seen.slice(0, 2), ['solid', '3px'], `nothing shows that the focus is on “${seen[2]}”`)
+  assert.deepEqual(seen.slice(0, 2), ['solid', '3px'], `The focus on “${seen[2]}” is not visible`)
 }

@@ -1,4 +1,4 @@
-/** Records what was asked of things, when, and what was answered, to be held against serial orders. */
+/** Records requests to objects with their times and responses, and checks them against serial orders. */
 import { type Call, findSerialOrder, type Sequential } from './serial-order.ts'
 
 export interface Reply {
@@ -6,22 +6,22 @@ export interface Reply {
   readonly text: string
 }
 
-/** Sends one request as the creator of an actor, or as nobody; throws when no answer comes. */
+/** Sends one request with or without a creator's credentials. Throws when no response arrives. */
 export type Send = (method: string, path: string, options?: SendOptions) => Promise<Reply>
 
 export interface SendOptions {
   readonly authorization?: string
-  /** A string goes as text, anything else as JSON. */
+  /** A string is sent as text, any other value as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A call of a history; that it had no effect is known from some moment on. */
+/** A recorded call. `ended` is infinite while a call without a response may still take effect. */
 interface OpenCall<Input> extends Call<Input> {
   ended: number
 }
 
-/** A thing with its calls, whatever it is. */
+/** An object with its recorded calls, independent of their types. */
 interface Judged {
   settle(now: number): void
   failure(): string | null
@@ -49,13 +49,13 @@ export class History {
     this.#surprises.push(what)
   }
 
-  /** From now on nothing that was not answered can still have an effect: those who worked on it are dead. */
+  /** Marks that calls without a response can no longer take effect, because the processes that handled them are dead. */
   settle(): void {
     const now = this.tick()
     for (const thing of this.#things) thing.settle(now)
   }
 
-  /** One sentence for everything that must not be. */
+  /** Returns one message for each violation. */
   failures(): string[] {
     return [...this.#surprises, ...this.#things.flatMap((thing) => thing.failure() ?? [])]
   }
@@ -74,10 +74,10 @@ export class Recorded<State, Input> {
   }
 
   /**
-   * Sends a request and records it. `read` gives the answer as the sequential thing would give it; undefined for an
-   * answer that it never gives.
+   * Sends a request and records it. `read` converts the response to an answer of the sequential object, or to undefined
+   * for a response that the object never gives.
    *
-   * @returns whether there was an answer.
+   * @returns Whether a response arrived.
    */
   async call(input: Input, send: () => Promise<Reply>, read: (reply: Reply) => unknown): Promise<boolean> {
     const begun = this.#history.tick()
@@ -90,7 +90,7 @@ export class Recorded<State, Input> {
     }
     const ended = this.#history.tick()
     if (reply.status === 503) {
-      // A refusal says when it does not know whether the change was made; otherwise nothing was.
+      // The message of a 503 says "is unknown" when the change may have been made. Otherwise it was not made.
       if (reply.text.includes('is unknown')) this.#addUnknown(input, begun)
       else this.#history.refused++
       return true
@@ -98,7 +98,7 @@ export class Recorded<State, Input> {
     const value = read(reply)
     if (value === undefined) {
       this.#history.surprise(
-        `${this.name}: ${JSON.stringify(input)} was answered ${reply.status} ${reply.text.slice(0, 200)}`,
+        `${this.name}: unexpected response to ${JSON.stringify(input)}: ${reply.status} ${reply.text.slice(0, 200)}`,
       )
       return true
     }

@@ -1,27 +1,27 @@
-/** A real OpenID provider on a loopback port, whose people sign in without a screen; and what it can be made to do wrong. */
+/** A real OpenID provider on a loopback port. Its users sign in without a screen, and tests can replace its responses. */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js'
 import { type InteractionResult, type OidcContext, Provider } from 'oidc-provider/lib/provider.js'
 
-/** What the provider says about a person, besides `sub`. */
+/** Claims of the provider about a person, besides `sub`. */
 export type PersonClaims = Readonly<Record<string, unknown>>
 
 export interface IdentityProviderOptions {
   readonly clientId?: string
   readonly clientSecret?: string
-  /** Registered exactly; any address is taken unless given. */
+  /** The registered redirect URIs, compared exactly. Default: any URI is accepted. */
   readonly redirectUris?: readonly string[]
-  /** By `sub`. Ada, whose address is verified, unless given. */
+  /** Claims by `sub`. Default: Ada, with a verified address. */
   readonly people?: Readonly<Record<string, PersonClaims>>
   /** Puts the claims into the id_token as well. */
   readonly claimsInIdToken?: boolean
-  /** Of the id_token and the key set. */
+  /** The signature algorithm of id_tokens and the key set. */
   readonly algorithm?: 'RS256' | 'ES256'
 }
 
-/** Where the browser is sent at the end: an address for `query`, an address and the fields of a form for `form_post`. */
+/** The redirect of the browser at the end: a URL for `query`, a URL and form fields for `form_post`. */
 export interface SentBack {
   readonly url: URL
   readonly form: URLSearchParams | null
@@ -31,22 +31,22 @@ export interface IdentityProvider {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
-  /** By `sub`; may be changed while it runs. */
+  /** Claims by `sub`. A test may change them at any time. */
   readonly people: Map<string, PersonClaims>
-  /** Everything it was asked, as `POST /token`. */
+  /** All requests, in the form `POST /token`. */
   readonly requests: string[]
-  /** By path, such as `/token`, `/me`, `/jwks`: answers in place of the provider. */
+  /** Handlers by path, such as `/token`, `/me`, `/jwks`, that answer in place of the provider. */
   readonly answers: Map<string, RequestListener>
-  /** What a browser does, with this person at it, from the address of a sign-in to the moment it is sent back. */
+  /** Acts as a browser with this person, from the authorization URL to the redirect back. */
   signIn(authorizationUrl: string | URL, sub: string): Promise<SentBack>
-  /** The same with a person who changes their mind: comes back with `error=access_denied`. */
+  /** Acts as a browser whose user cancels, which returns `error=access_denied`. */
   cancel(authorizationUrl: string | URL): Promise<SentBack>
-  /** An id_token as a native application gets it; members given as undefined are left out. */
+  /** Signs an id_token as a native application receives it, without members that are undefined. */
   assertion(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): Promise<string>
   close(): Promise<void>
 }
 
-/** Says who sits at the browser, in place of a screen. `-` is somebody who cancels. */
+/** Names the user of the browser, in place of a screen. `-` cancels the sign-in. */
 const personHeader = 'x-test-person'
 
 export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
@@ -113,7 +113,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   }
 }
 
-/** One for all instances: making it takes a while. */
+/** Key pairs that all instances share, because their creation is slow. */
 const keyPairs = new Map<string, ReturnType<typeof generateKeyPair>>()
 
 function keyPair(algorithm: string): ReturnType<typeof generateKeyPair> {
@@ -144,7 +144,7 @@ function configurationOf(
     cookies: { keys: ['test'] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
-    // Whoever begins with a challenge must show the verifier, and whoever begins without one does not begin.
+    // Every client must use PKCE: a request without a challenge is rejected.
     pkce: { required: () => true },
     claims: {
       openid: ['sub'],
@@ -170,7 +170,7 @@ function configurationOf(
   }
 }
 
-/** Without the header of a test, a page with a button for each person, for a browser. */
+/** Finishes the sign-in of the person in the header. Without the header, shows a page with a button for each person. */
 async function interact(
   provider: Provider,
   people: ReadonlyMap<string, PersonClaims>,
@@ -193,7 +193,7 @@ async function interact(
   await provider.interactionFinished(request, response, result)
 }
 
-/** The form that a script would send. */
+/** Parses the form that a script on the page would send. */
 function formOf(page: string, status: number): SentBack {
   const action = /<form[^>]*action="([^"]*)"/.exec(page)?.[1]
   if (action === undefined) throw new Error(`The provider ended with ${status}: ${page.slice(0, 500)}`)

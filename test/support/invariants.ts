@@ -1,18 +1,18 @@
 /**
- * What must hold of a database whatever happened to the service, found out from the tables alone: none of the code that
- * writes them is used to read them.
+ * Checks the invariants of a database after any failure of the service. The checks read the tables directly, without the
+ * code that writes them.
  */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 
 export interface Expectations {
-  /** The properties that actors are found by. */
+  /** The indexed properties. Default: oauthId, email and externalUserId. */
   readonly indexed?: readonly string[]
-  /** False where several actors had one value at some time: then the look-up knows the first of them alone. */
+  /** False when several actors had the same indexed value at some time. The lookup then contains only the first of them. */
   readonly valuesAreUnique?: boolean
 }
 
-/** A sentence for each thing that is wrong, with the invariant that it breaks; empty when all is well. */
+/** Returns a sentence for each violation, with the id of the invariant. */
 export async function violationsIn(url: string, expectations: Expectations = {}): Promise<string[]> {
   return withDatabase(url, async (database) => [
     ...(await engineFaults(database)),
@@ -23,7 +23,7 @@ export async function violationsIn(url: string, expectations: Expectations = {})
   ])
 }
 
-/** Of a creator whose actor was asked for without an answer there is one actor or none, and nothing belongs to it yet. */
+/** Checks creators whose request for an actor got no response: each has at most one actor, and that actor has no data. */
 export async function halfMadeActors(url: string, creators: readonly string[]): Promise<string[]> {
   return withDatabase(url, async (database) => {
     const asked = new Set(creators)
@@ -34,19 +34,19 @@ export async function halfMadeActors(url: string, creators: readonly string[]): 
     )
     const ids = new Set([...made.values()].flat().map(({ id }) => id))
     const found = [...made].flatMap(([creator, { length }]) =>
-      length === 1 ? [] : [`I2: ${creator} asked for one actor and has ${length}`],
+      length === 1 ? [] : [`I2: ${creator} requested one actor and has ${length}`],
     )
     for (const { name, columns } of await database.tables()) {
       if (!columns.includes('actor_id') || name === 'unique_creator') continue
       const rows = await database.all<{ actor_id: string }>(`SELECT actor_id FROM "${name}"`)
       if (rows.some(({ actor_id }) => ids.has(actor_id)))
-        found.push(`I2: ${name} has rows of an actor nobody was told of`)
+        found.push(`I2: ${name} has rows of an actor whose creation got no response`)
     }
     return found
   })
 }
 
-/** Every row of every table, in one order: equal texts are equal databases. */
+/** Dumps all rows in a fixed order, so that equal databases have equal strings. */
 export async function dumpOf(url: string): Promise<string> {
   return withDatabase(url, async (database) => {
     const lines: string[] = []
@@ -132,11 +132,11 @@ async function engineFaults(database: Database): Promise<string[]> {
   ]
 }
 
-/** Rows of actors that do not exist, in every table that names an actor, and parts of lists that are not there. */
+/** Finds rows of actors and of lists that do not exist. */
 async function strangers(database: Database): Promise<string[]> {
   const found: string[] = []
   for (const { name, columns } of await database.tables()) {
-    // It names what is still to be deleted, of lists and actors that are gone.
+    // This table names deleted lists and actors whose rows are still to be deleted.
     if (name === 'removed_list') continue
     const isLeft = columns.includes('list') ? stillToBeDeleted(name) : 'false'
     if (columns.includes('actor_id')) {
@@ -187,14 +187,14 @@ async function lookupFaults(database: Database, expectations: Expectations): Pro
   return found
 }
 
-/** Texts and numbers can be looked for. */
+/** Returns the lookup string of a value, or null. Only strings and numbers have one. */
 function indexText(json: string): string | null {
   const value: unknown = JSON.parse(json)
   const text = typeof value === 'string' ? value : typeof value === 'number' ? json : ''
   return text === '' || text.includes('\0') || Buffer.byteLength(text) > 2048 ? null : text
 }
 
-/** Whether the row `part` of a table is of a list that was removed, and waits to be deleted. */
+/** Returns an SQL condition: the row `part` belongs to a removed list and waits for deletion. */
 function stillToBeDeleted(table: string): string {
   const column = table === 'list_node' ? 'node' : 'item'
   return `EXISTS (SELECT 1 FROM removed_list AS removed WHERE removed.actor_id = part.actor_id
@@ -217,7 +217,7 @@ interface Head {
   readonly root: readonly number[]
 }
 
-/** Every list can be read in full: each node once where its parent says, with as many items below it as it says. */
+/** Checks that every list is readable: each node is referenced once, and has as many items as its parent records. */
 async function listFaults(database: Database): Promise<string[]> {
   const key = (row: { actor_id: string; list: string }): string => `${row.actor_id}/${row.list}`
   const heads = await database.all<{ actor_id: string; list: string; value: string }>(
@@ -251,7 +251,7 @@ function faultsOfList(headText: string, nodes: Map<number, string>, items: Set<n
     return ['its head cannot be read']
   }
   const found: string[] = []
-  /** The entries of a node that is due; each node is due once. */
+  /** Returns the entries of a node, and reports a node that was taken before. */
   const take = (node: number): number[] => {
     const text = nodes.get(node)
     nodes.delete(node)
@@ -277,7 +277,7 @@ function faultsOfList(headText: string, nodes: Map<number, string>, items: Set<n
   return found
 }
 
-/** A branch is a node and the number of items below it; branches are kept in one flat array. */
+/** Splits a flat array into branches: pairs of a node and the number of items below it. */
 function branchesOf(flat: readonly number[]): [node: number, count: number][] {
   return flat.flatMap((node, at) => (at % 2 === 0 ? [[node, flat[at + 1] ?? 0] as [number, number]] : []))
 }

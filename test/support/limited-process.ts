@@ -1,4 +1,4 @@
-/** Asks a bucket of the store at argv[2] a hundred times at once, and prints how often it let somebody through. */
+/** Charges one bucket of the store at argv[2] a hundred times in parallel, and prints how many charges passed. */
 import { createLog } from '../../src/observe/log.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { Limiter } from '../../src/rate-limit/limiter.ts'

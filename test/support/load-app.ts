@@ -1,4 +1,4 @@
-/** An application for load: what lists and actors can do beyond HTTP, as actions. */
+/** An application for load tests. Its actions offer operations of lists and actors that HTTP does not have. */
 import type { ListHandle } from '../../src/app/actor-handle.ts'
 import { type App, troupe } from '../../src/troupe.ts'
 

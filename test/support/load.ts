@@ -1,4 +1,4 @@
-/** Several clients that change a few actors at once, a seeded mix of everything, and what they were answered. */
+/** Runs several clients that change a few actors in parallel with a seeded mix of operations, and records the responses. */
 import { History, type Recorded, type Reply, type Send } from './history.ts'
 import { type Random, seeded } from './random.ts'
 import {
@@ -14,13 +14,13 @@ import {
 
 export interface LoadOptions {
   readonly clients: number
-  /** The services that answer; a client begins with its own and goes on to the next when it gets no answer. */
+  /** The services. Each client begins with another one, and switches to the next when it receives no response. */
   readonly services: readonly Send[]
-  /** Asked before each step, with the number of requests so far. */
+  /** Called before each step with the number of requests so far. False ends the run. */
   readonly goesOn: (requests: number) => boolean
-  /** Told of each request as it begins, counted from 1. */
+  /** Called at the start of each request with its number, counted from 1. */
   readonly onRequest?: (count: number) => void
-  /** Whether a client that no service answers tries again instead of giving up. */
+  /** Whether a client without a response from any service retries instead of stopping. */
   readonly isPatient?: boolean
 }
 
@@ -29,11 +29,11 @@ interface Account {
   readonly authorization: string
 }
 
-/** One actor that stays, and what is known of it. */
+/** An actor that is not deleted, with the objects whose history is recorded. */
 interface Lasting extends Account {
   readonly registers: readonly Recorded<string | null, RegisterInput>[]
   readonly keys: readonly { readonly path: string; readonly thing: Recorded<string | null, RegisterInput> }[]
-  /** Written together only: two values, an indexed one and the item of a list. */
+  /** Two values, an indexed value and a list item, which every write sets together. */
   readonly group: Recorded<string | null, RegisterInput>
   readonly log: Recorded<readonly string[], ListInput>
 }
@@ -58,17 +58,17 @@ export class Load {
     this.#seed = seed
   }
 
-  /** Makes the actors that stay. The length of their lists brings the order of some near the edge of a node. */
+  /** Creates the lasting actors. Some list lengths are close to the capacity of a node. */
   async prepare(send: Send): Promise<void> {
     const random = seeded(this.#seed)
     for (let index = 0; index < 2; index++) {
       const account = await this.#createActor(send, `lasting-${index}`)
-      if (account === null) throw new Error('No actor could be created before the load')
+      if (account === null) throw new Error('Cannot create an actor before the load')
       const items = Array.from({ length: random.pick([0, 3, 127, 129]) }, () => this.#token('begin'))
       const entries = items.map((t, index) => ({ index, t }))
       for (const body of [{ log: { _type: 'list' }, glist: { _type: 'list' } }, { log: { items: entries } }]) {
         const reply = await send('POST', `/${account.id}/properties`, { authorization: account.authorization, body })
-        if (reply.status !== 201) throw new Error(`No list before the load: ${reply.status} ${reply.text}`)
+        if (reply.status !== 201) throw new Error(`Cannot create a list before the load: ${reply.status} ${reply.text}`)
       }
       const thing = (name: string): string => `${account.id}/${name}`
       this.#lasting.push({
@@ -89,7 +89,7 @@ export class Load {
     await Promise.all(clients)
   }
 
-  /** Reads everything once more, from a service that answers. */
+  /** Reads all data again, from a running service. */
   async readAll(send: Send): Promise<void> {
     for (const actor of this.#lasting) {
       for (let index = 0; index < actor.registers.length; index++) await readRegister(send, actor, index)
@@ -155,7 +155,7 @@ export class Load {
       return
     }
     if (kind === 1) {
-      // The one who made it ends it, so that no two deletions meet.
+      // Only the client that created the actor deletes it, so that no two deletions run in parallel.
       const ending = own.shift()
       if (ending === undefined) return
       this.#ended.push(ending)
@@ -203,7 +203,7 @@ export class Load {
       return null
     }
     if (reply.status !== 201) {
-      this.history.surprise(`The creation of ${creator} was answered ${reply.status} ${reply.text}`)
+      this.history.surprise(`Unexpected response to the creation of ${creator}: ${reply.status} ${reply.text}`)
       return null
     }
     const { id, passphrase } = JSON.parse(reply.text) as { id: string; passphrase: string }
@@ -290,7 +290,7 @@ async function changeGroup(send: Send, random: Random, actor: Lasting, token: st
 
 const emailOf = (actor: Account, token: string): string => `${token}.${actor.id.slice(0, 8)}@example.com`
 
-/** Of four parts that are written together; anything but one token in all of them, or nothing, is never right. */
+/** Reads four parts that are written together. The result is torn unless all have the same token, or all are absent. */
 async function readGroup(send: Send, actor: Lasting): Promise<void> {
   await actor.group.call(
     { do: 'read' },

@@ -1,4 +1,4 @@
-/** A clock that a test sets, and the timers that wait by it. */
+/** A clock that a test controls, with timers that follow it. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Timers } from '../../src/timers.ts'
 import { until } from './until.ts'
@@ -15,7 +15,7 @@ export class ManualClock {
 
   readonly timers: Timers = {
     setTimer: (ms, run) => {
-      // No time has to pass: a service with `shutdownSeconds: 0` also stops after a failed test, which left calls open.
+      // A timer of 0 ms fires without the clock, so that a service with `shutdownSeconds: 0` stops after a failed test.
       if (ms <= 0) {
         const immediate = setImmediate(run)
         return () => clearImmediate(immediate)
@@ -28,12 +28,12 @@ export class ManualClock {
     },
   }
 
-  /** How many timers wait. */
+  /** The number of waiting timers. */
   get waiting(): number {
     return this.#timers.length
   }
 
-  /** Lets time pass; what is due meanwhile begins, each at its time. */
+  /** Advances the clock, and runs each due timer at its time. */
   pass(ms: number): void {
     const end = this.#time + ms
     for (;;) {
@@ -48,7 +48,7 @@ export class ManualClock {
 }
 
 /**
- * Passes time in steps until the condition holds. The services finish their background work between two steps, so a
+ * Advances the clock in steps until the condition holds. The services finish background work between two steps, so a
  * slow machine needs no more steps than a fast one.
  */
 export async function passUntil(

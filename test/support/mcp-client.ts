@@ -1,4 +1,4 @@
-/** An AI client that the owner let in: its relationship and its token, made in the store, and requests as it sends them. */
+/** Authorizes an AI client by writing its relationship and tokens to the store, and sends requests as that client. */
 import { hashSecret } from '../../src/secret/hash.ts'
 import { seal } from '../../src/secret/sealed.ts'
 import { bindingOf, trustSecret, trustToken } from '../../src/secret/sealed-columns.ts'
@@ -7,7 +7,7 @@ import { insertTrust } from '../../src/trust/trust-store.ts'
 import { startService, type TestActor, type TestService } from './service.ts'
 
 export interface ClientOptions {
-  /** `friend` unless given. */
+  /** The trust type. Default: `friend`. */
   readonly relationship?: string
   readonly clientId?: string
   readonly audience?: string
@@ -18,7 +18,7 @@ export interface ClientOptions {
 export interface McpAnswer {
   readonly status: number
   readonly headers: Headers
-  /** The JSON body; null without one. */
+  /** The JSON body, or null without a body. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any
 }
@@ -29,11 +29,11 @@ export interface TestClient {
   readonly peerId: string
   readonly clientId: string
   readonly chainId: string
-  /** In the way of 2025-11-25. */
+  /** Sends a request of protocol version 2025-11-25. */
   legacy(method: string, params?: object, headers?: Record<string, string>): Promise<McpAnswer>
-  /** In the way of 2026-07-28, with the header fields that belong to it. */
+  /** Sends a request of protocol version 2026-07-28, with its header fields. */
   modern(method: string, params?: object, options?: ModernOptions): Promise<McpAnswer>
-  /** Any body. */
+  /** Sends any body. */
   send(body: string, headers?: Record<string, string>): Promise<Response>
 }
 
@@ -132,7 +132,7 @@ export function rpc(id: unknown, method: string, params: object = {}): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** Asks to be told of changes, in the way of 2026-07-28. */
+/** Subscribes to change notifications, in protocol version 2026-07-28. */
 export function listen(
   client: TestClient,
   notifications: object,
@@ -161,7 +161,7 @@ async function answerOf(response: Response): Promise<McpAnswer> {
   }
 }
 
-/** At a program in another process, which was started with the keys of the tests: the way in goes through its database. */
+/** Authorizes a client of a service in another process, through its database. That service must use the keys of the tests. */
 export async function authorizeClientAt(
   url: string,
   databaseUrl: string,

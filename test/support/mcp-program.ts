@@ -1,4 +1,4 @@
-/** An application that runs as a program of its own, and an AI client that the owner of an actor let in there. */
+/** Runs an application as a separate program, with an actor and an AI client that its owner authorized. */
 import { authorizeClientAt, type TestClient } from './mcp-client.ts'
 import type { Workplace } from './program.ts'
 import { testKeys } from './service.ts'

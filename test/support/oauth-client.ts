@@ -1,4 +1,4 @@
-/** A program at the authorization server: it registers, sends the owner's browser, and gets tokens. */
+/** An OAuth client of a test: it registers, sends the owner's browser to the authorization server, and receives tokens. */
 import { createHash, randomBytes } from 'node:crypto'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { TestService } from './service.ts'
@@ -13,7 +13,7 @@ export interface RegisteredClient {
 
 export async function registerClient(service: TestService, members: object = {}): Promise<RegisteredClient> {
   const answer = await register(service, members)
-  if (answer.status !== 201) throw new Error(`Not registered: ${answer.status} ${await answer.text()}`)
+  if (answer.status !== 201) throw new Error(`Cannot register the client: ${answer.status} ${await answer.text()}`)
   return (await answer.json()) as RegisteredClient
 }
 
@@ -35,7 +35,7 @@ export function newPkce(): Pkce {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
 }
 
-/** The parameters of a good request; undefined leaves one out. */
+/** Returns the path of a valid authorization request with changed parameters. Undefined omits a parameter. */
 export function authorizePath(
   client: RegisteredClient,
   pkce: Pkce,
@@ -54,14 +54,14 @@ export function authorizePath(
   return `/oauth/authorize?${new URLSearchParams(given).toString()}`
 }
 
-/** The value of the page's form. */
+/** Returns the consent id in the form of the page. */
 export function consentIn(page: string): string {
   const found = /name="consent" value="([\w-]{43})"/.exec(page)?.[1]
-  if (found === undefined) throw new Error(`No consent in ${page.slice(0, 2000)}`)
+  if (found === undefined) throw new Error(`The page has no consent form: ${page.slice(0, 2000)}`)
   return found
 }
 
-/** From the authorization request to the address that the client is sent back to. */
+/** Authorizes and signs in as a user in a browser, and returns the redirect URL of the client. */
 export async function consent(
   browser: TestBrowser,
   provider: IdentityProvider,
@@ -70,23 +70,23 @@ export async function consent(
   form: Record<string, string> = {},
 ): Promise<URL> {
   const page = await browser.get(path)
-  if (page.status !== 200) throw new Error(`No page: ${page.status} ${await page.text()}`)
+  if (page.status !== 200) throw new Error(`Cannot open the consent page: ${page.status} ${await page.text()}`)
   const decided = await browser.post('/oauth/authorize', {
     consent: consentIn(await page.text()),
     provider: 'acme',
     trust_type: 'mcp_client',
     ...form,
   })
-  if (decided.status !== 303) throw new Error(`Not decided: ${decided.status} ${await decided.text()}`)
+  if (decided.status !== 303) throw new Error(`Cannot submit the consent form: ${decided.status} ${await decided.text()}`)
   const begun = await browser.get(decided.headers.get('location') ?? '')
   const { url } = await provider.signIn(begun.headers.get('location') ?? '', sub)
   const signedIn = await browser.get(url.href)
   const finished = await browser.get(signedIn.headers.get('location') ?? '')
-  if (finished.status !== 302) throw new Error(`Not finished: ${finished.status} ${await finished.text()}`)
+  if (finished.status !== 302) throw new Error(`Cannot finish the authorization: ${finished.status} ${await finished.text()}`)
   return new URL(finished.headers.get('location') ?? '')
 }
 
-/** A code for an owner who is signed in at the browser. */
+/** Returns an authorization code for an owner who is signed in at the browser. */
 export async function codeFor(
   browser: TestBrowser,
   client: RegisteredClient,
@@ -94,15 +94,15 @@ export async function codeFor(
   changed: Record<string, string | undefined> = {},
 ): Promise<string> {
   const page = await browser.get(authorizePath(client, pkce, changed))
-  if (page.status !== 200) throw new Error(`No page: ${page.status} ${await page.text()}`)
+  if (page.status !== 200) throw new Error(`Cannot open the consent page: ${page.status} ${await page.text()}`)
   const form = { consent: consentIn(await page.text()), decision: 'allow' }
   const answer = await browser.post('/oauth/authorize', form)
   const code = new URL(answer.headers.get('location') ?? '').searchParams.get('code')
-  if (code === null) throw new Error(`No code: ${answer.status} ${answer.headers.get('location')}`)
+  if (code === null) throw new Error(`The response has no code: ${answer.status} ${answer.headers.get('location')}`)
   return code
 }
 
-/** The form that redeems a code of a public client. */
+/** Returns the form that exchanges the code of a public client for tokens. */
 export function redemption(client: RegisteredClient, code: string, pkce: Pkce): Record<string, string> {
   return {
     grant_type: 'authorization_code',
@@ -113,7 +113,7 @@ export function redemption(client: RegisteredClient, code: string, pkce: Pkce): 
   }
 }
 
-/** What the endpoint of AI clients answers to a token: 200 to one that opens it. */
+/** Returns the status of `/mcp` for this token: 200 when the token is valid. */
 export async function mcpStatus(service: TestService, token: string): Promise<number> {
   const answer = await service.request('/mcp', {
     method: 'POST',
@@ -138,7 +138,7 @@ export interface ClientTokens {
   readonly scope: string
 }
 
-/** The whole dance of a public client. */
+/** Registers a public client, authorizes it with owner consent, and exchanges the code for tokens. */
 export async function authorizeClientByConsent(
   service: TestService,
   provider: IdentityProvider,
@@ -157,6 +157,6 @@ export async function authorizeClientByConsent(
   const back = await consent(browser, provider, authorizePath(client, pkce), sub, form)
   const code = back.searchParams.get('code') ?? ''
   const answer = await requestTokens(service, redemption(client, code, pkce))
-  if (answer.status !== 200) throw new Error(`No tokens: ${answer.status} ${await answer.text()}`)
+  if (answer.status !== 200) throw new Error(`Cannot exchange the code: ${answer.status} ${await answer.text()}`)
   return { client, tokens: (await answer.json()) as ClientTokens, code, pkce, browser }
 }

@@ -1,6 +1,6 @@
-/** A hundred texts that become script wherever a page forgets to treat text as text. Each calls `intrude()`. */
+/** A hundred strings that run as script wherever a page does not escape them. Each calls `intrude()`. */
 
-/** What runs once it stands on a page as markup. */
+/** Strings that run as script once a page contains them as markup. */
 const runs = [
   '<script>intrude()</script>',
   '<img src=x onerror=intrude()>',
@@ -14,7 +14,7 @@ const runs = [
   'javascript:intrude()',
 ]
 
-/** What ends the place that the text stands in: a text, an attribute, a field, a title, a comment, a script. */
+/** Strings that end the context of a value: text, an attribute, a field, a title, a comment or a script. */
 const breaks = [
   '',
   '">',

@@ -1,6 +1,6 @@
 /**
- * Runs one PostgreSQL server for as long as the process that started this one lives: when standard input ends, however
- * that came about, the server is stopped and its folder removed.
+ * Runs one PostgreSQL server while the parent process lives. When standard input ends for any reason, this process stops
+ * the server and deletes its folder.
  */
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ interface Order {
 }
 
 const order = JSON.parse(process.argv[2] ?? '') as Order
-// An interrupt from the terminal goes to the whole group; the one who started this decides.
+// The terminal sends an interrupt to the whole process group, but only the parent decides when this process ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 const identity = order.uid === undefined ? {} : { uid: order.uid, gid: order.uid }

@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL out of npm packages, on a free port of this machine alone. It lives as long as the process that
- * started it, even when that one is killed.
+ * Runs a real PostgreSQL from npm packages on a free port of the loopback interface. The server stops with the process that
+ * started it, even when that process is killed.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import {
@@ -26,33 +26,33 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 
-/** The address of a server that the test run started for all files. */
+/** The environment variable with the URL of the server that the test run started for all files. */
 const SHARED = 'TROUPE_TEST_POSTGRES'
-/** PostgreSQL does not run as root; this is "nobody" on the systems where tests run as root. */
-const NOBODY = 65534
+/** An unprivileged user id, because PostgreSQL does not run as root. */
+const UNPRIVILEGED = 65534
 
 export interface PostgresServer {
-  /** Address of the maintenance database. */
+  /** URL of the maintenance database. */
   readonly url: string
   /**
-   * Ends the server: after the running statements were broken off ('fast'), at once ('immediate'), or by killing its
-   * first process, which leaves the others to find out ('kill').
+   * Stops the server: after it cancels running statements ('fast'), at once ('immediate'), or by killing its
+   * first process, without notice to the others ('kill').
    */
   stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void>
-  /** Starts it again, with the same data on the same port. */
+  /** Starts the server again, with the same data on the same port. */
   start(): Promise<void>
-  /** Stops it for good and removes its data. */
+  /** Stops the server permanently and deletes its data. */
   remove(): Promise<void>
 }
 
 export interface PostgresServerOptions {
-  /** Syncs the disk as in production. Off unless asked for: most tests do not pull the plug. */
+  /** Syncs to disk as in production. Default: false, because most tests do not crash the server. */
   readonly fsync?: boolean
 }
 
 let own: Promise<PostgresServer> | undefined
 
-/** Address of the maintenance database of the server that all tests share. */
+/** Returns the URL of the maintenance database of the server that all tests share. */
 export async function sharedPostgresUrl(): Promise<string> {
   const given = process.env[SHARED]
   if (given !== undefined && given !== '') return given
@@ -63,11 +63,11 @@ export async function sharedPostgresUrl(): Promise<string> {
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const native = installBinaries()
   const folder = mkdtempSync(join(options.fsync === true ? tmpdir() : quickFolder(), 'troupe-postgres-'))
-  if (isRoot) chownSync(folder, NOBODY, NOBODY)
+  if (isRoot) chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
   const data = join(folder, 'data')
   await promisify(execFile)(
     executable(native, 'initdb'),
-    // Text sorts by the rules of a language unless a column says otherwise, as on most servers.
+    // Strings sort by an ICU locale unless a column has a collation, as on most servers.
     [
       '-D',
       data,
@@ -99,7 +99,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     command: executable(native, 'postgres'),
     args,
     folder,
-    ...(isRoot ? { uid: NOBODY } : {}),
+    ...(isRoot ? { uid: UNPRIVILEGED } : {}),
   })
   let keeper = await keep(order)
   return {
@@ -120,9 +120,9 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
 }
 
 interface Keeper {
-  /** Of the server itself. */
+  /** The process id of the server. */
   readonly pid: number
-  /** Resolves when the server and its keeper are gone. */
+  /** Resolves when the server and its keeper process have ended. */
   readonly ended: Promise<void>
   release(): void
 }
@@ -134,7 +134,7 @@ async function keep(order: string): Promise<Keeper> {
   })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const pid = await readyPid(child)
-  // A test file ends when its tests are done, not when the server is.
+  // The server must not keep the process of a test file alive.
   child.unref()
   for (const stream of [child.stdin, child.stdout]) if (stream instanceof Socket) stream.unref()
   return {
@@ -172,14 +172,14 @@ export async function administer(url: string, sql: string): Promise<void> {
 }
 
 const isRoot = process.getuid?.() === 0
-const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+const identity = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
 
 function executable(native: string, name: string): string {
   return join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
 }
 
 /**
- * The binaries where any user may run them, with the links that the package's install script would have made. Made once
+ * Installs the binaries where any user may run them, with the links that the package's install script would create. Runs once
  * per machine and version.
  */
 function installBinaries(): string {
@@ -190,7 +190,7 @@ function installBinaries(): string {
   const user = process.getuid?.() ?? 0
   const place = join(tmpdir(), `troupe-postgres-${version}-${process.arch}-${user}`)
   if (existsSync(place)) {
-    // Anybody may write in the folder for temporary files; only what this user made is run.
+    // Every user may write to the temporary folder, so only binaries that this user installed are run.
     if (process.getuid === undefined || lstatSync(place).uid === user) return join(place, 'native')
     throw new Error(`${place} belongs to another user`)
   }
@@ -206,14 +206,14 @@ function installBinaries(): string {
   try {
     renameSync(draft, place)
   } catch (error) {
-    // Another test file was faster.
+    // Another test file installed the binaries first.
     rmSync(draft, { recursive: true, force: true })
     if (!existsSync(place)) throw error
   }
   return join(place, 'native')
 }
 
-/** A new database is some hundred files: in memory that takes a tenth of the time, where there is room. */
+/** Returns a folder in memory when it has space. A new database has hundreds of files, which take a tenth of the time there. */
 export function quickFolder(): string {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm')

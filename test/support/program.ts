@@ -1,4 +1,4 @@
-/** The real program, `troupe`, in a process and a folder of its own. */
+/** Runs the `troupe` program in a separate process and folder. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,9 +14,9 @@ export interface Ending {
 }
 
 export interface RunOptions {
-  /** Added to an environment without any setting of the service. */
+  /** Variables added to an environment that has no settings of the service. */
   readonly env?: Readonly<Record<string, string>>
-  /** Before the program, for Node.js itself. */
+  /** Arguments for Node.js, before the program. */
   readonly nodeArgs?: readonly string[]
   readonly node?: string
 }
@@ -42,7 +42,7 @@ export class Program {
     })
   }
 
-  /** The first match in what the program prints. Rejects when it ends without printing it. */
+  /** Waits for output that matches the pattern. Rejects when the program ends without it. */
   async prints(pattern: RegExp): Promise<RegExpExecArray> {
     const found = new Promise<RegExpExecArray>((resolve) => {
       this.#onOutput = () => {
@@ -54,7 +54,7 @@ export class Program {
     const end = this.ended.then(({ code, stdout, stderr }) => {
       const match = pattern.exec(stdout)
       if (match !== null) return match
-      throw new Error(`It ended (code ${code}) without printing ${pattern}:\n${stdout}\n${stderr}`)
+      throw new Error(`The program ended (code ${code}) without printing ${pattern}:\n${stdout}\n${stderr}`)
     })
     return Promise.race([found, end])
   }
@@ -64,7 +64,7 @@ export class Program {
   }
 }
 
-/** A folder with an application in it, as somebody who uses the package has one. */
+/** A folder with an application, as a user of the package would have it. */
 export class Workplace {
   readonly folder = mkdtempSync(join(tmpdir(), 'troupe-cli-'))
   readonly #started: Program[] = []
@@ -90,7 +90,7 @@ export class Workplace {
     return this.startFile(join(root, 'bin', 'troupe.js'), args, options)
   }
 
-  /** Any other program of this folder. */
+  /** Starts another program in this folder. */
   startFile(file: string, args: readonly string[] = [], options: RunOptions = {}): Program {
     const { env = {}, nodeArgs = ['--conditions=troupe-source'], node = process.execPath } = options
     const child = spawn(node, [...nodeArgs, file, ...args], {
@@ -103,10 +103,10 @@ export class Workplace {
     return program
   }
 
-  /** Runs it to its end; one that serves instead of ending is killed, which no test expects. */
+  /** Runs the program to its end. A program that does not end within 60 s is killed. */
   async run(args: readonly string[], options: RunOptions = {}): Promise<Ending> {
     const program = this.start(args, options)
-    // Real time: the limit for a program that never ends.
+    // Real time limits a program that does not end.
     const limit = setTimeout(() => program.signal('SIGKILL'), 60_000)
     return program.ended.finally(() => clearTimeout(limit))
   }

@@ -1,4 +1,4 @@
-/** The properties of one actor as a plain object keeps them: what each request over HTTP is to answer and to leave. */
+/** A model of the properties of one actor, which computes the expected response and state of each HTTP request. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -22,9 +22,9 @@ export interface Request {
 }
 
 export interface Expected {
-  /** More than one where several things are wrong at once and the rules name no order. */
+  /** More than one status when a request has several errors and the rules define no order between them. */
   readonly statuses: readonly number[]
-  /** The answer as JSON, or as bare text. */
+  /** The response body as JSON. */
   readonly json?: Json
   readonly text?: string
 }
@@ -38,13 +38,13 @@ class Refused extends Error {
   }
 }
 
-/** A property of that name, or one that was never there: the empty text is no value. */
+/** The empty string, which deletes a property, because a property cannot have it as value. */
 const nothing = ''
 
 export class PropertyModel {
   #stored = new Map<string, Stored>()
 
-  /** What `GET /properties?format=full` shows. */
+  /** The response of `GET /properties?format=full`. */
   get everything(): Json {
     const shown: Record<string, Json> = {}
     for (const [name, stored] of this.#stored)
@@ -52,7 +52,7 @@ export class PropertyModel {
     return shown
   }
 
-  /** The text by which the actor is to be found under the name; null when by none. */
+  /** Returns the indexed string of a property, by which the actor can be found, or null. */
   indexText(name: string): string | null {
     const stored = this.#stored.get(name)
     if (stored === undefined || !('value' in stored)) return null
@@ -199,7 +199,7 @@ export class PropertyModel {
     const list = this.#list(name)
     if (request.method === 'GET') {
       if (list === null) return this.#get(name, ['metadata'])
-      // The times and such are not for a model; the listing shows the texts.
+      // The model has no times. The listing checks description and explanation.
       return { statuses: [200] }
     }
     if (list === null) throw new Refused(404)
@@ -256,7 +256,7 @@ export class PropertyModel {
     return given
   }
 
-  /** Indices are those before the batch; updates first, in their order, then deletions from the highest down. */
+  /** Applies updates in order, then deletions from the highest index down. Indices are from before the batch. */
   #batch(name: string, list: ListState, entries: readonly { readonly [key: string]: Json }[]): string {
     const items = [...list.items]
     const gone = new Set<number>()
@@ -278,7 +278,7 @@ export class PropertyModel {
   }
 }
 
-/** What is wrong with one key of a body, whatever is stored. */
+/** Rejects entries of a body that are invalid independently of the stored data. */
 function checkEntry(name: string, given: Json): void {
   requireName(name)
   if (given === null) throw new Refused(400)
@@ -315,7 +315,7 @@ function withItem(items: readonly Json[], at: number, value: Json): readonly Jso
   return at === items.length ? [...items, value] : items.with(at, value)
 }
 
-/** Writing below something that is not an object is refused; objects are merged key by key. */
+/** Merges objects key by key, and rejects a write below a value that is not an object. */
 function merged(old: Json, below: readonly string[], value: Json): Json {
   const [key, ...deeper] = below
   if (key === undefined) {
@@ -344,7 +344,7 @@ function without(old: Json, below: readonly string[]): Json {
   return deeper.length === 0 ? rest : set({ ...old }, key, without(inner, deeper))
 }
 
-/** An own key whatever its name is. */
+/** Sets an own key, even with a name such as `__proto__`. */
 function set(object: Record<string, Json>, key: string, value: Json): Record<string, Json> {
   Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
   return object
@@ -354,7 +354,7 @@ function isObject(value: Json | undefined): value is { readonly [key: string]: J
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A text that is JSON is that JSON; nothing at all is the empty text. */
+/** Parses a text body that is JSON. A missing body is the empty string. */
 function bodyOf({ json, text }: Request): Json {
   if (json !== undefined) return json
   try {
@@ -364,7 +364,7 @@ function bodyOf({ json, text }: Request): Json {
   }
 }
 
-/** -1 for what is no position. */
+/** Parses a list position. Returns -1 for an invalid one. */
 function position(text: string): number {
   return /^\d+$/.test(text) ? Number(text) : -1
 }

@@ -1,4 +1,4 @@
-/** Random requests to the properties of an actor, each answer and each state held against the model. */
+/** Sends random requests to the properties of an actor, and compares each response and each state with the model. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { violationsIn } from './invariants.ts'
@@ -106,7 +106,7 @@ const requests: readonly (readonly [weight: number, arbitrary: fc.Arbitrary<Requ
   [1, fc.tuple(name, index).map(([n, i]) => ask('GET', [n], { query: `index=${i}` }))],
   [1, fc.tuple(name, fc.constantFrom('items', 'metadata')).map(([n, last]) => ask('GET', [n, last]))],
 ]
-/** Most requests to a list find one, and some items in it. */
+/** Requests that create a list with items, so that most later requests to a list find one. */
 const start = fc
   .array(item, { maxLength: 8 })
   .map((items) => [
@@ -115,7 +115,7 @@ const start = fc
   ])
 const request = fc.oneof(...requests.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 
-/** @throws with the shortest sequence of requests that goes wrong, and the seed that leads to it again. */
+/** @throws Error with the shortest failing sequence of requests, and the seed that reproduces it. */
 export async function runPropertyModel(service: TestService, options: ModelOptions): Promise<void> {
   await fc.assert(
     fc.asyncProperty(
@@ -130,11 +130,11 @@ export async function runPropertyModel(service: TestService, options: ModelOptio
     ),
     { numRuns: options.runs, ...(options.seed === undefined ? {} : { seed: options.seed }) },
   )
-  // Actors of several runs had the same numbers.
+  // Actors of several runs had equal indexed numbers.
   assert.deepEqual(await violationsIn(service.databaseUrl, { valuesAreUnique: false }), [])
 }
 
-/** Indexed values are the actor's own, so that none of another run is in the way. */
+/** Prefixes indexed values with the actor's id, so that values of different runs do not conflict. */
 function ofActor(actor: TestActor, given: Request): Request {
   const own = <T extends Json>(value: T): T | string =>
     typeof value === 'string' && value !== '' ? `${actor.id} ${value}` : value
@@ -154,7 +154,7 @@ async function step(service: TestService, actor: TestActor, model: PropertyModel
   const text = await answer.text()
   assert.ok(
     expected.statuses.includes(answer.status),
-    `${describe(given)} was answered ${answer.status} ${text}, expected ${expected.statuses.join(' or ')}`,
+    `${describe(given)}: received ${answer.status} ${text}, expected ${expected.statuses.join(' or ')}`,
   )
   if (expected.text !== undefined) assert.equal(text, expected.text, describe(given))
   if (expected.json !== undefined)
@@ -184,7 +184,7 @@ function describe({ method, path, query, json, text }: Request): string {
   return `${method} /${path.join('/')}${query === undefined ? '' : `?${query}`} ${json === undefined ? (text ?? '') : JSON.stringify(json)}`
 }
 
-/** Keys in one order, so that equal values have equal texts. */
+/** Serializes with sorted keys, so that equal values have equal strings. */
 function sortedText(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${(value as readonly Json[]).map(sortedText).join(',')}]`

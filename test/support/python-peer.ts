@@ -1,6 +1,6 @@
 /**
- * An actor as the Python implementation 3.14 serves one, seen from outside (docs/spec/wire.md): truth values as texts in one place, error
- * answers without a body, what it believes of an answer, and when it forgets a relationship. One actor for each server.
+ * Imitates an actor of the Python implementation 3.14 as its peers see it (docs/spec/wire.md): booleans as strings in one
+ * response, errors without a body, its interpretation of responses, and when it deletes a relationship. One actor for each server.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -16,13 +16,13 @@ export interface PythonTrust {
   approved: boolean
   peer_approved: boolean
   verified: boolean
-  /** Of this side. */
+  /** The token of this actor. */
   verification_token: string
 }
 
 export interface PythonRequest {
   readonly method: string
-  /** With the query, below the actor: `/trust/friend`. */
+  /** The path below the actor with the query, such as `/trust/friend`. */
   readonly path: string
   readonly headers: IncomingMessage['headers']
   readonly body: string
@@ -31,17 +31,17 @@ export interface PythonRequest {
 export interface PythonAnswer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** An object is sent as JSON. */
+  /** The body. An object is sent as JSON. */
   readonly body?: string | object
 }
 
-/** What a route answers; undefined leaves the request to the next one. */
+/** Returns the response of a route, or undefined to pass the request to the next route. */
 export type PythonRoute = (
   request: PythonRequest,
   match: RegExpExecArray,
 ) => Promise<PythonAnswer | undefined> | PythonAnswer | undefined
 
-/** What its proxy makes of an answer: the JSON body decides, whatever the status. */
+/** The interpretation of a response by its proxy: a JSON body decides, whatever the status. */
 export type Believed = { readonly data: unknown } | { readonly error: number }
 
 export interface PythonPeerOptions {
@@ -52,9 +52,9 @@ export interface PythonPeerOptions {
 export class PythonPeer {
   readonly id = randomBytes(16).toString('hex')
   readonly type = 'urn:actingweb:example.com:python'
-  /** By peer id. */
+  /** Relationships by peer id. */
   readonly trusts = new Map<string, PythonTrust>()
-  /** Everything that came, in order. */
+  /** All received requests, in order. */
   readonly requests: PythonRequest[] = []
   /** The lifecycle hooks that ran: name and peer id. */
   readonly events: string[] = []
@@ -78,7 +78,7 @@ export class PythonPeer {
     return peer
   }
 
-  /** The actor's root, without a slash at the end. */
+  /** The root URL of the actor, without a trailing slash. */
   get url(): string {
     return `${this.#origin}/${this.id}`
   }
@@ -91,17 +91,17 @@ export class PythonPeer {
     await new Promise<void>((resolve) => server.close(() => resolve()))
   }
 
-  /** Answers requests below the actor; the route that was declared last is asked first. */
+  /** Adds a route below the actor. Routes declared later take precedence. */
   route(method: string, path: RegExp, route: PythonRoute): void {
     this.#routes.unshift([method, path, route])
   }
 
-  /** The next request of this kind, once it is answered. */
+  /** Waits for the next request with this method and path, and resolves after its response. */
   answered(method: string, path: RegExp): Promise<PythonRequest> {
     return new Promise((resolve) => this.#waiting.push([method, path, resolve]))
   }
 
-  /** The relationship whose secret a request carries; an answer when it carries none or a wrong one. */
+  /** Returns the relationship whose secret a request carries, or an error response without a valid secret. */
   authenticate(request: PythonRequest): PythonTrust | PythonAnswer {
     const { authorization } = request.headers
     if (authorization === undefined) {
@@ -111,9 +111,9 @@ export class PythonPeer {
     return [...this.trusts.values()].find((trust) => trust.secret === secret) ?? { status: 403 }
   }
 
-  // What its owner does
+  // Operations of the owner
 
-  /** Asks for a relationship. The record is there before the request goes out, and goes again unless it is 201 or 202. */
+  /** Requests a relationship. It stores the record before the request, and deletes it unless the status is 201 or 202. */
   async request(url: string, relationship: string): Promise<PythonTrust | null> {
     const meta = await this.call('GET', `${url}/meta`)
     const facts = 'data' in meta ? (meta.data as { id?: string; type?: string }) : {}
@@ -153,7 +153,7 @@ export class PythonPeer {
     return trust
   }
 
-  /** Tells the peer, and does not care what it answers. */
+  /** Approves the relationship and notifies the peer. It ignores the response. */
   async approve(peerId: string): Promise<void> {
     const trust = this.#require(peerId)
     trust.approved = true
@@ -162,18 +162,18 @@ export class PythonPeer {
     if (trust.peer_approved) this.events.push(`trust_fully_approved_local ${peerId}`)
   }
 
-  /** False, and the relationship stays, when the peer could not be told. */
+  /** Ends the relationship. Returns false and keeps the relationship when the notification of the peer fails. */
   async end(peerId: string): Promise<boolean> {
     const trust = this.#require(peerId)
     const url = `${trust.baseuri}/trust/${trust.relationship}/${this.id}`
-    const told = await this.call('DELETE', url, trust.secret)
-    if ('error' in told && told.error !== 404) return false
+    const deletion = await this.call('DELETE', url, trust.secret)
+    if ('error' in deletion && deletion.error !== 404) return false
     this.trusts.delete(peerId)
     this.events.push(`trust_deleted ${peerId}`)
     return true
   }
 
-  /** A call of its proxy. */
+  /** Sends a request as its proxy does. */
   async call(method: string, url: string, secret?: string, body?: object): Promise<Believed> {
     let answer: Response
     try {
@@ -197,7 +197,7 @@ export class PythonPeer {
     return trust
   }
 
-  // What it serves
+  // Routes
 
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
@@ -232,7 +232,7 @@ export class PythonPeer {
       const answer = await route(request, match)
       if (answer !== undefined) return answer
     }
-    // What no route takes is the web framework's own answer.
+    // The web framework answers requests without a route.
     return { status: 404, body: { detail: 'Not Found' } }
   }
 
@@ -285,7 +285,7 @@ export class PythonPeer {
     if (!baseuri || !id) return { status: 400 }
     const minted = secret === '' ? randomBytes(20).toString('hex') : secret
     if ([...this.trusts.values()].some((trust) => trust.secret === minted)) return { status: 403 }
-    // The body is believed whatever its status.
+    // The Python implementation uses the body and ignores the status.
     const shown = await fetch(`${baseuri}/trust/${relationship}/${this.id}`, {
       headers: { authorization: `Bearer ${minted}` },
     })
@@ -304,7 +304,7 @@ export class PythonPeer {
       verified: verify !== '' && token === verify,
       verification_token: randomBytes(20).toString('hex'),
     }
-    // A second request replaces the first one, whoever sent it.
+    // A second request replaces the first one without a check of its sender.
     this.trusts.set(id, trust)
     this.events.push(`trust_request_received ${id}`)
     return {
@@ -321,7 +321,7 @@ export class PythonPeer {
   }
 }
 
-/** An answer with a JSON body counts as success unless it has `error`; one without counts by its status. */
+/** Interprets a response: a JSON body is a success unless it has `error`. Without a JSON body, the status decides. */
 export function believe(status: number, body: string): Believed {
   let data: unknown
   try {

@@ -1,6 +1,6 @@
 /**
- * Subscriptions as the Python implementation 3.14 keeps them, on both sides: one attempt for each callback and none after
- * it, nested changes told at the wrong depth, a queue that answers 400 when it is full, errors without a body.
+ * Imitates subscriptions of the Python implementation 3.14, as publisher and subscriber: one attempt for each callback and
+ * no retry, nested changes reported at the wrong depth, a queue that answers 400 when it is full, errors without a body.
  */
 import { randomBytes } from 'node:crypto'
 import type { PythonAnswer, PythonPeer, PythonRequest, PythonTrust } from './python-peer.ts'
@@ -15,14 +15,14 @@ interface PublishedSubscription {
   readonly diffs: Map<number, Json>
 }
 
-/** Its side as publisher. */
+/** The publisher side. */
 export class PythonPublisher {
   readonly properties = new Map<string, Json>()
   readonly lists = new Map<string, Json[]>()
   readonly subscriptions = new Map<string, PublishedSubscription>()
-  /** Of the callbacks that it sent, in order. */
+  /** The response statuses of its callbacks, in order. */
   readonly statuses: number[] = []
-  /** What is sent while it is true gets lost on the way. */
+  /** Loses all callbacks while it is true. */
   losesCallbacks = false
   readonly #peer: PythonPeer
 
@@ -31,14 +31,14 @@ export class PythonPublisher {
     this.#declare()
   }
 
-  // What its owner does
+  // Operations of the owner
 
   async set(name: string, value: Json): Promise<void> {
     this.properties.set(name, value)
     await this.#tell(name, value)
   }
 
-  /** Tells the subscribers of the value two levels down as if it stood one level down. */
+  /** Sets a value two levels down, and reports it to subscribers one level too high, as the Python implementation does. */
   async setDeep(name: string, key: string, inner: string, value: Json): Promise<void> {
     const before = (this.properties.get(name) ?? {}) as { [key: string]: Json }
     const at = (before[key] ?? {}) as { [key: string]: Json }
@@ -52,7 +52,7 @@ export class PythonPublisher {
     await this.#tell(name, '')
   }
 
-  /** From inside the application, which tells it in the form of the protocol. */
+  /** Appends inside the application, which reports the change in the form of the protocol. */
   async append(list: string, item: Json): Promise<void> {
     const items = this.lists.get(list) ?? []
     this.lists.set(list, [...items, item])
@@ -65,13 +65,13 @@ export class PythonPublisher {
     await this.#tell(list, { list, operation: 'pop', length: items.length - 1, index: -1 })
   }
 
-  /** Over HTTP, which tells it in a form of its own. */
+  /** Updates over HTTP, which reports the change in a form of its own. */
   async updateOverHttp(list: string, index: number, item: Json): Promise<void> {
     this.lists.set(list, (this.lists.get(list) ?? []).with(index, item))
     await this.#tell(list, { action: 'update', index, value: item })
   }
 
-  /** Over HTTP, which tells it as a text for people. */
+  /** Replaces over HTTP, which reports the change as a sentence for people. */
   async replaceOverHttp(list: string, items: readonly Json[]): Promise<void> {
     this.lists.set(list, [...items])
     await this.#tell(list, `Bulk update of ${items.length} items`)
@@ -80,7 +80,7 @@ export class PythonPublisher {
   async revoke(id: string): Promise<void> {
     const found = this.subscriptions.get(id)
     const trust = this.#peer.trusts.get(found?.peerId ?? '')
-    if (trust === undefined) throw new Error(`There is no subscription ${id}`)
+    if (trust === undefined) throw new Error(`Subscription ${id} does not exist`)
     this.subscriptions.delete(id)
     await this.#peer.call('DELETE', `${trust.baseuri}/subscriptions/${this.#peer.id}/${id}`, trust.secret)
   }
@@ -88,7 +88,7 @@ export class PythonPublisher {
   async #tell(name: string, value: Json): Promise<void> {
     for (const [id, subscription] of this.subscriptions) {
       if (subscription.subtarget !== '' && subscription.subtarget !== name) continue
-      // Nothing is told of what was deleted to who listens to exactly that.
+      // The Python implementation does not report a deletion to subscribers of exactly the deleted property.
       if (subscription.subtarget === name && value === '') continue
       const data = subscription.subtarget === name ? value : { [name]: value }
       const sequence = ++subscription.sequence
@@ -97,7 +97,7 @@ export class PythonPublisher {
     }
   }
 
-  /** One attempt; nobody looks at the answer. */
+  /** Sends a callback once, and ignores the response. */
   async #send(id: string, subscription: PublishedSubscription, sequence: number, data: Json): Promise<void> {
     const trust = this.#peer.trusts.get(subscription.peerId)
     if (trust === undefined || subscription.granularity === 'none' || this.losesCallbacks) return
@@ -120,7 +120,7 @@ export class PythonPublisher {
     this.statuses.push(answer.status)
   }
 
-  // What it serves
+  // Routes
 
   #declare(): void {
     const peer = this.#peer
@@ -165,7 +165,7 @@ export class PythonPublisher {
     known(one, 'GET', (_trust, _request, [, peerId, id = '']) => {
       const found = this.subscriptions.get(id)
       if (found === undefined) return { status: 404 }
-      // Its store orders numbers as texts.
+      // Its store sorts sequence numbers as strings.
       const diffs = [...found.diffs].sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
       return {
         status: 200,
@@ -207,15 +207,15 @@ export class PythonPublisher {
     }
   }
 
-  /** As a copy of it would be. */
+  /** The data in the form of a copy. */
   get source(): Record<string, Json> {
     return sorted({ ...Object.fromEntries(this.properties), ...Object.fromEntries(this.lists) })
   }
 }
 
-/** Its side as subscriber, with its processor on, or off as in its default applications. */
+/** The subscriber side. Its processor is on, or off as in default Python applications. */
 export class PythonSubscriber {
-  /** Lists are arrays. */
+  /** The copied properties. Lists are arrays. */
   readonly copy = new Map<string, Json>()
   processes = true
   readonly #peer: PythonPeer
@@ -225,7 +225,7 @@ export class PythonSubscriber {
     this.#peer = peer
     const path = /^\/callbacks\/subscriptions\/([^/]+)\/([^/]+)$/
     peer.route('POST', path, (request, [, , id = '']) => this.#take(request, id))
-    // Whoever publishes ends a subscription here.
+    // The publisher ends a subscription at this path.
     peer.route('DELETE', /^\/subscriptions\/([^/]+)\/([^/]+)$/, (request, [, , id = '']) => {
       const caller = peer.authenticate(request)
       if ('status' in caller) return caller
@@ -243,7 +243,7 @@ export class PythonSubscriber {
     return this.#outbound.get(id)?.last
   }
 
-  /** Null, and nothing is kept, unless it is 201 with an id and a Location. */
+  /** Subscribes to a peer. Returns null and stores nothing unless the response is 201 with an id and a Location. */
   async subscribe(peerId: string, granularity = 'high'): Promise<string | null> {
     const trust = this.#trust(peerId)
     const answer = await fetch(`${trust.baseuri}/subscriptions/${this.#peer.id}`, {
@@ -259,7 +259,7 @@ export class PythonSubscriber {
     return id
   }
 
-  /** Names that are not in it are kept. */
+  /** Fetches the full state. It keeps copied names that the full state does not contain. */
   async baseline(trust: PythonTrust): Promise<void> {
     const fetched = await this.#peer.call('GET', `${trust.baseuri}/properties`, trust.secret)
     if (!('data' in fetched)) return
@@ -271,16 +271,16 @@ export class PythonSubscriber {
     }
   }
 
-  /** False, and the record stays, unless the publisher answers 204. */
+  /** Unsubscribes. Returns false and keeps the record when the publisher answers with an error. */
   async unsubscribe(id: string): Promise<boolean> {
     const found = this.#outbound.get(id)
     const trust = this.#trust(found?.peerId ?? '')
-    const told = await this.#peer.call(
+    const deletion = await this.#peer.call(
       'DELETE',
       `${trust.baseuri}/callbacks/subscriptions/${this.#peer.id}/${id}`,
       trust.secret,
     )
-    if ('error' in told) return false
+    if ('error' in deletion) return false
     this.#outbound.delete(id)
     return true
   }
@@ -301,7 +301,7 @@ export class PythonSubscriber {
     let { data } = body
     if (data === undefined && body.url !== undefined) {
       const fetched = await this.#peer.call('GET', body.url, caller.secret)
-      // Whatever fails is taken for nothing, and acknowledged.
+      // A failed fetch counts as an empty diff, and the callback is acknowledged.
       data = 'data' in fetched ? ((fetched.data as { data?: Json }).data ?? {}) : {}
     }
     if (body.sequence > found.last + 1 && found.queue.size >= 100) return { status: 400 }
@@ -317,7 +317,7 @@ export class PythonSubscriber {
     return { status: 204 }
   }
 
-  /** Nothing is merged: what is told takes the place of what was there. */
+  /** Applies a diff without merging: each value replaces the copied value. */
   #apply(data: Json): void {
     for (const [name, value] of Object.entries(data as Record<string, Json>)) {
       const operation = typeof value === 'object' && value !== null && 'operation' in value ? value : null

@@ -1,8 +1,8 @@
-/** Numbers that look random and come again with the same seed (mulberry32). */
+/** A pseudorandom generator that repeats its numbers for the same seed (mulberry32). */
 export interface Random {
-  /** From 0 up to, not including, 1. */
+  /** Returns a number from 0 to less than 1. */
   next(): number
-  /** A whole number from 0 up to, not including, `limit`. */
+  /** Returns an integer from 0 to less than `limit`. */
   below(limit: number): number
   pick<T>(choices: readonly [T, ...T[]]): T
 }

@@ -1,4 +1,4 @@
-/** Requests whose path goes out byte for byte: `fetch` resolves dot segments and rewrites what it takes for mistakes. */
+/** Sends requests with an unchanged path, because `fetch` resolves dot segments and normalizes malformed paths. */
 import { type Agent, request } from 'node:http'
 
 export interface RawResponse {

@@ -1,4 +1,4 @@
-/** A peer that records the callbacks it gets and answers as told; and its relationship with an actor, made without a handshake. */
+/** A peer that records callbacks and answers with given replies, and its relationship with an actor, stored without a handshake. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { randomUUID } from 'node:crypto'
@@ -11,30 +11,30 @@ import type { TrustFacts } from '../../src/app/trust-record.ts'
 import type { TestActor, TestService } from './service.ts'
 
 export interface Received {
-  /** By the peer's clock. */
+  /** The time on the peer's clock. */
   readonly at: number
   readonly method: string
   readonly path: string
   readonly headers: IncomingMessage['headers']
-  /** Parsed; null without one. */
+  /** The parsed JSON body, or null without a body. */
   readonly body: Record<string, unknown> | null
 }
 
 export type Reply =
   | number
   | { readonly status: number; readonly headers?: Record<string, string> }
-  /** Cuts the connection once the request is there. */
+  /** Closes the connection after the request arrived. */
   | 'cut'
   /** Never answers. */
   | 'hang'
-  /** Answers with the status once there is one. */
+  /** Answers when the promise resolves with a status. */
   | Promise<number>
 
 export class RecordingPeer {
   readonly received: Received[] = []
-  /** What is answered next, and then always the last one. */
+  /** The next replies. The last one repeats. */
   replies: Reply[] = [204]
-  /** How many requests were unanswered at once at most. */
+  /** The largest number of open requests at one time. */
   mostAtOnce = 0
   now: () => number = Date.now
   #open = 0
@@ -43,7 +43,7 @@ export class RecordingPeer {
   #port = 0
   #heard: (() => void)[] = []
 
-  /** Without a slash at the end. */
+  /** The root URL, without a trailing slash. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
   }
@@ -59,7 +59,7 @@ export class RecordingPeer {
     return this
   }
 
-  /** From now on connections are refused. `start` opens the same address again. */
+  /** Refuses connections from now on. `start` listens on the same address again. */
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server?.close(() => resolve()))
     for (const socket of this.#sockets) socket.destroy()
@@ -93,7 +93,7 @@ export class RecordingPeer {
     response.writeHead(status, headers).end()
   }
 
-  /** Resolves once so many requests came. */
+  /** Resolves when `count` requests arrived. */
   async has(count: number): Promise<readonly Received[]> {
     while (this.received.length < count) {
       await new Promise<void>((resolve) => this.#heard.push(resolve))
@@ -109,9 +109,9 @@ export class RecordingPeer {
 export interface TestRelationship {
   readonly peerId: string
   readonly secret: string
-  /** As the peer, below the actor. */
+  /** Sends a request as the peer to a path below the actor. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
-  /** Subscribes as the peer; gives the id. */
+  /** Subscribes as the peer, and returns the id of the subscription. */
   subscribe(wanted: Record<string, unknown>): Promise<string>
 }
 
@@ -174,7 +174,7 @@ export async function relateTo(
     request,
     async subscribe(wanted) {
       const answer = await request('POST', `/subscriptions/${peerId}`, { target: 'properties', ...wanted })
-      if (answer.status !== 201) throw new Error(`No subscription: ${answer.status} ${await answer.text()}`)
+      if (answer.status !== 201) throw new Error(`Cannot subscribe: status ${answer.status} ${await answer.text()}`)
       return ((await answer.json()) as { subscriptionid: string }).subscriptionid
     },
   }

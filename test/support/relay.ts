@@ -1,13 +1,13 @@
-/** A line between a client and a server that can be cut, or go dead, at a chosen moment. */
+/** A TCP relay between a client and a server that can cut connections or drop all data at a chosen moment. */
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface Relay {
   readonly port: number
-  /** Decides about each piece that a client sends; by default everything passes. */
+  /** Decides about each chunk that a client sends. By default every chunk passes. */
   judge: (piece: Buffer) => 'pass' | 'cut before it arrives' | 'cut before the answer'
-  /** From now on nothing passes in either direction, and nobody is told. */
+  /** Drops all further data in both directions without closing a connection. */
   silence(): void
-  /** Breaks all lines; new ones may be made. */
+  /** Closes all connections. New connections are still accepted. */
   cut(): void
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export async function openRelay(targetPort: number): Promise<Relay> {
   const keep = (socket: Socket): Socket => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // A line that breaks is what this is for.
+    // A connection error is expected here.
     socket.on('error', () => {})
     return socket
   }

@@ -1,4 +1,4 @@
-/** What the documented rules mean, written once more from docs/peers.md: the service is held against it. */
+/** A second implementation of the permission rules, from docs/peers.md. Tests compare the service with it. */
 
 export interface RuleOnWire {
   readonly patterns?: readonly string[]
@@ -10,7 +10,7 @@ export interface RuleOnWire {
 
 export type RulesOnWire = Readonly<Record<string, RuleOnWire>>
 
-/** Whether rules, as `GET …/permissions` shows them, let a peer do this. */
+/** Returns whether rules, in the form of `GET …/permissions`, allow a peer this operation. */
 export function isGranted(rules: RulesOnWire, category: string, operation: string, target: string): boolean {
   if (category === 'resources' && operation === 'read' && target.startsWith('actingweb://properties/')) {
     const name = decodeURIComponent(target.slice('actingweb://properties/'.length))
@@ -29,7 +29,7 @@ function judge(rule: RuleOnWire, operation: string, target: string, hasParts: bo
   return operations.includes(operation === 'subscribe' ? 'read' : operation)
 }
 
-/** Whether the rule speaks against reading the address, as opposed to saying nothing of it. */
+/** Returns whether the rule denies reading the address, in contrast to a rule that does not mention it. */
 function isRefused(rule: RuleOnWire, address: string): boolean {
   const { patterns = [], operations, excluded_patterns: excluded = [], allowed = [], denied = [] } = rule
   if (denied.some((pattern) => keeps(pattern, address, true))) return true

@@ -1,4 +1,4 @@
-/** The route table of a service in development, and one good request for each of its rows. */
+/** The route table of a service in development mode, and one valid request for each route. */
 import { Registry } from '../../src/app/registry.ts'
 import { resolveConfig } from '../../src/config/config.ts'
 import type { Route } from '../../src/http/dispatch/route.ts'
@@ -20,36 +20,36 @@ export const routes: readonly Route[] = documentedRoutes({
   registry: new Registry(),
 })
 
-/** Every other route belongs to the service itself. */
+/** Returns whether a route belongs to an actor. All others belong to the service. */
 export function isBelowActor({ path }: Pick<Route, 'path'>): boolean {
   return path === '/:actor' || path.startsWith('/:actor/')
 }
 
 export interface Sample {
-  /** `:actor` stands for the actor's id. */
+  /** The path, with `:actor` in place of the actor's id. */
   readonly path: string
   /** Sent as JSON. */
   readonly body?: unknown
   /** Sent as the form of a page. */
   readonly form?: Readonly<Record<string, string>>
-  /** The answer to the owner of the actor, or to the peer where nobody else may ask. */
+  /** The status for the owner of the actor, or for the peer when only the peer may call. */
   readonly status: number
-  /** The peer that the path names, where that one may ask. */
+  /** The peer that the path names, when that peer may call. */
   readonly peer?: string
-  /** The answer to that peer, where it is another one. */
+  /** The status for that peer, when it differs from `status`. */
   readonly peerStatus?: number
 }
 
-/** The peer whose relationship `furnish` plants; it waits for approval. */
+/** The peer of the relationship that `furnish` creates, which waits for approval. */
 export const samplePeer = 'sample-peer'
 const sampleSubscriptions = `/:actor/subscriptions/${samplePeer}`
-/** There is none yet: ids are made by the service. */
+/** A subscription that does not exist, because the service generates the ids. */
 const sampleSubscription = `${sampleSubscriptions}/none`
 const sampleCallback = `/:actor/callbacks/subscriptions/${samplePeer}/none`
 const samplePermissionCallback = `/:actor/callbacks/permissions/${samplePeer}`
 const sampleTrust = `/:actor/trust/friend/${samplePeer}`
 
-/** By route id. They fit the actor that `furnish` made and the application that `declareAll` declared. */
+/** Samples by route id, for an actor from `furnish` and an application from `declareAll`. */
 export const samples: Readonly<Record<string, Sample>> = {
   frontPage: { path: '/', status: 200 },
   login: { path: '/login', status: 200 },
@@ -86,9 +86,9 @@ export const samples: Readonly<Record<string, Sample>> = {
   logout: { path: '/oauth/logout', status: 200 },
   spaLogout: { path: '/oauth/spa/logout', status: 200 },
   exchangeSpaSession: { path: '/oauth/spa/session/none', status: 404 },
-  beginSignIn: { path: '/oauth/login/nobody', status: 400 },
+  beginSignIn: { path: '/oauth/login/unknown', status: 400 },
   signInCallback: { path: '/oauth/callback', status: 400 },
-  signInFormCallback: { path: '/oauth/callback/nobody', body: {}, status: 415 },
+  signInFormCallback: { path: '/oauth/callback/unknown', body: {}, status: 415 },
   claimActor: { path: '/oauth/claim', body: {}, status: 415 },
   oauthConfig: { path: '/oauth/config', status: 200 },
   spaConfig: { path: '/oauth/spa/config', status: 200 },
@@ -227,7 +227,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   passwordAccessPage: { path: '/:actor/www/password-access', status: 200 },
   passwordAccessForm: { path: '/:actor/www/password-access', form: { action: 'keep', actor: 'none' }, status: 409 },
   activityPage: { path: '/:actor/www/activity', status: 200 },
-  // With the header that asks for the stream the answer would have no end.
+  // The sample omits the Accept header, because the event stream would not end.
   liveChanges: { path: '/:actor/www/live', status: 400 },
   devtestProxyCreate: { path: '/:actor/devtest/proxy/create', body: { color: 'red' }, status: 200 },
   devtestProxyGet: { path: '/:actor/devtest/proxy/properties/color', status: 200 },
@@ -245,7 +245,7 @@ export function sampleOf(route: Route): Sample {
   return sample
 }
 
-/** The sample's request to one actor. */
+/** Returns the sample request for one actor. */
 export function requestOf(route: Route, actorId: string, headers: Record<string, string>): [string, RequestInit] {
   const { path } = sampleOf(route)
   const { type, text } = bodyOf(sampleOf(route))
@@ -265,7 +265,7 @@ function bodyOf({ body, form }: Sample): { readonly type?: string; readonly text
   return body === undefined ? {} : { type: 'application/json', text: JSON.stringify(body) }
 }
 
-/** A method, an action that changes the actor, a resource, a callback and a page; each tells what it did in `done`. */
+/** Declares a method, an action that changes the actor, a resource, a callback and a page. Each adds its name to `done`. */
 export function declareAll(app: App, done: string[] = []): void {
   const answer = (what: string): { done: string } => {
     done.push(what)
@@ -287,7 +287,7 @@ export function declareAll(app: App, done: string[] = []): void {
   app.www(({ path }) => (path === 'report' ? answer('report') : null))
 }
 
-/** What `furnish` plants in an actor: no answer to somebody else holds it. */
+/** Strings that `furnish` stores in an actor. A response to another caller must not contain them. */
 export const planted = ['planted-blue', 'planted-note', 'planted-texts', 'planted-key', 'planted-trust'] as const
 
 export async function furnish(actor: TestActor): Promise<void> {

@@ -1,4 +1,4 @@
-/** A peer that answers as a test says, without a network: what it publishes, and everything that it is asked. */
+/** A peer without a network, which returns the responses of a test and records every request. */
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import { insertSubscriberSubscription } from '../../src/replica/subscriber-store.ts'
 import { relateTo, type RelationshipOptions, type TestRelationship } from './recording-peer.ts'
@@ -7,7 +7,7 @@ import type { TestActor, TestService } from './service.ts'
 export interface ScriptedAnswer {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** An object is sent as JSON, a text as it is. */
+  /** An object is sent as JSON, a string as it is. */
   readonly body?: unknown
 }
 
@@ -16,15 +16,15 @@ export type Script = (request: PeerRequest) => Promise<ScriptedAnswer | null> | 
 export class ScriptedPeers implements PeerClient {
   readonly baseuri = 'https://publisher.example.com/b1'
   readonly calls: PeerRequest[] = []
-  /** By method and path below the peer, such as `GET /properties`; what has none is 404, and null is unreachable. */
+  /** Responses by method and path below the peer, such as `GET /properties`. Null is unreachable, and a missing entry is 404. */
   readonly answers = new Map<string, ScriptedAnswer | Script | null>()
 
-  /** What it was asked, in order, without what it was sent. */
+  /** Methods and paths of the requests, in order. */
   get asked(): string[] {
     return this.calls.map(({ method, url }) => `${method} ${url.slice(this.baseuri.length)}`)
   }
 
-  /** Properties by name; arrays are lists. The last number, and the diffs that can be polled. */
+  /** Publishes properties by name (arrays are lists), the latest sequence number, and the diffs that can be polled. */
   publish(
     subscription: { readonly subscriber: string; readonly id: string },
     properties: Readonly<Record<string, unknown>>,
@@ -49,10 +49,10 @@ export class ScriptedPeers implements PeerClient {
 
   async call(request: PeerRequest): Promise<PeerOutcome> {
     this.calls.push(request)
-    if (!request.url.startsWith(`${this.baseuri}/`)) return { kind: 'unreached', reason: 'Nobody is there' }
+    if (!request.url.startsWith(`${this.baseuri}/`)) return { kind: 'unreached', reason: 'No peer has this address' }
     const found = this.answers.get(`${request.method} ${request.url.slice(this.baseuri.length)}`)
     const answer = typeof found === 'function' ? await found(request) : found
-    if (answer === null) return { kind: 'unreached', reason: 'Nobody is there' }
+    if (answer === null) return { kind: 'unreached', reason: 'No peer has this address' }
     const { status = answer === undefined ? 404 : 200, headers = {}, body = '' } = answer ?? {}
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     return { kind: 'answered', status, headers, body: text }
@@ -65,21 +65,21 @@ export class ScriptedPeers implements PeerClient {
 
 export interface Listening extends TestRelationship {
   readonly id: string
-  /** As the peer: what it tells about the subscription. */
+  /** Sends a callback about the subscription as the peer. */
   tell(body: unknown, headers?: Record<string, string>): Promise<Response>
-  /** As `tell`, byte for byte. */
+  /** Sends a callback like `tell`, with an unchanged body. */
   send(body: string | Uint8Array, headers?: Record<string, string>): Promise<Response>
-  /** A change with everything that belongs to it. */
+  /** Sends a complete diff as the peer. */
   diff(sequence: number, data: unknown, more?: Record<string, unknown>): Promise<Response>
-  /** The copy of the peer's data. */
+  /** Returns the copy of the peer's data. */
   copy(): Promise<unknown>
-  /** The last number applied. */
+  /** Returns the last sequence number that was applied. */
   sequence(): Promise<number | undefined>
-  /** The numbers that wait. */
+  /** Returns the sequence numbers of waiting callbacks. */
   waiting(): Promise<number[]>
 }
 
-/** A relationship with a peer, and a subscription to it that exists already. */
+/** Stores a relationship with a peer, and a subscription to that peer. */
 export async function listenTo(
   service: TestService,
   actor: TestActor,
@@ -103,7 +103,7 @@ export async function listenTo(
   return listening(service, actor, peer, id)
 }
 
-/** One more subscription to a peer. */
+/** Stores a subscription to a peer. */
 export async function subscribed(
   service: TestService,
   actor: TestActor,

@@ -1,13 +1,13 @@
-/** What one caller at a time would see of the things that histories are recorded of. */
+/** Sequential models of the objects whose histories tests record. */
 import type { Sequential } from './serial-order.ts'
 
-/** One value that is written whole: a property, or a key inside one. */
+/** A value that each write replaces: a property, or a key inside a property. */
 export type RegisterInput =
   | { readonly do: 'write'; readonly value: string }
   | { readonly do: 'remove' }
   | { readonly do: 'read' }
 
-/** @param removal What a removal answers, by whether there was a value. */
+/** @param removal Whether a removal always succeeds, or reports that no value existed. */
 export function register(removal: 'always done' | 'tells'): Sequential<string | null, RegisterInput> {
   return {
     initial: null,
@@ -37,7 +37,7 @@ export type ListInput =
   | { readonly do: 'bulk'; readonly entries: readonly BulkInput[] }
   | { readonly do: 'read' }
 
-/** Without an item: a deletion. */
+/** An update of one item, or its deletion when `item` is absent. */
 export interface BulkInput {
   readonly index: number
   readonly item?: string
@@ -45,7 +45,7 @@ export interface BulkInput {
 
 type Items = readonly string[]
 
-/** A list that exists. `beyond` is the answer for an index that it does not have. */
+/** A list that exists. Its answer to an index beyond the end is `beyond`. */
 export function list(initial: Items): Sequential<Items, ListInput> {
   return { initial, apply: applyToList }
 }
@@ -87,7 +87,7 @@ function applyToList(items: Items, input: ListInput): { state: Items; answer: un
   }
 }
 
-/** Updates in the given order, one at the length appends; then deletions from the highest index down. */
+/** Applies updates in the given order, then deletions from the highest index down. An update at the length appends. */
 function applyBatch(before: Items, entries: readonly BulkInput[]): { state: Items; answer: unknown } {
   const items = [...before]
   let updates = 0
@@ -104,7 +104,7 @@ function applyBatch(before: Items, entries: readonly BulkInput[]): { state: Item
   return { state: items, answer: `${updates} items updated, ${gone.size} items deleted` }
 }
 
-/** An actor that comes to its end: values, then everything gone at once and for good. */
+/** The calls of an actor that is deleted permanently at some time. */
 export type PassingInput =
   | { readonly do: 'put'; readonly name: string; readonly value: string }
   | { readonly do: 'append'; readonly item: string }
@@ -116,7 +116,7 @@ export interface PassingState {
   readonly items: Items
 }
 
-/** Null once it was deleted; `gone` is then the answer to everything. It begins with an empty list. */
+/** An actor with values and an empty list. Its state is null after its deletion, and every answer is then `gone`. */
 export const passingActor: Sequential<PassingState | null, PassingInput> = {
   initial: { values: {}, items: [] },
   apply(state, input) {
@@ -136,7 +136,7 @@ export const passingActor: Sequential<PassingState | null, PassingInput> = {
   },
 }
 
-/** By name, so that equal ones have equal texts. */
+/** Sorts members by name, so that equal objects have equal JSON. */
 export function sorted(values: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

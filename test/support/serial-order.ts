@@ -1,26 +1,26 @@
 /**
- * Whether a recorded history has a serial order (Wing and Gong, "Testing and Verifying Concurrent Objects", 1993): some
- * order of the calls, each at one moment between its beginning and its answer, that a plain sequential object would have
- * answered in the same way.
+ * Decides whether a recorded history has a serial order (Wing and Gong, "Testing and Verifying Concurrent Objects", 1993): an
+ * order of the calls, each at one moment between its beginning and its answer, in which a sequential object would give
+ * the same answers.
  *
- * The history is read once in the order of time (Lowe, "Testing for Linearizability", 2017). What is carried along are
- * all the states the object may be in, each with those open calls that have had their moment already.
+ * The search reads the history once in the order of time (Lowe, "Testing for Linearizability", 2017). It keeps all states
+ * that the object may have, each with the open calls that have already taken effect.
  */
 
-/** What a thing does when it is used by one caller at a time. */
+/** The behavior of an object with one caller at a time. */
 export interface Sequential<State, Input> {
   readonly initial: State
-  /** The state afterwards, and the answer as JSON. The state that is given stays as it is. */
+  /** Returns the state after the call, and the answer as JSON. It does not change the given state. */
   apply(state: State, input: Input): { readonly state: State; readonly answer: unknown }
 }
 
 export interface Call<Input> {
   readonly input: Input
-  /** A moment on a line that all calls share. */
+  /** The time of the call, on a clock that all calls share. */
   readonly begun: number
-  /** When it was answered; of a call without an answer, when it can have had no effect any more. */
+  /** The time of the answer. Without an answer: the time from which the call can no longer take effect. */
   readonly ended: number
-  /** `unknown`: whether it had an effect was not told. */
+  /** `unknown` when no answer reported whether the call took effect. */
   readonly answer: { readonly value: unknown } | 'unknown'
 }
 
@@ -29,12 +29,12 @@ export type Verdict<Input> =
   /** The first call that no order explains, and the states that were possible before it. */
   | { readonly ordered: false; readonly call: Call<Input>; readonly possible: readonly string[] }
 
-/** Beyond this many possibilities at one moment the search is given up, as an error and never as a verdict. */
+/** The search stops with an error, never with a verdict, above this number of possibilities at one moment. */
 const mostPossibilities = 100_000
 
 interface Possibility<State> {
   readonly state: State
-  /** Open calls that have had their moment. */
+  /** Open calls that have already taken effect. */
   readonly done: ReadonlySet<number>
 }
 
@@ -44,10 +44,10 @@ export function findSerialOrder<State, Input>(
 ): Verdict<Input> {
   const events = calls.flatMap((call, index) => [
     { at: call.begun, index, isEnd: false },
-    // What may still have its effect at any time never has to be accounted for.
+    // A call that may still take effect at any time has no end.
     ...(call.ended === Infinity ? [] : [{ at: call.ended, index, isEnd: true }]),
   ])
-  // At one moment beginnings come first: the calls overlap.
+  // At equal times, beginnings come before ends, because the calls overlap.
   events.sort((a, b) => a.at - b.at || Number(a.isEnd) - Number(b.isEnd))
 
   const answers = calls.map(({ answer }) => (answer === 'unknown' ? null : canonical(answer.value)))
@@ -62,7 +62,7 @@ export function findSerialOrder<State, Input>(
     const call = calls[index]
     if (call === undefined) continue
     const found = [...reachable(object, calls, answers, open, possible, index)]
-    // Of a call whose outcome nobody knows it may be that it had none.
+    // A call with an unknown outcome may have had no effect.
     if (call.answer === 'unknown') found.push(...possible)
     open.delete(index)
     const after = distinct(found.map(({ state, done }) => ({ state, done: without(done, index) })))
@@ -78,7 +78,7 @@ export function findSerialOrder<State, Input>(
   return { ordered: true }
 }
 
-/** Every possibility in which `target` has had its moment, with other open calls before it as needed. */
+/** Yields every possibility in which `target` has taken effect, after other open calls as needed. */
 function* reachable<State, Input>(
   object: Sequential<State, Input>,
   calls: readonly Call<Input>[],
@@ -129,7 +129,7 @@ function without(done: ReadonlySet<number>, index: number): ReadonlySet<number> 
   return rest
 }
 
-/** JSON text; undefined is nothing, as null is. */
+/** Returns the JSON of a value, with undefined as null. */
 function canonical(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }

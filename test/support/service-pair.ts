@@ -1,4 +1,4 @@
-/** Two services, each a process of its own, on one database. */
+/** Runs two services as separate processes on one database. */
 import { after, before } from 'node:test'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Reply, Send } from './history.ts'
@@ -10,7 +10,7 @@ export interface ServicePair {
   readonly first: Send
   readonly second: Send
   readonly both: readonly [Send, Send]
-  /** As the creator of a new actor, to the first service or, where it is given, to another. */
+  /** Creates an actor through the first service. */
   createActor(): Promise<PairActor>
 }
 
@@ -20,7 +20,7 @@ export interface PairActor {
   request(send: Send, method: string, path: string, body?: unknown): Promise<Reply>
 }
 
-/** Declares the same tests for a pair on SQLite and for one on PostgreSQL. No change is refused because the machine is slow. */
+/** Declares the same tests for a pair on SQLite and on PostgreSQL. A long store timeout prevents failures on a slow machine. */
 export function forEachPair(
   declare: (pair: () => ServicePair, dialect: Dialect) => void,
   env: Readonly<Record<string, string>> = {},
@@ -53,7 +53,7 @@ function pairOf(database: string, first: Send, second: Send): ServicePair {
 
 async function createActor(send: Send): Promise<PairActor> {
   const reply = await send('POST', '/', { body: { creator: 'owner@example.com' } })
-  if (reply.status !== 201) throw new Error(`No actor: ${reply.status} ${reply.text}`)
+  if (reply.status !== 201) throw new Error(`Cannot create an actor: ${reply.status} ${reply.text}`)
   const { id, creator, passphrase } = JSON.parse(reply.text) as { id: string; creator: string; passphrase: string }
   const authorization = `Basic ${Buffer.from(`${creator}:${passphrase}`).toString('base64')}`
   return {

@@ -1,4 +1,4 @@
-/** The service as a process of its own, as an operator runs it, that can be killed; and requests to it. */
+/** Runs the service as a separate process that can be killed, and sends requests to it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
@@ -8,17 +8,17 @@ import { testKeys } from './service.ts'
 export interface ServiceProcess {
   readonly url: string
   readonly send: Send
-  /** Ends it at once; nothing of it runs any more when this resolves. */
+  /** Kills the process, and resolves when it has ended. */
   kill(): Promise<void>
-  /** Ends it in order. */
+  /** Stops the process gracefully. */
   stop(): Promise<void>
 }
 
 export interface ServiceProcessOptions {
   readonly database: string
-  /** The module that is served (default: the application for load). */
+  /** The application module. Default: the application for load tests. */
   readonly module?: string
-  /** Further settings, by the names that the environment has for them. */
+  /** Further settings as environment variables. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -40,7 +40,7 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
     },
   })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  // One that outlives its test, because the test failed, must not outlive the run.
+  // A failed test may leave the process running, but it must not outlive the test run.
   const killWithParent = (): void => void child.kill('SIGKILL')
   process.once('exit', killWithParent)
   const url = await urlOf(child)
@@ -80,7 +80,7 @@ function senderTo(url: string, agent: Agent): Send {
   }
 }
 
-/** The same requests to a service in this process. */
+/** Creates a `Send` for a service in this process. */
 export function senderInProcess(answer: (request: Request) => Promise<Response>): Send {
   return async (method, path, { authorization, body, headers = {} } = {}): Promise<Reply> => {
     const response = await answer(

@@ -1,4 +1,4 @@
-/** A whole service for a story: in this process, on a database of its own, with its log, statements and changes at hand. */
+/** Runs a service in this process on a new database, and records its log, statements and changes. */
 import { afterEach, after, beforeEach } from 'node:test'
 import { App, type TroupeOptions } from '../../src/troupe.ts'
 import { isInBackground } from '../../src/observe/context.ts'
@@ -14,9 +14,9 @@ import type { Store } from '../../src/store/store.ts'
 import { createTestDatabase, forEachStore, type TestDatabase } from './stores.ts'
 
 export interface StartOptions extends Partial<TroupeOptions> {
-  /** Declares what the application does. */
+  /** Declares the application. */
   readonly declare?: (app: App) => void
-  /** Listens on a free port besides answering in process. */
+  /** Listens on a free port. Default: the service answers only in this process. */
   readonly listen?: boolean
   readonly now?: () => number
   readonly timers?: Timers
@@ -37,9 +37,9 @@ export interface RecordedChange extends Change {
 export interface TestService {
   readonly app: App
   readonly databaseUrl: string
-  /** Where it is reached: `http://…` with the port when it listens, else `http://troupe.test`. */
+  /** The base URL: `http://…` with the port when the service listens, else `http://troupe.test`. */
   readonly url: string
-  /** The address is relative to the service; redirects are not followed. */
+  /** Sends a request to a path of the service. Redirects are not followed. */
   request(path: string, init?: RequestInit): Promise<Response>
   createActor(creator?: string): Promise<TestActor>
   /** Statements of requests and of direct calls since the last `reset`. */
@@ -47,10 +47,10 @@ export interface TestService {
   /** Statements of background work, such as deliveries, housekeeping and notes of the last use, since the last `reset`. */
   readonly backgroundStatements: string[]
   readonly changes: RecordedChange[]
-  /** Every line of the log: at the most verbose level, unless `logLevel` is given. */
+  /** Every log line. The default level is `trace`. */
   readonly log: string[]
   reset(): void
-  /** Resolves when no exchange with peers runs in the background. */
+  /** Resolves when no call to a peer runs in the background. */
   settled(): Promise<void>
   close(): Promise<void>
 }
@@ -61,11 +61,11 @@ export interface TestActor {
   readonly passphrase: string
   /** `Basic …` of the creator. */
   readonly authorization: string
-  /** As the creator, below the actor: `request('GET', '/properties')`. A body that is neither text nor bytes is sent as JSON. */
+  /** Sends a request as the creator to a path below the actor. A body that is neither a string nor bytes is sent as JSON. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
-/** Declares the same stories for both stores; every service that a story starts ends with it. */
+/** Declares the same tests for both stores. Every service that a test starts stops with the test. */
 export function forEachService(
   declare: (start: (options?: StartOptions) => Promise<TestService>, dialect: Dialect) => void,
 ): void {
@@ -74,7 +74,7 @@ export function forEachService(
   })
 }
 
-/** For stories about requests alone, where the two stores have nothing to differ in. */
+/** Runs services on SQLite only, for tests whose result does not depend on the store. */
 export function sqliteService(): (options?: StartOptions) => Promise<TestService> {
   const databases: TestDatabase[] = []
   const start = starter(async () => {
@@ -104,7 +104,7 @@ function starter(database: () => Promise<TestDatabase>): (options?: StartOptions
   })
   return async (options = {}) => {
     const service = await startService(options.database ?? (await database()).url, options)
-    // One that was started in `before` serves every test of its group.
+    // A service started in `before` serves all tests of its group.
     current.push(service)
     return service
   }
@@ -141,11 +141,11 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       host: '127.0.0.1',
       port: 0,
       env: {},
-      // Stories about signing in bring a provider of their own.
+      // Tests of sign-in configure their own provider.
       localSignIn: false,
-      // They cost statements, and every story comes from one address: stories about them turn them on.
+      // Rate limits add statements, and all tests have one address. Tests of rate limits turn them on.
       rateLimits: { '*': null },
-      // What is noted behind the requests would stand in every comparison of the store.
+      // Audit log entries, which are written in the background, would disturb comparisons of the store.
       activityPerActor: 0,
       ...(listen ? {} : { baseUrl: 'http://troupe.test' }),
       ...appOptions,
@@ -201,7 +201,7 @@ async function createTestActor(request: TestService['request'], creator: string)
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ creator }),
   })
-  if (answer.status !== 201) throw new Error(`No actor: ${answer.status} ${await answer.text()}`)
+  if (answer.status !== 201) throw new Error(`Cannot create an actor: ${answer.status} ${await answer.text()}`)
   const created = (await answer.json()) as { id: string; creator: string; passphrase: string }
   const authorization = basic(created.creator, created.passphrase)
   return {

@@ -1,8 +1,8 @@
-/** Sessions of owners, as a sign-in gives them. */
+/** Creates sessions of owners, as a sign-in does. */
 import assert from 'node:assert/strict'
 import type { TestActor, TestService } from './service.ts'
 
-/** The access token of a new session of the owner. */
+/** Signs the owner in and returns the access token of the new session. */
 export async function signIn(service: TestService, { id, passphrase }: TestActor): Promise<string> {
   const answer = await service.request('/oauth/spa/token', {
     method: 'POST',
@@ -13,10 +13,10 @@ export async function signIn(service: TestService, { id, passphrase }: TestActor
   return ((await answer.json()) as { access_token: string }).access_token
 }
 
-/** What a browser says of itself when a person opens an address. */
+/** The `Accept` header that a browser sends when a person opens a URL. */
 export const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
-/** A browser of the owner, as far as requests show: its cookie, and where a page of the service sent it from. */
+/** Sends requests like a browser of the owner: with its cookie, and from a page of the service. */
 export class OwnersBrowser {
   readonly #service: TestService
   readonly actor: TestActor
@@ -36,7 +36,7 @@ export class OwnersBrowser {
     return { ...asBrowser, cookie: `oauth_token=${this.token}` }
   }
 
-  /** @param path Below `/<actor>/www`. */
+  /** @param path The path below `/<actor>/www`. */
   async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
     return this.#service.request(`/${this.actor.id}/www${path}`, { headers: { ...this.headers, ...headers } })
   }

@@ -1,4 +1,4 @@
-/** A browser at a service whose people sign in at a real OpenID provider. */
+/** A browser for tests in which users sign in at a real OpenID provider. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after } from 'node:test'
@@ -7,23 +7,23 @@ import { type IdentityProvider, startIdentityProvider, type PersonClaims } from 
 import type { StartOptions, TestService } from './service.ts'
 import { type Dump, dumpStore } from './store-dump.ts'
 
-/** Keeps the cookies of one service, and follows nothing. */
+/** A browser that keeps the cookies of one service and follows no redirects. */
 export class TestBrowser {
   readonly service: TestService
   readonly cookies = new Map<string, string>()
-  /** The lines of Set-Cookie of the last answer. */
+  /** The Set-Cookie headers of the last response. */
   lastCookies: readonly string[] = []
 
   constructor(service: TestService) {
     this.service = service
   }
 
-  /** As somebody who follows a link from `from`; an address of the service may be absolute. */
+  /** Opens an address of the service, which may be absolute. */
   async get(address: string, headers: Record<string, string> = {}): Promise<Response> {
     return this.#send(address, { method: 'GET', headers: { accept: 'text/html', ...this.#cookie(), ...headers } })
   }
 
-  /** A form of the service's own page, unless the headers say otherwise. */
+  /** Submits a form from a page of the service. The headers may name another origin. */
   async post(
     address: string,
     form: Record<string, string> | URLSearchParams,
@@ -33,7 +33,7 @@ export class TestBrowser {
     return this.#send(address, { method: 'POST', headers, body: new URLSearchParams(form) })
   }
 
-  /** A script of the service's own page. */
+  /** Sends JSON as a script on a page of the service. */
   async fetchJson(address: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
     return this.#send(address, {
       method: 'POST',
@@ -42,7 +42,7 @@ export class TestBrowser {
     })
   }
 
-  /** A form that a page of another site makes it post: cookies that are Lax stay at home. */
+  /** Submits a form from a page of another site, so without SameSite=Lax cookies. */
   async postFromElsewhere(address: string, form: URLSearchParams): Promise<Response> {
     const headers = { accept: 'text/html', origin: 'https://provider.example', 'sec-fetch-site': 'cross-site' }
     return this.#send(address, { method: 'POST', headers, body: form })
@@ -65,14 +65,14 @@ export class TestBrowser {
   }
 }
 
-/** One provider for the tests of a file; it ends with them. */
+/** Shares one provider among the tests of a file, and closes it after them. */
 export function sharedProvider(people: Readonly<Record<string, PersonClaims>> = {}): () => Promise<IdentityProvider> {
   let started: Promise<IdentityProvider> | undefined
   after(async () => (await started)?.close())
   return () => (started ??= startIdentityProvider({ people: { ...knownPeople, ...people } }))
 }
 
-/** A person of the provider whose address no other test uses. */
+/** Adds a person to the provider, with an address that no other test uses. */
 export function newPerson(provider: IdentityProvider): { readonly sub: string; readonly email: string } {
   const sub = randomUUID()
   const email = `${sub}@example.com`
@@ -80,7 +80,7 @@ export function newPerson(provider: IdentityProvider): { readonly sub: string; r
   return { sub, email }
 }
 
-/** The provider's page where the sign-in of a single-page application goes on. */
+/** Begins the sign-in of a single-page application, and returns the authorization URL of the provider. */
 export async function beginSinglePage(
   service: TestService,
   more: Readonly<Record<string, string>> = {},
@@ -93,7 +93,7 @@ export async function beginSinglePage(
   return ((await begun.json()) as { authorization_url: string }).authorization_url
 }
 
-/** Signs the person in to a single-page application. The parameters that the application gets back. */
+/** Signs the person in to a single-page application, and returns the parameters that the application receives. */
 export async function singlePageReturn(
   service: TestService,
   provider: IdentityProvider,
@@ -108,11 +108,11 @@ export async function singlePageReturn(
 const knownPeople: Readonly<Record<string, PersonClaims>> = {
   ada: { email: 'ada@example.com', email_verified: true, name: 'Ada Lovelace' },
   bob: { email: 'bob@example.com', email_verified: true, given_name: 'Bob', family_name: 'Example' },
-  unverified: { email: 'victim@example.com', email_verified: false, name: 'Nobody Vouches' },
+  unverified: { email: 'victim@example.com', email_verified: false, name: 'Not Verified' },
   silent: { name: 'Without Address' },
 }
 
-/** `signIn` of a service: the provider under the name `acme`, and whatever else it is called. */
+/** Returns the `signIn` option of a service, with the provider under the name `acme` and under further names. */
 export function signInAt(provider: IdentityProvider, ...more: readonly Partial<Parameters<typeof openid>[0]>[]) {
   const { issuer, clientId, clientSecret } = provider
   const all = [{}, ...more].map((settings) =>
@@ -121,7 +121,7 @@ export function signInAt(provider: IdentityProvider, ...more: readonly Partial<P
   return { signIn: all } satisfies StartOptions
 }
 
-/** From the button to the answer of the callback. */
+/** Signs in, from the sign-in button to the response of the callback. */
 export async function signIn(
   browser: TestBrowser,
   provider: IdentityProvider,
@@ -131,7 +131,7 @@ export async function signIn(
   return browser.get((await wayBack(browser, provider, sub, begin)).href)
 }
 
-/** The address that the provider sends the browser back to, not opened yet. */
+/** Signs in at the provider, and returns the callback URL without opening it. */
 export async function wayBack(
   browser: TestBrowser,
   provider: IdentityProvider,
@@ -139,23 +139,23 @@ export async function wayBack(
   begin = '/oauth/login/acme',
 ): Promise<URL> {
   const begun = await browser.get(begin)
-  if (begun.status !== 302) throw new Error(`Nothing begins: ${begun.status} ${await begun.text()}`)
+  if (begun.status !== 302) throw new Error(`Cannot begin the sign-in: ${begun.status} ${await begun.text()}`)
   return (await provider.signIn(begun.headers.get('location') ?? '', sub)).url
 }
 
-/** The id of the actor whose page an answer leads to. */
+/** Returns the id of the actor in the Location of a response. */
 export function actorIn(answer: Response): string {
   return /^[^/]+:\/\/[^/]+\/([0-9a-f]{32})\//.exec(answer.headers.get('location') ?? '')?.[1] ?? ''
 }
 
-/** Everything that is stored but what is good once, which a refusal may use up. */
+/** Dumps all tables except one-time values and rate limits, which a refused request may change. */
 export async function peopleStored(service: TestService): Promise<Dump> {
   const { store } = await service.app.running()
   const { one_time: _states, rate_limit: _counters, ...rest } = await dumpStore(store)
   return rest
 }
 
-/** Runs `work` and holds it to having made, linked and given out nothing. */
+/** Runs `work`, and requires that it signed no user in: no table changes, except those in `except`. */
 export async function assertNoSignIn<T>(
   service: TestService,
   work: () => Promise<T>,
@@ -169,7 +169,7 @@ export async function assertNoSignIn<T>(
   return result
 }
 
-/** In order of their number: who came first is nobody's concern. */
+/** Returns the statuses in ascending order, because parallel responses have no defined order. */
 export function statusesOf(answers: readonly Response[]): number[] {
   return answers.map(({ status }) => status).sort((one, other) => one - other)
 }

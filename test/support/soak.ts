@@ -1,6 +1,6 @@
 /**
- * Two services that tell each other what changes, under a mixed load, with a fault in every period. After each period
- * everything heals, comes to rest and is measured: what grows from period to period would fill the machine one day.
+ * Runs two services with a subscription between them under a mixed load, with a fault in most periods. After each period,
+ * the test repairs the fault, waits for all deliveries, and measures resources. A resource that grows in each period leaks.
  */
 import assert from 'node:assert/strict'
 import { setFlagsFromString } from 'node:v8'
@@ -16,16 +16,17 @@ import { untilEqual } from './until.ts'
 
 export interface Period {
   readonly fault: Fault
-  /** Requests, and how many of them were answered with a fault or not at all. */
+  /** The number of requests. */
   readonly requests: number
+  /** Requests with a status of 500 or more, or without a response. */
   readonly failed: number
-  /** After a collection of garbage. */
+  /** The heap size after a garbage collection. */
   readonly heapBytes: number
-  /** Sockets, timers, servers and the like. */
+  /** The number of sockets, timers, servers and other active resources. */
   readonly handles: number
-  /** Of a write while nothing is broken. */
+  /** Median duration of a write without a fault. */
   readonly medianMs: number
-  /** By table, in both databases. */
+  /** The number of rows by table, in both databases together. */
   readonly rows: Readonly<Record<string, number>>
   readonly violations: readonly string[]
 }
@@ -35,7 +36,7 @@ export interface SoakOptions {
   readonly seed: number
   /** Operations in each period. */
   readonly operations: number
-  /** Asked after each period. */
+  /** Called after each period. False ends the test. */
   readonly goesOn: (periods: number) => boolean
   readonly onPeriod?: (period: Period) => void
 }
@@ -43,16 +44,16 @@ export interface SoakOptions {
 const faults = ['none', 'publisher restarts', 'listener is away', 'store fails', 'listener restarts'] as const
 type Fault = (typeof faults)[number]
 
-/** So many diffs are kept of a subscription, and as many lines of its time line. */
+/** The number of stored diffs, and of timeline entries, for each subscription. */
 export const maxDiffs = 16
 
-/** Pauses between repetitions are long; what passes in them is nothing. So time runs this much faster. */
+/** The factor by which time runs faster, because retries have long delays in which nothing happens. */
 const haste = 100
 const began = Date.now()
 const now = (): number => Math.floor(began + (Date.now() - began) * haste)
 const timers: Timers = {
   setTimer(ms, then) {
-    // Real time: a soak test measures a service under real timers, faster.
+    // A soak test needs real timers, which run faster here.
     const timer = setTimeout(then, ms / haste)
     timer.unref()
     return () => clearTimeout(timer)
@@ -62,7 +63,7 @@ const timers: Timers = {
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** A service that can end and come again at the same address with the same data. */
+/** A service that can stop and start again at the same address with the same data. */
 class Phoenix {
   readonly database: TestDatabase
   store: FaultyStore | undefined
@@ -74,7 +75,7 @@ class Phoenix {
   }
 
   get service(): TestService {
-    if (this.#service === undefined) throw new Error('The service is away')
+    if (this.#service === undefined) throw new Error('The service is stopped')
     return this.#service
   }
 
@@ -134,7 +135,7 @@ class Soak {
   #requests = 0
   #failed = 0
   #made = 0
-  /** Those that could not be deleted. */
+  /** Actors that are not deleted yet. */
   #left: TestActor[] = []
 
   constructor(publisher: Phoenix, listener: Phoenix, random: Random) {
@@ -165,7 +166,7 @@ class Soak {
     await this.#rest()
     const medianMs = await this.#latency()
     await this.#rest()
-    // What a test service records of itself.
+    // The records of the test services must not count as heap growth.
     for (const { service } of [this.#publisher, this.#listener]) service.reset()
     collectGarbage()
     return {
@@ -226,7 +227,7 @@ class Soak {
     }
   }
 
-  /** An actor that comes, is subscribed to, and goes. */
+  /** Creates an actor, subscribes to it, and deletes it. */
   async #pass(): Promise<void> {
     this.#requests += 1
     try {
@@ -256,7 +257,7 @@ class Soak {
     }
   }
 
-  /** As the owner of the source. */
+  /** Sends a request as the owner of the source actor. */
   async #own(method: string, path: string, body?: unknown): Promise<void> {
     this.#requests += 1
     try {
@@ -278,7 +279,7 @@ class Soak {
     return times.sort((one, other) => one - other)[5] ?? 0
   }
 
-  /** Until everything was told, and the copy is what its source is. */
+  /** Waits until no delivery waits and the copy equals its source. */
   async #rest(): Promise<void> {
     await this.#part()
     await untilEqual(
@@ -328,7 +329,7 @@ class Soak {
   }
 }
 
-/** Those that a change, a callback or a relationship adds to. `deleted_actor` is kept for 30 days. */
+/** Tables to which a change, a callback or a relationship adds rows. `deleted_actor` is omitted: its rows stay 30 days. */
 const tables = [
   'actor',
   'property',

@@ -2,7 +2,7 @@
 import type { Store } from '../../src/store/store.ts'
 import { bound } from './stores.ts'
 
-/** Turns of the event loop between two transactions of one piece of work, at most. */
+/** The largest number of event-loop turns between two transactions of one task. */
 const idleTurns = 10
 
 export class StoreActivity {

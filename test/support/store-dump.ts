@@ -1,10 +1,10 @@
-/** Everything that a store holds, so that a test can say: this request changed nothing. */
+/** Reads all data of a store, so that a test can check that a request changed nothing. */
 import type { Store } from '../../src/store/store.ts'
 
-/** Table to rows, each as JSON text, in an order of their own. */
+/** The rows of each table as JSON strings, sorted. */
 export type Dump = Readonly<Record<string, readonly string[]>>
 
-/** The tables come from the database itself, so that a new one is part of every dump from its first day. */
+/** Dumps every table. The database lists its tables, so a new table is included without a change here. */
 export async function dumpStore(store: Store): Promise<Dump> {
   return store.snapshot(async (q) => {
     const tables = await q.all<{ name: string }>(
@@ -22,7 +22,7 @@ export async function dumpStore(store: Store): Promise<Dump> {
   })
 }
 
-/** The rows of one actor. */
+/** Returns the rows of one actor. */
 export function rowsOf(dump: Dump, actorId: string): Dump {
   const isOfActor = (row: string): boolean => {
     const { id, actor_id: owner } = JSON.parse(row) as { id?: unknown; actor_id?: unknown }

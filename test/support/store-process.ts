@@ -1,6 +1,6 @@
 /**
- * A process of its own with a store: opens the one in argv[2], says "open", then counts up the property "count" of actor
- * "a" as often as argv[3] says, and says "done". What stops it goes to standard output as one line of JSON.
+ * A separate process with a store: opens the store in argv[2], prints "open", then increments the property "count" of actor
+ * "a" argv[3] times, and prints "done". It prints an error as one line of JSON to standard output.
  */
 import { ServiceError } from '../../src/errors.ts'
 import type { Migration } from '../../src/store/migrate.ts'

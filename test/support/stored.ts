@@ -1,4 +1,4 @@
-/** What a story checks besides an answer: everything that is stored, and the shape of a refusal. */
+/** Checks of stored data and of error responses for tests. */
 import assert from 'node:assert/strict'
 import { ServiceError } from '../../src/errors.ts'
 import type { TestActor, TestService } from './service.ts'
@@ -17,13 +17,13 @@ type Table =
   | 'setting'
 type Row = Record<string, string | number | null>
 
-/** Everything but the counters of the limiters, which a refusal moves. */
+/** Dumps all tables except the rate-limit counters, which a refused request changes. */
 export async function stored(service: TestService): Promise<Dump> {
   const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.running()).store)
   return rest
 }
 
-/** Everything, once what is told to peers and noted behind the requests was. */
+/** Dumps all tables after notices to peers were delivered and background records were written. */
 export async function quietStore(service: TestService): Promise<Dump> {
   const { store, parts } = await service.app.running()
   let dump: Dump = {}
@@ -35,7 +35,7 @@ export async function quietStore(service: TestService): Promise<Dump> {
   return dump
 }
 
-/** The request is answered so, and nothing in the store is another than before. The text of the answer. */
+/** Requires that the response has this status and that the store is unchanged. Returns the body of the response. */
 export async function leavesAll(
   service: TestService,
   sending: () => Promise<Response>,
@@ -48,7 +48,7 @@ export async function leavesAll(
   return answer.text()
 }
 
-/** Somebody looks on as soon as the actor says so: from then on its changes are told. */
+/** Waits until the actor is marked as watched. Its changes are reported from then on. */
 export async function untilWatched(service: TestService, actor: Pick<TestActor, 'id'>): Promise<void> {
   const { store } = await service.app.running()
   await until(async () => {
@@ -59,7 +59,7 @@ export async function untilWatched(service: TestService, actor: Pick<TestActor, 
   })
 }
 
-/** Every row of every table. */
+/** Returns every row of every table. */
 export async function everythingStored(service: TestService): Promise<Record<Table, Row[]>> {
   const { store } = await service.app.running()
   const dump = Object.entries(await dumpStore(store)).map(
@@ -68,7 +68,7 @@ export async function everythingStored(service: TestService): Promise<Record<Tab
   return Object.fromEntries(dump) as Record<Table, Row[]>
 }
 
-/** The rows that name the actor, in any table but that of the deletion markers. */
+/** Returns the table of each row that names the actor, without the table of tombstones. */
 export async function rowsOf(service: TestService, actorId: string): Promise<string[]> {
   const stored = await everythingStored(service)
   return Object.entries(stored)
@@ -78,16 +78,16 @@ export async function rowsOf(service: TestService, actorId: string): Promise<str
     )
 }
 
-/** Runs `work` and holds it to having stored nothing and told subscribers of nothing. */
+/** Runs `work`, and requires that it stored nothing and recorded no change. */
 export async function changesNothing<T>(service: TestService, work: () => Promise<T>): Promise<T> {
-  const [before, told] = [await everythingStored(service), service.changes.length]
+  const [before, changes] = [await everythingStored(service), service.changes.length]
   const result = await work()
   assert.deepEqual(await everythingStored(service), before, 'something was stored')
-  assert.equal(service.changes.length, told, 'a change was recorded')
+  assert.equal(service.changes.length, changes, 'a change was recorded')
   return result
 }
 
-/** Holds a refusal to its status, its code and what it says; its body has these two members and no other. */
+/** Requires an error response with this status, code and message. Its body has no other members. */
 export async function refused(
   answer: Response,
   status: number,
@@ -104,14 +104,14 @@ export async function refused(
   else assert.match(String(body.message), message)
 }
 
-/** Holds an answer to its status and JSON body. */
+/** Requires a response with this status and JSON body. */
 export async function answered(answer: Response, status: number, body: unknown): Promise<void> {
   const text = await answer.text()
   assert.equal(answer.status, status, text)
   assert.deepEqual(JSON.parse(text), body)
 }
 
-/** Holds an answer to 204: no body and no type. */
+/** Requires status 204 without a body and without a content type. */
 export async function done(answer: Response): Promise<void> {
   const text = await answer.text()
   assert.equal(answer.status, 204, text)
@@ -119,7 +119,7 @@ export async function done(answer: Response): Promise<void> {
   assert.equal(answer.headers.get('content-type'), null)
 }
 
-/** The code of the ServiceError that the work ends with; 'done' when it succeeds. */
+/** Returns the code of the ServiceError that the work throws, or 'done' when it succeeds. */
 export async function outcomeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work

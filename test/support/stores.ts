@@ -1,4 +1,4 @@
-/** Fresh stores for tests, the same tests on both databases, and stores that fail when told to. */
+/** Creates stores for tests, runs the same tests on both databases, and makes stores fail as planned. */
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,18 +16,18 @@ import { administer, sharedPostgresUrl } from './postgres.ts'
 
 export interface TestDatabase {
   readonly dialect: Dialect
-  /** For `openStore`. */
+  /** The URL for `openStore`. */
   readonly url: string
   readonly remove: () => Promise<void>
 }
 
-/** Opens a migrated store on a database of its own, or on the one whose address is given; both go with the test. */
+/** Opens a migrated store on a new database, or on the database with the given URL. The test run closes and deletes both. */
 export type OpenTestStore = (options?: Partial<StoreOptions>) => Promise<Store>
 
 /**
  * Declares the same tests for SQLite and for PostgreSQL.
  *
- * What is opened in a test is closed after it; what is opened in `before`, after the last test. Databases go at the end.
+ * A store opened in a test closes after that test, and one opened in `before` after the last test. Databases are deleted last.
  */
 export function forEachStore(
   declare: (dialect: Dialect, open: OpenTestStore, database: () => Promise<TestDatabase>) => void,
@@ -47,7 +47,7 @@ export function forEachStore(
 
       const database = async (): Promise<TestDatabase> => {
         const created = await createTestDatabase(dialect)
-        // Later, all together: PostgreSQL takes its time to see that the connections of a moment ago are gone.
+        // All databases are deleted at the end, because PostgreSQL notices closed connections with a delay.
         ofFile.push(() => created.remove())
         return created
       }
@@ -58,13 +58,13 @@ export function forEachStore(
         return store
       }
       declare(dialect, open, database)
-      // Hooks run in the order of their declaration: the databases go after whatever the tests keep open on them.
+      // Hooks run in the order of declaration, so the databases are deleted after the tests closed their connections.
       after(() => undo(ofFile))
     })
   }
 }
 
-/** Last first, and all of it even when something fails. */
+/** Runs the steps from last to first. A failing step does not stop the others. */
 async function undo(steps: (() => Promise<void>)[]): Promise<void> {
   const failures: unknown[] = []
   for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
@@ -77,7 +77,7 @@ async function undo(steps: (() => Promise<void>)[]): Promise<void> {
   if (failures.length > 0) throw failures[0]
 }
 
-/** An empty SQLite file in a folder of its own, or a new PostgreSQL database with this release's schema. */
+/** Creates a folder for a SQLite file, or a new PostgreSQL database with the schema of this release. */
 export async function createTestDatabase(dialect: Dialect): Promise<TestDatabase> {
   if (dialect === 'sqlite') {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-store-'))
@@ -91,7 +91,7 @@ export async function createTestDatabase(dialect: Dialect): Promise<TestDatabase
   return createPostgresDatabase(server, await template(server))
 }
 
-/** A new database on a server; empty unless it is made after a template. */
+/** Creates a database on a server, empty or as a copy of the template `after`. */
 export async function createPostgresDatabase(server: string, after?: string): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await administer(server, `CREATE DATABASE ${name}${after === undefined ? '' : ` TEMPLATE ${after}`}`)
@@ -110,7 +110,7 @@ function databaseUrl(server: string, name: string): string {
 
 const templates = new Map<string, Promise<string>>()
 
-/** A migrated database to copy: a copy costs less than a migration. Test files that share a server share it. */
+/** Returns a migrated template database, because a copy costs less than a migration. Test files with one server share it. */
 function template(server: string): Promise<string> {
   const known = templates.get(server) ?? createTemplate(server)
   templates.set(server, known)
@@ -123,7 +123,7 @@ async function createTemplate(server: string): Promise<string> {
   const client = new pg.Client({ connectionString: server })
   await client.connect()
   try {
-    // Test files run side by side: the first makes it, the others wait here.
+    // Test files run in parallel: the first creates the template, and the others wait for this lock.
     await client.query('SELECT pg_advisory_lock(1)')
     const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name])
     if (found.rowCount === 0) {
@@ -140,7 +140,7 @@ async function createTemplate(server: string): Promise<string> {
   return name
 }
 
-/** Collects the statements of a store: pass `onQuery` when opening it. */
+/** Collects the statements of a store that is opened with the returned `onQuery`. */
 export function counting(): { readonly onQuery: QueryObserver; readonly statements: string[]; reset(): void } {
   const statements: string[] = []
   return {
@@ -153,26 +153,26 @@ export function counting(): { readonly onQuery: QueryObserver; readonly statemen
 }
 
 export interface FaultPlan {
-  /** Fails the n-th statement from now, counted from 1. Statements of background work neither count nor fail. */
+  /** Fails the n-th statement from now, counted from 1. Statements of background work do not count and do not fail. */
   readonly at?: number
-  /** Fails the statements with this text. */
+  /** Fails the statements that match this pattern. */
   readonly matching?: RegExp
-  /** How many statements fail (default 1). */
+  /** The number of statements that fail. Default: 1. */
   readonly times?: number
-  /** What they fail with (default: `store_unavailable`). */
+  /** Creates the error of a failing statement. Default: `store_unavailable`. */
   readonly error?: () => Error
 }
 
 export interface FaultyStore extends Store {
-  /** How many statements came since the plan was made, without those of background work. */
+  /** The number of statements since the plan began, without statements of background work. */
   readonly seen: number
-  /** How many of them failed. */
+  /** The number of statements that failed since the plan began. */
   readonly failed: number
-  /** Starts over with another plan; without one nothing fails any more. */
+  /** Begins another plan. Without an argument, no further statement fails. */
   plan(plan?: FaultPlan): void
 }
 
-/** For `assert.rejects`: the store cannot be used now, for this reason. */
+/** Returns a check for `assert.rejects`: the store is unavailable for this reason. */
 export const unavailable = (reason: RegExp) => (error: unknown) => {
   assert.ok(error instanceof ServiceError, String(error))
   assert.equal(error.code, 'store_unavailable')
@@ -182,7 +182,7 @@ export const unavailable = (reason: RegExp) => (error: unknown) => {
   return true
 }
 
-/** The same store, for a test that puts something in the place of one of its members. */
+/** Copies a store into a plain object, so that a test can replace one of its methods. */
 export function bound(store: Store): Store {
   return {
     dialect: store.dialect,
@@ -196,13 +196,13 @@ export function bound(store: Store): Store {
   }
 }
 
-/** A store whose statements fail as planned, and as a real one would: the whole transaction fails with the statement. */
+/** Wraps a store whose statements fail as planned. As in a real store, the whole transaction fails with the statement. */
 export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
   let plan = first
   let seen = 0
   let failed = 0
   const judge = (sql: string): void => {
-    // A worker that polls while a request runs would take the fault that was planned for the request.
+    // Otherwise a background worker that polls during a request could receive the fault planned for the request.
     const isCounted = !isInBackground()
     if (isCounted) seen++
     if (failed >= (plan.times ?? 1)) return
@@ -270,7 +270,7 @@ class Wrapped implements Transaction {
 
   async run(sql: string, ...params: Param[]): Promise<number> {
     this.#check(sql)
-    if (!('run' in this.#inner)) throw new Error('Only a transaction changes anything')
+    if (!('run' in this.#inner)) throw new Error('Cannot change data outside a transaction')
     return (this.#inner as Transaction).run(sql, ...params)
   }
 

@@ -1,4 +1,4 @@
-/** Runs one test file in a process of its own and tells what every test of it came to. */
+/** Runs one test file in a separate process and returns the result of each of its tests. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ export interface FileResult {
   readonly file: string
   readonly passed: readonly TestOutcome[]
   readonly failed: readonly FailedTest[]
-  /** What the file wrote itself. */
+  /** The output of the file. */
   readonly output: string
   readonly seconds: number
 }
@@ -23,9 +23,9 @@ const reporter = new URL('event-reporter.ts', import.meta.url).href
 const outputKept = 8_000
 
 /**
- * A file that ends badly, or without a test, counts as one failure more, so that a test that did not run cannot pass. The
- * same holds for a file in which no test begins or ends for `limitSeconds`: on a busy machine a long file takes long, and
- * only a file that hangs is silent.
+ * Runs a test file. A file that ends with an error, or without a test, adds one failure, because its tests may not have run. The
+ * same applies to a file in which no test begins or ends for `limitSeconds`. The limit is not for the whole file, because
+ * a long file is slow on a busy machine.
  */
 export async function runTestFile(file: string, limitSeconds: number, signal?: AbortSignal): Promise<FileResult> {
   const started = performance.now()
@@ -69,7 +69,7 @@ function troubleOf(records: readonly TestRecord[], ending: Ending, tests: number
   return `All its tests passed, and the process ended with code ${ending.code}.${remarks.join('')}`
 }
 
-/** Those that began and did not end, the innermost last. */
+/** Returns the names of tests that began and did not end, innermost last. */
 function runningTests(records: readonly TestRecord[]): string {
   const running: string[] = []
   for (const record of records) {
@@ -91,11 +91,11 @@ function runProcess(
     `--test-reporter=${reporter}`,
     `--test-reporter-destination=${recordFile}`,
   ]
-  // A group of its own, so that what a test started ends with it.
+  // The child gets its own process group, so that processes started by a test end with it.
   const child = spawn(process.execPath, [...flags, file], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
-    // Set when the run is itself a test; it would send the results to that test's parent.
+    // A test that starts this run sets the variable, and results would then go to the parent of that test.
     env: { ...process.env, NODE_TEST_CONTEXT: undefined },
   })
   let output = ''
@@ -110,7 +110,7 @@ function runProcess(
   if (end.aborted) killGroup(child)
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    // 'exit' and not 'close': a process that the file left behind holds the pipes open.
+    // Wait for 'exit' instead of 'close', because a process that the file left behind keeps the pipes open.
     child.once('exit', (code) => {
       limit.stop()
       killGroup(child)
@@ -122,7 +122,7 @@ function runProcess(
   })
 }
 
-/** Aborts when the file of records did not grow for so many seconds. */
+/** Aborts when the file of records did not grow for `limitSeconds`. */
 function silenceOf(recordFile: string, limitSeconds: number): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
   let size = 0
@@ -147,13 +147,13 @@ function killGroup(child: ChildProcess): void {
     if (process.platform === 'win32') child.kill('SIGKILL')
     else process.kill(-child.pid, 'SIGKILL')
   } catch (error) {
-    // Nobody is left in the group; macOS says EPERM while the ended process waits to be collected.
+    // ESRCH: the group is empty. macOS reports EPERM while the ended process is a zombie.
     const code = error instanceof Error && 'code' in error ? error.code : null
     if (code !== 'ESRCH' && code !== 'EPERM') throw error
   }
 }
 
-/** A file that was killed may have left half a line. */
+/** Reads the complete lines of the record file, because a killed process may have written half a line. */
 async function readRecords(path: string): Promise<TestRecord[]> {
   let text = ''
   try {

@@ -1,15 +1,15 @@
-/** Runs test files side by side and says what came of them. */
+/** Runs test files in parallel and prints their results. */
 import { coverageLines, coverageOf, unknownRows } from './coverage.ts'
 import { runTestFile, type FileResult } from './test-file.ts'
 
 export interface RunOptions {
   readonly concurrency: number
-  /** A file in which no test begins or ends for this time is killed. */
+  /** A file is killed after this time without the beginning or end of a test. */
   readonly limitSeconds: number
   readonly print: (line: string) => void
-  /** False for a run of chosen files, where most areas have nothing to say. */
+  /** False for a run of selected files, in which most areas have no tests. */
   readonly everyArea: boolean
-  /** How a file is named in the report. */
+  /** Returns the name of a file in the report. */
   readonly nameOf: (file: string) => string
   readonly signal?: AbortSignal
 }
@@ -19,7 +19,7 @@ export interface RunTotals {
   readonly failed: number
 }
 
-/** The last line printed is `N passed, N failed`. A run without a test fails. */
+/** Runs the files, prints the results, and ends with the line `N passed, N failed`. A run without a test fails. */
 export async function runTestFiles(files: readonly string[], options: RunOptions): Promise<RunTotals> {
   const { print, nameOf } = options
   const results: FileResult[] = []

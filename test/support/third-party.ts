@@ -1,4 +1,4 @@
-/** A third-party service on loopback that insists on what it was promised: PKCE, the same redirect_uri, a code good once, refresh tokens good once. */
+/** A third-party service on loopback that requires PKCE and the same redirect_uri, and accepts a code or refresh token once. */
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,20 +7,20 @@ export interface ThirdParty {
   readonly url: string
   readonly clientId: string
   readonly clientSecret: string
-  /** Everything that was asked, as `POST /token refresh_token`. */
+  /** All requests, in the form `POST /token refresh_token`. */
   readonly requests: string[]
-  /** Every token and secret that it gave or took. */
+  /** All tokens and secrets that the service issued or accepted. */
   readonly secrets: string[]
   readonly revoked: string[]
-  /** In seconds, of the tokens that are given from now on. */
+  /** Lifetime of tokens issued from now on, in seconds. */
   expiresIn: number
-  /** How many answers of `/token` and `/revoke` are this in place of the right ones. */
+  /** A faulty response of `/token` and `/revoke`, sent for the next `times` requests. */
   broken: { status: number; body: string; times: number }
-  /** No access token is taken any more. */
+  /** Makes all access tokens invalid. */
   expireAll(): void
-  /** No refresh token is taken any more. */
+  /** Makes all refresh tokens invalid. */
   withdrawConsent(): void
-  /** The browser at the service allows it: where it is sent back to. */
+  /** Allows the request as a user in a browser would, and returns the redirect URL. */
   allow(authorizationUrl: string): URL
   close(): Promise<void>
 }
@@ -80,8 +80,9 @@ export async function startThirdParty(): Promise<ThirdParty> {
       const { searchParams } = new URL(authorizationUrl)
       const redirectUri = searchParams.get('redirect_uri') ?? ''
       if (searchParams.get('client_id') !== service.clientId || searchParams.get('response_type') !== 'code')
-        throw new Error(`Not a request of this client: ${authorizationUrl}`)
-      if (searchParams.get('code_challenge_method') !== 'S256') throw new Error('No challenge')
+        throw new Error(`The authorization request is not from this client: ${authorizationUrl}`)
+      if (searchParams.get('code_challenge_method') !== 'S256')
+        throw new Error('The authorization request has no S256 challenge')
       const code = `code-${randomUUID()}`
       codes.set(code, { challenge: searchParams.get('code_challenge') ?? '', redirectUri })
       service.secrets.push(code)

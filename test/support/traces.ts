@@ -1,4 +1,4 @@
-/** What records spans in a test, in the place of an OpenTelemetry SDK: every span that ended is kept, whole. */
+/** Records every ended span in a test, in place of an OpenTelemetry SDK. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import {
@@ -26,7 +26,7 @@ export interface Recorded {
   readonly kind: string
   readonly traceId: string
   readonly spanId: string
-  /** Null for the first of a trace. */
+  /** The parent span, or null for the first span of a trace. */
   readonly parent: string | null
   readonly links: readonly string[]
   readonly attributes: Attributes
@@ -35,11 +35,11 @@ export interface Recorded {
 
 export class TestTraces implements TracerProvider {
   readonly ended: Recorded[] = []
-  /** Spans that began and did not end. */
+  /** The number of spans that began and did not end. */
   open = 0
   #heard: (() => void)[] = []
 
-  /** For this process; with `keepsContext`, as SDKs do, the application's own spans lie within those of the service. */
+  /** Registers globally. With `keepsContext`, spans of the application are children of the service's spans, as with an SDK. */
   register({ keepsContext = true } = {}): this {
     trace.setGlobalTracerProvider(this)
     if (keepsContext) context.setGlobalContextManager(new KeepsContext())
@@ -71,7 +71,7 @@ export class TestTraces implements TracerProvider {
     return this.ended.filter((span) => span.name === name)
   }
 
-  /** The first of the name, once it ended. */
+  /** Waits for the first ended span with this name. */
   async has(name: string): Promise<Recorded> {
     for (;;) {
       const [found] = this.named(name)
@@ -149,19 +149,19 @@ class TestSpan implements Span {
   }
 
   addEvent(): this {
-    throw new Error('The service tells no events')
+    throw new Error('The service must not add events to spans')
   }
 
   addLink(): this {
-    throw new Error('Links are given when a span begins')
+    throw new Error('The service must pass links when a span begins')
   }
 
   addLinks(): this {
-    throw new Error('Links are given when a span begins')
+    throw new Error('The service must pass links when a span begins')
   }
 
   recordException(): void {
-    throw new Error('The text of an exception may hold what is nobody’s business')
+    throw new Error('The service must not record exceptions, because their text may contain private data')
   }
 }
 

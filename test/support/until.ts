@@ -4,19 +4,19 @@ import assert from 'node:assert/strict'
 const patienceMs = 60_000
 const lookEveryMs = 2
 
-/** Resolves when the condition holds. Between two looks `next` runs. Fails after 60 s of real time. */
+/** Resolves when the condition holds. `next` runs between two checks. Fails after 60 s of real time. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   next: () => Promise<void> = nextLook,
 ): Promise<void> {
   const deadline = performance.now() + patienceMs
   while (!(await holds())) {
-    if (performance.now() > deadline) assert.fail(`The condition never holds: ${String(holds)}`)
+    if (performance.now() > deadline) assert.fail(`The condition did not hold within 60 s: ${String(holds)}`)
     await next()
   }
 }
 
-/** Resolves when the JSON of both values is the same. Fails with their difference after 60 s of real time. */
+/** Resolves when both values have the same JSON. Fails with their difference after 60 s of real time. */
 export async function untilEqual(actual: () => unknown, expected: () => unknown): Promise<void> {
   const deadline = performance.now() + patienceMs
   for (;;) {

@@ -1,4 +1,4 @@
-/** HTTP by hand, for requests that no client library would send. */
+/** Sends raw HTTP, for requests that no client library would send. */
 import { connect, type Socket } from 'node:net'
 
 export interface WireAnswer {
@@ -8,12 +8,12 @@ export interface WireAnswer {
   readonly body: string
 }
 
-/** A test that waits longer than this for bytes has failed. */
+/** A test fails when it waits longer than this for bytes. */
 const patienceMs = 20_000
 
 export class Wire {
   readonly socket: Socket
-  /** Everything that came, byte for byte. */
+  /** All received bytes. */
   received = ''
   isClosed = false
   readonly #waiting = new Set<() => void>()
@@ -27,7 +27,7 @@ export class Wire {
       this.received += text
       this.#wake()
     })
-    // A reset is one of the ways in which a connection ends.
+    // A reset is a normal end of a connection; 'close' follows.
     socket.on('error', () => {})
     socket.on('close', () => {
       this.isClosed = true
@@ -35,7 +35,7 @@ export class Wire {
     })
   }
 
-  /** @param isHead The answers are to HEAD requests: they announce a body and have none. */
+  /** @param isHead True for HEAD requests, whose responses have a Content-Length but no body. */
   static async open(url: string, { isHead = false } = {}): Promise<Wire> {
     const { hostname, port } = new URL(url)
     const socket = connect({ host: hostname, port: Number(port), noDelay: true })
@@ -51,7 +51,7 @@ export class Wire {
     return this
   }
 
-  /** The first `count` answers, interim ones (1xx) included. */
+  /** Waits for the first `count` responses, including interim responses (1xx). */
   async answers(count: number): Promise<WireAnswer[]> {
     let found: WireAnswer[] = []
     await this.#until(() => {
@@ -68,13 +68,13 @@ export class Wire {
     return first
   }
 
-  /** All answers, once the other side closed the connection. */
+  /** Returns all responses after the peer closed the connection. */
   async untilClosed(): Promise<WireAnswer[]> {
-    await this.#until(() => this.isClosed, 'the end of the connection')
+    await this.#until(() => this.isClosed, 'end of the connection')
     return parse(this.received, this.#headRequests)
   }
 
-  /** Ends the connection with a reset, as a program does that dies. */
+  /** Resets the connection, as a crashed program does. */
   reset(): void {
     this.socket.resetAndDestroy()
   }
@@ -96,17 +96,19 @@ export class Wire {
         this.#waiting.delete(done)
         resolve()
       }
-      // Real time: the limit for an answer that never comes.
+      // Real time limits the wait for a response.
       const timer = setTimeout(() => {
         this.#waiting.delete(done)
-        reject(new Error(`Waited in vain for ${what}; came: ${JSON.stringify(this.received.slice(0, 2000))}`))
+        reject(
+          new Error(`Did not receive ${what} within 20 s; received: ${JSON.stringify(this.received.slice(0, 2000))}`),
+        )
       }, patienceMs)
       this.#waiting.add(done)
     })
   }
 }
 
-/** The answers that are whole. */
+/** Parses the complete responses. */
 function parse(text: string, isHead: boolean): WireAnswer[] {
   const answers: WireAnswer[] = []
   let rest = text
@@ -115,7 +117,7 @@ function parse(text: string, isHead: boolean): WireAnswer[] {
     if (end < 0) return answers
     const [first = '', ...lines] = rest.slice(0, end).split('\r\n')
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1])
-    if (!Number.isInteger(status)) throw new Error(`No answer begins with ${JSON.stringify(first)}`)
+    if (!Number.isInteger(status)) throw new Error(`Invalid status line: ${JSON.stringify(first)}`)
     const headers = new Map(
       lines.map((line) => {
         const colon = line.indexOf(':')
@@ -131,7 +133,7 @@ function parse(text: string, isHead: boolean): WireAnswer[] {
   }
 }
 
-/** A request as text; Content-Length is added for a body unless the headers frame it already. */
+/** Formats a request. Adds Content-Length for a body unless the headers already frame it. */
 export function requestText(method: string, path: string, headers: Record<string, string> = {}, body = ''): string {
   const all: Record<string, string> = { Host: 'troupe.test', ...headers }
   const isFramed = Object.keys(all).some((name) => /^(content-length|transfer-encoding)$/i.test(name))

@@ -1,4 +1,4 @@
-/** Apple as it insists: a secret that is a fresh ES256 token, a form to answer by, the name only the first time. */
+/** Imitates Apple: the client secret is a recent ES256 token, the response is a form, and the name comes only once. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { jwtVerify } from 'jose'
 import { createSigner, type Signer } from './signer.ts'
@@ -8,21 +8,21 @@ export interface Apple extends StandIn {
   readonly clientId: string
   readonly teamId: string
   readonly keyId: string
-  /** PEM, as the developer downloads it. */
+  /** The PEM key that a developer downloads. */
   readonly privateKey: string
   readonly signer: Signer
-  /** Claims of the next id_token besides the usual ones. */
+  /** Additional claims of the next id_token. */
   claims: Record<string, unknown>
-  /** Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   now: () => number
-  /** What the browser posts after a sign-in: the name comes along the first time, and never again. */
+  /** Returns the form that the browser posts after a sign-in. It contains the name only the first time. */
   signIn(redirectUri: string, nonce: string): { readonly code: string; readonly user?: string }
 }
 
-/** Made once: it takes a while. */
+/** The key is created once, because its creation is slow. */
 const key = createSigner('apple-key')
 
-/** Six months in seconds: Apple refuses a secret that lives longer. */
+/** Maximum lifetime of a client secret at Apple: six months, in seconds. */
 const longestSecret = 15_777_000
 
 export async function startApple(): Promise<Apple> {
@@ -47,7 +47,7 @@ export async function startApple(): Promise<Apple> {
         ) {
           return wrong('invalid_client')
         }
-        // Nobody sent a challenge, so a verifier is none of Apple's parameters.
+        // Apple has no PKCE, so a verifier is an unknown parameter.
         if (form.has('code_verifier')) return wrong('invalid_request')
         if (code === undefined || form.get('redirect_uri') !== code.redirectUri) return wrong('invalid_grant')
         const seconds = Math.floor(server.now() / 1000)

@@ -1,4 +1,4 @@
-/** Providers as a service has them, without a service. */
+/** Creates the providers of a service without a service. */
 import { after } from 'node:test'
 import { randomBytes } from 'node:crypto'
 import { ConfiguredProviders, configuredProviders } from '../../../src/sign-in/configured.ts'
@@ -9,12 +9,12 @@ import type { ProviderDeclaration } from '../../../src/sign-in/providers/setting
 import { createLog } from '../../../src/observe/log.ts'
 import { challengeOf } from './github.ts'
 
-/** `BASE_URL` of the service that they belong to. */
+/** `BASE_URL` of the service. */
 export const baseUrl = 'https://notes.example.com'
 
 export interface Built {
   readonly providers: ConfiguredProviders
-  /** The one of that name, or of any when there is only one. */
+  /** Returns the provider with this name. Default: the first provider. */
   one(name?: string): Provider
 }
 
@@ -23,7 +23,7 @@ after(async () => {
   for (const outbound of outbounds) await outbound.close()
 })
 
-/** The connections end with the test file. */
+/** Creates providers whose connections close with the test file. */
 export function build(
   declared: readonly ProviderDeclaration[],
   options: { readonly env?: Record<string, string>; readonly now?: () => number; readonly allowHttp?: boolean } = {},
@@ -42,7 +42,7 @@ export function build(
     providers,
     one(name) {
       const found = name === undefined ? providers.all[0] : providers.find(name)
-      if (found === null || found === undefined) throw new Error(`There is no provider ${name}`)
+      if (found === null || found === undefined) throw new Error(`Provider ${name} does not exist`)
       return found
     },
   }

@@ -1,4 +1,4 @@
-/** GitHub as it insists: a User-Agent (403), JSON asked for (422), errors with status 200, addresses in a list of their own. */
+/** Imitates GitHub: requires a User-Agent (403) and JSON in Accept (422), and reports errors with status 200. */
 import { startStandIn, type Asked, type Reply, type StandIn } from './stand-in.ts'
 
 export interface GitHubAddress {
@@ -10,10 +10,10 @@ export interface GitHubAddress {
 export interface GitHub extends StandIn {
   readonly clientId: string
   readonly clientSecret: string
-  /** What `/user` says. */
+  /** The response of `/user`. */
   user: Record<string, unknown>
   addresses: readonly GitHubAddress[]
-  /** A code as the browser brings it, good for one exchange with this redirect address and the verifier of this challenge. */
+  /** Issues a code for one exchange, with this redirect URI and the verifier of this challenge. */
   code(redirectUri: string, challenge?: string): string
 }
 

@@ -1,4 +1,4 @@
-/** Google as it is: an issuer in two spellings, userinfo of two generations, one secret in the form. */
+/** Imitates Google: an issuer in two spellings, userinfo in two versions, and the client secret in the form. */
 import { challengeOf } from './github.ts'
 import { createSigner, type Signer } from './signer.ts'
 import { startStandIn, type Reply, type StandIn } from './stand-in.ts'
@@ -7,18 +7,18 @@ export interface Google extends StandIn {
   readonly clientId: string
   readonly clientSecret: string
   readonly signer: Signer
-  /** As id_tokens have it. */
+  /** The issuer in id_tokens. */
   issuer: string
-  /** What userinfo says. The older generation has `id` and `verified_email`. */
+  /** The response of userinfo. The older version has `id` and `verified_email`. */
   userinfo: Record<string, unknown>
-  /** Claims of the next id_token besides the usual ones; null for an answer without id_token. */
+  /** Additional claims of the next id_token, or null for a response without an id_token. */
   claims: Record<string, unknown> | null
-  /** Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   now: () => number
   code(redirectUri: string, challenge: string, nonce: string): string
 }
 
-/** Made once: it takes a while. */
+/** The key is created once, because its creation is slow. */
 const key = createSigner('google-key')
 
 export async function startGoogle(): Promise<Google> {

@@ -1,10 +1,10 @@
-/** A key pair of a provider: its public set, and id_tokens signed with it. */
+/** A key pair of a provider, which signs id_tokens. */
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 
 export interface Signer {
   readonly kid: string
   readonly publicKey: JWK
-  /** Members given as undefined are left out. */
+  /** Signs a token, without members that are undefined. */
   sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): Promise<string>
 }
 

@@ -1,4 +1,4 @@
-/** A server on a loopback port that stands in for a provider: answers as it is told, and keeps what it was asked. */
+/** A loopback server in place of a provider, which answers with given routes and records requests. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -21,12 +21,12 @@ export interface Reply {
 export interface StandIn {
   readonly url: string
   readonly asked: Asked[]
-  /** By path: answers in place of the stand-in. One that does nothing lets the caller wait. */
+  /** Handlers by path that answer in place of the routes. A handler that does nothing lets the caller wait. */
   readonly answers: Map<string, RequestListener>
   close(): Promise<void>
 }
 
-/** `routes` by method and path, such as `POST /token`; what has none is 404. */
+/** Starts a server with routes by method and path, such as `POST /token`. Other requests receive 404. */
 export async function startStandIn(
   routes: Readonly<Record<string, (asked: Asked) => Reply | Promise<Reply>>>,
 ): Promise<StandIn> {
