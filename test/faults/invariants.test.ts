@@ -90,27 +90,27 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
   [
     'an index entry for a changed value',
     [`UPDATE property SET value = '"c@example.com"' WHERE actor_id = 'a' AND name = 'email'`],
-    /^I8: the look-up leads from email=a@example\.com to actor a, which holds c@example\.com$/,
+    /^I8: the lookup maps email=a@example\.com to actor a, which has c@example\.com$/,
   ],
   [
     'an index entry for a deleted value',
     [`DELETE FROM property WHERE actor_id = 'a' AND name = 'email'`],
-    /^I8: the look-up leads from email=a@example\.com to actor a, which holds nothing of the kind$/,
+    /^I8: the lookup maps email=a@example\.com to actor a, which has no such value$/,
   ],
   [
     'an index entry for another actor',
     [`UPDATE property_lookup SET actor_id = 'b' WHERE value = 'a@example.com'`],
-    /^I8: the look-up leads from email=a@example\.com to actor b,/,
+    /^I8: the lookup maps email=a@example\.com to actor b,/,
   ],
   [
     'a value without an index entry',
     [`DELETE FROM property_lookup WHERE actor_id = 'a'`],
-    /^I2: the look-up does not know \["a","email"\]=a@example\.com$/,
+    /^I2: the lookup does not contain \["a","email"\]=a@example\.com$/,
   ],
   [
     'a unique creator that differs from the actor’s creator',
     [`INSERT INTO unique_creator VALUES ('c', 'a')`],
-    /^I8: c is claimed for actor a, whose creator it is not$/,
+    /^I8: c is claimed for actor a, which has another creator$/,
   ],
   [
     'an unreadable list head',
@@ -120,37 +120,37 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
   [
     'a missing item',
     [`DELETE FROM list_item WHERE ${notes} AND item = 1`],
-    /^I5: list a\/notes: item 1 is missing, or stands at two places$/,
+    /^I5: list a\/notes: item 1 is missing or occurs twice$/,
   ],
   [
     'an item outside the order',
     [`INSERT INTO list_item VALUES ('a', 'notes', 9, 1, '1', '', NULL)`],
-    /^I5: list a\/notes: item 9 stands outside the order$/,
+    /^I5: list a\/notes: item 9 is not in the order$/,
   ],
   [
     'a duplicate item',
     [`UPDATE list_node SET entries = '[1,1,3]' WHERE ${notes} AND entries = '[1,2,3]'`],
-    /^I5: list a\/notes: item 1 is missing, or stands at two places$/,
+    /^I5: list a\/notes: item 1 is missing or occurs twice$/,
   ],
   [
     'a reused item number',
     [`UPDATE property SET value = replace(value, '"next_item":4', '"next_item":3') WHERE ${head}`],
-    /^I5: list a\/notes: item 3 was never given out$/,
+    /^I5: list a\/notes: item 3 was never allocated$/,
   ],
   [
     'a missing node',
     [`DELETE FROM list_node WHERE ${notes} AND entries = '[1,2,3]'`],
-    /^I5: list a\/notes: node \d is missing, or stands at two places$/,
+    /^I5: list a\/notes: node \d is missing or occurs twice$/,
   ],
   [
     'a node outside the order',
     [`INSERT INTO list_node VALUES ('a', 'notes', 9, '[]')`],
-    /^I5: list a\/notes: node 9 stands outside the order$/,
+    /^I5: list a\/notes: node 9 is not in the order$/,
   ],
   [
     'a reused node number',
     [`UPDATE property SET value = replace(value, '"next_node":3', '"next_node":2') WHERE ${head}`],
-    /^I5: list a\/notes: node 2 was never given out$/,
+    /^I5: list a\/notes: node 2 was never allocated$/,
   ],
   [
     'a wrong count',
@@ -158,7 +158,7 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
       `UPDATE list_node SET entries = '[1,2]' WHERE ${notes} AND entries = '[1,2,3]'`,
       `DELETE FROM list_item WHERE ${notes} AND item = 3`,
     ],
-    /^I5: list a\/notes: leaf \d holds 2 items where 3 belong$/,
+    /^I5: list a\/notes: leaf \d holds 2 items instead of 3$/,
   ],
 ]
 
@@ -187,7 +187,7 @@ describe('the checker of the invariants', () => {
         const made = await database()
         await fill(made)
         await damage(made.url, `DELETE FROM actor WHERE id = 'a'`)
-        assert.ok((await violationsIn(made.url)).includes('a row of property has no row of actor to belong to'))
+        assert.ok((await violationsIn(made.url)).includes('a row of property references a missing row of actor'))
       })
 
       it('finds an index that differs from its table', async () => {

@@ -32,7 +32,8 @@ export async function relate(
   const { secret } = (await made.json()) as { secret: string }
   if (approved) {
     const answer = await asked.request('PUT', `/trust/${relationship}/${asking.id}`, { approved: true })
-    if (answer.status !== 204) throw new Error(`Cannot approve the relationship: ${answer.status} ${await answer.text()}`)
+    if (answer.status !== 204)
+      throw new Error(`Cannot approve the relationship: ${answer.status} ${await answer.text()}`)
     await knowsApproval(asking, `/trust/${relationship}/${asked.id}`)
   }
   return {

@@ -128,7 +128,7 @@ async function engineFaults(database: Database): Promise<string[]> {
   const orphans = await database.all<{ table: string; parent: string }>('PRAGMA foreign_key_check')
   return [
     ...integrity.map((row) => row.integrity_check).filter((said) => said !== 'ok'),
-    ...orphans.map(({ table, parent }) => `a row of ${table} has no row of ${parent} to belong to`),
+    ...orphans.map(({ table, parent }) => `a row of ${table} references a missing row of ${parent}`),
   ]
 }
 
@@ -176,13 +176,10 @@ async function lookupFaults(database: Database, expectations: Expectations): Pro
     const key = JSON.stringify([actor_id, name])
     const holds = held.get(key)
     if (holds === value) held.delete(key)
-    else
-      found.push(
-        `I8: the look-up leads from ${name}=${value} to actor ${actor_id}, which holds ${holds ?? 'nothing of the kind'}`,
-      )
+    else found.push(`I8: the lookup maps ${name}=${value} to actor ${actor_id}, which has ${holds ?? 'no such value'}`)
   }
   if (expectations.valuesAreUnique !== false) {
-    for (const [key, text] of held) found.push(`I2: the look-up does not know ${key}=${text}`)
+    for (const [key, text] of held) found.push(`I2: the lookup does not contain ${key}=${text}`)
   }
   return found
 }
@@ -207,7 +204,7 @@ async function creatorFaults(database: Database): Promise<string[]> {
      (SELECT 1 FROM actor WHERE actor.id = claim.actor_id AND actor.creator = claim.creator)`,
   )
   return wrong.map(
-    ({ creator, actor_id }) => `I8: ${creator} is claimed for actor ${actor_id}, whose creator it is not`,
+    ({ creator, actor_id }) => `I8: ${creator} is claimed for actor ${actor_id}, which has another creator`,
   )
 }
 
@@ -255,8 +252,8 @@ function faultsOfList(headText: string, nodes: Map<number, string>, items: Set<n
   const take = (node: number): number[] => {
     const text = nodes.get(node)
     nodes.delete(node)
-    if (text === undefined) found.push(`node ${node} is missing, or stands at two places`)
-    else if (node >= head.next_node) found.push(`node ${node} was never given out`)
+    if (text === undefined) found.push(`node ${node} is missing or occurs twice`)
+    else if (node >= head.next_node) found.push(`node ${node} was never allocated`)
     return text === undefined ? [] : (JSON.parse(text) as number[])
   }
   for (const [mid, below] of branchesOf(head.root)) {
@@ -264,16 +261,16 @@ function faultsOfList(headText: string, nodes: Map<number, string>, items: Set<n
     for (const [leaf, count] of branchesOf(take(mid))) {
       const numbers = take(leaf)
       sum += numbers.length
-      if (numbers.length !== count) found.push(`leaf ${leaf} holds ${numbers.length} items where ${count} belong`)
+      if (numbers.length !== count) found.push(`leaf ${leaf} holds ${numbers.length} items instead of ${count}`)
       for (const item of numbers) {
-        if (!items.delete(item)) found.push(`item ${item} is missing, or stands at two places`)
-        if (item >= head.next_item) found.push(`item ${item} was never given out`)
+        if (!items.delete(item)) found.push(`item ${item} is missing or occurs twice`)
+        if (item >= head.next_item) found.push(`item ${item} was never allocated`)
       }
     }
-    if (sum !== below) found.push(`node ${mid} has ${sum} items below it where ${below} belong`)
+    if (sum !== below) found.push(`node ${mid} has ${sum} items below it instead of ${below}`)
   }
-  for (const node of nodes.keys()) found.push(`node ${node} stands outside the order`)
-  for (const item of items) found.push(`item ${item} stands outside the order`)
+  for (const node of nodes.keys()) found.push(`node ${node} is not in the order`)
+  for (const item of items) found.push(`item ${item} is not in the order`)
   return found
 }
 

@@ -77,12 +77,14 @@ export async function consent(
     trust_type: 'mcp_client',
     ...form,
   })
-  if (decided.status !== 303) throw new Error(`Cannot submit the consent form: ${decided.status} ${await decided.text()}`)
+  if (decided.status !== 303)
+    throw new Error(`Cannot submit the consent form: ${decided.status} ${await decided.text()}`)
   const begun = await browser.get(decided.headers.get('location') ?? '')
   const { url } = await provider.signIn(begun.headers.get('location') ?? '', sub)
   const signedIn = await browser.get(url.href)
   const finished = await browser.get(signedIn.headers.get('location') ?? '')
-  if (finished.status !== 302) throw new Error(`Cannot finish the authorization: ${finished.status} ${await finished.text()}`)
+  if (finished.status !== 302)
+    throw new Error(`Cannot finish the authorization: ${finished.status} ${await finished.text()}`)
   return new URL(finished.headers.get('location') ?? '')
 }
 
