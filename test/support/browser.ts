@@ -32,7 +32,7 @@ export const desktop = { width: 1280, height: 860 }
 
 /** A page that records its errors and warnings. */
 export interface WatchedPage extends Page {
-  /** Errors and warnings of the console, uncaught exceptions, refusals of the content policy and requests that failed. */
+  /** Console errors and warnings, uncaught exceptions, Content-Security-Policy violations and failed requests. */
   readonly complaints: string[]
 }
 

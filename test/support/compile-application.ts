@@ -22,7 +22,7 @@ export function compile(place: Workplace): string {
   try {
     return execFileSync(process.execPath, [compiler, '-p', place.folder], { cwd: place.folder, encoding: 'utf8' })
   } catch (error) {
-    // Errors in the project itself are not errors of the document.
+    // The compiler also reports errors of the project's own files, which the documents did not cause.
     const lines = (error as { stdout: string }).stdout.split('\n')
     return lines.filter((line) => /^[\w.-]+\.ts\(/.test(line)).join('\n')
   }

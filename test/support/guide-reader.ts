@@ -18,7 +18,7 @@ const named = /^(?:\/\/|<!--) ([\w./-]+\.\w+)(, continued)?(?: -->)?$/
 export class GuideReader {
   readonly place = new Workplace()
   readonly steps: readonly Step[]
-  /** Lines that set variables, which later commands need. */
+  /** Lines that export variables, which later commands need. */
   #exports: readonly string[] = []
   readonly #started: Program[] = []
 

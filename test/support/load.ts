@@ -44,7 +44,7 @@ interface Passing extends Account {
 
 export class Load {
   readonly history = new History()
-  /** Creators of actors whose creation was not answered. */
+  /** Creators whose request for an actor got no response. */
   readonly perhaps: string[] = []
   readonly #seed: number
   readonly #lasting: Lasting[] = []

@@ -75,7 +75,7 @@ const ask = (
 const change = fc.constantFrom('add', 'update', 'delete')
 const at = fc.oneof(fc.nat({ max: 9 }), index)
 const requests: readonly (readonly [weight: number, arbitrary: fc.Arbitrary<Request>])[] = [
-  // Values and what is below them
+  // Values and keys inside values
   [6, fc.tuple(name, body).map(([n, given]) => ask('PUT', [n], given))],
   [8, fc.tuple(name, below, body).map(([n, b, given]) => ask('PUT', [n, ...b], given))],
   [4, fc.tuple(name, body).map(([n, given]) => ask('POST', [n], given))],

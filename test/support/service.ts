@@ -112,7 +112,7 @@ function starter(database: () => Promise<TestDatabase>): (options?: StartOptions
 
 export const testKeys = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
 
-/** `options.database` is a database that another service of the test uses already. */
+/** Starts a service. `options.database` names a database that another service of the test already uses. */
 export async function startService(databaseUrl: string, options: StartOptions = {}): Promise<TestService> {
   const {
     declare,

@@ -1,4 +1,4 @@
-/** Waiting for conditions. Tests do not wait for durations: see test/rules/sleeps.test.ts. */
+/** Waits for conditions. Tests do not wait for durations (test/rules/sleeps.test.ts). */
 import assert from 'node:assert/strict'
 
 const patienceMs = 60_000

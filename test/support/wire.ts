@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 export interface WireAnswer {
   readonly status: number
-  /** Names in lower case. */
+  /** Header fields, with names in lower case. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
 }
