@@ -41,7 +41,7 @@ export function parseActorId(text: string): string | null {
 }
 
 /** Normalizes an e-mail address. An empty string means the default creator. */
-export function normaliseCreator(text: string | undefined): string {
+export function normalizeCreator(text: string | undefined): string {
   const trimmed = text?.trim() ?? ''
   if (trimmed === '') return defaultCreator
   if (trimmed.length > 512 || /\p{Cc}/u.test(trimmed) || !trimmed.isWellFormed()) {

@@ -12,7 +12,7 @@ import { randomId, randomPassphrase } from '../secret/random.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
 import { open, seal } from '../secret/sealed.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import { type Actor, defaultCreator, normaliseCreator, parseActorId } from './actor.ts'
+import { type Actor, defaultCreator, normalizeCreator, parseActorId } from './actor.ts'
 import {
   claimCreator,
   clearDeletionMarker,
@@ -102,7 +102,7 @@ export class Actors {
   }
 
   findByCreator(creator: string): Promise<Actor | null> {
-    return this.#deps.store.read((q) => findActorByCreator(q, normaliseCreator(creator)))
+    return this.#deps.store.read((q) => findActorByCreator(q, normalizeCreator(creator)))
   }
 
   /** Finds an actor by the value of an indexed property. @throws ServiceError `bad_request` when the name is not indexed. */
@@ -130,7 +130,7 @@ export class Actors {
    *   taken, `invalid_value` for an id or creator that cannot be used, and errors of `judge`.
    */
   async create(request: NewActor, judge: PassphraseJudge = plainJudge): Promise<Created> {
-    const creator = normaliseCreator(request.creator)
+    const creator = normalizeCreator(request.creator)
     const passphrase =
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
     const actor = this.#newActor(request, creator, passphrase)
@@ -259,7 +259,7 @@ export class Actors {
     id: string,
     change: { trusteeRoot?: string | null | undefined; creator?: string | undefined },
   ): Promise<void> {
-    const creator = change.creator === undefined ? undefined : normaliseCreator(change.creator)
+    const creator = change.creator === undefined ? undefined : normalizeCreator(change.creator)
     await this.#deps.store.writeActor(id, async (tx) => {
       if (change.trusteeRoot !== undefined) await setTrusteeRoot(tx, id, change.trusteeRoot)
       if (creator === undefined) return

@@ -1,6 +1,6 @@
 /** Effects of a changed value: look-up entries of indexed properties, and the creator when it follows the e-mail address. */
 import { claimCreator, findActorByCreator, setCreator } from './actor-store.ts'
-import { normaliseCreator } from './actor.ts'
+import { normalizeCreator } from './actor.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, stringValue } from '../json/json.ts'
 import type { Transaction } from '../store/store.ts'
@@ -32,7 +32,7 @@ export class Indexes {
   }
 
   async #renameCreator(tx: Transaction, actorId: string, email: JsonText): Promise<void> {
-    const creator = normaliseCreator(stringValue(email) ?? '')
+    const creator = normalizeCreator(stringValue(email) ?? '')
     if (!creator.includes('@'))
       throw new ServiceError('invalid_value', 'Cannot set "email": the creator must be an e-mail address')
     if (this.#policy.uniqueCreator && !(await this.#isFree(tx, creator, actorId))) {

@@ -1,6 +1,6 @@
 /** Authenticates the credential of a request and returns the caller. */
 import type { Actor } from '../actor/actor.ts'
-import { normaliseCreator } from '../actor/actor.ts'
+import { normalizeCreator } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
 import type { Guesses, Source } from '../rate-limit/failed-attempts.ts'
 import { sameSecret } from '../secret/hash.ts'
@@ -90,7 +90,7 @@ function fits(known: { creator: string; passphrase: string }, first: string, res
     ? dividedFor(known.creator, `${first}:${rest}`)
     : { user: first, password: rest }
   // Both are always compared, so that the response time does not reveal which one was wrong.
-  const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, known.creator)
+  const userFits = sameSecret(user.includes('@') ? normalizeUser(user) : user, known.creator)
   const passwordFits = sameSecret(password, known.passphrase)
   return userFits && passwordFits
 }
@@ -103,11 +103,11 @@ function dividedFor(creator: string, text: string): { readonly user: string; rea
 }
 
 /** Normalizes a user name as at creation: email addresses ignore case. Returns an invalid creator unchanged. */
-function normaliseUser(user: string): string {
+function normalizeUser(user: string): string {
   // Plain ASCII without punycode is already normalized. The check reads only the input, so its timing leaks nothing.
   if (/^[!-@[-~]*$/.test(user) && !user.includes('xn--')) return user
   try {
-    return normaliseCreator(user)
+    return normalizeCreator(user)
   } catch {
     return user
   }

@@ -5,7 +5,7 @@ import { findClientAccess } from './access-store.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import { judgeAccess } from '../token/judge-refresh.ts'
-import { recogniseToken } from '../token/token-text.ts'
+import { recognizeToken } from '../token/token-text.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 
@@ -30,7 +30,7 @@ export interface ClientAccess {
  * @throws ServiceError `store_unavailable`, because a fault of the store must never look like an invalid token.
  */
 export async function clientAccess(store: Store, token: string): Promise<ClientAccess | null> {
-  const form = recogniseToken(token)
+  const form = recognizeToken(token)
   if (form?.chain !== 'client' || form.kind !== 'access') return null
   const found = await store.read((q) => findClientAccess(q, hashSecret(token)))
   if (found === null || judgeAccess(found, store.now()) !== 'alive') return null

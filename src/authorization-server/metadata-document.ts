@@ -2,7 +2,7 @@
  * Clients whose id is the URL of a document about them (OAuth Client ID Metadata Document). Strangers choose the URL, so
  * the guarded HTTP client fetches it with limits, and invalid documents are not cached.
  */
-import { defaultMaxDepth, normalise, toPlain } from '../json/json.ts'
+import { defaultMaxDepth, normalize, toPlain } from '../json/json.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import { cleanName, type Client, type ClientMetadata, systemActorId } from './client.ts'
 import { OAuthError } from './oauth-error.ts'
@@ -72,7 +72,7 @@ export class MetadataDocuments {
     })
     if (outcome.kind !== 'answered' || outcome.status !== 200) throw unusable('it cannot be fetched')
     try {
-      return { document: toPlain(normalise(outcome.body, defaultMaxDepth)), headers: outcome.headers }
+      return { document: toPlain(normalize(outcome.body, defaultMaxDepth)), headers: outcome.headers }
     } catch {
       throw unusable('it is not JSON')
     }

@@ -12,7 +12,7 @@ import type { PasswordAccess } from '../sign-in/password-access.ts'
 import type { Uses } from '../token/last-used.ts'
 import type { LastSeen } from '../trust/last-seen.ts'
 import { deadBearer, sessionBearer } from '../token/session-bearer.ts'
-import { recogniseToken } from '../token/token-text.ts'
+import { recognizeToken } from '../token/token-text.ts'
 import { peerBearer } from '../trust/peer-bearer.ts'
 import { trusteeBearer } from '../trust/trustee-bearer.ts'
 import { type DispatchDeps, Dispatcher, type ErrorSubject } from './dispatch/dispatch.ts'
@@ -64,7 +64,7 @@ function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds 
       // Last, because it rejects every remaining token of the service.
       deadBearer,
     ],
-    isOwnToken: (token) => recogniseToken(token) !== null,
+    isOwnToken: (token) => recognizeToken(token) !== null,
     passphraseOf: (actor) => actors.passphraseOf(actor),
     formerCreatorOf: (actor) => passwordAccess.nameOf(actor),
     guesses,

@@ -1,7 +1,7 @@
 /** The public exports of this folder: JSON values, kept as text. */
 export { equal } from './equal.ts'
 export { array, elements, members, object } from './members.ts'
-export { normalise } from './normalise.ts'
+export { normalize } from './normalize.ts'
 export { deleteAt, getAt, mergeAt } from './path.ts'
 export { fromPlain, toPlain } from './plain.ts'
 export { pretty } from './pretty.ts'

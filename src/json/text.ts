@@ -34,7 +34,7 @@ export const isNull = (text: JsonText): boolean => text === 'null'
 
 /**
  * Marks text that is in stored form: it came from the store, or was built from parts in stored form. Other text must
- * pass through `normalise`.
+ * pass through `normalize`.
  */
 export function known(text: string): JsonText {
   return text as JsonText

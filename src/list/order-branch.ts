@@ -54,8 +54,8 @@ export function pick(
       wanted.add(child)
       if (joinUpTo !== null) {
         const left = child.count - touched
-        for (const neighbour of [children[at - 1], children[at + 1]]) {
-          if (neighbour !== undefined && neighbour.count + left <= joinUpTo) wanted.add(neighbour)
+        for (const neighbor of [children[at - 1], children[at + 1]]) {
+          if (neighbor !== undefined && neighbor.count + left <= joinUpTo) wanted.add(neighbor)
         }
       }
     }

@@ -1,6 +1,6 @@
 /** Calls to a peer with the secret of the relationship, only to URLs below the peer's root. */
 import { ServiceError } from '../errors.ts'
-import { type JsonText, normalise, withoutLoneSurrogates } from '../json/json.ts'
+import { type JsonText, normalize, withoutLoneSurrogates } from '../json/json.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { secretOf } from '../trust/record.ts'
 import type { Trust } from '../trust/trust.ts'
@@ -78,10 +78,10 @@ export class PeerLinks {
 
   #valueOf(body: string): JsonText {
     try {
-      return normalise(withoutLoneSurrogates(normalise(body, this.#maxJsonDepth)), this.#maxJsonDepth)
+      return normalize(withoutLoneSurrogates(normalize(body, this.#maxJsonDepth)), this.#maxJsonDepth)
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'invalid_json') {
-        return normalise(JSON.stringify(body.toWellFormed()))
+        return normalize(JSON.stringify(body.toWellFormed()))
       }
       throw error
     }

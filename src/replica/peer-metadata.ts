@@ -58,7 +58,7 @@ export interface PeerFactsDeps {
   readonly fetchesGranted: boolean
 }
 
-export type Occasion = 'mutual' | 'subscribed' | 'synchronised'
+export type Occasion = 'mutual' | 'subscribed' | 'synchronized'
 
 /** Members of stored metadata that do not come from the peer. */
 const bookkeeping: ReadonlySet<string> = new Set(['actor_id', 'peer_id', 'fetched_at', 'fetch_error'])

@@ -1,7 +1,7 @@
 /** Subscriber side: creates, syncs and ends the subscriptions that this actor holds at peers. */
 import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
 import { ServiceError } from '../errors.ts'
-import { members, normalise, stringValue } from '../json/json.ts'
+import { members, normalize, stringValue } from '../json/json.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import { findFact } from './facts-store.ts'
@@ -37,7 +37,7 @@ export interface SubscribingDeps {
   /** Looks for due gaps. */
   readonly wake: () => void
   /** Metadata of peers, fetched when this actor subscribes and with every sync. */
-  readonly refreshFacts: (actor: Access['actor'], peerId: string, when: 'subscribed' | 'synchronised') => Promise<void>
+  readonly refreshFacts: (actor: Access['actor'], peerId: string, when: 'subscribed' | 'synchronized') => Promise<void>
   readonly findActor: (actorId: string) => Promise<Access['actor'] | null>
   /** Deletes a relationship that the peer has ended, unless it was renewed since the request. */
   readonly endTrust: (actor: Access['actor'], asked: Trust) => Promise<void>
@@ -349,7 +349,7 @@ export class Subscribing {
     } else {
       for (const subscription of unknown) await fetches.stopRetrying(subscription)
     }
-    await refreshFacts(actor, peerId, 'synchronised')
+    await refreshFacts(actor, peerId, 'synchronized')
     return { results, trustEnded: false }
   }
 }
@@ -360,7 +360,7 @@ function isGone(result: SyncResult | undefined): boolean {
 
 function idIn(body: string): string | null {
   try {
-    const id = stringValue(members(normalise(body))?.get('subscriptionid') ?? normalise('null'))
+    const id = stringValue(members(normalize(body))?.get('subscriptionid') ?? normalize('null'))
     return id === null || id === '' || id.length > longestId || !/^[^\0/]+$/.test(id) || !id.isWellFormed() ? null : id
   } catch {
     return null

@@ -1,14 +1,14 @@
 /** Bearer kinds of the service's own tokens: sessions of owners, and tokens that are no longer valid. */
 import { type BearerKind, refused } from '../auth/authenticate.ts'
 import { ServiceError } from '../errors.ts'
-import { recogniseToken } from './token-text.ts'
+import { recognizeToken } from './token-text.ts'
 import type { Tokens } from './tokens.ts'
 import type { Uses } from './last-used.ts'
 
 /** Authenticates a session from the header or cookie. Its form differs from a peer's secret, so one lookup suffices. */
 export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
   return async (token, actor, via) => {
-    const form = recogniseToken(token)
+    const form = recognizeToken(token)
     if (form?.chain !== 'session' || form.kind !== 'access') return null
     const found = await tokens.validate(token)
     if (found === null) return null
@@ -24,7 +24,7 @@ export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
  * owner to get a new token (RFC 6750 section 3.1), and no other party receives the token.
  */
 export const deadBearer: BearerKind = (token) =>
-  recogniseToken(token) === null
+  recognizeToken(token) === null
     ? Promise.resolve(null)
     : Promise.reject(
         new ServiceError(

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Chain, IssuedTokens } from './chain.ts'
-import { recogniseToken } from './token-text.ts'
+import { recognizeToken } from './token-text.ts'
 import type { NewSession, Tokens } from './tokens.ts'
 
 interface SessionsDeps {
@@ -64,7 +64,7 @@ export class Sessions {
    */
   async signOut(presented: readonly string[]): Promise<void> {
     const { store, tokens } = this.#deps
-    const texts = [...new Set(presented)].filter((token) => recogniseToken(token)?.chain !== 'client')
+    const texts = [...new Set(presented)].filter((token) => recognizeToken(token)?.chain !== 'client')
     const found = await Promise.all(texts.map((token) => store.read((q) => tokens.chainOf(q, token))))
     const sessions = new Map<string, Chain>()
     for (const chain of found) if (chain?.kind === 'session') sessions.set(chain.chainId, chain)

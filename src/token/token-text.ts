@@ -17,7 +17,7 @@ export function makeToken(chain: ChainKind, kind: TokenKind): string {
 }
 
 /** Recognizes a token by its form. Null for any other string. The store decides whether the token is valid. */
-export function recogniseToken(text: string): { readonly chain: ChainKind; readonly kind: TokenKind } | null {
+export function recognizeToken(text: string): { readonly chain: ChainKind; readonly kind: TokenKind } | null {
   if (text.length === 40) {
     return /^[0-9a-f]{40}$/.test(text) && isChecked(Buffer.from(text, 'hex'))
       ? { chain: 'session', kind: 'access' }

@@ -4,7 +4,7 @@ import { hashSecret } from '../secret/hash.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
 import { type Beginning, type Chain, type ClientGrant, type IssuedTokens, newChainId, tokenLifetimes } from './chain.ts'
 import { judgeAccess, judgeRefresh, type RefreshPolicy, refreshPolicy } from './judge-refresh.ts'
-import { type ChainKind, makeToken, recogniseToken } from './token-text.ts'
+import { type ChainKind, makeToken, recognizeToken } from './token-text.ts'
 import {
   countGraceAnswer,
   deleteChain,
@@ -174,7 +174,7 @@ export class Tokens {
 
   /** Finds an access token. @returns null when it is not valid. @throws ServiceError when the store fails. */
   async validate(accessToken: string): Promise<ValidToken | null> {
-    if (recogniseToken(accessToken)?.kind !== 'access') return null
+    if (recognizeToken(accessToken)?.kind !== 'access') return null
     const token = await this.#deps.store.read((q) => findAccessToken(q, hashSecret(accessToken)))
     return token !== null && judgeAccess(token, this.#deps.now()) === 'alive' ? token : null
   }

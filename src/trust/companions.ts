@@ -1,7 +1,7 @@
 /** Companions: actors that an actor creates at another service, or at its own, and controls as their trustee. */
 import type { CompanionKind } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
-import { isObject, type JsonText, members, normalise, stringValue } from '../json/json.ts'
+import { isObject, type JsonText, members, normalize, stringValue } from '../json/json.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
 import { open, seal } from '../secret/sealed.ts'
 import { bindingOf, companionPassphrase } from '../secret/sealed-columns.ts'
@@ -180,7 +180,7 @@ function reasonOf(outcome: PeerOutcome): string {
 function textIn(body: string, name: string): string | null {
   let json: JsonText
   try {
-    json = normalise(body)
+    json = normalize(body)
   } catch {
     return null
   }

@@ -248,7 +248,7 @@ forEachService((start) => {
           [
             'an unknown relationship',
             data,
-            ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'neighbour', grants })),
+            ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'neighbor', grants })),
           ],
           [
             'an admin',

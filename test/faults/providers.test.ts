@@ -73,7 +73,7 @@ const huge: RequestListener = (_, response) => {
   send()
 }
 
-const misbehaviours: Readonly<Record<string, RequestListener>> = {
+const misbehaviors: Readonly<Record<string, RequestListener>> = {
   'an HTML page': (_, response) =>
     response.setHeader('content-type', 'text/html').end('<!doctype html><h1>Welcome</h1>'),
   'HTML labeled as JSON': (_, response) =>
@@ -101,7 +101,7 @@ const misbehaviours: Readonly<Record<string, RequestListener>> = {
 }
 
 describe('a provider that misbehaves', () => {
-  for (const [what, answer] of Object.entries(misbehaviours)) {
+  for (const [what, answer] of Object.entries(misbehaviors)) {
     it(`does not sign a user in when the token endpoint answers with ${what} (IDP-19)`, async () => {
       server.answers.set('/token', answer)
       await fails(exchange(), what === 'no content' ? 'exchange' : 'unreachable')

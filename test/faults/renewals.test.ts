@@ -71,7 +71,7 @@ class Network {
 /** Runs timers soon, whatever their delay. Only the clock of the test decides what is due. */
 const hurried: Timers = {
   setTimer(_ms, then) {
-    // A short real delay lets requests run in between.
+    // Real time: a short delay lets requests run in between.
     const timer = setTimeout(then, 1)
     timer.unref()
     return () => clearTimeout(timer)

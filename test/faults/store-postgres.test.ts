@@ -303,14 +303,14 @@ describe('a database that does not answer', () => {
   it('in time aborts only the slow statement', async (t) => {
     const { store } = await openFresh(t, { statementTimeoutMs: 50 })
     await assert.rejects(
-      // Real time is needed, because the statement timeout runs in the server.
+      // Real time: the statement timeout runs in the server.
       store.read((q) => q.get('SELECT pg_sleep(60)')),
       unavailable(/timed out/),
     )
     await assert.rejects(
       store.write(async (tx) => {
         await addActor(tx, 'a')
-        // Real time is needed here, too.
+        // Real time: the statement timeout runs in the server.
         await tx.get('SELECT pg_sleep(60)')
       }),
       unavailable(/timed out/),

@@ -346,7 +346,7 @@ describe('a lock held by another process (DUR-08)', () => {
     t.after(() => other.close())
     other.exec('BEGIN IMMEDIATE')
     const write = store.write((tx) => addActor(tx, 'a'))
-    // Real time is needed, because SQLite reports no event when a writer meets the lock.
+    // Real time: SQLite reports no event when a writer meets the lock.
     setTimeout(() => other.exec('COMMIT'), 20)
     await write
     assert.deepEqual(await store.read(actorIds), ['a'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseAddress } from '../../src/actor/address.ts'
-import { normaliseCreator } from '../../src/actor/actor.ts'
+import { normalizeCreator } from '../../src/actor/actor.ts'
 
 describe('an email address', () => {
   const spellings: Readonly<Record<string, readonly string[]>> = {
@@ -85,8 +85,8 @@ describe('an email address', () => {
   })
 
   it('is normalized in the same way as a creator, and other creators are lowercased only when they contain @ (IDP-10)', () => {
-    assert.equal(normaliseCreator('ＵＳＥＲ＠Example.com'), 'user@example.com')
-    assert.equal(normaliseCreator('Somebody'), 'Somebody')
-    assert.equal(normaliseCreator('Not An@Address'), 'not an@address')
+    assert.equal(normalizeCreator('ＵＳＥＲ＠Example.com'), 'user@example.com')
+    assert.equal(normalizeCreator('Somebody'), 'Somebody')
+    assert.equal(normalizeCreator('Not An@Address'), 'not an@address')
   })
 })

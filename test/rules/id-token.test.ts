@@ -69,8 +69,8 @@ describe('an id_token as an assertion', () => {
   const wrong: [string, Record<string, unknown>][] = [
     ['another audience', { aud: 'web' }],
     ['an audience with an accepted prefix', { aud: 'ios2' }],
-    ['several audiencesof which one is accepted', { aud: ['ios', 'other'] }],
-    ['several audiencesthat are all accepted', { aud: ['ios', 'android'] }],
+    ['several audiences of which one is accepted', { aud: ['ios', 'other'] }],
+    ['several audiences that are all accepted', { aud: ['ios', 'android'] }],
     ['no audience', { aud: undefined }],
     ['an empty list of audiences', { aud: [] }],
     ['an audience that is not a string', { aud: 7 }],

@@ -14,7 +14,7 @@ import {
   known,
   members,
   mergeAt,
-  normalise,
+  normalize,
   object,
   pythonLength,
   stringText,
@@ -40,17 +40,17 @@ const time = (text: string, rounds: number) => {
   let best = Infinity
   for (let round = 0; round < rounds; round++) {
     const start = performance.now()
-    assert.equal(members(normalise(text))?.size, text.split(':').length - 1)
+    assert.equal(members(normalize(text))?.size, text.split(':').length - 1)
     best = Math.min(best, performance.now() - start)
   }
   return best
 }
 
-describe('normalise', () => {
+describe('normalize', () => {
   it('keeps the value of every JSON text', () => {
     fc.assert(
       fc.property(json(), fc.constantFrom(undefined, 1, '\t', ' \r\n'), (value, indent) => {
-        const text = normalise(JSON.stringify(value, null, indent))
+        const text = normalize(JSON.stringify(value, null, indent))
         assert.equal(text, JSON.stringify(value))
       }),
     )
@@ -59,8 +59,8 @@ describe('normalise', () => {
   it('is idempotent', () => {
     fc.assert(
       fc.property(json(), (value) => {
-        const once = normalise(` ${JSON.stringify(value, null, 1)} `)
-        assert.equal(normalise(once), once)
+        const once = normalize(` ${JSON.stringify(value, null, 1)} `)
+        assert.equal(normalize(once), once)
       }),
     )
   })
@@ -110,10 +110,10 @@ describe('normalise', () => {
         try {
           expected = JSON.parse(text)
         } catch {
-          assert.throws(() => normalise(text), refuses('invalid_json', /position \d+$/))
+          assert.throws(() => normalize(text), refuses('invalid_json', /position \d+$/))
           return
         }
-        assert.deepEqual(JSON.parse(normalise(text)), expected)
+        assert.deepEqual(JSON.parse(normalize(text)), expected)
       }),
       { numRuns: 3000 },
     )
@@ -130,9 +130,9 @@ describe('normalise', () => {
     ['keys that name a prototype', '{"__proto__":{"x":1},"constructor":2}', '{"__proto__":{"x":1},"constructor":2}'],
     ['an escaped NUL', '"a\\u0000b"', '"a\\u0000b"'],
     ['an escaped lone surrogate', '"\\ud800"', '"\\ud800"'],
-    ['a raw lone surrogateas an escape', '"x\ud800"', '"x\\ud800"'],
+    ['a raw lone surrogate as an escape', '"x\ud800"', '"x\\ud800"'],
     ['a pair of surrogates', '"\u{1f600}"', '"\u{1f600}"'],
-    ['an escaped pairas the character', '"\\uD83D\\uDE00"', '"\u{1f600}"'],
+    ['an escaped pair as the character', '"\\uD83D\\uDE00"', '"\u{1f600}"'],
     ['characters with needless escapes, unescaped', '{"\\u0061\\/":"\\u00e6"}', '{"a/":"æ"}'],
     ['the short escapes', '"\\"\\\\\\b\\f\\n\\r\\t"', '"\\"\\\\\\b\\f\\n\\r\\t"'],
     ['the last of several equal keys at the first place', '{"a":1,"b":2,"a":3}', '{"a":3,"b":2}'],
@@ -147,8 +147,8 @@ describe('normalise', () => {
   ]
   for (const [what, given, stored] of kept) {
     it(`keeps ${what} (HTTP-05)`, () => {
-      assert.equal(normalise(given), stored)
-      assert.equal(normalise(stored), stored)
+      assert.equal(normalize(given), stored)
+      assert.equal(normalize(stored), stored)
     })
   }
 
@@ -192,7 +192,7 @@ describe('normalise', () => {
   for (const [given, sentence] of refused) {
     it(`rejects ${JSON.stringify(given)}`, () => {
       assert.throws(
-        () => normalise(given),
+        () => normalize(given),
         (error) =>
           error instanceof ServiceError &&
           error.code === 'invalid_json' &&
@@ -202,19 +202,19 @@ describe('normalise', () => {
   }
 
   it('accepts 64 nested containers and rejects the 65th', () => {
-    assert.equal(normalise(nested(64)), nested(64))
-    assert.throws(() => normalise(`[${nested(64)}]`), refuses('invalid_value', /nested deeper than 64 levels$/))
-    assert.equal(normalise('[[1]]', 2), '[[1]]')
-    assert.throws(() => normalise('[[[1]]]', 2), refuses('invalid_value', /nested deeper than 2 levels$/))
+    assert.equal(normalize(nested(64)), nested(64))
+    assert.throws(() => normalize(`[${nested(64)}]`), refuses('invalid_value', /nested deeper than 64 levels$/))
+    assert.equal(normalize('[[1]]', 2), '[[1]]')
+    assert.throws(() => normalize('[[[1]]]', 2), refuses('invalid_value', /nested deeper than 2 levels$/))
   })
 
   it('rejects 1 MB of open brackets after the first 65 of them (HTTP-02)', () => {
-    assert.throws(() => normalise('['.repeat(1_000_000)), refuses('invalid_value', /nested deeper than 64 levels$/))
+    assert.throws(() => normalize('['.repeat(1_000_000)), refuses('invalid_value', /nested deeper than 64 levels$/))
   })
 
   it('rejects 10 000 nested objects after the first 65 of them (HTTP-02)', () => {
     assert.throws(
-      () => normalise(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`),
+      () => normalize(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`),
       refuses('invalid_value', /nested deeper than 64 levels$/),
     )
   })
@@ -234,7 +234,7 @@ describe('plain values', () => {
       fc.property(json(), (value) => {
         const text = fromPlain(value)
         assert.deepEqual(toPlain(text), value)
-        assert.equal(normalise(text), text)
+        assert.equal(normalize(text), text)
       }),
     )
   })
@@ -263,7 +263,7 @@ describe('plain values', () => {
   })
 
   it('keep a key named __proto__ as plain data (HTTP-03)', () => {
-    const text = normalise('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}')
+    const text = normalize('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}')
     assert.equal(fromPlain(toPlain(text)), text)
     assert.equal(Reflect.get({}, 'polluted'), undefined)
   })
@@ -378,7 +378,7 @@ describe('a path', () => {
         } else {
           const merged = write()
           assert.deepEqual(toPlain(merged), expected.value)
-          assert.equal(normalise(merged), merged)
+          assert.equal(normalize(merged), merged)
         }
       }),
       { numRuns: 2000 },
@@ -391,20 +391,20 @@ describe('a path', () => {
         const expected = modelDelete(value, steps)
         const left = deleteAt(fromPlain(value), steps)
         assert.deepEqual(left === undefined ? null : { value: toPlain(left) }, expected)
-        if (left !== undefined) assert.equal(normalise(left), left)
+        if (left !== undefined) assert.equal(normalize(left), left)
       }),
       { numRuns: 1000 },
     )
   })
 
   it('leaves every other text unchanged', () => {
-    const stored = normalise('{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800"}')
+    const stored = normalize('{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800"}')
     assert.equal(
-      mergeAt(stored, ['9', 'x'], normalise('{"z":1e400}')),
+      mergeAt(stored, ['9', 'x'], normalize('{"z":1e400}')),
       '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0,"z":1e400}},"s":"\\ud800"}',
     )
     assert.equal(
-      mergeAt(stored, ['8', 'a'], normalise('2')),
+      mergeAt(stored, ['8', 'a'], normalize('2')),
       '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800","8":{"a":2}}',
     )
     assert.equal(deleteAt(stored, ['9', 'x', 'y']), '{"10":1.0,"9":{"big":9007199254740993,"x":{}},"s":"\\ud800"}')
@@ -414,8 +414,8 @@ describe('a path', () => {
   })
 
   it('replaces a scalar at its end, and cannot write below a scalar', () => {
-    assert.equal(mergeAt(normalise('{"a":1}'), ['a'], normalise('{"b":2}')), '{"a":{"b":2}}')
-    assert.equal(mergeAt(undefined, ['a', 'b'], normalise('null')), '{"a":{"b":null}}')
+    assert.equal(mergeAt(normalize('{"a":1}'), ['a'], normalize('{"b":2}')), '{"a":{"b":2}}')
+    assert.equal(mergeAt(undefined, ['a', 'b'], normalize('null')), '{"a":{"b":null}}')
     const below: readonly (readonly [string, string])[] = [
       ['{"a":1}', 'Cannot write "a/b": the value at "a" is not an object'],
       ['{"a":null}', 'Cannot write "a/b": the value at "a" is not an object'],
@@ -424,7 +424,7 @@ describe('a path', () => {
     ]
     for (const [stored, message] of below) {
       assert.throws(
-        () => mergeAt(normalise(stored), ['a', 'b'], normalise('1')),
+        () => mergeAt(normalize(stored), ['a', 'b'], normalize('1')),
         (error) => error instanceof ServiceError && error.message === message,
       )
     }
@@ -432,9 +432,9 @@ describe('a path', () => {
 
   it('cannot nest deeper than 64 levels', () => {
     const steps = Array.from({ length: 63 }, () => 'a')
-    assert.equal(kindOf(mergeAt(undefined, steps, normalise('[1]'))), 'object')
+    assert.equal(kindOf(mergeAt(undefined, steps, normalize('[1]'))), 'object')
     assert.throws(
-      () => mergeAt(undefined, steps, normalise('[[1]]')),
+      () => mergeAt(undefined, steps, normalize('[[1]]')),
       refuses('invalid_value', /nested deeper than 64 levels/),
     )
   })
@@ -456,7 +456,7 @@ describe('containers', () => {
 
   it('name their members by the decoded key', () => {
     assert.deepEqual(
-      [...(members(normalise('{"a\\"b":1,"\\u0001":2,"10":3,"9":4}')) ?? [])],
+      [...(members(normalize('{"a\\"b":1,"\\u0001":2,"10":3,"9":4}')) ?? [])],
       [
         ['a"b', '1'],
         ['\u0001', '2'],

@@ -28,7 +28,7 @@ const callers: Readonly<Record<string, Caller>> = {
   admin: as('admin'),
   associate: as('associate'),
   viewer: as('viewer'),
-  'an application-defined type': as('neighbour'),
+  'an application-defined type': as('neighbor'),
   'not approved': { ...peer, approved: false },
   'an admin that is not approved': { ...peer, relationship: 'admin', approved: false },
   'a peer without an identity': { ...peer, peerId: '' },
@@ -187,7 +187,7 @@ describe('a decision', () => {
 
   it('is a denial when no rule grants the operation, even where the table allows it (ACL-08)', async () => {
     const permission = new Permission()
-    for (const relationship of ['friend', 'partner', 'admin', 'associate', 'viewer', 'neighbour', '', '__proto__']) {
+    for (const relationship of ['friend', 'partner', 'admin', 'associate', 'viewer', 'neighbor', '', '__proto__']) {
       const operation = { category: 'properties', right: 'read', target: 'color' } as const
       assert.deepEqual(await permission.may('actor1', as(relationship), operation), {
         allowed: false,

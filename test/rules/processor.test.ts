@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { ServiceError } from '../../src/errors.ts'
-import { type JsonText, known, normalise } from '../../src/json/json.ts'
+import { type JsonText, known, normalize } from '../../src/json/json.ts'
 import {
   type CallbackVerdict,
   fetchAgainMs,
@@ -201,7 +201,7 @@ describe('a callback of a peer', () => {
 })
 
 describe('the body of a callback', () => {
-  const parse = (body: unknown) => parseCallback(normalise(JSON.stringify(body)), 64)
+  const parse = (body: unknown) => parseCallback(normalize(JSON.stringify(body)), 64)
 
   it('is read with its sequence number, data and type', () => {
     assert.deepEqual(parse({ sequence: 4, data: { mood: 'sunny' }, granularity: 'high', replaces: true }), {
@@ -241,9 +241,9 @@ describe('the body of a callback', () => {
   }
 
   it('contains no half of a surrogate pair, in values and in names (PEER-10)', () => {
-    const body = normalise('{"sequence":1,"data":{"a":"x\\ud800y","b\\udfff":"\\ud83d\\ude00","c":"\\\\ud800"}}')
+    const body = normalize('{"sequence":1,"data":{"a":"x\\ud800y","b\\udfff":"\\ud83d\\ude00","c":"\\\\ud800"}}')
     assert.equal(parseCallback(body, 64).data, '{"a":"x\ufffdy","b\ufffd":"😀","c":"\\\\ud800"}')
-    const twice = normalise('{"sequence":1,"data":{"\\ud800":1,"\\ud801":2}}')
+    const twice = normalize('{"sequence":1,"data":{"\\ud800":1,"\\ud801":2}}')
     assert.equal(parseCallback(twice, 64).data, '{"\ufffd":2}')
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { deviceOf } from '../../src/token/device.ts'
 import { judgeAccess, judgeRefresh, type RefreshState, refreshPolicy } from '../../src/token/judge-refresh.ts'
-import { makeToken, recogniseToken } from '../../src/token/token-text.ts'
+import { makeToken, recognizeToken } from '../../src/token/token-text.ts'
 
 const now = 1_900_000_000_000
 const policy = { graceMs: 60_000, mostGraceAnswers: 3, reuseWindowMs: 172_800_000 }
@@ -157,7 +157,7 @@ describe('the string of a token', () => {
       assert.equal(made.size, 2000)
       for (const text of made) {
         assert.match(text, form)
-        assert.deepEqual(recogniseToken(text), { chain, kind })
+        assert.deepEqual(recognizeToken(text), { chain, kind })
       }
     }
   })
@@ -179,7 +179,7 @@ describe('the string of a token', () => {
       `ya29.${'a'.repeat(60)}`,
       `gho_${'a'.repeat(36)}`,
     ]) {
-      assert.equal(recogniseToken(text), null, text)
+      assert.equal(recognizeToken(text), null, text)
     }
   })
 })

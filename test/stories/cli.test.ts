@@ -20,7 +20,7 @@ import { troupe } from 'troupe'
 const app = troupe({ type: 'urn:actingweb:example.com:slow', name: 'slow' })
 app.action('slow', async ({ actor }) => {
   console.log('slow began')
-  // Real time, because the test opens the gate by creating a file.
+  // Real time: the test opens the gate by creating a file.
   while (!existsSync('gate')) await setTimeout(5)
   await actor.set('done', 'yes')
   return { done: true }

@@ -246,8 +246,8 @@ describe('a body that a framework has already read', () => {
   it('is the same form after express.urlencoded(), extended or not', async () => {
     for (const extended of [true, false]) {
       const { post } = await behind(express.urlencoded({ extended }))
-      assert.deepEqual(await post('colour=red&name=a%26b', 'application/x-www-form-urlencoded'), {
-        colour: 'red',
+      assert.deepEqual(await post('color=red&name=a%26b', 'application/x-www-form-urlencoded'), {
+        color: 'red',
         name: 'a&b',
       })
       server?.close()

@@ -345,8 +345,8 @@ forEachService((start) => {
       it(`explains the meaning of the operations ${JSON.stringify(operations)} (R-WEB-01, CHOICE-74)`, async () => {
         const world = await open()
         const { service, actor, peer, browser, peers } = world
-        await relate(peer, [service, actor], 'neighbour')
-        await actor.request('PUT', `/trust/neighbour/${peer.id}/permissions`, {
+        await relate(peer, [service, actor], 'neighbor')
+        await actor.request('PUT', `/trust/neighbor/${peer.id}/permissions`, {
           properties: { patterns: ['*'], operations },
         })
         await browser.get(`/trust/${peer.id}`)

@@ -202,7 +202,7 @@ forEachService((start) => {
     })
 
     it('is empty under an unregistered trust type until the owner grants rights (CHOICE-15)', async () => {
-      await meet('neighbour')
+      await meet('neighbor')
       assert.equal(await reads('/properties/diary'), 403)
       await override({ properties: ['diary'] })
       assert.equal(await reads('/properties/diary'), 200)

@@ -48,9 +48,9 @@ forEachService((start) => {
     })
     for (const name of ['log', 'guarded', 'racing'])
       for (const item of ['one', 'two']) await actor.request('POST', `/properties/${name}`, item)
-    peer = await relateTo(service, actor, { relationship: 'neighbour' })
+    peer = await relateTo(service, actor, { relationship: 'neighbor' })
     const rule = { properties: { patterns: ['*'], operations } }
-    assert.equal((await actor.request('PUT', `/trust/neighbour/${peer.peerId}/permissions`, rule)).status, 201)
+    assert.equal((await actor.request('PUT', `/trust/neighbor/${peer.peerId}/permissions`, rule)).status, 201)
     hooked.length = 0
   }
 

@@ -195,8 +195,8 @@ forEachService((start, dialect) => {
     const actor = await service.createActor()
     await actor.request('PUT', '/properties', content)
     await remake(actor)
-    const peer = await relateTo(service, actor, { relationship: 'neighbour' })
-    const client = await authorizeClient(service, actor, { relationship: 'neighbour' })
+    const peer = await relateTo(service, actor, { relationship: 'neighbor' })
+    const client = await authorizeClient(service, actor, { relationship: 'neighbor' })
     const browser = await OwnersBrowser.open(service, actor)
     const subscription = await peer.subscribe({ granularity: 'none' })
     return { actor, peer, client, browser, pages, subscription }
@@ -211,7 +211,7 @@ forEachService((start, dialect) => {
   }
 
   const json = async (answer: Promise<Response>): Promise<McpAnswer['body']> => (await answer).json()
-  const rightsPath = (peerId: string): string => `/trust/neighbour/${encodeURIComponent(peerId)}/permissions`
+  const rightsPath = (peerId: string): string => `/trust/neighbor/${encodeURIComponent(peerId)}/permissions`
 
   /** The answers that the owner receives: the explanation over the API, and the result on the page. */
   async function explanationsOf(
@@ -291,7 +291,7 @@ forEachService((start, dialect) => {
       ['properties', 'subscribe', 'q'],
       [...(await explanationsOf(world, peer.peerId, 'subscribe:q')), followed],
     )
-    const shared = await json(peer.request('GET', `/trust/neighbour/${peer.peerId}/shared_properties`))
+    const shared = await json(peer.request('GET', `/trust/neighbor/${peer.peerId}/shared_properties`))
     assert.deepEqual(
       shared.shared_properties.map(({ name, operations }: { name: string; operations: string[] }) => [
         name,

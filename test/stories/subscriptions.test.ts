@@ -84,7 +84,7 @@ forEachService((start) => {
       }
     })
 
-    for (const relationship of ['associate', 'viewer', 'friend', 'partner', 'admin', 'neighbour']) {
+    for (const relationship of ['associate', 'viewer', 'friend', 'partner', 'admin', 'neighbor']) {
       it(`may have the trust type ${relationship} (R-SUB-01)`, async () => {
         const related = await relateTo(service, actor, { relationship })
         await related.subscribe({})

@@ -372,18 +372,18 @@ forEachService((start) => {
     })
 
     it('accept permissions together with the approval (R-TRUST-01)', async () => {
-      const { asker, asked, secret } = await pending('neighbour')
-      await asked.request('PUT', '/properties/shared', 'for-the-neighbour')
+      const { asker, asked, secret } = await pending('neighbor')
+      await asked.request('PUT', '/properties/shared', 'for-the-neighbor')
       const read = () => asPeer(there, 'GET', `/${asked.id}/properties/shared`, secret)
       assert.equal((await read()).status, 403)
       const permissions = { properties: { patterns: ['shared'], operations: ['read'] } }
-      const path = `/trust/neighbour/${asker.id}`
+      const path = `/trust/neighbor/${asker.id}`
       assert.equal((await asked.request('PUT', path, { approved: true, permissions })).status, 204)
-      assert.equal(await (await read()).text(), 'for-the-neighbour')
+      assert.equal(await (await read()).text(), 'for-the-neighbor')
       const record = await jsonOf(await asked.request('GET', `${path}?permissions=true`))
       assert.deepEqual(record['permissions'], permissions)
       assert.equal(
-        (await jsonOf(await asker.request('GET', `/trust/neighbour/${asked.id}?permissions=true`)))['permissions'],
+        (await jsonOf(await asker.request('GET', `/trust/neighbor/${asked.id}?permissions=true`)))['permissions'],
         null,
       )
       for (const bad of [

@@ -87,7 +87,7 @@ async function killService(
     services: [service.send],
     goesOn: () => true,
     onRequest: (count) => {
-      // Real time makes the moment of the crash random.
+      // Real time: it makes the moment of the crash random.
       if (count === moment.request) setTimeout(() => void service.kill().then(resolve), moment.delayMs)
     },
   })
@@ -114,7 +114,7 @@ async function killDatabase(
     goesOn: () => !isBack,
     onRequest: (count) => {
       if (count !== moment.request) return
-      // Real time makes the moment of the crash random.
+      // Real time: it makes the moment of the crash random.
       setTimeout(() => {
         crash()
           .then(() => ready(service))

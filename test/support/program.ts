@@ -106,7 +106,7 @@ export class Workplace {
   /** Runs the program to its end. A program that does not end within 60 s is killed. */
   async run(args: readonly string[], options: RunOptions = {}): Promise<Ending> {
     const program = this.start(args, options)
-    // Real time limits a program that does not end.
+    // Real time: it limits a program that does not end.
     const limit = setTimeout(() => program.signal('SIGKILL'), 60_000)
     return program.ended.finally(() => clearTimeout(limit))
   }

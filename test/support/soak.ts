@@ -53,7 +53,7 @@ const began = Date.now()
 const now = (): number => Math.floor(began + (Date.now() - began) * haste)
 const timers: Timers = {
   setTimer(ms, then) {
-    // A soak test needs real timers, which run faster here.
+    // Real time: a soak test needs real timers, which run faster here.
     const timer = setTimeout(then, ms / haste)
     timer.unref()
     return () => clearTimeout(timer)

@@ -96,7 +96,7 @@ export class Wire {
         this.#waiting.delete(done)
         resolve()
       }
-      // Real time limits the wait for a response.
+      // Real time: it limits the wait for a response.
       const timer = setTimeout(() => {
         this.#waiting.delete(done)
         reject(

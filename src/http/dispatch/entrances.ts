@@ -129,13 +129,13 @@ export class Entrances {
     let known: Caller = anonymous
     const authenticated = async (): Promise<Caller> =>
       (known = await admission.caller(route, exchange, credential, state))
-    const authorised = async (): Promise<Caller> => {
+    const authorized = async (): Promise<Caller> => {
       await authenticated()
       admission.permission(route, exchange, known)
       return known
     }
     try {
-      const answer = await route.handler({ ...exchange, visitor: this.#visitor(exchange), authenticated, authorised })
+      const answer = await route.handler({ ...exchange, visitor: this.#visitor(exchange), authenticated, authorized })
       contacts.answered(known, connectedVia(route))
       return answer
     } catch (error) {

@@ -154,13 +154,13 @@ export interface OpenExchange<P extends string = string, Q = unknown> extends Pu
    */
   readonly authenticated: () => Promise<Caller>
   /** Authenticates the caller and checks the rights that the route needs. */
-  readonly authorised: () => Promise<Caller>
+  readonly authorized: () => Promise<Caller>
 }
 
 /** A route below an actor that checks something before the caller. The handler decides when to authenticate. */
 export interface OpenActorRoute extends RouteBase {
   readonly access: 'open'
-  /** The category that `authorised` checks. A route without a rights check has neither `category` nor `owner`. */
+  /** The category that `authorized` checks. A route without a rights check has neither `category` nor `owner`. */
   readonly category?: Category
   readonly owner?: OwnerRule
   readonly handler: (exchange: OpenExchange<string, Params>) => Promise<HttpResponse> | HttpResponse

@@ -1,6 +1,6 @@
 /** Request bodies by type. The same parsed content type decides whether a body is accepted and how it is read. */
 import { quoted, ServiceError } from '../../errors.ts'
-import { type JsonText, normalise } from '../../json/json.ts'
+import { type JsonText, normalize } from '../../json/json.ts'
 import type { HttpRequest } from './request.ts'
 import { inflated } from './inflate.ts'
 import { readMultipart } from './multipart.ts'
@@ -101,13 +101,13 @@ export async function readJson(
   const sent = await request.body(limits.maxBodyBytes)
   const bytes = isPacked && sent.length > 0 ? await inflated(sent, limits.maxBodyBytes) : sent
   if (bytes.length === 0) throw new ServiceError('invalid_json', 'Cannot read the body: it is empty')
-  return normalise(decode(bytes), limits.maxJsonDepth)
+  return normalize(decode(bytes), limits.maxJsonDepth)
 }
 
 /** Parses JSON, or returns the text. JSON beyond the depth limit is an error and never falls back to text. */
 function readText(type: ContentType, text: string, limits: BodyLimits): Body {
   try {
-    return { kind: 'json', json: normalise(text, limits.maxJsonDepth) }
+    return { kind: 'json', json: normalize(text, limits.maxJsonDepth) }
   } catch (error) {
     if (type.media === 'json' || !(error instanceof ServiceError) || error.code !== 'invalid_json') throw error
     return { kind: 'text', text }

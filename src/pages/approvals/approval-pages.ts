@@ -1,6 +1,6 @@
 /** The pages of calls that wait for approval, and their form. */
 import { ServiceError } from '../../errors.ts'
-import { normalise } from '../../json/json.ts'
+import { normalize } from '../../json/json.ts'
 import type { Approval, Approvals } from '../../operation/approvals.ts'
 import type { ApprovalRow, ApprovalsValues, ApprovalValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
@@ -53,7 +53,7 @@ export async function showApproval(
   const page = deps.pages.approval({
     ...values,
     approval: rowOf(deps, exchange, peers, approval),
-    arguments: wholeTreeOf(normalise(JSON.stringify(approval.arguments))),
+    arguments: wholeTreeOf(normalize(JSON.stringify(approval.arguments))),
     form_action: `${values.actor_www}${path}`,
   })
   return showPage(exchange, page, error?.status)

@@ -1,6 +1,6 @@
 /** The forms on the pages of properties (WIRE-PAGE-02). */
 import { ServiceError } from '../../errors.ts'
-import { type JsonText, normalise, stringText } from '../../json/json.ts'
+import { type JsonText, normalize, stringText } from '../../json/json.ts'
 import { indexFromJson } from '../../list/list.ts'
 import { noVersion } from '../../property/version.ts'
 import type { TypedItem, TypedProperty } from './values.ts'
@@ -251,7 +251,7 @@ function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText 
   const text = typed.replaceAll('\r\n', '\n')
   if (type === 'text') return stringText(text)
   try {
-    return normalise(text, deps.config.maxJsonDepth)
+    return normalize(text, deps.config.maxJsonDepth)
   } catch (error) {
     if (type === 'json' || !(error instanceof ServiceError) || error.code !== 'invalid_json') throw error
     return stringText(text)

@@ -1,6 +1,6 @@
 /** The form in which an owner overrides the rights of a peer's trust type. */
 import type { JsonText } from '../../json/json.ts'
-import { normalise } from '../../json/json.ts'
+import { normalize } from '../../json/json.ts'
 import {
   grantableOf,
   type OverrideRule,
@@ -79,7 +79,7 @@ function ruleIn(category: RuledCategory, { only, operations, ...texts }: RightsF
 
 /** Returns the JSON of an override. @throws ServiceError `invalid_json` for strings that no database can store. */
 export function overrideBody(rules: OverrideRules): JsonText {
-  return normalise(JSON.stringify({ ...rules, created_by: 'creator' }))
+  return normalize(JSON.stringify({ ...rules, created_by: 'creator' }))
 }
 
 export function fieldsets(fields: Fields, base: Rules): readonly RightsFieldset[] {

@@ -10,7 +10,7 @@ import {
   ProviderError,
   type ProviderTokens,
 } from '../provider.ts'
-import { normalisedUserInfo } from './user-info.ts'
+import { normalizedUserInfo } from './user-info.ts'
 import { fingerprintOf, type IdTokenClaims, InvalidIdToken, rememberedUntil, verifyIdToken } from './id-token.ts'
 import type { KeySets } from './key-sets.ts'
 import type { Outbound } from './outbound.ts'
@@ -205,7 +205,7 @@ export class OAuthProvider implements Provider {
     if (subject === null || subject.length > longestSubject || /\p{Cc}/u.test(subject)) {
       throw new ProviderError('identity', `Cannot identify the person: ${this.name} sent no valid subject`)
     }
-    const userInfo = { ...normalisedUserInfo(this.kind, facts, user), sub: subject }
+    const userInfo = { ...normalizedUserInfo(this.kind, facts, user), sub: subject }
     return { userInfo, tokens, stableId: `${this.kind}:${subject}`, address }
   }
 

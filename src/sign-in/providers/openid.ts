@@ -24,7 +24,7 @@ export function openidPlan(settings: Settings): ProviderPlan {
     settings.refuse('responseMode', 'must be one of query, form_post')
   }
   return {
-    ...commonPlan(settings, { displayName: capitalised(settings.name), scope: 'openid email profile' }),
+    ...commonPlan(settings, { displayName: capitalized(settings.name), scope: 'openid email profile' }),
     clientSecret: secretOrAudiences(settings),
     responseMode,
     algorithm,
@@ -60,6 +60,6 @@ function metadataOf(settings: Settings): ProviderPlan['metadata'] {
   }
 }
 
-function capitalised(name: string): string {
+function capitalized(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 }

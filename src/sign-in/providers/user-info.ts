@@ -11,7 +11,7 @@ type Members = Readonly<Record<string, unknown>>
  * @param posted The form field `user` of a first sign-in (JSON). The browser sent it, so it may supply a missing name, but
  *   never an address.
  */
-export function normalisedUserInfo(kind: string, said: Members, posted?: string): UserInfo {
+export function normalizedUserInfo(kind: string, said: Members, posted?: string): UserInfo {
   const name = postedName(posted)
   const given = textOf(said['given_name'], said['firstName'], name['firstName'])
   const family = textOf(said['family_name'], said['lastName'], name['lastName'])

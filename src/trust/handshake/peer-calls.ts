@@ -1,7 +1,7 @@
 /** Requests to the peer during a handshake. */
 import { isRefusal } from '../../outbox/policy.ts'
 import type { Timers } from '../../timers.ts'
-import { isObject, type JsonText, members, normalise, stringValue } from '../../json/json.ts'
+import { isObject, type JsonText, members, normalize, stringValue } from '../../json/json.ts'
 import type { PeerClient, PeerOutcome } from '../../peer/peer-client.ts'
 import { sameSecret } from '../../secret/hash.ts'
 import { idAt, trustUrl } from '../baseuri.ts'
@@ -119,7 +119,7 @@ function readMeta(outcome: PeerOutcome, baseuri: string): Meta {
 
 function objectIn(body: string): ReadonlyMap<string, JsonText> | null {
   try {
-    const json = normalise(body, maxDepth)
+    const json = normalize(body, maxDepth)
     return isObject(json) ? members(json) : null
   } catch {
     return null

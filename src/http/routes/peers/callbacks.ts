@@ -151,7 +151,7 @@ async function takeCallback(
   const key = { actorId: actor.id, peerId: params.peerid, subscriptionId: params.subscription }
   const subscription = await deps.receiver.find(key)
   if (subscription === null) throw new ServiceError('not_found', 'Cannot find the subscription: it does not exist')
-  const caller = await exchange.authorised()
+  const caller = await exchange.authorized()
   const body = await exchange.body()
   const context = currentContext()
   if (context !== undefined) context.hops = hopsAfter(request.header(hopsHeader.toLowerCase()))

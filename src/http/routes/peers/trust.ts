@@ -324,7 +324,7 @@ async function change(
  */
 async function remove(
   deps: TrustRouteDeps,
-  exchange: Pick<OpenExchange<never, ValuesOf<typeof endQuery>>, 'actor' | 'authorised' | 'query' | 'request'> & OfPeer,
+  exchange: Pick<OpenExchange<never, ValuesOf<typeof endQuery>>, 'actor' | 'authorized' | 'query' | 'request'> & OfPeer,
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { peerId, relationship } = addressed(exchange)
@@ -332,7 +332,7 @@ async function remove(
     throw new ServiceError('bad_request', 'Cannot end this relationship: an actor has none with itself')
   }
   await deps.trusts.require(actor.id, peerId, relationship)
-  const caller = await exchange.authorised()
+  const caller = await exchange.authorized()
   const byPeer = caller.kind === 'peer' && caller.peerId === peerId
   await deps.trusts.delete(actor, peerId, relationship, { byPeer, tell: !byPeer && query.peer !== 'true' })
   return done(deps, exchange)

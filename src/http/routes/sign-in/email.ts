@@ -339,7 +339,7 @@ async function followOrResend(
   const fields = await body()
   const token = fields.token ?? fields.verify ?? query.token
   if (token !== undefined) return follow(deps, exchange, token, actor.id)
-  await exchange.authorised()
+  await exchange.authorized()
   await exchange.charge('email_entry', actor.id)
   await deps.signIn.verification.resend(actor, browserOf(request))
   return noContent()

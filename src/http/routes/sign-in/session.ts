@@ -7,7 +7,7 @@ import type { PageSet } from '../../../pages/shared/page-set.ts'
 import type { Uses } from '../../../token/last-used.ts'
 import type { Sessions } from '../../../token/sessions.ts'
 import type { SpaSessions } from '../../../token/spa-sessions.ts'
-import { recogniseToken } from '../../../token/token-text.ts'
+import { recognizeToken } from '../../../token/token-text.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import { type HttpResponse, html, json, redirect } from '../../edge/response.ts'
@@ -211,7 +211,7 @@ function toFrontPage(deps: SessionRouteDeps, { request }: Exchange, cleared: rea
 /** Ends every session that the request carries. */
 function signOut(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<void> {
   const { bearer, cookies } = visitor
-  const isOurs = bearer !== null && recogniseToken(bearer)?.chain === 'session'
+  const isOurs = bearer !== null && recognizeToken(bearer)?.chain === 'session'
   return deps.sessions.signOut([...(isOurs ? [bearer] : []), ...cookies])
 }
 

@@ -16,7 +16,7 @@ const fewKeys = 8
  * @param maxDepth the highest number of nested containers.
  * @throws ServiceError `invalid_json` with the position of the first error; `invalid_value` when it is nested too deeply.
  */
-export function normalise(text: string, maxDepth: number = defaultMaxDepth): JsonText {
+export function normalize(text: string, maxDepth: number = defaultMaxDepth): JsonText {
   const reader = new Reader(text, maxDepth)
   const minified = reader.read()
   return known(reader.duplicates ? new Rebuilder(minified).value() : minified)
