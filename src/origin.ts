@@ -31,7 +31,9 @@ export function originText(by: Caller): string {
   return JSON.stringify(origin)
 }
 
-/** Returns the origin of the current request, for work without a change, such as a resync. Empty outside of requests. */
+/**
+ * Returns who caused the current request, for work that changes no data, such as a resync. Empty outside of requests.
+ */
 export function requestOrigin(): string {
   const caller = currentContext()?.caller
   return caller === undefined || caller === null ? '' : originText(application)

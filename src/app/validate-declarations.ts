@@ -23,7 +23,7 @@ const events: Readonly<Record<EventName, true>> = {
 const ruleMembers: readonly string[] = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied']
 const operations: Readonly<Record<PropertyOperation, true>> = { get: true, put: true, post: true, delete: true }
 
-/** @throws ConfigError */
+/** @throws ConfigError when the type is missing or not a string. */
 export function requireType(type: unknown): void {
   if (typeof type !== 'string' || type.trim() === '')
     throw new ConfigError(
@@ -31,7 +31,7 @@ export function requireType(type: unknown): void {
     )
 }
 
-/** @throws ConfigError */
+/** @throws ConfigError when the event does not exist or the handler is not a function. */
 export function requireEvent(event: string, handler: unknown): void {
   if (!Object.hasOwn(events, event))
     throw new ConfigError(
@@ -157,7 +157,7 @@ function nounOf(kind: 'methods' | 'actions'): string {
   return kind === 'methods' ? 'method' : 'action'
 }
 
-/** @throws ConfigError */
+/** @throws ConfigError when a hook has an unknown operation or is not a function. */
 export function requireHooks(name: string, hooks: PropertyHooks): void {
   for (const [operation, hook] of Object.entries(hooks) as [string, unknown][]) {
     if (!Object.hasOwn(operations, operation))

@@ -152,7 +152,7 @@ export async function deleteNodes(
   expect(nodes.length, deleted)
 }
 
-/** The items that exist. @throws ServiceError `value_corrupted` */
+/** Returns the requested items; ids without an item are left out. @throws ServiceError `value_corrupted` */
 export async function findItems(
   q: Queries,
   { actorId, list }: ListAddress,

@@ -19,7 +19,7 @@ export interface Question {
   readonly target: string
 }
 
-/** A verdict, with the category of the rule that decided and the name that was checked against it. */
+/** A verdict, with the category of the rule that decided, and the name of the property, tool or other target. */
 export interface Decision extends RuleVerdict {
   readonly category: RuledCategory
   readonly target: string

@@ -1,6 +1,7 @@
 /**
  * A list of the copy while changes are applied: the stored items that stay, and new items between them. Only operations
- * that compare items read them. Stored items are identified by their places, which are independent of the order.
+ * that compare items read the stored ones. A stored item is identified by its place, a number
+ * that it keeps while the order changes.
  */
 import { equal, type JsonText } from '../json/json.ts'
 import type { ReplicaListOperation } from './replica-change.ts'

@@ -28,7 +28,7 @@ export type SubscriberKey = Pick<SubscriberSubscription, 'actorId' | 'peerId' | 
 /** A callback that waits for earlier ones, or that is ready to be applied. */
 export interface Numbered {
   readonly sequence: number
-  /** JSON string of `Kept`. */
+  /** The stored diff: a `Kept` as a JSON string. */
   readonly body: string
 }
 

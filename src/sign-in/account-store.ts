@@ -111,7 +111,8 @@ export interface SetAside {
 
 /**
  * Renames the actors that have the identifier without proof, because a person proved it. They keep their data and
- * passphrase; their sessions end. Programs may name the identifier in Basic credentials until the person revokes that.
+ * passphrase; their sessions end. Programs that
+ * created them may still use the identifier in Basic credentials, until the person revokes that access.
  *
  * @returns the ids of the renamed actors, at most 100.
  */

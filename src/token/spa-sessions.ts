@@ -48,7 +48,7 @@ export class SpaSessions {
     return record !== null && isMeantFor(record.data, page) ? record.data : null
   }
 
-  /** Returns the result of a first `exchange`, without consuming the id. */
+  /** Returns the session that `exchange` would return for this id, without using the id up. */
   async find(id: string, browser: string, page: SpaPage | null = null): Promise<SpaSession | null> {
     const presented = { purpose: 'spa_session', value: id, browser } as const
     const record = await this.#store.read((q) => this.#oneTime.peek<SpaSession>(q, presented))

@@ -31,7 +31,7 @@ interface SessionsDeps {
 }
 
 const lifetimeMs = 24 * 3_600_000
-/** A use extends the session at most once in this time, in milliseconds. This avoids a write for each request. */
+/** Minimum interval between two extensions of a session by requests, in milliseconds. It avoids a write per request. */
 const prolongAfterMs = 3_600_000
 const mostSubscriptions = 500
 /** The most sessions of one client. Another session ends the least recently used one. */
