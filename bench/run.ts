@@ -45,17 +45,17 @@ const amounts = flags.quick
 const onRequest = 'large-list'
 const ratiosIntroduction = `# Benchmarks
 
-Written by \`npm run bench -- --write\`. Each line and its comparison are measured in the same run. Only the ratios are
-comparable between runs and machines. The bare server is \`bench/server-bare.ts\`: plain \`node:http\`, with the same check of
-the passphrase and the same store call by hand. CPU is the server's processor time for one request. List operations run one
+\`npm run bench -- --write\` writes this page. Each line and its comparison are measured in the same run. Only the ratios are
+comparable between runs and machines. The bare server is \`bench/server-bare.ts\`: plain \`node:http\`, with the same passphrase
+check and a direct call of the same store function. CPU is the server's processor time for one request. List operations run one
 after the other, and each waits for its commit. The other lines use 32 connections.
 `
 const largeListHeading = '## One list of 5,256,000 items\n'
 const largeListIntroduction = `
-Written by \`npm run bench -- --only large-list --write\`, with the bounds of 50 ms for a pause of the event loop and
+\`npm run bench -- --only large-list --write\` writes this section. The bounds are 50 ms for a pause of the event loop and
 64 MiB of memory beyond idle ([decision 030](decisions/030-long-lists-are-read-in-pages.md)). The first figure is the longest
-pause that other work would notice; it includes the time in which other processes had the processor. The bound applies to the
-second figure, the processor time that the thread itself spent in one pause. Only the first figure includes disk waits.
+pause that other work would notice. It includes the time in which other processes had the processor. The second figure is the
+processor time of the thread itself in one pause, and the bound applies to it. Only the first figure includes disk waits.
 `
 const listItems = flags.quick ? 500_000 : 5_256_000
 

@@ -1,11 +1,12 @@
 /**
- * `npm run prose`: checks comments, test titles and documents against docs/prose.md.
+ * `npm run prose`: checks comments, test titles and documents against docs/prose.md, and the links of the documents.
  * With paths, it checks only the files below them; with `--count`, it prints the findings of each folder for each rule.
  */
 import { readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { commandOptions } from './command-options.ts'
+import { deadLinks } from './links.ts'
 import { type Finding, findings, idiomCount } from './prose-rules.ts'
 
 const root = dirname(import.meta.dirname)
@@ -42,14 +43,22 @@ for (const path of paths) {
   folders.set(name, folder)
 }
 
+const dead = deadLinks(
+  root,
+  paths.filter((path) => path.endsWith('.md')),
+)
+
 if (values.count) {
   for (const [name, folder] of folders) console.log(name, JSON.stringify(folder))
   const rules = Map.groupBy(found, ({ rule }) => rule)
   for (const [rule, list] of rules) console.log(`${rule}: ${list.length}`)
+  console.log(`dead links: ${dead.length}`)
 } else {
   for (const { path, line, rule, text, advice } of found) console.log(`${path}:${line} ${rule}: “${text}” ${advice}`)
-  if (found.length > 0) {
-    console.error(`Found ${found.length} violations of docs/prose.md: rewrite these places`)
+  for (const { path, line, target, reason } of dead) console.log(`${path}:${line} dead link: “${target}” ${reason}`)
+  const count = found.length + dead.length
+  if (count > 0) {
+    console.error(`Found ${count} violations of docs/prose.md: rewrite these places`)
     process.exitCode = 1
   }
 }

@@ -1,6 +1,10 @@
 /** The rules of docs/prose.md that `npm run prose` checks. */
 import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { deadLinks, linksOf } from '../../tools/links.ts'
 import { findings, idiomCount } from '../../tools/prose-rules.ts'
 
 const found = (path: string, text: string): string[] =>
@@ -62,5 +66,36 @@ describe('the prose check', () => {
   it('counts the eight idioms', () => {
     assert.equal(idiomCount('is no list, are none, anew, Whoever, nobody, told, any more, have to be'), 8)
     assert.equal(idiomCount('The list does not exist. The caller must be the owner.'), 0)
+  })
+})
+
+describe('the check of links', () => {
+  it('finds files and headings that do not exist, and files outside of the archive', () => {
+    const root = mkdtempSync(join(tmpdir(), 'troupe-links-'))
+    try {
+      mkdirSync(join(root, 'docs'))
+      mkdirSync(join(root, 'src'))
+      writeFileSync(join(root, 'package.json'), '{"files": ["docs"]}')
+      writeFileSync(join(root, 'src/a.ts'), '')
+      writeFileSync(join(root, 'docs/b.md'), '# One heading, here\n\n<a id="x"></a>\n')
+      const links = ['b.md', 'b.md#one-heading-here', 'b.md#x', '#a', 'c.md', 'b.md#two', '../src/a.ts', '../README.md']
+      writeFileSync(join(root, 'docs/a.md'), `# A\n\n${links.map((link) => `[x](${link})`).join('\n')}\n`)
+      assert.deepEqual(deadLinks(root, ['docs/a.md']), [
+        { path: 'docs/a.md', line: 7, target: 'c.md', reason: 'the file does not exist' },
+        { path: 'docs/a.md', line: 8, target: 'b.md#two', reason: 'the heading does not exist' },
+        { path: 'docs/a.md', line: 9, target: '../src/a.ts', reason: 'the archive does not contain the file' },
+        { path: 'docs/a.md', line: 10, target: '../README.md', reason: 'the file does not exist' },
+      ])
+    } finally {
+      rmSync(root, { recursive: true })
+    }
+  })
+
+  it('reads links outside of code, and none to other sites', () => {
+    const text = '[a](a.md) `[b](b.md)` [c](https://c.example)\n\n```md\n[d](d.md)\n```\n\n![e](e.png)\n'
+    assert.deepEqual(linksOf(text), [
+      { line: 1, target: 'a.md' },
+      { line: 7, target: 'e.png' },
+    ])
   })
 })

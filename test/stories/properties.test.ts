@@ -297,7 +297,7 @@ forEachService((start) => {
         for (const method of ['GET', 'PUT', 'POST', 'DELETE']) {
           for (const path of ['/a%2Fb', '/a/x%2fy', '/a%00']) {
             const answer = await actor.request(method, `/properties${path}`, method === 'GET' ? undefined : '1')
-            await refused(answer, 400, 'invalid_name', /^Cannot use this path: a segment holds /)
+            await refused(answer, 400, 'invalid_name', /^Cannot use this path: a segment contains /)
           }
         }
       })

@@ -222,7 +222,7 @@ forEachService((start) => {
           service.statements.filter((sql) => !sql.startsWith('SELECT')),
           [],
         )
-        assert.match(await page.text(), /has an actor already/)
+        assert.match(await page.text(), /it already has an actor/)
         const json = await browser.fetchJson('/oauth/email', { session, email: typed })
         assert.equal(json.status, 409)
         assert.equal(((await json.json()) as { error: string }).error, 'actor_exists')

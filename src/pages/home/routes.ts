@@ -69,7 +69,7 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/www/*',
       access: 'www',
-      summary: 'A page of the application’s own',
+      summary: 'An application-defined page',
       responses: pageResponses,
       handler: (exchange) => own(deps, exchange, Params.parse(exchange.request.query, maxQueryFields, 'query')),
     }),
@@ -78,7 +78,7 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/*',
       access: 'www',
-      summary: 'A form on a page of the application’s own',
+      summary: 'A form on an application-defined page',
       // The application interprets the fields.
       request: pageForm(),
       responses: { ...pageResponses, ...errorResponses(400, 413, 415) },

@@ -28,7 +28,7 @@ export function subscriptionPageRoutes(deps: SubscriptionPageDeps): readonly Rou
       method: 'GET',
       path: '/:actor/www/subscriptions/:peerid/:subscription',
       access: 'www',
-      summary: 'A subscription, and what became of each of its numbers',
+      summary: 'A subscription, with the outcome of each sequence number',
       query: partQuery,
       responses: pageResponses,
       handler: (exchange) => showSubscription(deps, exchange),
