@@ -45,7 +45,7 @@ export type Rooms = ReturnType<typeof createRooms>
 
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
   const ground = createActorRooms(runtime, options, catalogue)
-  const { limits, ledger, tokenRoom, outbox, relationships, permission, property, accounts, declared } = ground
+  const { limits, auditLog, tokenRoom, outbox, relationships, permission, property, accounts, declared } = ground
   const { actors } = ground.actorRoom
   const peers = createPeerRooms(runtime, ground)
   const { operation } = peers
@@ -65,7 +65,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     oneTime: tokenRoom.oneTime,
     client: outbox.outsideClient,
   })
-  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, ledger })
+  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, auditLog })
   const rooms = {
     ...runtime,
     ...limits,
@@ -81,7 +81,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     actors,
     permission,
     declared,
-    ledger,
+    auditLog,
     connections,
     mcp,
   }
@@ -94,7 +94,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const { config, registry } = runtime
   const delivery = new DeliveryPort()
   const limits = createRateLimits(runtime)
-  const ledger = createAuditLog(runtime)
+  const auditLog = createAuditLog(runtime)
   const tokenRoom = createTokens(runtime)
   const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient })
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)
@@ -110,7 +110,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   return {
     delivery,
     limits,
-    ledger,
+    auditLog,
     tokenRoom,
     outbox,
     relationships,
@@ -125,7 +125,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
 
 /** Creates the rooms for relationships, operations, and both sides of subscriptions. */
 function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActorRooms>) {
-  const { delivery, ledger, outbox, relationships, permission, publisher, property, declared } = ground
+  const { delivery, auditLog, outbox, relationships, permission, publisher, property, declared } = ground
   const { actors, actorsDeleting } = ground.actorRoom
   const trust = createTrust(runtime, {
     outbox,
@@ -135,7 +135,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
     declares: (category, name) => declared.has(category, name),
     needsApproval: (category, name) => declared.needsApproval(category, name),
   })
-  const operation = createOperations(runtime, { permission, ledger })
+  const operation = createOperations(runtime, { permission, auditLog })
   const publication = createPublications(runtime, { permission, publisher, delivery, outbox, property, actors, trust })
   const replica = createReplica(runtime, {
     outbox,
@@ -163,7 +163,7 @@ export async function closeRooms({ live, store }: Runtime, rooms: Rooms): Promis
     rooms.removedLists.stop(),
     rooms.limiter.settled(),
     live.settled(),
-    rooms.ledger.stop(),
+    rooms.auditLog.stop(),
   ])
   await store.close()
 }

@@ -3,9 +3,9 @@ import type { Activity, ActorHandle } from '../app/actor-handle.ts'
 import type { AuditLogEntry } from '../audit-log/entry.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 
-export function activityHandle(ledger: AuditLog, actorId: string): ActorHandle['activity'] {
+export function activityHandle(auditLog: AuditLog, actorId: string): ActorHandle['activity'] {
   return async (query = {}) => {
-    const { entries, next } = await ledger.page(actorId, query)
+    const { entries, next } = await auditLog.page(actorId, query)
     return { entries: entries.map(activityOf), next }
   }
 }

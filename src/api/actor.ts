@@ -27,7 +27,7 @@ export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps {
   readonly publications: Publications
   readonly companions: Companions
   readonly accounts: Accounts
-  readonly ledger: AuditLog
+  readonly auditLog: AuditLog
   readonly live: Live
   readonly connections: Connections
   readonly clients: Clients
@@ -67,7 +67,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     signIn: signInHandle(deps.accounts, access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),
     services: servicesHandle(deps.connections, access.actor.id, `${deps.baseUrl}/${access.actor.id}`),
-    activity: activityHandle(deps.ledger, access.actor.id),
+    activity: activityHandle(deps.auditLog, access.actor.id),
     list: (name): ListHandle => listHandle(deps, access, name),
     async lists() {
       const lists = (await properties.listed(access)).filter(({ kind }) => holdsItems(kind))

@@ -25,7 +25,7 @@ export async function putEntries(tx: Transaction, entries: readonly AuditLogEntr
     e.times,
   ])
   const written = await tx.all<{ id: string }>(
-    `/* ledger */ INSERT INTO activity
+    `/* audit log */ INSERT INTO activity
        (actor_id, at, id, caller_kind, caller, through, method, path, decision, reason, status, request_id, times)
      SELECT actor.id, r.at, r.entry, r.caller_kind, r.caller, r.through, r.method, r.path, r.decision, r.reason, r.status,
        r.request_id, r.times
@@ -50,7 +50,7 @@ export async function trimEntries(
   mostOfStrangers: number,
 ): Promise<void> {
   await tx.run(
-    `/* ledger */ DELETE FROM activity WHERE (actor_id, at, id) IN (
+    `/* audit log */ DELETE FROM activity WHERE (actor_id, at, id) IN (
        SELECT ranked.actor_id, ranked.at, ranked.id FROM (
          SELECT a.actor_id, a.at, a.id, ${isStrange} AS strange,
            ROW_NUMBER() OVER (PARTITION BY a.actor_id, ${isStrange} ORDER BY a.at DESC, a.id DESC) AS place
@@ -66,7 +66,7 @@ export async function trimEntries(
 const isStrange = `CASE WHEN a.decision = 'refused' OR a.caller_kind = 'anonymous' THEN 1 ELSE 0 END`
 
 export async function deleteEntriesBefore(tx: Transaction, at: number): Promise<void> {
-  await tx.run('/* ledger */ DELETE FROM activity WHERE at < $1', at)
+  await tx.run('/* audit log */ DELETE FROM activity WHERE at < $1', at)
 }
 
 export interface AuditLogQuery {

@@ -13,12 +13,12 @@ import type { Store } from '../store/store.ts'
 import { type Act, cursorOf, type AuditLogEntry, parseCursor } from './entry.ts'
 import { deleteEntriesBefore, findEntries, putEntries, trimEntries } from './audit-log-store.ts'
 
-export interface LedgerDeps {
+export interface AuditLogDeps {
   readonly store: Store
   readonly timers: Timers
   readonly now: () => number
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'ledgerDropped'>
+  readonly metrics: Pick<Metrics, 'auditLogDropped'>
   /** Maximum number of entries for an actor; 0 turns the audit log off. */
   readonly mostPerActor: number
   readonly maxAgeMs: number
@@ -76,7 +76,7 @@ interface Outcome {
 }
 
 export class AuditLog {
-  readonly #deps: LedgerDeps
+  readonly #deps: AuditLogDeps
   readonly #mostOfStrangers: number
   #pending = new Map<string, Pending>()
   /** The latest entry for each key; equal accesses are counted in it. */
@@ -91,7 +91,7 @@ export class AuditLog {
   #cancelTimer: Cancel | undefined
   #tidiedAt: number
 
-  constructor(deps: LedgerDeps) {
+  constructor(deps: AuditLogDeps) {
     this.#deps = deps
     this.#mostOfStrangers = Math.max(1, Math.floor(deps.mostPerActor * shareOfStrangers))
     this.#tidiedAt = deps.now()
@@ -248,7 +248,7 @@ export class AuditLog {
   #dropRefused(refused: readonly Refused[]): void {
     const [first] = refused
     if (first === undefined) return
-    this.#deps.metrics.ledgerDropped(refused.length)
+    this.#deps.metrics.auditLogDropped(refused.length)
     this.#deps.log.error(
       { error: first.error, entries: refused.length },
       'Audit log entries were dropped: the database rejected them',
@@ -264,7 +264,7 @@ export class AuditLog {
 
   #drop(count: number): void {
     this.#dropped += count
-    this.#deps.metrics.ledgerDropped(count)
+    this.#deps.metrics.auditLogDropped(count)
   }
 
   #touch(actorId: string): void {

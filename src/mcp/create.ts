@@ -15,10 +15,10 @@ interface McpNeeds {
   readonly permission: Permission
   readonly property: PropertyRoom
   readonly approvals: Approvals
-  readonly ledger: AuditLog
+  readonly auditLog: AuditLog
 }
 
-export function createMcp(runtime: Runtime, { catalogue, permission, property, approvals, ledger }: McpNeeds) {
+export function createMcp(runtime: Runtime, { catalogue, permission, property, approvals, auditLog }: McpNeeds) {
   const { config, identity, store, timers, now, live, keyRing, handles } = runtime
   return new McpEndpoint({
     ...runtime,
@@ -33,7 +33,7 @@ export function createMcp(runtime: Runtime, { catalogue, permission, property, a
     approvals,
     remember: rememberClient(store),
     note: ({ access, method, target, decision, reason, isRead }) =>
-      ledger.record({
+      auditLog.record({
         actorId: access.actor.id,
         callerKind: 'client',
         caller: access.caller.peerId,

@@ -21,7 +21,7 @@ export interface Metrics {
   tokensIssued(kind: string, grant: string): void
   peerCalled(call: PeerCalled, seconds: number): void
   /** Counts audit log entries that were lost. */
-  ledgerDropped(count: number): void
+  auditLogDropped(count: number): void
   /** Sets the function that counts the backlog each time the metrics are read. */
   backlogFrom(count: () => Promise<number>): void
 }
@@ -77,8 +77,8 @@ function createInstruments(registry: Registry) {
     peerDuration: histogram('troupe_peer_call_duration_seconds', 'Duration of requests to other actors, by outcome', [
       'outcome',
     ]),
-    ledgerDropped: counter(
-      'troupe_ledger_dropped_total',
+    auditLogDropped: counter(
+      'troupe_audit_log_dropped_total',
       'Lost audit log entries: too many at once, or rejected by the database',
     ),
   }
@@ -106,7 +106,7 @@ export function createMetrics(version: string): Metrics {
       metrics.peerCalls.inc({ host: hosts.labelOf(host, isProven), outcome })
       metrics.peerDuration.observe({ outcome }, seconds)
     },
-    ledgerDropped: (count) => metrics.ledgerDropped.inc(count),
+    auditLogDropped: (count) => metrics.auditLogDropped.inc(count),
     delivered: (outcome) => metrics.deliveries.inc({ outcome }),
     backlogFrom(count) {
       const gauge = new Gauge({

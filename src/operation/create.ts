@@ -10,10 +10,10 @@ import { Operations } from './operations.ts'
 
 interface OperationNeeds {
   readonly permission: Permission
-  readonly ledger: AuditLog
+  readonly auditLog: AuditLog
 }
 
-export function createOperations(runtime: Runtime, { permission, ledger }: OperationNeeds) {
+export function createOperations(runtime: Runtime, { permission, auditLog }: OperationNeeds) {
   const { config, registry, store, live, keyRing, timers, now, log, baseUrl, handles } = runtime
   const handleOf = handles.of
   const approvals = new Approvals({
@@ -26,7 +26,7 @@ export function createOperations(runtime: Runtime, { permission, ledger }: Opera
       return (config.approvalUrl ?? own).replaceAll('{actor}', actorId).replaceAll('{approval}', approvalId)
     },
     note: (approval, decided) =>
-      ledger.record({ ...decisionAct(approval, decided), requestId: currentContext()?.requestId ?? '' }),
+      auditLog.record({ ...decisionAct(approval, decided), requestId: currentContext()?.requestId ?? '' }),
     now,
   })
   return {

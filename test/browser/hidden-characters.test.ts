@@ -10,7 +10,7 @@ import { authorizePath, newPkce, registerClient } from '../support/oauth-client.
 import { relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 
 const start = sqliteService()
@@ -59,7 +59,7 @@ before(async () => {
     202,
   )
   await client.legacy('prompts/get', { name: 'no\u202ene' })
-  await writtenLedger(service)
+  await writtenAuditLog(service)
   approvals = (await parts.approvals.waiting(actor.id)).map(({ approvalId }) => approvalId)
   session = await signIn(service, actor)
 })

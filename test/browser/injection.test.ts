@@ -9,7 +9,7 @@ import { payloads } from '../support/payloads.ts'
 import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
 import { createTestDatabase } from '../support/stores.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 import { until } from '../support/until.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 
@@ -198,7 +198,7 @@ describe('a page with a hundred payloads that look like markup', () => {
       name: 'draw',
       arguments: Object.fromEntries(payloads.map((text) => [text, [text]])),
     })
-    await writtenLedger(service)
+    await writtenAuditLog(service)
     const [approval] = await parts.approvals.waiting(owner.id)
     const eye = await scanner(service, owner)
     const peer = `/trust/${encodeURIComponent(client.peerId)}`

@@ -6,7 +6,7 @@ import { relate } from '../support/friends.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 
 const begin = sqliteService()
 let service: TestService
@@ -85,7 +85,7 @@ async function furnished(): Promise<Furnished> {
   const client = await authorizeClient(service, actor)
   await client.modern('tools/call', { name: 'send_letter', arguments: { to: 'Charles', copies: [1, { deep: true }] } })
   const { parts } = await service.app.running()
-  await writtenLedger(service)
+  await writtenAuditLog(service)
   const [approval] = await parts.approvals.waiting(actor.id)
   return {
     actor,

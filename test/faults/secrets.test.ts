@@ -11,7 +11,7 @@ import { declareAll, furnish, isBelowActor, requestOf, routes } from '../support
 import { basic, forEachService, testKeys, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 
 const newKey = 'k2:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U'
 const wrongKey = 'k1:Yq2mT7vX0rKd5ZpWcB8nHs4JuLgEfAi1oR9xQyN3w6M'
@@ -105,7 +105,7 @@ forEachService((start, dialect) => {
         'planted-bot-token',
         testKeys.slice('k1:'.length),
       ]
-      await writtenLedger(service)
+      await writtenAuditLog(service)
       const dump = JSON.stringify(await dumpStore(await storeOf(service)))
       assert.ok(dump.includes(id))
       assert.ok(dump.includes('wrong credentials'))

@@ -6,7 +6,7 @@ import { faulty } from '../support/stores.ts'
 import { authorizeClient, type McpAnswer } from '../support/mcp-client.ts'
 import { registerClient, requestTokens } from '../support/oauth-client.ts'
 import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 
 interface Line {
   readonly at: string
@@ -25,7 +25,7 @@ interface Line {
 const on: StartOptions = { activityPerActor: 1000, timers: stoppedTimers }
 
 async function activityOf(service: TestService, actor: TestActor, query = ''): Promise<Line[]> {
-  await writtenLedger(service)
+  await writtenAuditLog(service)
   const answer = await actor.request('GET', `/activity${query}`)
   assert.equal(answer.status, 200)
   return ((await answer.json()) as { activity: Line[] }).activity
@@ -244,7 +244,7 @@ forEachService((start) => {
       for (let index = 0; index < 5; index++) {
         await service.request(`/${actor.id}/properties/p${index}`, { headers: { authorization: `Bearer ${token}` } })
       }
-      await (await service.app.running()).parts.ledger.flush()
+      await (await service.app.running()).parts.auditLog.flush()
       const paths: string[] = []
       let next: string | null = ''
       while (next !== null) {
@@ -271,7 +271,7 @@ forEachService((start) => {
       const actor = await service.createActor()
       const token = callers.peer(actor.id, { grants: everything })
       await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })
-      await (await service.app.running()).parts.ledger.flush()
+      await (await service.app.running()).parts.auditLog.flush()
       const handle = await service.app.actors.get(actor.id)
       const page = await handle?.activity({ limit: 10 })
       const [entry] = page?.entries ?? []
@@ -341,7 +341,7 @@ forEachService((start) => {
       const token = callers.peer(actor.id, { grants: everything })
       const answer = await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })
       assert.equal(answer.status, 200)
-      await (await service.app.running()).parts.ledger.flush()
+      await (await service.app.running()).parts.auditLog.flush()
       assert.ok(service.log.some((line) => line.includes('Cannot write the audit log')))
     })
   })

@@ -13,7 +13,7 @@ import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
 import { leavesAll, refused } from '../support/stored.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 
 interface Required {
   readonly error: string
@@ -337,7 +337,7 @@ describe('prompts and resources of a method that declares confirm', () => {
       await decide(actor, first?.id ?? '', true)
       assert.match(JSON.stringify((await client.legacy(method, params)).body), /A card|"open"/)
       assert.match(JSON.stringify((await client.legacy(method, params)).body), /must approve/)
-      await writtenLedger(service)
+      await writtenAuditLog(service)
       const { activity } = (await (await actor.request('GET', '/activity')).json()) as {
         activity: { decision: string }[]
       }
@@ -478,7 +478,7 @@ describe('/approvals', () => {
       const service = await start({ declare: counting([]), activityPerActor: 1000, timers: stoppedTimers })
       const { actor, friend } = await meet(service)
       const lines = async (): Promise<unknown[]> => {
-        await writtenLedger(service)
+        await writtenAuditLog(service)
         const answer = await actor.request('GET', `/activity?caller=${friend.peerId}`)
         const { activity } = (await answer.json()) as { activity: Record<string, unknown>[] }
         return activity.map((line) =>

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { parseOrigin } from '../../src/origin.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService, type TestService } from '../support/service.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 
 async function originIn(service: TestService, actorId: string, name: string) {
   const { store } = await service.app.running()
@@ -67,7 +67,7 @@ describe('the origin of a change', () => {
       const viewer = await authorizeClient(service, actor, { relationship: 'viewer' })
       await client.legacy('tools/call', { name: 'add_note', arguments: { secret: 'hush' } })
       await viewer.modern('tools/call', { name: 'add_note' })
-      await writtenLedger(service)
+      await writtenAuditLog(service)
       const listed = await actor.request('GET', '/activity')
       const { activity: entries } = (await listed.json()) as { activity: Record<string, unknown>[] }
       const lines = entries.map(({ caller, through, method, path, decision }) => [

@@ -17,7 +17,7 @@ import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
 import { leavesAll, quietStore } from '../support/stored.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 import { until } from '../support/until.ts'
 
 interface World {
@@ -395,7 +395,7 @@ forEachService((start) => {
       await related.request('GET', '/properties/private')
       await related.request('POST', '/methods/greet', {})
       await related.request('GET', '/methods/greet')
-      await writtenLedger(service)
+      await writtenAuditLog(service)
       await browser.get(`/activity?caller=${peer.id}`)
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
       assert.deepEqual(lines.slice(0, 5), [
@@ -412,7 +412,7 @@ forEachService((start) => {
         [peer.id],
       )
       for (let n = 0; n < 60; n++) await related.request('GET', `/properties/p${n}`)
-      await writtenLedger(service)
+      await writtenAuditLog(service)
       await browser.get(`/activity?caller=${peer.id}`)
       assert.equal(shown.activity[0]?.entries.length, 50)
       const older = shown.activity[0]?.older_href ?? ''
@@ -438,7 +438,7 @@ forEachService((start) => {
       const [waiting] = await parts.approvals.waiting(actor.id)
       await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', 'denied')
       await client.legacy('tools/call', pay)
-      await writtenLedger(service)
+      await writtenAuditLog(service)
       await browser.get('/activity')
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
       assert.deepEqual(lines, [
@@ -530,7 +530,7 @@ forEachService((start) => {
         await signIn(service, actor)
         await actor.request('PUT', '/properties/p0', String(n))
       }
-      await writtenLedger(service)
+      await writtenAuditLog(service)
       assert.deepEqual(await costs(), little)
     })
   })

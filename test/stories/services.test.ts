@@ -9,7 +9,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore } from '../support/store-dump.ts'
 import { startThirdParty, type ThirdParty } from '../support/third-party.ts'
-import { writtenLedger } from '../support/written-ledger.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 
 /** A browser of the owner, reduced to its cookies. */
 class Browser {
@@ -410,7 +410,7 @@ forEachService((start) => {
       party.expireAll()
       await drive.fetch(`${party.url}/api/files`)
       const { store } = await service.app.running()
-      await writtenLedger(service)
+      await writtenAuditLog(service)
       const dump = JSON.stringify(await dumpStore(store))
       const shown = [
         await (await actor.request('GET', '/properties')).text(),

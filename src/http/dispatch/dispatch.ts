@@ -44,7 +44,7 @@ export interface DispatchDeps
   readonly baseUrl: string
   readonly basePath: string
   readonly localLimiter: LocalLimiter
-  readonly ledger: AuditLog
+  readonly auditLog: AuditLog
   /** Renders an error page for a browser. */
   readonly errorPage: (error: ServiceError, about: ErrorSubject) => Promise<HttpResponse>
   readonly log: Log
@@ -162,7 +162,7 @@ export class Dispatcher {
 
   #audit(request: HttpRequest, state: RequestState, answer: HttpResponse, failure: ServiceError | null): void {
     const act = actOf({ state, path: this.#locator.withoutPrefix(request.path), answer, failure })
-    if (act !== null) this.#deps.ledger.record(act)
+    if (act !== null) this.#deps.auditLog.record(act)
   }
 }
 

@@ -14,7 +14,7 @@ import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
 
 export interface ActivityPageDeps extends PageDeps, PeerNameDeps {
-  readonly ledger: AuditLog
+  readonly auditLog: AuditLog
   readonly config: Pick<Config, 'activityPerActor'>
   /** Unix milliseconds. */
   readonly now: () => number
@@ -38,7 +38,7 @@ export async function showActivity(
   const { caller = '', cursor = null } = query
   const [peers, { entries, next }] = await Promise.all([
     peersOf(deps, actor.id),
-    deps.ledger.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
+    deps.auditLog.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
   ])
   const values = pageValues(deps, exchange, '/activity')
   const link = (given: Record<string, string>): string =>

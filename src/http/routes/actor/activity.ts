@@ -36,10 +36,10 @@ const pageQuery = {
 }
 
 export interface ActivityRouteDeps {
-  readonly ledger: AuditLog
+  readonly auditLog: AuditLog
 }
 
-export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] {
+export function activityRoutes({ auditLog }: ActivityRouteDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'listActivity',
@@ -59,17 +59,17 @@ export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] 
         ...errorResponses(400),
         ...actorErrors,
       },
-      handler: (exchange) => list(ledger, exchange),
+      handler: (exchange) => list(auditLog, exchange),
     }),
   ]
 }
 
 async function list(
-  ledger: AuditLog,
+  auditLog: AuditLog,
   { actor, query }: ActorExchange<never, ValuesOf<typeof pageQuery>>,
 ): Promise<HttpResponse> {
   const { caller = null, cursor = null, limit } = query
-  const { entries, next } = await ledger.page(actor.id, { caller, cursor, limit })
+  const { entries, next } = await auditLog.page(actor.id, { caller, cursor, limit })
   return json(200, { activity: entries.map(shown), next })
 }
 

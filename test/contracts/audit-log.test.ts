@@ -21,26 +21,26 @@ const act: Act = {
 }
 
 interface Fixture {
-  readonly ledger: AuditLog
+  readonly auditLog: AuditLog
   readonly clock: ManualClock
   readonly lines: string[]
   readonly dropped: () => number
 }
 
-function ledgerOn(store: Store, mostPerActor = 100, maxAgeMs = 86_400_000): Fixture {
+function auditLogOn(store: Store, mostPerActor = 100, maxAgeMs = 86_400_000): Fixture {
   const clock = new ManualClock()
   const lines: string[] = []
   let dropped = 0
-  const ledger = new AuditLog({
+  const auditLog = new AuditLog({
     store,
     timers: clock.timers,
     now: clock.now,
     log: createLog('warn', { write: (line: string) => void lines.push(line) }),
-    metrics: { ledgerDropped: (count) => void (dropped += count) },
+    metrics: { auditLogDropped: (count) => void (dropped += count) },
     mostPerActor,
     maxAgeMs,
   })
-  return { ledger, clock, lines, dropped: () => dropped }
+  return { auditLog, clock, lines, dropped: () => dropped }
 }
 
 async function addActors(store: Store, ...ids: string[]): Promise<void> {
@@ -54,8 +54,8 @@ async function addActors(store: Store, ...ids: string[]): Promise<void> {
   }
 }
 
-async function linesOf(ledger: AuditLog, actorId = 'a'): Promise<[path: string, times: number][]> {
-  return (await ledger.page(actorId, { limit: 1000 })).entries.map(({ path, times }) => [path, times])
+async function linesOf(auditLog: AuditLog, actorId = 'a'): Promise<[path: string, times: number][]> {
+  return (await auditLog.page(actorId, { limit: 1000 })).entries.map(({ path, times }) => [path, times])
 }
 
 forEachStore((_dialect, open) => {
@@ -64,14 +64,14 @@ forEachStore((_dialect, open) => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })
       await addActors(store, 'a', 'b')
-      const { ledger } = ledgerOn(store, 10_000)
+      const { auditLog } = auditLogOn(store, 10_000)
       counted.reset()
       for (let index = 0; index < 300; index++)
-        ledger.record({ ...act, path: `/p${index}`, actorId: index % 2 ? 'a' : 'b' })
+        auditLog.record({ ...act, path: `/p${index}`, actorId: index % 2 ? 'a' : 'b' })
       assert.equal(counted.statements.length, 0)
-      await ledger.flush()
+      await auditLog.flush()
       assert.equal(counted.statements.filter((sql) => sql.includes('INSERT INTO activity')).length, 1)
-      const paths = (await linesOf(ledger)).map(([path]) => path)
+      const paths = (await linesOf(auditLog)).map(([path]) => path)
       assert.equal(paths.length, 150)
       assert.deepEqual(paths.slice(0, 3), ['/p299', '/p297', '/p295'])
     })
@@ -79,25 +79,25 @@ forEachStore((_dialect, open) => {
     it('flushes a second after the first entry, and at once when many entries wait', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, clock } = ledgerOn(store, 10_000)
-      ledger.record(act)
+      const { auditLog, clock } = auditLogOn(store, 10_000)
+      auditLog.record(act)
       clock.pass(999)
-      assert.deepEqual(await linesOf(ledger), [])
+      assert.deepEqual(await linesOf(auditLog), [])
       clock.pass(1)
-      await ledger.flush()
-      assert.equal((await linesOf(ledger)).length, 1)
-      for (let index = 0; index < 500; index++) ledger.record({ ...act, path: `/p${index}` })
-      await ledger.flush()
-      assert.equal((await linesOf(ledger)).length, 501)
+      await auditLog.flush()
+      assert.equal((await linesOf(auditLog)).length, 1)
+      for (let index = 0; index < 500; index++) auditLog.record({ ...act, path: `/p${index}` })
+      await auditLog.flush()
+      assert.equal((await linesOf(auditLog)).length, 501)
     })
 
     it('stores every field as it was recorded, and truncates a long path', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger } = ledgerOn(store)
-      ledger.record({ ...act, path: `/${'x'.repeat(1000)}` })
-      await ledger.flush()
-      const [entry] = (await ledger.page('a')).entries
+      const { auditLog } = auditLogOn(store)
+      auditLog.record({ ...act, path: `/${'x'.repeat(1000)}` })
+      await auditLog.flush()
+      const [entry] = (await auditLog.page('a')).entries
       const { id: _, path, ...rest } = entry ?? assert.fail('no entry')
       assert.equal(path.length, 300)
       assert.deepEqual(rest, {
@@ -118,13 +118,13 @@ forEachStore((_dialect, open) => {
     it('stores U+FFFD for characters that PostgreSQL cannot store, in every string that a caller may choose', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, lines } = ledgerOn(store)
+      const { auditLog, lines } = auditLogOn(store)
       const bad = 'x\0y\ud83dz'
-      ledger.record({ ...act, caller: bad, method: bad, path: bad, reason: bad, requestId: bad })
-      ledger.record({ ...act, actorId: bad })
-      ledger.record({ ...act, path: '/good' })
-      await ledger.flush()
-      const { entries } = await ledger.page('a')
+      auditLog.record({ ...act, caller: bad, method: bad, path: bad, reason: bad, requestId: bad })
+      auditLog.record({ ...act, actorId: bad })
+      auditLog.record({ ...act, path: '/good' })
+      await auditLog.flush()
+      const { entries } = await auditLog.page('a')
       assert.deepEqual(
         entries.map(({ caller, method, path, reason, requestId }) => [caller, method, path, reason, requestId]),
         [
@@ -138,25 +138,25 @@ forEachStore((_dialect, open) => {
     it('stores a long string that it truncates inside a surrogate pair', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, lines } = ledgerOn(store)
-      ledger.record({ ...act, path: `${'x'.repeat(299)}\u{1f600}` })
-      await ledger.flush()
-      assert.deepEqual(await linesOf(ledger), [[`${'x'.repeat(299)}\ufffd`, 1]])
+      const { auditLog, lines } = auditLogOn(store)
+      auditLog.record({ ...act, path: `${'x'.repeat(299)}\u{1f600}` })
+      await auditLog.flush()
+      assert.deepEqual(await linesOf(auditLog), [[`${'x'.repeat(299)}\ufffd`, 1]])
       assert.deepEqual(lines, [])
     })
 
     it('drops an entry that the database rejects permanently, counts and logs it once, and writes all others', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, clock, lines, dropped } = ledgerOn(store, 10_000)
+      const { auditLog, clock, lines, dropped } = auditLogOn(store, 10_000)
       for (let index = 0; index < 450; index++) {
         // JSON encodes NaN as null, which this column rejects.
         const status = index === 123 || index === 124 || index === 400 ? Number.NaN : 200
-        ledger.record({ ...act, path: `/p${index}`, status })
+        auditLog.record({ ...act, path: `/p${index}`, status })
       }
-      await ledger.flush()
-      await ledger.flush()
-      const paths = new Set((await linesOf(ledger)).map(([path]) => path))
+      await auditLog.flush()
+      await auditLog.flush()
+      const paths = new Set((await linesOf(auditLog)).map(([path]) => path))
       assert.equal(paths.size, 447)
       assert.deepEqual(
         ['/p122', '/p123', '/p124', '/p125', '/p400', '/p449'].map((path) => paths.has(path)),
@@ -171,35 +171,35 @@ forEachStore((_dialect, open) => {
         [['Audit log entries were dropped: the database rejected them', 3]],
       )
       clock.pass(60_000)
-      ledger.record({ ...act, path: '/later' })
-      await ledger.stop()
-      assert.equal((await linesOf(ledger))[0]?.[0], '/later')
+      auditLog.record({ ...act, path: '/later' })
+      await auditLog.stop()
+      assert.equal((await linesOf(auditLog))[0]?.[0], '/later')
       assert.equal(dropped(), 3)
     })
 
     it('drops the only entry of a batch when the database rejects it permanently', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, lines, dropped } = ledgerOn(store)
-      ledger.record({ ...act, status: Number.NaN })
-      await ledger.stop()
+      const { auditLog, lines, dropped } = auditLogOn(store)
+      auditLog.record({ ...act, status: Number.NaN })
+      await auditLog.stop()
       assert.deepEqual([dropped(), lines.length], [1, 1])
     })
 
     it('keeps the entries while the database rejects all of them, and writes them once it accepts entries again', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, clock, lines, dropped } = ledgerOn(store)
+      const { auditLog, clock, lines, dropped } = auditLogOn(store)
       await store.write((tx) => tx.run('ALTER TABLE activity RENAME TO elsewhere'))
-      for (let index = 0; index < 4; index++) ledger.record({ ...act, path: `/p${index}` })
-      await ledger.flush()
+      for (let index = 0; index < 4; index++) auditLog.record({ ...act, path: `/p${index}` })
+      await auditLog.flush()
       assert.match(lines[0] ?? '', /Cannot write the audit log/)
       assert.equal(dropped(), 0)
       await store.write((tx) => tx.run('ALTER TABLE elsewhere RENAME TO activity'))
       clock.pass(5000)
-      await ledger.flush()
+      await auditLog.flush()
       assert.deepEqual(
-        (await linesOf(ledger)).map(([path]) => path),
+        (await linesOf(auditLog)).map(([path]) => path),
         ['/p3', '/p2', '/p1', '/p0'],
       )
     })
@@ -207,18 +207,18 @@ forEachStore((_dialect, open) => {
     it('loses no entry when the store becomes unavailable while a rejected batch is written in parts', async () => {
       const store = faulty(await open())
       await addActors(store, 'a')
-      const { ledger, clock, dropped } = ledgerOn(store)
+      const { auditLog, clock, dropped } = auditLogOn(store)
       for (let index = 0; index < 8; index++) {
-        ledger.record({ ...act, path: `/p${index}`, status: index === 5 ? Number.NaN : 200 })
+        auditLog.record({ ...act, path: `/p${index}`, status: index === 5 ? Number.NaN : 200 })
       }
       // The database rejects the batch, writes its first half, and then becomes unavailable.
       store.plan({ at: 3, times: 1 })
-      await ledger.flush()
-      assert.deepEqual([(await linesOf(ledger)).length, dropped()], [4, 0])
+      await auditLog.flush()
+      assert.deepEqual([(await linesOf(auditLog)).length, dropped()], [4, 0])
       clock.pass(5000)
-      await ledger.flush()
+      await auditLog.flush()
       assert.deepEqual(
-        (await linesOf(ledger)).map(([path]) => path),
+        (await linesOf(auditLog)).map(([path]) => path),
         ['/p7', '/p6', '/p4', '/p3', '/p2', '/p1', '/p0'],
       )
       assert.equal(dropped(), 1)
@@ -227,24 +227,24 @@ forEachStore((_dialect, open) => {
     it('counts repeated refusals within a minute in one entry, also after it was written, and then begins a new entry (SEC-09)', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, clock } = ledgerOn(store)
+      const { auditLog, clock } = auditLogOn(store)
       const refused: Act = { ...act, decision: 'refused', callerKind: 'anonymous', status: 403 }
-      for (let index = 0; index < 1000; index++) ledger.record({ ...refused, requestId: `r${index}` })
-      await ledger.flush()
-      assert.deepEqual(await linesOf(ledger), [['/properties/color', 1000]])
+      for (let index = 0; index < 1000; index++) auditLog.record({ ...refused, requestId: `r${index}` })
+      await auditLog.flush()
+      assert.deepEqual(await linesOf(auditLog), [['/properties/color', 1000]])
       clock.pass(30_000)
-      ledger.record(refused)
-      ledger.record({ ...refused, status: 401 })
-      await ledger.flush()
-      assert.deepEqual(await linesOf(ledger), [
+      auditLog.record(refused)
+      auditLog.record({ ...refused, status: 401 })
+      await auditLog.flush()
+      assert.deepEqual(await linesOf(auditLog), [
         ['/properties/color', 1],
         ['/properties/color', 1001],
       ])
       clock.pass(30_000)
-      ledger.record(refused)
-      await ledger.flush()
+      auditLog.record(refused)
+      await auditLog.flush()
       assert.deepEqual(
-        (await ledger.page('a')).entries.map(({ times, requestId }) => [times, requestId]),
+        (await auditLog.page('a')).entries.map(({ times, requestId }) => [times, requestId]),
         [
           [1, 'r1'],
           [1, 'r1'],
@@ -256,11 +256,11 @@ forEachStore((_dialect, open) => {
     it('counts repeated requests of a peer in one entry from the hundredth on, so that they displace no other entry', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, clock } = ledgerOn(store, 10_000)
-      for (let index = 0; index < 5000; index++) ledger.record({ ...act, method: 'PUT', requestId: `r${index}` })
-      ledger.record({ ...act, method: 'PUT', caller: 'urn:peer:2' })
-      await ledger.flush()
-      const lines = await linesOf(ledger)
+      const { auditLog, clock } = auditLogOn(store, 10_000)
+      for (let index = 0; index < 5000; index++) auditLog.record({ ...act, method: 'PUT', requestId: `r${index}` })
+      auditLog.record({ ...act, method: 'PUT', caller: 'urn:peer:2' })
+      await auditLog.flush()
+      const lines = await linesOf(auditLog)
       assert.equal(lines.length, 101)
       assert.deepEqual(lines.slice(0, 3), [
         ['/properties/color', 1],
@@ -268,9 +268,9 @@ forEachStore((_dialect, open) => {
         ['/properties/color', 1],
       ])
       clock.pass(60_000)
-      for (let index = 0; index < 3; index++) ledger.record({ ...act, method: 'PUT' })
-      await ledger.flush()
-      assert.equal((await linesOf(ledger)).length, 104)
+      for (let index = 0; index < 3; index++) auditLog.record({ ...act, method: 'PUT' })
+      await auditLog.flush()
+      assert.equal((await linesOf(auditLog)).length, 104)
     })
 
     it('writes entries that arrive during a write one second later, so that load causes no series of statements', async () => {
@@ -285,46 +285,46 @@ forEachStore((_dialect, open) => {
           return store.write(work)
         },
       }
-      const { ledger, clock } = ledgerOn(busy, 10_000)
-      noting = ledger
-      ledger.record({ ...act, isRead: true })
+      const { auditLog, clock } = auditLogOn(busy, 10_000)
+      noting = auditLog
+      auditLog.record({ ...act, isRead: true })
       counted.reset()
-      await ledger.flush()
+      await auditLog.flush()
       assert.equal(counted.statements.filter((sql) => sql.includes('INSERT INTO activity')).length, 1)
       noting = undefined
       clock.pass(1000)
-      await ledger.flush()
-      assert.deepEqual(await linesOf(ledger), [['/properties/color', 2]])
+      await auditLog.flush()
+      assert.deepEqual(await linesOf(auditLog), [['/properties/color', 2]])
     })
 
     it('stores each allowed request of a peer as a separate entry', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger } = ledgerOn(store)
-      ledger.record(act)
-      ledger.record(act)
-      await ledger.flush()
-      assert.equal((await linesOf(ledger)).length, 2)
+      const { auditLog } = auditLogOn(store)
+      auditLog.record(act)
+      auditLog.record(act)
+      await auditLog.flush()
+      assert.equal((await linesOf(auditLog)).length, 2)
     })
 
     it('returns pages, newest first, and only the entries of one caller when requested', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, clock } = ledgerOn(store)
+      const { auditLog, clock } = auditLogOn(store)
       for (let index = 0; index < 7; index++) {
-        ledger.record({ ...act, path: `/p${index}`, caller: index % 2 ? 'odd' : 'even' })
+        auditLog.record({ ...act, path: `/p${index}`, caller: index % 2 ? 'odd' : 'even' })
         if (index === 3) clock.pass(5)
       }
-      await ledger.flush()
+      await auditLog.flush()
       const seen: string[] = []
       let cursor: string | null = null
       do {
-        const page: Awaited<ReturnType<AuditLog['page']>> = await ledger.page('a', { limit: 3, cursor })
+        const page: Awaited<ReturnType<AuditLog['page']>> = await auditLog.page('a', { limit: 3, cursor })
         seen.push(...page.entries.map(({ path }) => path))
         cursor = page.next
       } while (cursor !== null)
       assert.deepEqual(seen, ['/p6', '/p5', '/p4', '/p3', '/p2', '/p1', '/p0'])
-      const odd = await ledger.page('a', { caller: 'odd', limit: 3 })
+      const odd = await auditLog.page('a', { caller: 'odd', limit: 3 })
       assert.deepEqual([odd.entries.map(({ path }) => path), odd.next], [['/p5', '/p3', '/p1'], null])
     })
 
@@ -336,22 +336,22 @@ forEachStore((_dialect, open) => {
       'a fractional limit': { limit: 0.5 },
     })) {
       it(`rejects a query with ${what}`, async () => {
-        const { ledger } = ledgerOn(await open())
-        await assert.rejects(ledger.page('a', query), { code: 'bad_request' })
+        const { auditLog } = auditLogOn(await open())
+        await assert.rejects(auditLog.page('a', query), { code: 'bad_request' })
       })
     }
 
     it('keeps the newest entries of each actor, and refused strangers displace no entry of others', async () => {
       const store = await open()
       await addActors(store, 'a', 'b')
-      const { ledger } = ledgerOn(store, 50)
-      for (let index = 0; index < 3; index++) ledger.record({ ...act, path: `/known${index}` })
-      await ledger.flush()
+      const { auditLog } = auditLogOn(store, 50)
+      for (let index = 0; index < 3; index++) auditLog.record({ ...act, path: `/known${index}` })
+      await auditLog.flush()
       for (let index = 0; index < 200; index++) {
-        ledger.record({ ...act, callerKind: 'anonymous', decision: 'refused', path: `/strange${index}` })
+        auditLog.record({ ...act, callerKind: 'anonymous', decision: 'refused', path: `/strange${index}` })
       }
-      await ledger.flush()
-      const paths = (await linesOf(ledger)).map(([path]) => path)
+      await auditLog.flush()
+      const paths = (await linesOf(auditLog)).map(([path]) => path)
       assert.deepEqual(paths, [
         '/strange199',
         '/strange198',
@@ -362,9 +362,9 @@ forEachStore((_dialect, open) => {
         '/known1',
         '/known0',
       ])
-      for (let index = 0; index < 120; index++) ledger.record({ ...act, actorId: 'b', path: `/p${index}` })
-      await ledger.flush()
-      const left = (await linesOf(ledger, 'b')).map(([path]) => path)
+      for (let index = 0; index < 120; index++) auditLog.record({ ...act, actorId: 'b', path: `/p${index}` })
+      await auditLog.flush()
+      const left = (await linesOf(auditLog, 'b')).map(([path]) => path)
       assert.deepEqual([left.length, left[0], left.at(-1)], [50, '/p119', '/p70'])
     })
 
@@ -372,39 +372,39 @@ forEachStore((_dialect, open) => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })
       await addActors(store, 'a', ...Array.from({ length: 40 }, (_, index) => `actor${index}`))
-      const { ledger, clock } = ledgerOn(store, 1000, 86_400_000)
-      ledger.record({ ...act, path: '/old' })
-      await ledger.flush()
+      const { auditLog, clock } = auditLogOn(store, 1000, 86_400_000)
+      auditLog.record({ ...act, path: '/old' })
+      await auditLog.flush()
       clock.pass(86_400_001)
-      ledger.record({ ...act, path: '/new' })
-      for (let index = 0; index < 40; index++) ledger.record({ ...act, actorId: `actor${index}` })
+      auditLog.record({ ...act, path: '/new' })
+      for (let index = 0; index < 40; index++) auditLog.record({ ...act, actorId: `actor${index}` })
       counted.reset()
-      await ledger.flush()
+      await auditLog.flush()
       assert.equal(counted.statements.length, 3)
-      assert.deepEqual(await linesOf(ledger), [['/new', 1]])
+      assert.deepEqual(await linesOf(auditLog), [['/new', 1]])
     })
 
     it('writes no entry for a deleted actor, and writes the rest of the batch', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger, clock, lines } = ledgerOn(store)
-      ledger.record({ ...act, actorId: 'gone' })
-      ledger.record(act)
+      const { auditLog, clock, lines } = auditLogOn(store)
+      auditLog.record({ ...act, actorId: 'gone' })
+      auditLog.record(act)
       for (let tries = 0; tries < 6; tries++) {
-        await ledger.flush()
+        await auditLog.flush()
         clock.pass(1000)
       }
-      assert.equal((await linesOf(ledger)).length, 1)
-      assert.deepEqual(await linesOf(ledger, 'gone'), [])
+      assert.equal((await linesOf(auditLog)).length, 1)
+      assert.deepEqual(await linesOf(auditLog, 'gone'), [])
       assert.deepEqual(lines, [])
     })
 
     it('is deleted with the actor', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger } = ledgerOn(store)
-      ledger.record(act)
-      await ledger.flush()
+      const { auditLog } = auditLogOn(store)
+      auditLog.record(act)
+      await auditLog.flush()
       await store.write((tx) => tx.run('DELETE FROM actor WHERE id = $1', 'a'))
       assert.deepEqual(await store.read((q) => q.all('SELECT id FROM activity')), [])
     })
@@ -412,9 +412,9 @@ forEachStore((_dialect, open) => {
     it('writes the remaining entries when it stops', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger } = ledgerOn(store, 100_000)
-      for (let index = 0; index < 1200; index++) ledger.record({ ...act, path: `/p${index}` })
-      await ledger.stop()
+      const { auditLog } = auditLogOn(store, 100_000)
+      for (let index = 0; index < 1200; index++) auditLog.record({ ...act, path: `/p${index}` })
+      await auditLog.stop()
       const count = await store.read((q) => q.get<{ n: number }>('SELECT COUNT(*) AS n FROM activity'))
       assert.equal(count?.n, 1200)
     })
@@ -422,15 +422,15 @@ forEachStore((_dialect, open) => {
     it('keeps entries while the store fails, and counts and logs the entries beyond its memory', async () => {
       const store = faulty(await open())
       await addActors(store, 'a')
-      const { ledger, clock, lines, dropped } = ledgerOn(store, 100_000)
+      const { auditLog, clock, lines, dropped } = auditLogOn(store, 100_000)
       store.plan({ matching: /INSERT INTO activity/, times: Number.POSITIVE_INFINITY })
-      for (let index = 0; index < 10_007; index++) ledger.record({ ...act, path: `/p${index}` })
-      await ledger.flush()
+      for (let index = 0; index < 10_007; index++) auditLog.record({ ...act, path: `/p${index}` })
+      await auditLog.flush()
       assert.equal(dropped(), 7)
       assert.match(lines[0] ?? '', /Cannot write the audit log/)
       store.plan()
       clock.pass(5000)
-      await ledger.flush()
+      await auditLog.flush()
       assert.match(lines.at(-1) ?? '', /too many at once/)
       const count = await store.read((q) => q.get<{ n: number }>('SELECT COUNT(*) AS n FROM activity'))
       assert.equal(count?.n, 10_000)
@@ -439,10 +439,10 @@ forEachStore((_dialect, open) => {
     it('is off when it keeps zero entries', async () => {
       const store = await open()
       await addActors(store, 'a')
-      const { ledger } = ledgerOn(store, 0)
-      ledger.record(act)
-      await ledger.flush()
-      assert.deepEqual(await linesOf(ledger), [])
+      const { auditLog } = auditLogOn(store, 0)
+      auditLog.record(act)
+      await auditLog.flush()
+      assert.deepEqual(await linesOf(auditLog), [])
     })
   })
 })
