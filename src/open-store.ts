@@ -32,7 +32,7 @@ export interface StoreOptions {
 }
 
 /**
- * @throws StoreStartError with one sentence for the operator when the store cannot be used; NotMadeYetError when
+ * @throws StoreStartError with one sentence for the operator when the store cannot be used; NotCreatedError when
  *   `mustExist` is set and a start would create or migrate the store.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {

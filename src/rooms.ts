@@ -54,7 +54,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     actors,
     accounts,
     tokenRoom,
-    guesses: limits.guesses,
+    failedAttempts: limits.failedAttempts,
     trustTypes: relationships.types,
     clientPath: finishPath,
     localPages: localPages(runtime.identity.name),
@@ -141,7 +141,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
     outbox,
     actors,
     trust,
-    runCallback: (actor, name, data) => operation.callbacks.tell(actor, application, name, data),
+    runCallback: (actor, name, data) => operation.callbacks.notify(actor, application, name, data),
   })
   return { trust, operation, publication, replica }
 }

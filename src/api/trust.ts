@@ -15,7 +15,7 @@ export function trustHandle(trusts: Trusts, companions: Companions, actor: Self)
     request: async (url, relationship, description) =>
       trustRecord(await trusts.request(actor, { url, relationship, description })),
     approve: async (peerId) => trustRecord(await trusts.change(actor, peerId, null, { approved: true })),
-    delete: (peerId) => trusts.delete(actor, peerId, null, { byPeer: false, tell: true }),
+    delete: (peerId) => trusts.delete(actor, peerId, null, { byPeer: false, notify: true }),
     async companion(kind) {
       const { peerId } = await companions.obtain(actor, kind)
       return trustRecord(await trusts.require(actor.id, peerId, null))

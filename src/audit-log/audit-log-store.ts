@@ -40,30 +40,30 @@ export async function putEntries(tx: Transaction, entries: readonly AuditLogEntr
 }
 
 /**
- * Deletes the oldest entries of each actor. Keeps `mostOfStrangers` entries of anonymous callers and refusals, and `most`
+ * Deletes the oldest entries of each actor. Keeps `mostUnprivileged` entries of anonymous callers and refusals, and `most`
  * of all other entries.
  */
 export async function trimEntries(
   tx: Transaction,
   actorIds: readonly string[],
   most: number,
-  mostOfStrangers: number,
+  mostUnprivileged: number,
 ): Promise<void> {
   await tx.run(
     `/* audit log */ DELETE FROM activity WHERE (actor_id, at, id) IN (
        SELECT ranked.actor_id, ranked.at, ranked.id FROM (
-         SELECT a.actor_id, a.at, a.id, ${isStrange} AS strange,
-           ROW_NUMBER() OVER (PARTITION BY a.actor_id, ${isStrange} ORDER BY a.at DESC, a.id DESC) AS place
+         SELECT a.actor_id, a.at, a.id, ${isUnprivileged} AS strange,
+           ROW_NUMBER() OVER (PARTITION BY a.actor_id, ${isUnprivileged} ORDER BY a.at DESC, a.id DESC) AS place
          FROM activity AS a WHERE a.actor_id IN (SELECT r.owner FROM rows($1, owner TEXT) AS r)) AS ranked
        WHERE ranked.place > CASE WHEN ranked.strange = 1 THEN CAST($3 AS BIGINT) ELSE CAST($2 AS BIGINT) END)`,
     JSON.stringify(actorIds.map((id) => [id])),
     most,
-    mostOfStrangers,
+    mostUnprivileged,
   )
 }
 
 /** Anyone can cause any number of these entries, so they have their own limit and never displace other entries. */
-const isStrange = `CASE WHEN a.decision = 'refused' OR a.caller_kind = 'anonymous' THEN 1 ELSE 0 END`
+const isUnprivileged = `CASE WHEN a.decision = 'refused' OR a.caller_kind = 'anonymous' THEN 1 ELSE 0 END`
 
 export async function deleteEntriesBefore(tx: Transaction, at: number): Promise<void> {
   await tx.run('/* audit log */ DELETE FROM activity WHERE at < $1', at)

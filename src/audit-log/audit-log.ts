@@ -10,7 +10,7 @@ import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Store } from '../store/store.ts'
-import { type Act, cursorOf, type AuditLogEntry, parseCursor } from './entry.ts'
+import { type AuditEntry, cursorOf, type AuditLogEntry, parseCursor } from './entry.ts'
 import { deleteEntriesBefore, findEntries, putEntries, trimEntries } from './audit-log-store.ts'
 
 export interface AuditLogDeps {
@@ -77,7 +77,7 @@ interface Outcome {
 
 export class AuditLog {
   readonly #deps: AuditLogDeps
-  readonly #mostOfStrangers: number
+  readonly #mostUnprivileged: number
   #pending = new Map<string, Pending>()
   /** The latest entry for each key; equal accesses are counted in it. */
   readonly #noted = new Map<string, Pending>()
@@ -93,11 +93,11 @@ export class AuditLog {
 
   constructor(deps: AuditLogDeps) {
     this.#deps = deps
-    this.#mostOfStrangers = Math.max(1, Math.floor(deps.mostPerActor * shareOfStrangers))
+    this.#mostUnprivileged = Math.max(1, Math.floor(deps.mostPerActor * shareOfStrangers))
     this.#tidiedAt = deps.now()
   }
 
-  record(act: Act): void {
+  record(act: AuditEntry): void {
     const { mostPerActor, now } = this.#deps
     if (mostPerActor === 0) return
     const isCounted = act.decision !== 'allowed' || act.callerKind === 'anonymous' || act.isRead === true
@@ -276,12 +276,12 @@ export class AuditLog {
   async #tidy(): Promise<void> {
     const { store, now, log, mostPerActor, maxAgeMs } = this.#deps
     const isHourly = Math.abs(now() - this.#tidiedAt) >= tidyEveryMs
-    const enough = Math.max(1, this.#mostOfStrangers)
+    const enough = Math.max(1, this.#mostUnprivileged)
     const due = [...this.#touched].filter(([, count]) => isHourly || count >= enough).map(([actorId]) => actorId)
     if (!isHourly && due.length === 0) return
     try {
       await store.write(async (tx) => {
-        if (due.length > 0) await trimEntries(tx, due, mostPerActor, this.#mostOfStrangers)
+        if (due.length > 0) await trimEntries(tx, due, mostPerActor, this.#mostUnprivileged)
         if (isHourly) await deleteEntriesBefore(tx, now() - maxAgeMs)
       })
       for (const actorId of due) this.#touched.delete(actorId)
@@ -299,7 +299,7 @@ export class AuditLog {
 }
 
 /** Truncates the strings, because callers choose some of them, and replaces characters that a database cannot store. */
-function storableAct(act: Act): Act {
+function storableAct(act: AuditEntry): AuditEntry {
   const cut = (text: string): string => storableText(text.slice(0, longestText))
   return {
     ...act,
@@ -313,7 +313,7 @@ function storableAct(act: Act): Act {
 }
 
 /** Joins with NUL, which none of these strings contains. */
-function keyOf(act: Act): string {
+function keyOf(act: AuditEntry): string {
   const { actorId, callerKind, caller, through, method, path, decision, reason, status } = act
   return [actorId, callerKind, caller, through, method, path, decision, reason, status].join('\0')
 }

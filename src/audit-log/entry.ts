@@ -9,7 +9,7 @@ export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
 export type AuditDecision = 'allowed' | 'asked' | 'approved' | 'denied' | 'refused'
 
 /** An access to record. */
-export interface Act {
+export interface AuditEntry {
   readonly actorId: string
   readonly callerKind: CallerKind
   /** Id of the peer or client; for an anonymous caller its IP address, if known. */
@@ -29,7 +29,7 @@ export interface Act {
 }
 
 /** A stored entry of the audit log. */
-export interface AuditLogEntry extends Act {
+export interface AuditLogEntry extends AuditEntry {
   readonly id: string
   /** Time of the first access, in Unix milliseconds. */
   readonly at: number

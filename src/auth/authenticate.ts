@@ -2,7 +2,7 @@
 import type { Actor } from '../actor/actor.ts'
 import { normalizeCreator } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
-import type { Guesses, Source } from '../rate-limit/failed-attempts.ts'
+import type { FailedAttempts, Source } from '../rate-limit/failed-attempts.ts'
 import { sameSecret } from '../secret/hash.ts'
 import { anonymous, type Caller, type Via } from '../caller.ts'
 import type { Credential } from './credentials.ts'
@@ -20,7 +20,7 @@ export interface AuthenticationDeps {
   readonly passphraseOf: (actor: Actor) => string
   /** Returns the creator that the actor had before its owner verified another one. Basic credentials may still name it. */
   readonly formerCreatorOf: (actor: Actor) => Promise<string | null>
-  readonly guesses: Guesses
+  readonly failedAttempts: FailedAttempts
   /** The realm in the `WWW-Authenticate` challenge. */
   readonly realm: string
 }
@@ -68,19 +68,19 @@ export class Authentication {
       const present = fits({ creator: actor.creator, passphrase }, first, rest)
       return (former !== null && fits({ creator: former, passphrase }, first, rest)) || present
     }
-    if (!(await this.#deps.guesses.judge('passphrase', actor, source, isRight))) throw refused()
+    if (!(await this.#deps.failedAttempts.judge('passphrase', actor, source, isRight))) throw refused()
     return { kind: 'creator', via: 'basic' }
   }
 
   async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor, source: Source): Promise<Caller> {
-    const { guesses, isOwnToken } = this.#deps
+    const { failedAttempts, isOwnToken } = this.#deps
     // Failures of others at the same address or actor must not lock out a client with a session token.
-    if (!isOwnToken(token)) await guesses.check('secret', actor, source)
+    if (!isOwnToken(token)) await failedAttempts.check('secret', actor, source)
     for (const kind of this.#deps.bearerKinds) {
       const caller = await kind(token, actor, via)
       if (caller !== null) return caller
     }
-    await guesses.failed('secret', actor, source)
+    await failedAttempts.failed('secret', actor, source)
     throw refused()
   }
 }

@@ -14,7 +14,7 @@ export interface ClientEndsDeps {
   readonly afterCommit: AfterCommit
   readonly findActor: (actorId: string) => Promise<Actor | null>
   /** Notifies the application and live watchers. `byPeer`: another actor deleted the client. */
-  readonly tell: (actor: Actor, trust: Trust, byPeer: boolean) => Promise<void>
+  readonly notify: (actor: Actor, trust: Trust, byPeer: boolean) => Promise<void>
   /** Returns whether the application handles `trust_deleted`. */
   readonly isHeard: () => boolean
   readonly log: Log
@@ -74,15 +74,15 @@ export class ClientEnds {
   }
 
   #follow(tx: Transaction, ended: readonly Ended[]): void {
-    if (ended.length > 0) this.#deps.afterCommit(tx, () => this.#tell(ended))
+    if (ended.length > 0) this.#deps.afterCommit(tx, () => this.#notify(ended))
   }
 
-  async #tell(ended: readonly Ended[]): Promise<void> {
-    const { findActor, tell, log } = this.#deps
+  async #notify(ended: readonly Ended[]): Promise<void> {
+    const { findActor, notify, log } = this.#deps
     for (const { trust, byPeer } of ended) {
       try {
         const actor = await findActor(trust.actorId)
-        if (actor !== null) await tell(actor, trust, byPeer)
+        if (actor !== null) await notify(actor, trust, byPeer)
       } catch (error) {
         // The deletion is already committed.
         log.error({ error, actorId: trust.actorId }, 'Cannot notify that a relationship ended with its client')

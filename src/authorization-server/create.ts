@@ -45,7 +45,7 @@ function createClientEnds({ store, live, registry, log }: Runtime, { trustDeps }
     afterCommit: store.afterCommit,
     // `findActor` also finds the system actor, which has no URL.
     findActor: (actorId) => store.read((q) => findActor(q, actorId)),
-    tell: async (actor, trust, byPeer) => {
+    notify: async (actor, trust, byPeer) => {
       await fireDeleted(trustDeps, actor, trust, byPeer)
       await live.announce(actor.id, 'trust', trust.peerId)
     },

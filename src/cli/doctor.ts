@@ -8,7 +8,7 @@ import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { keyRingOf, unfitKeys } from '../open-runtime.ts'
 import { openStore } from '../open-store.ts'
-import { NotMadeYetError, StoreStartError } from '../store/start-error.ts'
+import { NotCreatedError, StoreStartError } from '../store/start-error.ts'
 import type { Store } from '../store/store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
@@ -41,7 +41,7 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   try {
     store = await openStore({ url, workers: 1, mustExist: true })
   } catch (error) {
-    if (error instanceof NotMadeYetError) return error.message
+    if (error instanceof NotCreatedError) return error.message
     throw error
   }
   try {

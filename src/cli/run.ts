@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { setDefaultMode } from '../config/env.ts'
 import type { Mode } from '../config/options.ts'
 import { App } from '../troupe.ts'
-import { watchLateFaults } from './unhandled-errors.ts'
+import { watchUnhandledErrors } from './unhandled-errors.ts'
 import { stopSignal } from './stop-signal.ts'
 import { UsageError } from './usage-error.ts'
 import { welcome } from './welcome.ts'
@@ -24,7 +24,7 @@ export async function run(mode: Mode, args: readonly string[]): Promise<number> 
   // Installed before the first output, because a reader of the output may send the signal at once.
   const stop = stopSignal(process)
   const { parts } = await app.running()
-  const broken = watchLateFaults(parts.log).then(() => 1)
+  const broken = watchUnhandledErrors(parts.log).then(() => 1)
   process.stdout.write(welcome(parts, listening.url))
   const code = await Promise.race([stop.then(() => 0), broken])
   process.stdout.write('\nStopping: waiting for running requests.\n')

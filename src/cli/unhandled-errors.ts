@@ -9,7 +9,7 @@ import type { Log } from '../observe/log.ts'
  *
  * @returns A promise that resolves at the first uncaught exception.
  */
-export function watchLateFaults(log: Log): Promise<void> {
+export function watchUnhandledErrors(log: Log): Promise<void> {
   process.on('unhandledRejection', (error: unknown) => {
     log.error({ error }, 'Unhandled promise rejection in the application')
   })

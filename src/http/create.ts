@@ -7,7 +7,7 @@ import type { PageSet } from '../pages/shared/page-set.ts'
 import { callbackState } from '../replica/callback-state.ts'
 import { remoteForm } from '../replica/remote-data.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Guesses } from '../rate-limit/failed-attempts.ts'
+import type { FailedAttempts } from '../rate-limit/failed-attempts.ts'
 import type { PasswordAccess } from '../sign-in/password-access.ts'
 import type { Uses } from '../token/last-used.ts'
 import type { LastSeen } from '../trust/last-seen.ts'
@@ -28,7 +28,7 @@ interface CallerDeps {
   readonly sessionUses: Uses
   readonly contacts: LastSeen
   readonly passwordAccess: PasswordAccess
-  readonly guesses: Guesses
+  readonly failedAttempts: FailedAttempts
 }
 
 interface HttpNeeds {
@@ -54,7 +54,7 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
 }
 
 function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds }: HttpNeeds): Authentication {
-  const { actors, tokens, sessionUses, contacts, passwordAccess, guesses } = rooms
+  const { actors, tokens, sessionUses, contacts, passwordAccess, failedAttempts } = rooms
   return new Authentication({
     bearerKinds: [
       ...bearerKinds,
@@ -67,7 +67,7 @@ function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds 
     isOwnToken: (token) => recognizeToken(token) !== null,
     passphraseOf: (actor) => actors.passphraseOf(actor),
     formerCreatorOf: (actor) => passwordAccess.nameOf(actor),
-    guesses,
+    failedAttempts,
     realm: new URL(baseUrl).host,
   })
 }

@@ -1,6 +1,6 @@
 /** Dispatches requests: finds the row of the method, and runs its handler with limits, metrics and audit log. */
 import { currentContext } from '../observe/context.ts'
-import { AtOnce } from '../rate-limit/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../rate-limit/concurrency-limit.ts'
 import { clientKeyOf, type InFlightCall, type McpRequest } from './call/call.ts'
 import { targetOf } from './call/call-labels.ts'
 import { channelOf } from './call/channel.ts'
@@ -33,7 +33,7 @@ export interface McpConnection {
 export class McpDispatcher {
   readonly #deps: McpDeps
   readonly #streams: Streams
-  readonly #limit = new AtOnce(maxCalls, 'This client', 'calls')
+  readonly #limit = new ConcurrencyLimit(maxCalls, 'This client', 'calls')
   /** Only clients with a session can cancel a call by a message. */
   readonly #running = new RunningCalls()
 

@@ -1,5 +1,5 @@
 /** Opens streams to clients, and limits the number of open streams of each client. */
-import { AtOnce } from '../rate-limit/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../rate-limit/concurrency-limit.ts'
 import { clientKeyOf, type McpAccess } from './call/call.ts'
 import type { Reply } from './protocol/reply.ts'
 
@@ -7,7 +7,7 @@ import type { Reply } from './protocol/reply.ts'
 const maxStreams = 16
 
 export class Streams {
-  readonly #limit = new AtOnce(maxStreams, 'This client', 'streams')
+  readonly #limit = new ConcurrencyLimit(maxStreams, 'This client', 'streams')
 
   /** @throws ServiceError `too_many_requests` */
   open(access: McpAccess, messages: (signal: AbortSignal) => AsyncGenerator<object>): Reply {

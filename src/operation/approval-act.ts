@@ -1,5 +1,5 @@
 /** Creates the audit log entry for the owner's decision about a call. */
-import type { Act } from '../audit-log/entry.ts'
+import type { AuditEntry } from '../audit-log/entry.ts'
 import type { StoredApproval } from './approval-store.ts'
 import type { Decided } from './approvals.ts'
 
@@ -7,7 +7,7 @@ import type { Decided } from './approvals.ts'
 export function decisionAct(
   { actorId, peerId, clientId, kind, operation }: Omit<StoredApproval, 'digest' | 'arguments'>,
   decided: Decided,
-): Omit<Act, 'requestId'> {
+): Omit<AuditEntry, 'requestId'> {
   return {
     actorId,
     callerKind: clientId === '' ? 'peer' : 'client',
@@ -19,7 +19,7 @@ export function decisionAct(
   }
 }
 
-function placeOf(kind: StoredApproval['kind'], operation: string): Pick<Act, 'through' | 'method' | 'path'> {
+function placeOf(kind: StoredApproval['kind'], operation: string): Pick<AuditEntry, 'through' | 'method' | 'path'> {
   switch (kind) {
     case 'methods':
     case 'actions':

@@ -57,15 +57,15 @@ export class Callbacks {
     return known('false')
   }
 
-  /** Like `tell`, but creates the actor handle only when a handler is declared. */
-  async heard({ actor, caller }: Access, name: string, data: CallbackData): Promise<void> {
+  /** Like `notify`, but creates the actor handle only when a handler is declared. */
+  async notifyActor({ actor, caller }: Access, name: string, data: CallbackData): Promise<void> {
     if (this.#deps.registry.exactCallbacks(name).length > 0) {
-      await this.tell(this.#deps.handleOf(actor), caller, name, data)
+      await this.notify(this.#deps.handleOf(actor), caller, name, data)
     }
   }
 
   /** Notifies the handlers of exactly this name after the service has acted. An error of a handler is only logged. */
-  async tell(handle: ActorHandle, caller: Caller, name: string, data: CallbackData): Promise<void> {
+  async notify(handle: ActorHandle, caller: Caller, name: string, data: CallbackData): Promise<void> {
     for (const { handler } of this.#deps.registry.exactCallbacks(name)) {
       try {
         await handler({ actor: handle, caller, name, data })

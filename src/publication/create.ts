@@ -46,7 +46,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   runtime.metrics.backlogFrom(() => deliveries.backlog())
   trust.trustEnding.on(deletePublisherSubscriptions)
   trust.trustApproved.on(async (tx, actor, approved) => {
-    if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.tell(tx, approved)
+    if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.notify(tx, approved)
   })
   const publications = new Publications({
     store,

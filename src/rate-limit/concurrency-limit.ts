@@ -1,7 +1,7 @@
 /** Limits how many requests or streams one caller may have open at once in this process. */
 import { ServiceError } from '../errors.ts'
 
-export class AtOnce {
+export class ConcurrencyLimit {
   readonly #most: number
   readonly #who: string
   readonly #what: string

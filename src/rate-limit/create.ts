@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime.ts'
-import { Guesses } from './failed-attempts.ts'
+import { FailedAttempts } from './failed-attempts.ts'
 import { Limiter } from './limiter.ts'
 import { LocalLimiter } from './local-limiter.ts'
 import { ratesOf } from './rates.ts'
@@ -11,6 +11,6 @@ export function createRateLimits({ config, store, now, log, metrics }: Runtime) 
   return {
     limiter: new Limiter({ store, rates, now, log, metrics }),
     localLimiter: new LocalLimiter({ rates, now, metrics }),
-    guesses: new Guesses({ store, rates, now, log, metrics }),
+    failedAttempts: new FailedAttempts({ store, rates, now, log, metrics }),
   }
 }

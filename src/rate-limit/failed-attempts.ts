@@ -13,7 +13,7 @@ import { keyOf, tooMany } from './limiter.ts'
 import { findBuckets, guardActor, takeStored } from './limit-store.ts'
 import type { LimitKey, Rates } from './rates.ts'
 
-export type Guessed = 'passphrase' | 'secret'
+export type FailedAttempt = 'passphrase' | 'secret'
 
 /** The actor that a credential is checked against, as read for this request. */
 export interface Target {
@@ -47,7 +47,7 @@ interface Guarded {
 
 const complainEveryMs = 60_000
 
-export class Guesses {
+export class FailedAttempts {
   readonly #deps: GuessesDeps
   readonly #failures = new Buckets()
   #complainedAt = Number.NEGATIVE_INFINITY
@@ -62,7 +62,7 @@ export class Guesses {
    *
    * @throws ServiceError `too_many_requests`
    */
-  check(kind: Guessed, target: Target, source: Source): Promise<void> | undefined {
+  check(kind: FailedAttempt, target: Target, source: Source): Promise<void> | undefined {
     if (target.guardedUntil > this.#deps.now()) return this.#checkStored(kind, target, source)
     if (this.#failures.size > 0) this.#refuseExhausted(this.#guarded(kind, target.id, source()))
     return undefined
@@ -73,7 +73,7 @@ export class Guesses {
    *
    * @throws ServiceError `too_many_requests`, whether the credential is right or wrong.
    */
-  async judge(kind: Guessed, target: Target, source: Source, isRight: () => boolean): Promise<boolean> {
+  async judge(kind: FailedAttempt, target: Target, source: Source, isRight: () => boolean): Promise<boolean> {
     const waiting = this.check(kind, target, source)
     // No other request can run between this check and the count in `failed`.
     if (waiting !== undefined) await waiting
@@ -87,7 +87,7 @@ export class Guesses {
    *
    * @throws ServiceError `too_many_requests` when the failures of all processes exceed the limit.
    */
-  async failed(kind: Guessed, target: Target, source: Source): Promise<void> {
+  async failed(kind: FailedAttempt, target: Target, source: Source): Promise<void> {
     const { now } = this.#deps
     const buckets = bucketsOf(this.#guarded(kind, target.id, source()))
     if (buckets.length === 0) return
@@ -125,7 +125,7 @@ export class Guesses {
     }
   }
 
-  async #checkStored(kind: Guessed, target: Target, source: Source): Promise<void> {
+  async #checkStored(kind: FailedAttempt, target: Target, source: Source): Promise<void> {
     const { store, now } = this.#deps
     const guarded = this.#guarded(kind, target.id, source())
     try {
@@ -154,7 +154,7 @@ export class Guesses {
     return tooMany(limit, rate, bucketStandingOf(this.#failures.emptyAt(key), now, rate))
   }
 
-  #guarded(kind: Guessed, actorId: string, source: string | null): Guarded {
+  #guarded(kind: FailedAttempt, actorId: string, source: string | null): Guarded {
     const bucket = (limit: LimitKey, of: string): Bucket | null => {
       const rate = this.#deps.rates[limit]
       return rate === null ? null : { limit, rate, key: keyOf(limit, of) }

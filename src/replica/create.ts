@@ -18,7 +18,7 @@ interface ReplicaNeeds {
   readonly outbox: Outbox
   readonly actors: ActorRoom['actors']
   readonly trust: TrustRoom
-  readonly runCallback: DataHooksDeps['tell']
+  readonly runCallback: DataHooksDeps['notify']
 }
 
 export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
@@ -82,7 +82,7 @@ function createDataHooks(
     registry,
     log,
     timers,
-    tell: runCallback,
+    notify: runCallback,
     handleOf: async (actorId) => {
       const actor = await actors.find(actorId)
       return actor === null ? null : handles.of(actor)

@@ -26,7 +26,7 @@ export interface DataHooksDeps {
   readonly timers: Timers
   readonly handleOf: (actorId: string) => Promise<ActorHandle | null>
   /** Calls the application's callbacks with exactly this name. Never rejects. */
-  readonly tell: (actor: ActorHandle, name: string, data: { readonly [member: string]: Json }) => Promise<void>
+  readonly notify: (actor: ActorHandle, name: string, data: { readonly [member: string]: Json }) => Promise<void>
 }
 
 /** The application's callback with this name receives the same changes. */
@@ -68,7 +68,7 @@ export class DataHooks {
   }
 
   async #run(subscription: SubscriberSubscription, items: readonly HookItem[]): Promise<void> {
-    const { registry, log, handleOf, tell } = this.#deps
+    const { registry, log, handleOf, notify } = this.#deps
     const { actorId, peerId, target } = subscription
     try {
       const actor = await handleOf(actorId)
@@ -81,7 +81,7 @@ export class DataHooks {
             log.error({ error, target, sequence }, 'A handler of subscription data threw an error')
           }
         }
-        await tell(actor, namedHook, {
+        await notify(actor, namedHook, {
           peerid: peerId,
           subscription: { ...subscriberView(subscription), sequence },
           data: toPlain(data),

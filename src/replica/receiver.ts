@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '../errors.ts'
 import { known } from '../json/json.ts'
-import { AtOnce } from '../rate-limit/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../rate-limit/concurrency-limit.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import { type CopyWriter, tooManyPending } from './copy-writer.ts'
@@ -41,7 +41,7 @@ const resyncRounds = 3
 
 export class Receiver {
   readonly #deps: ReceiverDeps
-  readonly #fetching = new AtOnce(mostFetching, 'This peer', 'callbacks whose data must be fetched')
+  readonly #fetching = new ConcurrencyLimit(mostFetching, 'This peer', 'callbacks whose data must be fetched')
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps

@@ -176,12 +176,12 @@ export class Subscribing {
 
   #end(
     key: SubscriberKey,
-    tell: boolean,
+    notify: boolean,
     isMeant: (found: SubscriberSubscription) => boolean = () => true,
   ): Promise<boolean> {
     const { store, live, afterCommit, wake } = this.#deps
     return store.writeActor(key.actorId, async (tx, locked) => {
-      const trust = tell ? await findTrust(tx, key.actorId, key.peerId) : null
+      const trust = notify ? await findTrust(tx, key.actorId, key.peerId) : null
       const found = await findSubscriberSubscription(tx, key)
       if (found === null || !isMeant(found)) return false
       if (!(await deleteSubscriberSubscription(tx, key))) return false

@@ -1,7 +1,7 @@
 /** Account linking: a person proved an identity that an unproven actor has, and joins that actor or starts a new one. */
 import { ServiceError } from '../errors.ts'
 import type { Actors } from '../actor/actors.ts'
-import type { Guesses, Source } from '../rate-limit/failed-attempts.ts'
+import type { FailedAttempts, Source } from '../rate-limit/failed-attempts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { sameSecret } from '../secret/hash.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
@@ -31,7 +31,7 @@ export interface ClaimsDeps {
   readonly actors: Actors
   readonly accounts: Accounts
   readonly entry: SessionEntry
-  readonly guesses: Guesses
+  readonly failedAttempts: FailedAttempts
   readonly now: () => number
 }
 
@@ -76,7 +76,7 @@ export class Claims {
    * @throws SignInRefusal `rejected`
    */
   async join(holder: ClaimHolder, passphrase: string): Promise<Claimed> {
-    const { entry, accounts, store, guesses, now } = this.#deps
+    const { entry, accounts, store, failedAttempts, now } = this.#deps
     const waiting = await this.#peek(holder)
     const { identifier, person, provider, redirect } = waiting
     const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
@@ -85,7 +85,7 @@ export class Claims {
     // All actors of the identity share one limit, so that many actors do not allow more guesses.
     const target = { id: `claim ${identifier}`, guardedUntil: 0 }
     const isRight = (): boolean => matching().length > 0
-    const [chosen] = (await guesses.judge('passphrase', target, holder.source, isRight)) ? matching() : []
+    const [chosen] = (await failedAttempts.judge('passphrase', target, holder.source, isRight)) ? matching() : []
     if (chosen === undefined) throw new ServiceError('forbidden', 'Cannot join the actor: the passphrase is wrong')
     const account: ResolvedAccount = {
       actor: { id: chosen.id, creator: identifier },

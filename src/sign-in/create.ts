@@ -33,7 +33,7 @@ interface SignInNeeds {
   readonly actors: ActorRoom['actors']
   readonly accounts: Accounts
   readonly tokenRoom: TokenRoom
-  readonly guesses: RateLimits['guesses']
+  readonly failedAttempts: RateLimits['failedAttempts']
   readonly trustTypes: TrustTypes
   /** Path to which the provider returns owners who authorize an AI client, below the service's prefix. */
   readonly clientPath: string

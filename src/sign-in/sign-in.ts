@@ -1,5 +1,5 @@
 /** Sign-in through external providers: wires its components, and begins the sign-ins that the callback finishes. */
-import type { Guesses } from '../rate-limit/failed-attempts.ts'
+import type { FailedAttempts } from '../rate-limit/failed-attempts.ts'
 import type { Actors } from '../actor/actors.ts'
 import { parseAddress } from '../actor/address.ts'
 import { ServiceError } from '../errors.ts'
@@ -24,7 +24,7 @@ export interface SignInDeps extends EntryDeps {
   readonly actors: Actors
   readonly accounts: Accounts
   readonly providers: Providers
-  readonly guesses: Guesses
+  readonly failedAttempts: FailedAttempts
   readonly trustTypes: TrustTypes
   readonly baseUrl: string
   /** Path to which the provider returns owners who authorize an AI client. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { compile, type Dialect } from './portable.ts'
-import { NotMadeYetError, StoreStartError } from './start-error.ts'
+import { NotCreatedError, StoreStartError } from './start-error.ts'
 import type { Param } from './store.ts'
 
 export interface Migration {
@@ -75,13 +75,13 @@ export async function migrate(migrations: readonly Migration[], target: Migratio
   }
 }
 
-/** Checks that no script is missing. @throws NotMadeYetError when one is, and StoreStartError like `migrate`. */
+/** Checks that no script is missing. @throws NotCreatedError when one is, and StoreStartError like `migrate`. */
 export async function requireMigrated(migrations: readonly Migration[], target: MigrationTarget): Promise<void> {
   await target.exclusively(async (statements) => {
     const applied = await appliedIn(statements, target)
     if (judge(migrations, applied) === null) return
     const [has, needs] = [applied.at(-1)?.number, migrations.at(-1)?.number]
-    throw new NotMadeYetError(
+    throw new NotCreatedError(
       has === undefined
         ? 'The database contains no tables of this service yet; a start creates them.'
         : `The database has schema ${has} and this release needs schema ${needs}; a start migrates it.`,

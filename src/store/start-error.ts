@@ -8,4 +8,4 @@ export class StoreStartError extends Error {
 }
 
 /** The database does not exist yet or needs a migration. A start creates or migrates it. */
-export class NotMadeYetError extends StoreStartError {}
+export class NotCreatedError extends StoreStartError {}

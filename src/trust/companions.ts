@@ -69,7 +69,7 @@ export class Companions {
     const isGone = outcome.kind === 'answered' && (isOk(outcome) || outcome.status === 404)
     if (!isGone) throw failed(reasonOf(outcome))
     await this.#deps.store.writeActor(actor.id, (tx) => deleteCompanion(tx, actor.id, kind))
-    await this.#trusts.delete(actor, companion.peerId, null, { byPeer: false, tell: false })
+    await this.#trusts.delete(actor, companion.peerId, null, { byPeer: false, notify: false })
     return true
   }
 

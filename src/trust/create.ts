@@ -76,7 +76,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     onEnd: events.trustEnding.emit,
     onRenewed: events.trustRenewed.emit,
     onApproved: events.trustApproved.emit,
-    notifyRights: (tx, trust) => permissions.tell(tx, trust),
+    notifyRights: (tx, trust) => permissions.notify(tx, trust),
     onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
   const trusts = new Trusts(trustDeps)

@@ -137,17 +137,17 @@ export class Permissions {
       judge?.(trust, before)
       const done = await work(tx, before)
       await live.record(tx, locked, 'trust', [peerId])
-      await this.#tell(tx, trust, done.override)
+      await this.#notify(tx, trust, done.override)
       return done.result
     })
   }
 
   /** Notifies the peer that its permissions changed, because its trust type changed. */
-  async tell(tx: Transaction, trust: Trust): Promise<void> {
-    await this.#tell(tx, trust, await findOverride(tx, trust.actorId, trust.peerId))
+  async notify(tx: Transaction, trust: Trust): Promise<void> {
+    await this.#notify(tx, trust, await findOverride(tx, trust.actorId, trust.peerId))
   }
 
-  async #tell(tx: Transaction, trust: Trust, override: Override | null): Promise<void> {
+  async #notify(tx: Transaction, trust: Trust, override: Override | null): Promise<void> {
     const { enqueue } = this.#deps
     if (enqueue !== null && trust.baseuri !== '') await enqueue(tx, this.#notice(trust, override))
   }

@@ -169,14 +169,14 @@ export class Trusts {
     actor: Self,
     peerId: string,
     relationship: string | null,
-    { byPeer, tell, judge }: { readonly byPeer: boolean; readonly tell: boolean; readonly judge?: TrustJudge },
+    { byPeer, notify, judge }: { readonly byPeer: boolean; readonly notify: boolean; readonly judge?: TrustJudge },
   ): Promise<boolean> {
     const { store, enqueueAwaited, keyRing } = this.#deps
     const ended = await store.writeActor(actor.id, async (tx, locked) => {
       const found = await findNamed(tx, actor.id, peerId, relationship)
       if (found === null) return null
       await judge?.(found, tx)
-      const isNotified = tell && receivesNotices(found) && found.baseuri !== `${this.#deps.baseUrl}/${actor.id}`
+      const isNotified = notify && receivesNotices(found) && found.baseuri !== `${this.#deps.baseUrl}/${actor.id}`
       const notices = isNotified ? await deletionNotices(tx, keyRing, [found]) : []
       await endTrust(this.#deps, tx, locked, found)
       return { trust: found, attempts: await enqueueAwaited(tx, notices) }

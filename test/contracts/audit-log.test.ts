@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Act } from '../../src/audit-log/entry.ts'
+import type { AuditEntry } from '../../src/audit-log/entry.ts'
 import { AuditLog } from '../../src/audit-log/audit-log.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { bound, counting, faulty, forEachStore } from '../support/stores.ts'
 
-const act: Act = {
+const act: AuditEntry = {
   actorId: 'a',
   callerKind: 'peer',
   caller: 'urn:peer:1',
@@ -228,7 +228,7 @@ forEachStore((_dialect, open) => {
       const store = await open()
       await addActors(store, 'a')
       const { auditLog, clock } = auditLogOn(store)
-      const refused: Act = { ...act, decision: 'refused', callerKind: 'anonymous', status: 403 }
+      const refused: AuditEntry = { ...act, decision: 'refused', callerKind: 'anonymous', status: 403 }
       for (let index = 0; index < 1000; index++) auditLog.record({ ...refused, requestId: `r${index}` })
       await auditLog.flush()
       assert.deepEqual(await linesOf(auditLog), [['/properties/color', 1000]])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { take } from '../../src/rate-limit/gcra.ts'
-import { Guesses } from '../../src/rate-limit/failed-attempts.ts'
+import { FailedAttempts } from '../../src/rate-limit/failed-attempts.ts'
 import { type Demand, Limiter } from '../../src/rate-limit/limiter.ts'
 import { purgeBuckets, takeStored } from '../../src/rate-limit/limit-store.ts'
 import { ratesOf } from '../../src/rate-limit/rates.ts'
@@ -164,7 +164,7 @@ forEachStore((_dialect, open, database) => {
     it('in a hundred parallel requests are judged only up to the limit, so that a later right one is refused (RATE-05)', async () => {
       const store = await open()
       const rates = ratesOf({ mode: 'production', rateLimits: {} })
-      const guesses = new Guesses({
+      const failedAttempts = new FailedAttempts({
         store,
         rates,
         now: store.now,
@@ -173,7 +173,7 @@ forEachStore((_dialect, open, database) => {
       })
       let judged = 0
       const guess = (index: number): Promise<boolean> =>
-        guesses.judge(
+        failedAttempts.judge(
           'passphrase',
           { id: 'a', guardedUntil: 0 },
           () => '192.0.2.66',

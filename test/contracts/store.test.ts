@@ -8,7 +8,7 @@ import { getHeapSpaceStatistics } from 'node:v8'
 import { ServiceError } from '../../src/errors.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/open-store.ts'
-import { NotMadeYetError } from '../../src/store/start-error.ts'
+import { NotCreatedError } from '../../src/store/start-error.ts'
 import { LOCK_ACTOR } from '../../src/store/lock-actor.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 import { createPostgresDatabase, createTestDatabase, counting, faulty, forEachStore } from '../support/stores.ts'
@@ -762,7 +762,7 @@ forEachStore((dialect, open, database) => {
           () => null,
           (raised: unknown) => raised,
         )
-        assert.ok(error instanceof NotMadeYetError, String(error))
+        assert.ok(error instanceof NotCreatedError, String(error))
         return error.message
       }
       const path = url.slice('sqlite:'.length)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AtOnce } from '../../src/rate-limit/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../../src/rate-limit/concurrency-limit.ts'
 import { clientKeyOf, type McpAccess } from '../../src/mcp/call/call.ts'
 import { Outgoing, type OnDisconnect } from '../../src/mcp/call/outgoing.ts'
 
@@ -85,7 +85,7 @@ describe('the concurrent streams of a client', () => {
     ({ actor: { id: actor }, caller: { peerId } }) as unknown as McpAccess
 
   it('are limited separately for each client of each actor, and an end frees one place', () => {
-    const streams = new AtOnce(2, 'This client', 'streams')
+    const streams = new ConcurrencyLimit(2, 'This client', 'streams')
     const begin = (actor: string, peerId: string): (() => void) => streams.begin(clientKeyOf(access(actor, peerId)))
     const ends = [begin('a', 'p'), begin('a', 'p')]
     assert.throws(() => begin('a', 'p'), {

@@ -42,7 +42,7 @@ function asked(change: Partial<AskedAgain> = {}): AskedAgain {
     peerId: 'p',
     baseuri: 'https://peer.example.com/p',
     relationship: 'friend',
-    settlesById: true,
+    comparesIds: true,
     crossed: false,
     verified: true,
     ...change,
@@ -94,13 +94,13 @@ describe('a trust request of a peer', () => {
     [
       'a merge with a peer that does not compare ids',
       trust({ peerId: 'a', ownRequest: asking }),
-      asked({ peerId: 'a', settlesById: false }),
+      asked({ peerId: 'a', comparesIds: false }),
       'join',
     ],
     [
       'no change without verification, when both send requests and the peer does not compare ids',
       trust({ ownRequest: asking }),
-      asked({ verified: false, settlesById: false }),
+      asked({ verified: false, comparesIds: false }),
       'wait',
     ],
     [
@@ -112,7 +112,7 @@ describe('a trust request of a peer', () => {
     [
       'no change without verification, when the requests crossed and the peer does not compare ids',
       trust(),
-      asked({ verified: false, crossed: true, settlesById: false }),
+      asked({ verified: false, crossed: true, comparesIds: false }),
       'wait',
     ],
     [
@@ -142,13 +142,13 @@ describe('a trust request of a peer', () => {
     [
       'a merge when both renew the secret and the peer does not compare ids',
       trust({ ownRequest: { ...asking, nextSecretHash: hashSecret('b') } }),
-      asked({ settlesById: false }),
+      asked({ comparesIds: false }),
       'join',
     ],
     [
       'no change for another trust type, when the peer does not compare ids',
       trust({ ownRequest: asking }),
-      asked({ relationship: 'x', settlesById: false }),
+      asked({ relationship: 'x', comparesIds: false }),
       'wait',
     ],
     [

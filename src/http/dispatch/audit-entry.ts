@@ -1,6 +1,6 @@
 /** Makes the audit log entry of a request after its response is known. */
 import { catalogue, type ErrorCode, type ServiceError } from '../../errors.ts'
-import type { Act } from '../../audit-log/entry.ts'
+import type { AuditEntry } from '../../audit-log/entry.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import type { RequestState } from './request-state.ts'
 
@@ -16,7 +16,7 @@ export interface Answered {
 const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'approval_denied', 'too_many_requests'])
 
 /** Returns null for requests that are not recorded: requests of the owner, and redirects to sign-in without credentials. */
-export function actOf({ state, path, answer, failure }: Answered): Act | null {
+export function auditEntryOf({ state, path, answer, failure }: Answered): AuditEntry | null {
   const { actorId, route, method, requestId } = state
   // A message of an AI client may contain several calls. `mcp` records each call.
   if (actorId === null || route === null || route.access === 'client') return null
@@ -41,7 +41,7 @@ export function actOf({ state, path, answer, failure }: Answered): Act | null {
 }
 
 /** Returns null for the owner and the application, whose requests are not recorded. */
-function callerIn({ caller, source }: RequestState): Pick<Act, 'callerKind' | 'caller'> | null {
+function callerIn({ caller, source }: RequestState): Pick<AuditEntry, 'callerKind' | 'caller'> | null {
   switch (caller?.kind) {
     case 'creator':
     case 'application':

@@ -20,7 +20,7 @@ import type { Handle, HttpRequest } from '../edge/request.ts'
 import { requestIdOf } from '../edge/request-id.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { Admission, type AdmissionDeps } from './admission.ts'
-import { actOf } from './audit-entry.ts'
+import { auditEntryOf } from './audit-entry.ts'
 import { ClientAdmission, type ClientAdmissionDeps } from './client-admission.ts'
 import { type EntranceDeps, Entrances } from './entrances.ts'
 import { Locator } from './locate.ts'
@@ -161,7 +161,7 @@ export class Dispatcher {
   }
 
   #audit(request: HttpRequest, state: RequestState, answer: HttpResponse, failure: ServiceError | null): void {
-    const act = actOf({ state, path: this.#locator.withoutPrefix(request.path), answer, failure })
+    const act = auditEntryOf({ state, path: this.#locator.withoutPrefix(request.path), answer, failure })
     if (act !== null) this.#deps.auditLog.record(act)
   }
 }

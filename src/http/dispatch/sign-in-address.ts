@@ -42,7 +42,7 @@ export function providerTargets(deps: ProviderTargetDeps): readonly string[] {
   return ['https:', ...new Set(plain)]
 }
 
-export interface SignInWish {
+export interface SignInRequest {
   /** The path on this host to continue to. */
   readonly redirect?: string | undefined
   /** The actor whose page was requested. The owner of another actor is refused. */
@@ -52,12 +52,12 @@ export interface SignInWish {
 }
 
 /** Returns the URL that starts a sign-in at the named provider. */
-export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: SignInWish = {}): string {
+export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: SignInRequest = {}): string {
   return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${wishQuery(wish)}`
 }
 
 /** Returns the query string for `/login` and for provider URLs: empty, or with a leading question mark. */
-export function wishQuery({ redirect, actorId, hint }: SignInWish): string {
+export function wishQuery({ redirect, actorId, hint }: SignInRequest): string {
   const query = new URLSearchParams()
   if (actorId !== undefined) query.set('actor', actorId)
   if (redirect !== undefined) query.set('redirect', redirect)

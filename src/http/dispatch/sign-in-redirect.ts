@@ -7,7 +7,7 @@ import { type HttpResponse, redirect } from '../edge/response.ts'
 import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from '../edge/cookies.ts'
 import { noticeCookie } from './flash-messages.ts'
 import type { Exchange } from './route.ts'
-import { beginAddress, wishQuery, type SignInWish } from './sign-in-address.ts'
+import { beginAddress, wishQuery, type SignInRequest } from './sign-in-address.ts'
 import type { BaseUrl } from './urls.ts'
 
 const vary = { Vary: 'Accept' }
@@ -69,7 +69,7 @@ async function formerSession(
 }
 
 /** Returns the requested page, or for a submitted form the page with the form. Omits a path that sign-in refuses. */
-function wishOf({ signIn }: LoginRedirectDeps, { request, params }: Exchange): SignInWish {
+function wishOf({ signIn }: LoginRedirectDeps, { request, params }: Exchange): SignInRequest {
   const isForm = request.method === 'POST'
   const path = isForm ? request.path.replace(/\/(items|metadata|permissions)$/, '') : request.path
   const query = isForm || request.query === '' ? '' : `?${request.query}`

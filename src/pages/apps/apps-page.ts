@@ -164,7 +164,7 @@ export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bod
           const trust = await deps.trusts.find(actor.id, sent.get('peerid') ?? '')
           if (trust === null || !isApp(trust))
             throw new ServiceError('conflict', 'Cannot disconnect it: the app is no longer connected')
-          await deps.trusts.delete(actor, trust.peerId, null, { byPeer: false, tell: true })
+          await deps.trusts.delete(actor, trust.peerId, null, { byPeer: false, notify: true })
           return goOn(deps, exchange, sent, '/apps', 'disconnected')
         }
         default:

@@ -1,6 +1,6 @@
 /** The stream of changes for an open page, as server-sent events (WHATWG HTML, "Server-sent events"). */
 import type { Timers } from '../../timers.ts'
-import { AtOnce } from '../../rate-limit/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../../rate-limit/concurrency-limit.ts'
 import type { Live } from '../../live/live.ts'
 import { withHeartbeat } from '../../live/with-heartbeat.ts'
 
@@ -8,7 +8,7 @@ export interface LiveStreamDeps {
   readonly live: Pick<Live, 'watch'>
   readonly timers: Timers
   /** Counts the open streams of each actor. */
-  readonly pageStreams: AtOnce
+  readonly pageStreams: ConcurrencyLimit
 }
 
 export interface LiveStream {
@@ -22,8 +22,8 @@ const retryMs = 3000
 /** Maximum number of visible pages on all devices of an owner, because a session could open any number. */
 const mostOfAnActor = 32
 
-export function pageStreams(): AtOnce {
-  return new AtOnce(mostOfAnActor, 'This actor', 'streams for its pages')
+export function pageStreams(): ConcurrencyLimit {
+  return new ConcurrencyLimit(mostOfAnActor, 'This actor', 'streams for its pages')
 }
 
 /**

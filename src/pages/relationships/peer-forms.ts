@@ -57,7 +57,7 @@ export async function changeTrust(
         }
         case 'end':
           await deps.trusts.require(actor.id, peerId, null)
-          await deps.trusts.delete(actor, peerId, null, { byPeer: false, tell: true, judge })
+          await deps.trusts.delete(actor, peerId, null, { byPeer: false, notify: true, judge })
           return goOn(deps, exchange, sent, '/trust', 'ended')
         default:
           throw formRefusal('the action must be approve, withdraw, level, follow or end')

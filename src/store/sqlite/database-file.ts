@@ -3,7 +3,7 @@ import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, type 
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { NotMadeYetError, StoreStartError } from '../start-error.ts'
+import { NotCreatedError, StoreStartError } from '../start-error.ts'
 import type { QueryObserver, StoreLog } from '../store.ts'
 import { Connection } from './connection.ts'
 import { isFault, resultCode, unavailable } from './failure.ts'
@@ -40,7 +40,7 @@ export class DatabaseFile {
     this.#options = options
   }
 
-  /** @throws NotMadeYetError when the file does not exist but can be created; StoreStartError when it cannot. */
+  /** @throws NotCreatedError when the file does not exist but can be created; StoreStartError when it cannot. */
   requireMade(): void {
     let folder = dirname(this.path)
     try {
@@ -51,7 +51,7 @@ export class DatabaseFile {
     } catch (error) {
       throw new StoreStartError(`Cannot create the database file ${this.path}: ${reasonOf(error)}.`, error)
     }
-    throw new NotMadeYetError(`The database file ${this.path} does not exist yet; a start creates it.`)
+    throw new NotCreatedError(`The database file ${this.path} does not exist yet; a start creates it.`)
   }
 
   /** Creates the folder and the file if missing. @throws StoreStartError when that fails. */

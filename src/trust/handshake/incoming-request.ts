@@ -25,7 +25,7 @@ export interface IncomingRequest {
   /** Token that the requester must return in the verification. Null: nothing can be verified. */
   readonly verify: string | null
   /** The sender settles crossing requests as this service does: the request of the actor with the lower id wins. */
-  readonly settlesById: boolean
+  readonly comparesIds: boolean
 }
 
 export const settledById = 'lower-id'
@@ -72,7 +72,7 @@ export function parseIncomingRequest(relationshipName: string, body: JsonText): 
     description: desc ?? '',
     secret: secret === '' ? null : secret,
     verify: verify === '' ? null : verify,
-    settlesById: crossing !== undefined,
+    comparesIds: crossing !== undefined,
   }
 }
 

@@ -22,7 +22,7 @@ export interface AskedAgain {
   readonly peerId: string
   readonly baseuri: string
   readonly relationship: string
-  readonly settlesById: boolean
+  readonly comparesIds: boolean
   /** The request was probably sent while a request of this actor to the peer was under way. */
   readonly crossed: boolean
   /** The peer confirmed the request at its stored address. */
@@ -39,7 +39,7 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
   if (existing.baseuri !== asked.baseuri) return { kind: 'refuse', because: 'it comes from another address' }
   const isAskingToo = isAsking(existing, now)
   // A peer that settles crossings by id keeps its secret when it is refused. After a 202 it would switch to the new one.
-  if (!asked.verified && (isAskingToo || asked.crossed) && !asked.settlesById) return { kind: 'wait' }
+  if (!asked.verified && (isAskingToo || asked.crossed) && !asked.comparesIds) return { kind: 'wait' }
   if (!asked.verified) return { kind: 'refuse', because: 'the call-back did not confirm it' }
   if (isAskingToo) return judgeCrossing(existing, asked)
   if (existing.relationship === asked.relationship) return { kind: 'rotate' }
@@ -54,11 +54,11 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
  */
 function judgeCrossing(existing: Trust, asked: AskedAgain): RequestVerdict {
   const sameName = existing.ownRequest?.relationship === asked.relationship
-  if (asked.settlesById && asked.peerId < asked.actorId) return { kind: 'yield', agreed: sameName }
+  if (asked.comparesIds && asked.peerId < asked.actorId) return { kind: 'yield', agreed: sameName }
   // During a renewal, a peer that settles by id must be refused. After a 201 it would switch to the secret that it
   // offered, and both would lose the shared secret if this actor's request never arrives.
-  if (sameName && !(asked.settlesById && isRenewal(existing))) return { kind: 'join' }
-  return asked.settlesById ? { kind: 'refuse', because: 'this actor’s own request counts' } : { kind: 'wait' }
+  if (sameName && !(asked.comparesIds && isRenewal(existing))) return { kind: 'join' }
+  return asked.comparesIds ? { kind: 'refuse', because: 'this actor’s own request counts' } : { kind: 'wait' }
 }
 
 /** Returns the side whose approval completed the relationship with this change. Null: not completed by this change. */

@@ -184,7 +184,7 @@ async function takePermissions(
 ): Promise<HttpResponse> {
   const granted = await deps.facts.granted({ actorId: actor.id, peerId }, body)
   if (granted !== null) {
-    await deps.callbacks.heard({ actor, caller }, 'permissions', {
+    await deps.callbacks.notifyActor({ actor, caller }, 'permissions', {
       ...objectOf(body),
       granting_actor_id: peerId,
       method: 'POST',

@@ -334,7 +334,7 @@ async function remove(
   await deps.trusts.require(actor.id, peerId, relationship)
   const caller = await exchange.authorized()
   const byPeer = caller.kind === 'peer' && caller.peerId === peerId
-  await deps.trusts.delete(actor, peerId, relationship, { byPeer, tell: !byPeer && query.peer !== 'true' })
+  await deps.trusts.delete(actor, peerId, relationship, { byPeer, notify: !byPeer && query.peer !== 'true' })
   return done(deps, exchange)
 }
 

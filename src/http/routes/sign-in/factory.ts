@@ -32,10 +32,10 @@ import {
   type ProviderTargetDeps,
   providerTargets,
   webProviders,
-  type SignInWish,
+  type SignInRequest,
 } from '../../dispatch/sign-in-address.ts'
 import { type HomeDeps, homeOf, urlOf } from '../../dispatch/urls.ts'
-import type { Guesses } from '../../../rate-limit/failed-attempts.ts'
+import type { FailedAttempts } from '../../../rate-limit/failed-attempts.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { indexPage } from '../../../spa/single-page.ts'
 
@@ -78,7 +78,7 @@ export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps {
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
-  readonly guesses: Guesses
+  readonly failedAttempts: FailedAttempts
   readonly signIn: Pick<SignIn, 'targets'>
   readonly pages: Pick<PageSet, 'created' | 'factory'>
 }
@@ -168,7 +168,8 @@ async function signInPage(
 
 async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActor): Promise<HttpResponse> {
   const { request } = exchange
-  const judge: PassphraseJudge = (actor, isRight) => deps.guesses.judge('passphrase', actor, exchange.source, isRight)
+  const judge: PassphraseJudge = (actor, isRight) =>
+    deps.failedAttempts.judge('passphrase', actor, exchange.source, isRight)
   if (sent.kind === 'form') return createFromForm(deps, sent.fields, judge, request.header('accept'))
   if (sent.kind === 'none') {
     if (request.header('accept')?.includes('text/html') === true) return missingCreator(deps)
@@ -219,7 +220,7 @@ function missingCreator(deps: FactoryRouteDeps): Promise<HttpResponse> {
 interface FrontPage {
   readonly status?: number
   /** The destination of the sign-in. */
-  readonly wish?: SignInWish
+  readonly wish?: SignInRequest
   readonly notice?: string | null
   /** The signed-in user and the link to continue. */
   readonly visitor?: { readonly name: string; readonly href: string } | null
@@ -257,7 +258,7 @@ async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<Http
 /** A page of the actor, for which the browser asks for the passphrase; never the address that leads back to the sign-in page. */
 function passwordAddress(
   { basePath, config }: FactoryRouteDeps,
-  { actorId = '', redirect = '' }: SignInWish,
+  { actorId = '', redirect = '' }: SignInRequest,
 ): string | null {
   if (!config.webUi || parseActorId(actorId) === null) return null
   const pages = `${basePath}/${actorId}/www`
