@@ -78,11 +78,13 @@ describe('the application of the guide for AI clients', () => {
 
   it('stays within the limits that the guide states', () => {
     for (const bound of [
-      '100 calls and 16 listening streams',
-      '20 sessions',
-      '100 tasks',
-      '20 open questions',
-      '500 resources',
+      '| 100 concurrent calls',
+      '| 16 open streams',
+      '| 20 sessions',
+      '| 100 tasks',
+      '| 20 open questions',
+      '| 20 calls that wait for the owner',
+      '| 500 watched resources',
     ]) {
       assert.ok(guide.includes(bound), bound)
     }
