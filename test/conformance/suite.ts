@@ -83,9 +83,9 @@ ${rows.join('\n')}
   })
   return `# Conformance
 
-Results of the official conformance suite of the Model Context Protocol (\`@modelcontextprotocol/conformance\` ${version}), with no expected failure: \`--requirements\` of both revisions, including the scenarios that are not scored. Every test run repeats the suite and compares its results with this page, which \`npm run conformance\` writes.
+This page has the results of the official conformance suite of the Model Context Protocol (\`@modelcontextprotocol/conformance\` ${version}). The suite runs with \`--requirements\` for both revisions, including the scenarios that are not scored. No scenario is listed as an expected failure. \`npm run conformance\` writes this page. Every test run repeats the suite and compares the results with this page.
 
-The suite cannot send an access token, so it connects through a proxy that adds one. The service behind the proxy is an ordinary application with the tools, prompts and resources that the suite expects (\`test/conformance\` in the repository). No protection is disabled for the suite.
+The suite cannot send an access token, so it connects through a proxy that adds one. The service behind the proxy is an ordinary application with the tools, prompts and resources that the suite expects (\`test/conformance\` in the repository). All protections of the service stay enabled.
 
 ${tables.join('\n')}`
 }
