@@ -219,12 +219,17 @@ export class Properties {
 
   /** The properties with their values after the hooks. */
   async #show(access: Access, visible: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
+    const { gate } = this.#deps.room
     const shown: StoredProperty[] = []
     for (const property of visible) {
+      const { name } = property
       const value = valueOf(property)
-      const passed = value === null ? null : await this.#deps.room.gate.pass(access, 'get', [property.name], value)
-      if (value === null) shown.push(property)
-      else if (passed !== null) shown.push({ ...property, content: passed })
+      if (value === null || gate.isOpen(access, 'get', name)) {
+        shown.push(property)
+        continue
+      }
+      const passed = await gate.pass(access, 'get', [name], value)
+      if (passed !== null) shown.push({ ...property, content: passed })
     }
     return shown
   }

@@ -8,9 +8,14 @@ import type { StoredProperty } from '../../../property/property-store.ts'
 
 /** Returns the values by name, then the lists with their lengths. */
 export function listingView(properties: readonly StoredProperty[]): JsonText {
-  const entries = properties.map((property) => [property.name, kinds[property.kind].entry(property)] as const)
-  const values = new Map(valuesOf(properties))
-  return object([...values, ...entries.filter(([name]) => !values.has(name))])
+  const values: (readonly [name: string, value: JsonText])[] = []
+  const others: (readonly [name: string, entry: JsonText])[] = []
+  for (const property of properties) {
+    const value = valueOf(property)
+    if (value !== null) values.push([property.name, value])
+    else others.push([property.name, kinds[property.kind].entry(property)])
+  }
+  return object(values.concat(others))
 }
 
 function valuesOf(properties: readonly StoredProperty[]): (readonly [name: string, value: JsonText])[] {
