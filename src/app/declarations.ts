@@ -158,9 +158,9 @@ export interface CompanionKind {
 export interface Events {
   /** An actor is being created. Fires once. */
   actor_created: { readonly actor: ActorHandle }
-  /** An HTTP DELETE is about to delete the actor, which can still be read. Make no external calls here. */
+  /** An HTTP DELETE, or the form of the overview page, is about to delete the actor. Make no external calls here. */
   actor_deleted: { readonly actor: ActorHandle }
-  /** An HTTP DELETE has deleted the actor. */
+  /** An HTTP DELETE, or the form of the overview page, has deleted the actor. */
   actor_deleted_complete: { readonly actor: null; readonly actor_id: string }
   /**
    * A person signed in at a provider, or typed an address afterwards; nothing is stored yet. A handler that returns

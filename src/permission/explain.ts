@@ -227,9 +227,10 @@ function toChange({ category, operation, target, by, source }: DecidingRule, rul
       return `list ${operation} in ${category}.operations of an override to allow it`
     case 'denied':
     case 'excluded_patterns':
-      return source === 'override'
-        ? `take the pattern out of ${category}.${by} in your override to allow it`
-        : 'give the peer another trust type: exclusions of a type cannot be lifted'
+      if (source === 'override') return `take the pattern out of ${category}.${by} in your override to allow it`
+      return by === 'denied'
+        ? 'give the peer another trust type: an override cannot remove a denied pattern of the type'
+        : `add ${name} to ${category}.allowed in an override to allow it with every operation`
     default:
       return rule?.operations === undefined &&
         (category === 'methods' || category === 'actions' || category === 'tools' || category === 'prompts')

@@ -537,13 +537,30 @@ describe('an explanation', () => {
     })
   })
 
-  it('names the exclusion of the trust type, which no override can remove', () => {
+  it('names the exclusion of the trust type, and the override that allows the target nevertheless', () => {
     const { allowed, rule, to_change } = ask('read:private/diary')
     assert.deepEqual(
       [allowed, rule],
       [false, { part: 'excluded_patterns', pattern: 'private/*', source: 'trust_type' }],
     )
-    assert.equal(to_change, 'give the peer another trust type: exclusions of a type cannot be lifted')
+    assert.equal(to_change, 'add "private/diary" to properties.allowed in an override to allow it with every operation')
+    for (const question of ['read:private/diary', 'delete:private/diary']) {
+      assert.equal(ask(question, { properties: { allowed: ['private/diary'] } }).allowed, true, question)
+    }
+  })
+
+  it('names the denied pattern of the trust type, which no override can remove', () => {
+    const question = parseQuestion('read:notes')
+    assert.ok(question !== null)
+    const base = { properties: { patterns: ['*'], operations: ['read'], denied: ['notes'] } } as const
+    const type = { approved: true, relationship: 'friend', isClient: false, base }
+    const denied = explain({ ...type, override: {} }, question, facts)
+    assert.equal(
+      denied.to_change,
+      'give the peer another trust type: an override cannot remove a denied pattern of the type',
+    )
+    const override = { properties: { allowed: ['notes'], denied: [], merge: false } } as const
+    assert.equal(explain({ ...type, override }, question, facts).allowed, false)
   })
 
   it('names the override when the override contains the pattern', () => {

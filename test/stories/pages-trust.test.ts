@@ -432,7 +432,8 @@ forEachService((start) => {
           question: 'read “private/diary”',
           allowed: false,
           because: 'Friend excludes what is in “private”',
-          to_change: 'it takes a relationship of another kind: what Friend excludes cannot be opened',
+          to_change:
+            'it takes a relationship of another kind, or an application that opens “private/diary” for every operation',
         },
       })
       await browser.get(`/trust/${peer.id}?ask=methods.call&target=get_weather`)

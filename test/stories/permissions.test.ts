@@ -338,7 +338,7 @@ forEachService((start) => {
         allowed: false,
         because: '"private/*" in excluded_patterns of the trust type friend covers it',
         rule: { part: 'excluded_patterns', pattern: 'private/*', source: 'trust_type' },
-        to_change: 'give the peer another trust type: exclusions of a type cannot be lifted',
+        to_change: 'add "private/pin" to properties.allowed in an override to allow it with every operation',
       })
       assert.equal((await bob.request('GET', `/permissions/${alice.id}?explain=fly:x`)).status, 400)
     })

@@ -76,9 +76,11 @@ function changeInWords(
       return `under “Change these rights”, tick “${verbOf(operation)}”`
     case 'excluded_patterns':
     case 'denied':
-      return source === 'override'
-        ? `under “Change these rights”, take it out of “${fieldLabels[part]}”`
-        : `it takes a relationship of another kind: what ${kind} excludes cannot be opened`
+      if (source === 'override') return `under “Change these rights”, take it out of “${fieldLabels[part]}”`
+      if (part === 'denied') return `it takes a relationship of another kind: what ${kind} denies cannot be opened`
+      return hasPatterns
+        ? `it takes a relationship of another kind, or an application that opens ${name} for every operation`
+        : `under “Change these rights”, put ${name} into “${fieldLabels.patterns}”`
     default:
       return hasPatterns
         ? `under “Change these rights”, put ${name} into “${fieldLabels.patterns}” and tick “${verbOf(operation)}”`
