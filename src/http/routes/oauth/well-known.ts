@@ -44,7 +44,7 @@ export function wellKnownRoutes({ baseUrl, identity }: WellKnownRouteDeps): read
     row(
       'authorizationServerOfMcp',
       '/.well-known/oauth-authorization-server/mcp',
-      'As the one without the path',
+      'The authorization server of /mcp (RFC 8414)',
       server,
     ),
     row(
@@ -53,6 +53,11 @@ export function wellKnownRoutes({ baseUrl, identity }: WellKnownRouteDeps): read
       'The resource of AI clients (RFC 9728)',
       resource,
     ),
-    row('protectedResourceOfMcp', '/.well-known/oauth-protected-resource/mcp', 'As the one without the path', resource),
+    row(
+      'protectedResourceOfMcp',
+      '/.well-known/oauth-protected-resource/mcp',
+      'The protected resource /mcp (RFC 9728)',
+      resource,
+    ),
   ]
 }
