@@ -21,6 +21,7 @@ import { applied, type Mutant, mutantsOf } from './mutants.ts'
 const testsOf: Readonly<Record<string, readonly string[]>> = {
   auth: [
     'rules/credentials',
+    'rules/last-use',
     'stories/auth',
     'contracts/rate-limit',
     'stories/sessions',
