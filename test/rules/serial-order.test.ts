@@ -126,6 +126,47 @@ describe('a history of a list', () => {
   })
 })
 
+describe('a history of a list with many concurrent calls and some without a response', () => {
+  /** Rounds of four concurrent calls, three of which no answer tells apart, and a read after the last round. */
+  function rounds(count: number, finish: (items: readonly string[]) => readonly string[] = (items) => items) {
+    const model = list(Array.from({ length: 30 }, (_, index) => `begin-${index}`))
+    const calls: Call<ListInput>[] = Array.from({ length: 4 }, (_, index) => {
+      const entries = [{ index: index + 1 }, { index, item: `lost-${index}` }]
+      return lost<ListInput>(index, { do: 'bulk', entries })
+    })
+    let items = model.initial
+    for (let round = 1; round <= count; round++) {
+      const inputs: ListInput[] = [
+        { do: 'insert', index: 2, item: `inserted-${round}` },
+        { do: 'delete', index: round % 7 },
+        { do: 'insert', index: 5, item: `second-${round}` },
+        { do: 'pop', index: 3 },
+      ]
+      for (const [index, input] of inputs.entries()) {
+        const { state, answer } = model.apply(items, input)
+        items = state
+        calls.push(call(round * 10 + index, round * 10 + 9 - index, input, answer))
+      }
+    }
+    return { model, calls: [...calls, call<ListInput>(1_000, 1_001, { do: 'read' }, finish(items))] }
+  }
+
+  it('has an order when the read returns the items that the calls left', () => {
+    const { model, calls } = rounds(9)
+    assert.equal(findSerialOrder(model, calls).ordered, true)
+  })
+
+  it('has no order when two items changed places, or one is missing', () => {
+    for (const finish of [
+      ([first = '', second = '', ...rest]: readonly string[]) => [second, first, ...rest],
+      (items: readonly string[]) => items.slice(0, -1),
+    ]) {
+      const { model, calls } = rounds(5, finish)
+      assert.equal(findSerialOrder(model, calls).ordered, false)
+    }
+  })
+})
+
 describe('a history of a deleted actor', () => {
   const put: PassingInput = { do: 'put', name: 'a', value: '1' }
   const readAll: PassingInput = { do: 'read' }

@@ -1,5 +1,5 @@
 /** Sequential models of the objects whose histories tests record. */
-import type { Sequential } from './serial-order.ts'
+import type { Parts, Sequential } from './serial-order.ts'
 
 /** A value that each write replaces: a property, or a key inside a property. */
 export type RegisterInput =
@@ -47,7 +47,28 @@ type Items = readonly string[]
 
 /** A list that exists. Its answer to an index beyond the end is `beyond`. */
 export function list(initial: Items): Sequential<Items, ListInput> {
-  return { initial, apply: applyToList }
+  return { initial, apply: applyToList, parts: items }
+}
+
+/** Each item is a text that one call creates. */
+const items: Parts<Items, ListInput> = {
+  of: (state) => state,
+  readBy: (input, answer) => (input.do === 'read' ? (answer as Items) : null),
+  createdBy(input) {
+    switch (input.do) {
+      case 'append':
+      case 'put':
+      case 'update':
+      case 'insert':
+        return [input.item]
+      case 'replace':
+        return [input.by]
+      case 'bulk':
+        return input.entries.flatMap(({ item }) => item ?? [])
+      default:
+        return []
+    }
+  },
 }
 
 function applyToList(items: Items, input: ListInput): { state: Items; answer: unknown } {
