@@ -27,7 +27,7 @@ import type { RelationshipRules } from './permission/permission.ts'
 import type { ChangeSink } from './property/change.ts'
 import type { ProviderPlan } from './sign-in/providers/provider-config.ts'
 
-/** The options by which an application or a test configures the rooms. */
+/** The options of an application or a test for the parts of the service that its rooms (the folders of `src/`) make. */
 export interface RoomOptions {
   /** The identity providers. Default: the local provider in development, none in production. */
   readonly signIn?: readonly ProviderPlan[]

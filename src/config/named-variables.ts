@@ -52,7 +52,7 @@ export class NamedVariables<Option extends string> {
     return variable === this.list || this.#parse(variable) !== null
   }
 
-  /** Returns the settings in the environment, by name and option. */
+  /** Returns the settings in the environment: for each name, the value of each option that is set. */
   read(env: Environment): ReadonlyMap<string, Partial<Record<Option, string>>> {
     const found = new Map<string, Partial<Record<Option, string>>>()
     for (const [variable, value] of Object.entries(env)) {

@@ -54,7 +54,7 @@ export function deleteAt(text: JsonText, path: readonly string[]): JsonText | un
   if (walk === null) return undefined
   let from = walk.keyStart
   let to = endOfValue(text, walk.valueStart)
-  // One adjacent comma is deleted with the member.
+  // One comma beside the name and its value is deleted with them.
   if (text.charCodeAt(to) === 0x2c) to++
   else if (text.charCodeAt(from - 1) === 0x2c) from--
   return known(text.slice(0, from) + text.slice(to))

@@ -104,7 +104,7 @@ export class FairQueue<J extends Job> {
     jobs.failingRunning += 1
   }
 
-  /** Call this when a job has ended. */
+  /** Frees the place of a job that has ended, successfully or not. */
   done(job: J): void {
     const jobs = this.#actors.get(job.actorId)
     if (jobs === undefined) return

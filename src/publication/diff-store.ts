@@ -213,7 +213,7 @@ function toDiff(row: Row<StoredDiff>): StoredDiff {
   return { ...row, replaces: row.replaces !== 0 }
 }
 
-/** The diffs to poll, ascending: the first one, and as many further ones as fit into `maxCharacters`. */
+/** The diffs of one answer to a poll, ascending: the first one, and as many further ones as fit into `maxCharacters`. */
 export async function findDiffs(
   q: Queries,
   actorId: string,

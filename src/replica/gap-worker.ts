@@ -26,7 +26,7 @@ export interface GapWorkerDeps {
   readonly tracing: Tracing
 }
 
-/** Interval of polling for the gaps of other processes. */
+/** How often this process looks for gaps that another process recorded. */
 const pollMs = 5000
 const mostAtOnce = 8
 

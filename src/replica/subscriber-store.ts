@@ -168,7 +168,7 @@ export async function markForFetch(tx: Transaction, of: OfPeer, now: number): Pr
   return (await mark(tx, of, now, 0)) > 0
 }
 
-/** Like `markForFetch`, including subscriptions that the peer did not know. */
+/** Like `markForFetch`, including subscriptions that the peer answered with 404. */
 export async function markAllForFetch(tx: Transaction, of: OfPeer, now: number): Promise<void> {
   await mark(tx, of, now, 1)
 }
