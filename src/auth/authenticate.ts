@@ -11,12 +11,23 @@ import type { Credential } from './credentials.ts'
  * Authenticates one kind of bearer token, such as a peer's secret or a session token. Returns null for a token of another
  * kind. Throws when the store cannot be read, because a failing store must never look like a wrong token.
  */
-export type BearerKind = (token: string, actor: Actor, via: Extract<Via, 'bearer' | 'cookie'>) => Promise<Caller | null>
+export type BearerKind = (
+  token: string,
+  actor: Actor,
+  via: Extract<Via, 'bearer' | 'cookie'>,
+  form: TokenForm | null,
+) => Promise<Caller | null>
+
+/** The form of a token of this service. It does not show that the token is valid. */
+export interface TokenForm {
+  readonly chain: 'session' | 'client'
+  readonly kind: 'access' | 'refresh'
+}
 
 export interface AuthenticationDeps {
   readonly bearerKinds: readonly BearerKind[]
-  /** Returns true for a token in the format of this service. Such a token has too much entropy to be guessed. */
-  readonly isOwnToken: (token: string) => boolean
+  /** Recognizes a token of this service, which has too much entropy to be guessed. Null for any other string. */
+  readonly formOf: (token: string) => TokenForm | null
   readonly passphraseOf: (actor: Actor) => string
   /** Returns the creator that the actor had before its owner verified another one. Basic credentials may still name it. */
   readonly formerCreatorOf: (actor: Actor) => Promise<string | null>
@@ -73,11 +84,12 @@ export class Authentication {
   }
 
   async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor, source: Source): Promise<Caller> {
-    const { failedAttempts, isOwnToken } = this.#deps
+    const { failedAttempts, formOf } = this.#deps
+    const form = formOf(token)
     // Failures of others at the same address or actor must not lock out a client with a session token.
-    if (!isOwnToken(token)) await failedAttempts.check('secret', actor, source)
+    if (form === null) await failedAttempts.check('secret', actor, source)
     for (const kind of this.#deps.bearerKinds) {
-      const caller = await kind(token, actor, via)
+      const caller = await kind(token, actor, via, form)
       if (caller !== null) return caller
     }
     await failedAttempts.failed('secret', actor, source)

@@ -64,7 +64,7 @@ function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds 
       // Last, because it rejects every remaining token of the service.
       deadBearer,
     ],
-    isOwnToken: (token) => recognizeToken(token) !== null,
+    formOf: recognizeToken,
     passphraseOf: (actor) => actors.passphraseOf(actor),
     formerCreatorOf: (actor) => passwordAccess.nameOf(actor),
     failedAttempts,

@@ -1,16 +1,14 @@
 /** Bearer kinds of the service's own tokens: sessions of owners, and tokens that are no longer valid. */
 import { type BearerKind, refused } from '../auth/authenticate.ts'
 import { ServiceError } from '../errors.ts'
-import { recognizeToken } from './token-text.ts'
 import type { Tokens } from './tokens.ts'
 import type { Uses } from './last-used.ts'
 
 /** Authenticates a session from the header or cookie. Its form differs from a peer's secret, so one lookup suffices. */
 export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
-  return async (token, actor, via) => {
-    const form = recognizeToken(token)
+  return async (token, actor, via, form) => {
     if (form?.chain !== 'session' || form.kind !== 'access') return null
-    const found = await tokens.validate(token)
+    const found = await tokens.find(token)
     if (found === null) return null
     const { chain } = found
     if (chain.actorId !== actor.id) throw refused()
@@ -23,8 +21,8 @@ export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
  * Rejects a token of this service that is expired or revoked. It runs after all other kinds. `invalid_token` tells the
  * owner to get a new token (RFC 6750 section 3.1), and no other party receives the token.
  */
-export const deadBearer: BearerKind = (token) =>
-  recognizeToken(token) === null
+export const deadBearer: BearerKind = (_token, _actor, _via, form) =>
+  form === null
     ? Promise.resolve(null)
     : Promise.reject(
         new ServiceError(

@@ -5,9 +5,10 @@
  */
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { TokenForm } from '../auth/authenticate.ts'
 
-export type ChainKind = 'session' | 'client'
-export type TokenKind = 'access' | 'refresh'
+export type ChainKind = TokenForm['chain']
+export type TokenKind = TokenForm['kind']
 
 const checkBytes = 4
 
@@ -17,7 +18,7 @@ export function makeToken(chain: ChainKind, kind: TokenKind): string {
 }
 
 /** Recognizes a token by its form. Null for any other string. The store decides whether the token is valid. */
-export function recognizeToken(text: string): { readonly chain: ChainKind; readonly kind: TokenKind } | null {
+export function recognizeToken(text: string): TokenForm | null {
   if (text.length === 40) {
     return /^[0-9a-f]{40}$/.test(text) && isChecked(Buffer.from(text, 'hex'))
       ? { chain: 'session', kind: 'access' }

@@ -174,7 +174,11 @@ export class Tokens {
 
   /** Finds an access token. @returns null when it is not valid. @throws ServiceError when the store fails. */
   async validate(accessToken: string): Promise<ValidToken | null> {
-    if (recognizeToken(accessToken)?.kind !== 'access') return null
+    return recognizeToken(accessToken)?.kind === 'access' ? this.find(accessToken) : null
+  }
+
+  /** Like `validate`, for a string that `recognizeToken` recognized as an access token. */
+  async find(accessToken: string): Promise<ValidToken | null> {
     const token = await this.#deps.store.read((q) => findAccessToken(q, hashSecret(accessToken)))
     return token !== null && judgeAccess(token, this.#deps.now()) === 'alive' ? token : null
   }
