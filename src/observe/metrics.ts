@@ -90,13 +90,25 @@ export function createMetrics(version: string): Metrics {
   const hosts = new HostLabels(mostHosts)
   const metrics = createInstruments(registry)
   metrics.info.set({ version }, 1)
+  // Every request changes these several times, and a change of an instrument costs more than an addition.
+  let running = 0
+  let statements = 0
   return {
     contentType: registry.contentType,
-    render: async () => `${await ofProcess.metrics()}${await registry.metrics()}`,
+    async render() {
+      metrics.running.set(running)
+      metrics.statements.inc(statements)
+      statements = 0
+      return `${await ofProcess.metrics()}${await registry.metrics()}`
+    },
     requestDone: (route, method, status, seconds) =>
       metrics.duration.observe({ route, method, status: String(status) }, seconds),
-    requestsRunning: (change) => metrics.running.inc(change),
-    statementRun: () => metrics.statements.inc(),
+    requestsRunning(change) {
+      running += change
+    },
+    statementRun() {
+      statements += 1
+    },
     streamsOpen: (route, change) => metrics.streams.inc({ route }, change),
     mcpCalled: (call, seconds) => metrics.mcpCalls.observe({ ...call }, seconds),
     mcpSessionBegun: (revision) => metrics.mcpSessions.inc({ revision }),

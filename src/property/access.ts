@@ -12,13 +12,13 @@ export interface Access {
 }
 
 /** @throws ServiceError `forbidden` */
-export async function requireRight(
+export function requireRight(
   permission: Permission,
   { actor, caller }: Access,
   right: Right,
   path: readonly string[],
 ): Promise<void> {
-  await permission.require(actor.id, caller, { category: 'properties', right, target: path.join('/') })
+  return permission.require(actor.id, caller, { category: 'properties', right, target: path.join('/') })
 }
 
 export function listAddress({ actor }: Access, name: string): ListAddress {

@@ -120,7 +120,12 @@ export class Dispatcher {
     if ('answer' in addressed) return addressed.answer
     // A user may have mistyped a URL, so an unknown route also gets an error page.
     state.isPage = acceptsPages(request)
-    const { match, method } = await this.#locator.match(request, addressed)
+    const override = this.#locator.override(request, addressed)
+    const { match, method } = this.#locator.match(
+      request,
+      addressed,
+      override instanceof Promise ? await override : override,
+    )
     const { route } = match
     if (route.access !== 'www' && route.page !== true) state.isPage = false
     state.route = route

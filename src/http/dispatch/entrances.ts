@@ -118,7 +118,7 @@ export class Entrances {
       if (isBrowser && mustChoose && isLackOfRights(error)) return this.#signIn(exchange, credential, state, true)
       throw error
     }
-    const answer = await onceOf(this.#deps, exchange, caller, async () => route.handler({ ...exchange, caller }))
+    const answer = await onceOf(this.#deps, exchange, caller, () => route.handler({ ...exchange, caller }))
     contacts.answered(caller, connectedVia(route))
     return answer
   }

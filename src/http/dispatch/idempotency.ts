@@ -19,14 +19,27 @@ export interface IdempotencyDeps {
 const withoutEffect: ReadonlySet<number> = new Set([401, 403, 404, 429, 503])
 
 /** Runs the request, or returns the stored response to the first request with the key. Runs every request without a key. */
-export async function onceOf(
-  { once, config }: IdempotencyDeps,
-  { request, method, actor }: Exchange & { readonly actor: Actor },
+export function onceOf(
+  deps: IdempotencyDeps,
+  exchange: Exchange & { readonly actor: Actor },
   caller: Caller,
-  run: () => Promise<HttpResponse>,
+  run: () => Promise<HttpResponse> | HttpResponse,
+): Promise<HttpResponse> | HttpResponse {
+  const given = exchange.request.header('idempotency-key')
+  return given === undefined || exchange.method !== 'POST' ? run() : withKey(deps, exchange, { caller, given, run })
+}
+
+interface Keyed {
+  readonly caller: Caller
+  readonly given: string
+  readonly run: () => Promise<HttpResponse> | HttpResponse
+}
+
+async function withKey(
+  { once, config }: IdempotencyDeps,
+  { request, actor }: Exchange & { readonly actor: Actor },
+  { caller, given, run }: Keyed,
 ): Promise<HttpResponse> {
-  const given = request.header('idempotency-key')
-  if (given === undefined || method !== 'POST') return run()
   if (!/^[\x21-\x7e]{1,255}$/.test(given) || request.hasRepeated('idempotency-key')) {
     throw new ServiceError(
       'bad_request',

@@ -58,12 +58,17 @@ export class Locator {
     return { method, segments, query: Params.parse(query, maxQueryFields, 'query') }
   }
 
+  /** Returns the method that `_method` names. Only a form must be read for it. */
+  override(request: HttpRequest, { query }: Addressed): Promise<Method | null> | Method | null {
+    return overriddenMethod(request, query, this.#deps.config)
+  }
+
   /** @throws ServiceError `not_found`, `method_not_allowed` */
-  async match(
+  match(
     request: HttpRequest,
-    { method, segments, query }: Addressed,
-  ): Promise<{ readonly match: Match; readonly method: Method }> {
-    const override = await overriddenMethod(request, query, this.#deps.config)
+    { method, segments }: Addressed,
+    override: Method | null,
+  ): { readonly match: Match; readonly method: Method } {
     if (override !== null) {
       // When the path does not have the overriding method, the request keeps the method that was sent.
       const found = this.#table.find(override, segments)

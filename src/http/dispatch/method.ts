@@ -23,22 +23,36 @@ export function methodOf(request: HttpRequest): Method | null {
  * browser follows a planted link with its cookies and remembered Basic credentials. On POST it is a form field, and the
  * CSRF check applies as to any POST.
  */
-export async function overriddenMethod(
+export function overriddenMethod(
   request: HttpRequest,
   query: Params,
   limits: BodyLimits,
-): Promise<Method | null> {
-  if (request.method === 'GET') {
-    const authorization = request.header('authorization')
-    // A browser opens a link from an email this way and adds remembered Basic credentials.
-    const isRemembered = request.header('sec-fetch-site') === 'none' && /^basic /i.test(authorization ?? '')
-    return authorization === undefined || isRemembered ? null : toMethod(query.get('_method'))
+): Promise<Method | null> | Method | null {
+  switch (request.method) {
+    case 'GET':
+      return methodInQuery(request, query)
+    case 'POST':
+      return methodInForm(request, limits)
+    default:
+      return null
   }
-  if (request.method !== 'POST') return null
+}
+
+function methodInQuery(request: HttpRequest, query: Params): Method | null {
+  const method = toMethod(query.get('_method'))
+  if (method === null) return null
+  const authorization = request.header('authorization')
+  // A browser opens a link from an email this way and adds remembered Basic credentials.
+  const isRemembered = request.header('sec-fetch-site') === 'none' && /^basic /i.test(authorization ?? '')
+  return authorization === undefined || isRemembered ? null : method
+}
+
+async function methodInForm(request: HttpRequest, limits: BodyLimits): Promise<Method | null> {
   const text = await readFormText(request, limits)
   return text?.includes('_method=') === true ? toMethod(Params.parse(text, maxFormFields, 'form').get('_method')) : null
 }
 
 function toMethod(name: string | undefined): Method | null {
+  if (name === undefined) return null
   return (served.find((method) => method === name) as Method | undefined) ?? null
 }

@@ -76,7 +76,10 @@ class NodeIncoming implements HttpRequest {
   readonly hasRepeated = (name: string): boolean => {
     const { rawHeaders } = this.#message
     let seen = 0
-    for (let index = 0; index < rawHeaders.length; index += 2) if (rawHeaders[index]?.toLowerCase() === name) seen += 1
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const header = rawHeaders[index] ?? ''
+      if (header.length === name.length && header.toLowerCase() === name) seen += 1
+    }
     return seen > 1
   }
 

@@ -11,10 +11,14 @@ const lingerMs = 500
 /** Sends a normal error response to input that never becomes a request, and closes the connection. */
 export function refuseBadConnections(server: Server): void {
   const unanswered = new WeakMap<Duplex, Set<ServerResponse>>()
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const open = unanswered.get(request.socket) ?? new Set()
-    unanswered.set(request.socket, open.add(response))
-    response.once('close', () => open.delete(response))
+  function forget(this: ServerResponse): void {
+    unanswered.get(this.req.socket)?.delete(this)
+  }
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const open = unanswered.get(socket)
+    if (open === undefined) unanswered.set(socket, new Set([response]))
+    else open.add(response)
+    response.on('close', forget)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {

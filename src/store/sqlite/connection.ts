@@ -104,6 +104,7 @@ function bound(params: Param[]): SQLInputValue[] {
  */
 function rowOf<R extends object>(columns: readonly string[], values: readonly SQLOutputValue[]): R {
   const row: Record<string, SQLOutputValue | undefined> = {}
-  for (const [index, name] of columns.entries()) row[name] = values[index]
+  // The iterator of `columns.entries()` would take half of the time of this function.
+  for (let index = 0; index < columns.length; index++) row[columns[index] ?? ''] = values[index]
   return row as R
 }
