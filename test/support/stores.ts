@@ -24,6 +24,10 @@ export interface TestDatabase {
 /** Opens a migrated store on a new database, or on the database with the given URL. The test run closes and deletes both. */
 export type OpenTestStore = (options?: Partial<StoreOptions>) => Promise<Store>
 
+/** The pooler of `npm run pgbouncer`, which is about PostgreSQL only. */
+const givenPooler = (): string => process.env['TROUPE_TEST_POOLER'] ?? ''
+const dialects: readonly Dialect[] = givenPooler() === '' ? ['sqlite', 'postgres'] : ['postgres']
+
 /**
  * Declares the same tests for SQLite and for PostgreSQL.
  *
@@ -32,7 +36,7 @@ export type OpenTestStore = (options?: Partial<StoreOptions>) => Promise<Store>
 export function forEachStore(
   declare: (dialect: Dialect, open: OpenTestStore, database: () => Promise<TestDatabase>) => void,
 ): void {
-  for (const dialect of ['sqlite', 'postgres'] as const) {
+  for (const dialect of dialects) {
     describe(dialect === 'sqlite' ? 'on SQLite' : 'on PostgreSQL', () => {
       const ofFile: (() => Promise<void>)[] = []
       const ofTest: (() => Promise<void>)[] = []
@@ -97,7 +101,7 @@ export async function createPostgresDatabase(server: string, after?: string): Pr
   await administer(server, `CREATE DATABASE ${name}${after === undefined ? '' : ` TEMPLATE ${after}`}`)
   return {
     dialect: 'postgres',
-    url: databaseUrl(server, name),
+    url: throughPooler(server, databaseUrl(server, name)),
     remove: () => administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   }
 }
@@ -106,6 +110,15 @@ function databaseUrl(server: string, name: string): string {
   const url = new URL(server)
   url.pathname = `/${name}`
   return url.href
+}
+
+/** Returns the URL through the pooler of `npm run pgbouncer`, which is in front of the server that all tests share. */
+function throughPooler(server: string, url: string): string {
+  const pooler = givenPooler()
+  if (pooler === '' || server !== process.env['TROUPE_TEST_POSTGRES']) return url
+  const through = new URL(pooler)
+  through.pathname = new URL(url).pathname
+  return through.href
 }
 
 const templates = new Map<string, Promise<string>>()

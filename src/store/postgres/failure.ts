@@ -78,6 +78,8 @@ const reasons: ReadonlyMap<string, string> = new Map([
   ['40P01', 'Every attempt conflicted with other transactions'],
   ['57014', 'The statement timed out'], // query_canceled
   ['55P03', 'Timed out while waiting for a lock'], // lock_not_available
+  ['26000', 'A connection pooler lost a prepared statement'], // invalid_sql_statement_name
+  ['42P05', 'A connection pooler lost a prepared statement'], // duplicate_prepared_statement
   ['25006', 'The database is read-only'], // read_only_sql_transaction: a standby
   ['08', 'The database is unavailable'], // connection
   ['53', 'The database is unavailable'], // resources: disk, memory, connections

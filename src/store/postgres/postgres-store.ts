@@ -4,27 +4,21 @@ import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import { StoreStartError } from '../start-error.ts'
-import type {
-  Durability,
-  LockedActor,
-  Queries,
-  QueryObserver,
-  Store,
-  StoreLog,
-  Transaction,
-  WriteOptions,
-} from '../store.ts'
+import type { LockedActor, Queries, QueryObserver, Store, StoreLog, Transaction, WriteOptions } from '../store.ts'
 import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
 import { migrationTarget } from './migration-target.ts'
+import { type DatabaseAddress, databaseAddress } from './pooler.ts'
 import { Reader } from './reader.ts'
 import { ServerClock } from './server-clock.ts'
-import { requireReachable } from './start.ts'
+import { type Begins, beginsFor, GRACE_MS, startupSettings } from './settings.ts'
+import { requireFitSessions, requireReachable } from './start.ts'
 import { StatementCache } from './statement-cache.ts'
 import { type Begin, PostgresTransaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 import { types } from './types.ts'
 
 export interface PostgresStoreOptions {
+  /** The URL, with the parameter `pooler` of `pooler.ts`. */
   readonly url: string
   readonly migrations: readonly Migration[]
   /** Fails instead of creating or migrating the database. Default: false. */
@@ -49,38 +43,25 @@ export interface PostgresStoreOptions {
 const MAX_REPETITIONS = 5
 /** Maximum number of waiting calls per connection; a further call fails immediately. */
 const WAITING_PER_WORKER = 100
-/** Extra time for the server to report a statement timeout itself, before the client drops the connection. */
-const GRACE_MS = 1_000
-
-/**
- * Planner settings that enforce index use. The planner assumes a hundred rows for every `rows(…)`, and would rather scan a
- * table of ten thousand rows than look up a hundred.
- */
-const PLANNER = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off'
-
-const BEGIN_WRITE: Readonly<Record<Durability, string>> = {
-  full: 'BEGIN',
-  // One message to the server. A power loss may undo the latest of these transactions, each completely.
-  relaxed: 'BEGIN; SET LOCAL synchronous_commit TO off',
-}
-const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /** @throws StoreStartError with one sentence when the database cannot be used. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const client = await requireReachable(options.url, options.connectTimeoutMs, options.log)
+  const address = databaseAddress(options.url)
+  const first = await requireReachable(address.url, options.connectTimeoutMs, options.log)
+  const store = new PostgresStore(options, address)
   try {
-    await (options.mustExist === true ? requireMigrated : migrate)(options.migrations, migrationTarget(client))
-  } finally {
-    await client.end()
-  }
-  const store = new PostgresStore(options)
-  try {
-    await store.setClock()
+    await requireFitSessions(first, address.pooler, () => store.connected())
+    await (options.mustExist === true ? requireMigrated : migrate)(options.migrations, migrationTarget(first.client))
+    await store.setClock().catch((error: unknown) => {
+      throw new StoreStartError('Cannot read the clock of the database.', error)
+    })
+    return store
   } catch (error) {
     await store.close()
-    throw new StoreStartError('Cannot read the clock of the database.', error)
+    throw error
+  } finally {
+    await first.client.end()
   }
-  return store
 }
 
 class PostgresStore implements Store {
@@ -92,34 +73,44 @@ class PostgresStore implements Store {
   readonly #turns: Turns
   readonly #clock: ServerClock
   readonly now: () => number
+  readonly #begins: Begins
   #running = 0
   #drained: (() => void) | undefined
   #closing: Promise<void> | undefined
 
-  constructor(options: PostgresStoreOptions) {
+  constructor(options: PostgresStoreOptions, { url, pooler }: DatabaseAddress) {
     this.#options = options
-    this.#cache = new StatementCache(options.onQuery)
+    this.#begins = beginsFor(pooler, options)
+    this.#cache = new StatementCache(options.onQuery, pooler !== 'unprepared')
     this.#turns = new Turns(options.lockTimeoutMs)
     const config: pg.ClientConfig = {
-      connectionString: options.url,
+      connectionString: url,
       types,
       pipeline: true,
       keepAlive: true,
       fallback_application_name: 'troupe',
-      options: PLANNER,
       connectionTimeoutMillis: options.connectTimeoutMs,
-      statement_timeout: options.statementTimeoutMs,
-      lock_timeout: options.lockTimeoutMs,
-      idle_in_transaction_session_timeout: options.statementTimeoutMs + GRACE_MS,
+      ...(pooler === 'none' ? startupSettings(options) : {}),
       query_timeout: options.statementTimeoutMs + GRACE_MS,
     }
-    this.#reader = new Reader(() => this.#connectReader(config), this.#cache, options.readers, options.connectTimeoutMs)
+    this.#reader = new Reader({
+      connect: () => this.#connectReader(config),
+      cache: this.#cache,
+      connections: options.readers,
+      pingTimeoutMs: options.connectTimeoutMs,
+      begin: this.#begins.read,
+    })
     this.#clock = new ServerClock({ ask: () => this.#reader.time() })
     this.now = options.now ?? this.#clock.now
     this.#pool = new pg.Pool({ ...config, max: options.workers, idleTimeoutMillis: 60_000 })
     // A broken connection emits `error`. Without a listener, that event would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#pool.on('error', (error) => options.log('warn', 'An idle connection to the database broke', error))
+  }
+
+  /** Returns a connection for reads. */
+  async connected(): Promise<pg.Client> {
+    return this.#reader.connected()
   }
 
   async setClock(): Promise<void> {
@@ -136,11 +127,11 @@ class PostgresStore implements Store {
   }
 
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {
-    return this.#counted(() => this.#transact({ begin: BEGIN_SNAPSHOT }, work))
+    return this.#counted(() => this.#transact({ begin: this.#begins.snapshot }, work))
   }
 
   write<T>(work: (tx: Transaction) => Promise<T>, { turn, durability = 'full' }: WriteOptions = {}): Promise<T> {
-    const transact = (): Promise<T> => this.#transact({ begin: BEGIN_WRITE[durability] }, work)
+    const transact = (): Promise<T> => this.#transact({ begin: this.#begins.write[durability] }, work)
     return this.#counted(() => (turn === undefined ? transact() : this.#turns.take(`turn ${turn}`, transact)))
   }
 
@@ -151,7 +142,7 @@ class PostgresStore implements Store {
   ): Promise<T> {
     return this.#counted(() =>
       this.#turns.take(actorId, () =>
-        this.#transact({ begin: BEGIN_WRITE.full, origin }, async (transaction) =>
+        this.#transact({ begin: this.#begins.write.full, origin }, async (transaction) =>
           work(transaction, await transaction.lockActor(actorId)),
         ),
       ),
@@ -200,13 +191,16 @@ class PostgresStore implements Store {
         // `work` may have replaced the error of a failed statement by its own error.
         const raised = transaction.failure ?? error
         const lost = isLost(raised)
-        await giveBack(client, transaction, lost || isStalePlan(raised))
+        const stale = isStalePlan(raised)
+        // Behind a pooler, a new connection may get the session with the stale plan again.
+        if (stale && this.#begins.read !== undefined) this.#cache.stopNaming()
+        await giveBack(client, transaction, lost || stale)
         if (lost && committing) throw outcomeUnknown(raised)
         if (isConflictOfTurns(raised) && repetition < MAX_REPETITIONS) {
           await pause(2 ** repetition * 4 * Math.random())
           continue
         }
-        if (mayReconnect && (isStalePlan(raised) || (lost && !isTimeout(raised)))) {
+        if (mayReconnect && (stale || (lost && !isTimeout(raised)))) {
           mayReconnect = false
           continue
         }

@@ -2,8 +2,8 @@
 import type pg from 'pg'
 import type { Param, Queries } from '../store.ts'
 import { isLost, isStalePlan, isTimeout, translate, unavailable } from './failure.ts'
-import { control, type StatementResult, send } from './send.ts'
-import type { StatementCache } from './statement-cache.ts'
+import { control, type StatementAnswer, type StatementResult, send, sendControl } from './send.ts'
+import type { Statement, StatementCache } from './statement-cache.ts'
 
 /** The current time; `now()` would return the time at which the transaction began. */
 const TIME = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS time'
@@ -48,17 +48,28 @@ class Channel {
   }
 }
 
+export interface ReaderDeps {
+  readonly connect: () => Promise<pg.Client>
+  readonly cache: StatementCache
+  readonly connections: number
+  readonly pingTimeoutMs: number
+  /** `Begins.read` */
+  readonly begin: string | undefined
+}
+
 export class Reader implements Queries {
   readonly #cache: StatementCache
   readonly #channels: readonly Channel[]
   readonly #pingTimeoutMs: number
+  readonly #begin: string | undefined
   #next = 0
   #closed = false
 
-  constructor(connect: () => Promise<pg.Client>, cache: StatementCache, connections: number, pingTimeoutMs: number) {
+  constructor({ connect, cache, connections, pingTimeoutMs, begin }: ReaderDeps) {
     this.#cache = cache
     this.#channels = Array.from({ length: connections }, () => new Channel(connect))
     this.#pingTimeoutMs = pingTimeoutMs
+    this.#begin = begin
   }
 
   all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
@@ -94,6 +105,13 @@ export class Reader implements Queries {
     return (rows[0] as { time: number }).time
   }
 
+  /** Returns the connection that serves the next statement. */
+  connected(): Promise<pg.Client> {
+    const channel = this.#channels[this.#next]
+    if (channel === undefined || this.#closed) throw unavailable('The store is closed')
+    return channel.ready()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all(this.#channels.map((channel) => channel.close()))
@@ -105,13 +123,15 @@ export class Reader implements Queries {
       const channel = this.#turn()
       /** Sends the statement. A read can safely be sent again after its connection broke. */
       const attempt = (client: pg.Client, mayRepeat: boolean): void => {
-        send(client, statement, params, (error, result) => {
+        this.#send(client, statement, params, (error, result) => {
           if (!error) {
             resolve(pick(result))
             return
           }
           const stale = isStalePlan(error)
           if (stale) {
+            // Behind a pooler, a new connection may get the session with the stale plan again.
+            if (this.#begin !== undefined) this.#cache.stopNaming()
             channel.drop(client)
             client.end().catch(() => {})
           }
@@ -130,10 +150,20 @@ export class Reader implements Queries {
     })
   }
 
+  /** Sends a statement, in a transaction of its own behind a pooler. The messages leave together and cost one round trip. */
+  #send(client: pg.Client, statement: Statement, params: Param[], answer: StatementAnswer): void {
+    if (this.#begin !== undefined) sendControl(client, this.#begin, ignore)
+    send(client, statement, params, answer)
+    if (this.#begin !== undefined) sendControl(client, 'COMMIT', ignore)
+  }
+
   #turn(): Channel {
-    this.#next = (this.#next + 1) % this.#channels.length
     const channel = this.#channels[this.#next]
+    this.#next = (this.#next + 1) % this.#channels.length
     if (channel === undefined || this.#closed) throw unavailable('The store is closed')
     return channel
   }
 }
+
+/** A failed BEGIN or COMMIT of a read also fails its statement, or comes after the statement's rows. */
+function ignore(): void {}

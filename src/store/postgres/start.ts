@@ -1,21 +1,33 @@
-/** Opens the first connection and checks that the database is usable. */
+/** Opens the first connection, and checks that the database and its sessions are usable. */
 import pg from 'pg'
 import { StoreStartError } from '../start-error.ts'
 import type { StoreLog } from '../store.ts'
+import type { Pooler } from './pooler.ts'
+import { SENTINEL } from './settings.ts'
 import { types } from './types.ts'
 
 interface Settings {
+  readonly pid: number
   readonly server_encoding: string
   readonly synchronous_commit: string
   readonly fsync: string
 }
 
+/** The first connection. It has the session settings of the server, and no timeouts, because a migration takes its time. */
+export interface FirstConnection {
+  readonly client: pg.Client
+  /** Name of the database for messages, without the password. */
+  readonly name: string
+  /** Process id of the session on the server. */
+  readonly pid: number
+}
+
 /** @throws StoreStartError whose message does not contain the password. */
-export async function requireReachable(url: string, timeoutMs: number, log: StoreLog): Promise<pg.Client> {
+export async function requireReachable(url: string, timeoutMs: number, log: StoreLog): Promise<FirstConnection> {
   const client = newClient(url, timeoutMs)
   client.on('error', (error) => log('warn', 'The connection to the database broke', error))
   const name = `the PostgreSQL database "${client.database}" at ${client.host}:${client.port}`
-  const { server_encoding, synchronous_commit, fsync } = await connect(client).catch(async (error: unknown) => {
+  const { pid, server_encoding, synchronous_commit, fsync } = await connect(client).catch(async (error: unknown) => {
     await client.end().catch(() => {})
     throw new StoreStartError(`Cannot reach ${name}: ${reasonOf(error)}.`, error)
   })
@@ -27,17 +39,77 @@ export async function requireReachable(url: string, timeoutMs: number, log: Stor
   }
   if (synchronous_commit === 'off' || fsync === 'off')
     log('warn', `The server of ${name} acknowledges a change before it is on disk: a crash may lose the last changes`)
-  return client
+  return { client, name, pid }
 }
 
-async function connect(client: pg.Client): Promise<Partial<Settings>> {
+/**
+ * Checks that a pooler in front of the server treats sessions as the URL says.
+ *
+ * @param connect Opens a second connection with the settings of the service.
+ * @throws StoreStartError with the setting to change.
+ */
+export async function requireFitSessions(
+  first: FirstConnection,
+  pooler: Pooler,
+  connect: () => Promise<pg.Client>,
+): Promise<void> {
+  const fault = pooler === 'unprepared' ? null : await faultOf(first, pooler, connect)
+  if (fault !== null) throw new StoreStartError(`Cannot use ${first.name}: ${fault}.`)
+}
+
+const REMEDY =
+  'add ?pooler=unprepared to its URL, or ?pooler=prepared if the pooler keeps prepared statements (PgBouncer 1.21 or later)'
+
+async function faultOf(
+  first: FirstConnection,
+  pooler: 'none' | 'prepared',
+  connect: () => Promise<pg.Client>,
+): Promise<string | null> {
+  try {
+    const second = await connect()
+    if (pooler === 'prepared') return await faultOfStatements(first.client, second)
+    const { rows } = await second.query<{ pid: number; sentinel: string }>(
+      `SELECT pg_backend_pid() AS pid, current_setting('${SENTINEL}') AS sentinel`,
+    )
+    if (rows[0]?.sentinel !== 'off') return `a connection pooler ignores the settings of a session; ${REMEDY}`
+    // A session that two connections share, or a connection that changes its session, belongs to a pooler.
+    const again = await first.client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    const isShared = rows[0].pid === first.pid || again.rows[0]?.pid !== first.pid
+    return isShared ? `a connection pooler shares its sessions between connections; ${REMEDY}` : null
+  } catch (error) {
+    const reason = reasonOf(error)
+    return reason.startsWith('unsupported startup parameter')
+      ? `a connection pooler refuses the settings of a session (${reason}); ${REMEDY}`
+      : reason
+  }
+}
+
+/** Gives two statements of two connections one name, which fails in a session that they share. */
+async function faultOfStatements(first: pg.Client, second: pg.Client): Promise<string | null> {
+  const name = 'troupe_check'
+  try {
+    for (let round = 0; round < 2; round++) {
+      await first.query({ name, text: 'SELECT 1' })
+      await second.query({ name, text: 'SELECT 2' })
+    }
+    return null
+  } catch (error) {
+    const isOfStatements = error instanceof pg.DatabaseError && /^(42P05|26000)$/.test(error.code ?? '')
+    if (!isOfStatements) throw error
+    return `its connection pooler loses prepared statements (${error.message}); change ?pooler=prepared in its URL to ?pooler=unprepared`
+  }
+}
+
+async function connect(client: pg.Client): Promise<Settings> {
   await client.connect()
   const { rows } = await client.query<Settings>(
-    `SELECT current_setting('server_encoding') AS server_encoding,
+    `SELECT pg_backend_pid() AS pid,
+            current_setting('server_encoding') AS server_encoding,
             current_setting('synchronous_commit') AS synchronous_commit,
             current_setting('fsync') AS fsync`,
   )
-  return rows[0] ?? {}
+  if (rows[0] === undefined) throw new Error('the server did not answer a query')
+  return rows[0]
 }
 
 function newClient(url: string, timeoutMs: number): pg.Client {

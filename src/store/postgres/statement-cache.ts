@@ -2,11 +2,12 @@
 import { compile } from '../portable.ts'
 import type { Param, QueryObserver } from '../store.ts'
 
-/** Maximum number of named statements, because the server keeps each one until its connection closes. */
-const MAX_NAMED = 1_000
+/** Maximum number of statements to keep, because the server keeps each named one until its connection closes. */
+const MAX_KNOWN = 1_000
 
 export interface Statement {
-  readonly name?: string
+  /** Undefined for a statement that is parsed and planned each time. */
+  name?: string | undefined
   readonly text: string
   readonly parameters: number
   /** Whether the statement is a plain SELECT, which changes nothing even outside a transaction. */
@@ -15,27 +16,36 @@ export interface Statement {
 
 export class StatementCache {
   readonly #observe: QueryObserver | undefined
-  readonly #named = new Map<string, Statement>()
+  readonly #known = new Map<string, Statement>()
+  #names: boolean
 
-  constructor(observe: QueryObserver | undefined) {
+  /** @param names False where a connection pooler would lose prepared statements. */
+  constructor(observe: QueryObserver | undefined, names = true) {
     this.#observe = observe
+    this.#names = names
   }
 
   /** @throws Error when the number of parameters is wrong, which is a bug. */
   find(sql: string, params: readonly Param[]): Statement {
-    const named = this.#named.get(sql) ?? this.#add(sql)
-    if (params.length !== named.parameters)
-      throw new Error(`The statement takes ${named.parameters} parameters, not ${params.length}: ${sql}`)
+    const statement = this.#known.get(sql) ?? this.#add(sql)
+    if (params.length !== statement.parameters)
+      throw new Error(`The statement takes ${statement.parameters} parameters, not ${params.length}: ${sql}`)
     this.#observe?.(sql)
-    return named
+    return statement
+  }
+
+  /** Stops the use of prepared statements, also for statements that were already found. */
+  stopNaming(): void {
+    this.#names = false
+    for (const statement of this.#known.values()) statement.name = undefined
   }
 
   #add(sql: string): Statement {
     const compiled = compile(sql, 'postgres')
     const statement = { ...compiled, reads: /^\s*SELECT\b/i.test(compiled.text) }
-    if (this.#named.size >= MAX_NAMED) return statement
-    const named = { name: `s${this.#named.size}`, ...statement }
-    this.#named.set(sql, named)
-    return named
+    if (this.#known.size >= MAX_KNOWN) return statement
+    const known = this.#names ? { name: `s${this.#known.size}`, ...statement } : statement
+    this.#known.set(sql, known)
+    return known
   }
 }
