@@ -1,6 +1,6 @@
 /** Compares single requests with the bare server on the same store. */
 import { type BenchActor, createActor, requestText, send, signIn, value } from './client.ts'
-import { compare, type Slices } from './compare.ts'
+import { compare, type Measured, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
 import { besideBare, type Line, micros, rate } from './report.ts'
 import type { Subject } from './subject.ts'
@@ -39,6 +39,13 @@ export async function measureRequests(
       if (own === undefined || bound === undefined) continue
       lines.push(besideBare({ store, what, own, bound, aim }))
     }
+    const [basic, bearer] = await compare(
+      loader,
+      [troupe, troupe],
+      (which) => [requestText(which === 0 ? actor : asOwner, 'GET', get)],
+      slices,
+    )
+    if (basic !== undefined && bearer !== undefined) lines.push(besideBearer(store, basic, bearer))
     const [creation] = await compare(
       loader,
       [troupe],
@@ -60,6 +67,20 @@ export async function measureRequests(
   } finally {
     await troupe.stop()
     await bare.stop()
+  }
+}
+
+/** A request with Basic costs at most a tenth more processor time than one with a session token. */
+function besideBearer(store: string, basic: Measured, bearer: Measured): Line {
+  const ratio = basic.cpu / bearer.cpu
+  return {
+    store,
+    what: 'GET a property, Basic beside session token',
+    measured: `${micros(basic.cpu)} CPU`,
+    bound: `${micros(bearer.cpu)} CPU`,
+    ratio,
+    aim: '≤ 1.1',
+    met: ratio <= 1.1,
   }
 }
 

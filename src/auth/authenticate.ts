@@ -1,6 +1,7 @@
 /** Authenticates the credential of a request and returns the caller. */
 import type { Actor } from '../actor/actor.ts'
 import { normalizeCreator } from '../actor/actor.ts'
+import type { Passphrases } from '../actor/passphrases.ts'
 import { ServiceError } from '../errors.ts'
 import type { FailedAttempts, Source } from '../rate-limit/failed-attempts.ts'
 import { sameSecret } from '../secret/hash.ts'
@@ -28,7 +29,7 @@ export interface AuthenticationDeps {
   readonly bearerKinds: readonly BearerKind[]
   /** Recognizes a token of this service, which has too much entropy to be guessed. Null for any other string. */
   readonly formOf: (token: string) => TokenForm | null
-  readonly passphraseOf: (actor: Actor) => string
+  readonly passphrases: Pick<Passphrases, 'fits'>
   /** Returns the creator that the actor had before its owner verified another one. Basic credentials may still name it. */
   readonly formerCreatorOf: (actor: Actor) => Promise<string | null>
   readonly failedAttempts: FailedAttempts
@@ -75,12 +76,21 @@ export class Authentication {
   async #basic(first: string, rest: string, actor: Actor, source: Source): Promise<Caller> {
     const former = await this.#deps.formerCreatorOf(actor)
     const isRight = (): boolean => {
-      const passphrase = this.#deps.passphraseOf(actor)
-      const present = fits({ creator: actor.creator, passphrase }, first, rest)
-      return (former !== null && fits({ creator: former, passphrase }, first, rest)) || present
+      const present = this.#fits(actor, actor.creator, first, rest)
+      return (former !== null && this.#fits(actor, former, first, rest)) || present
     }
     if (!(await this.#deps.failedAttempts.judge('passphrase', actor, source, isRight))) throw refused()
     return { kind: 'creator', via: 'basic' }
+  }
+
+  #fits(actor: Actor, creator: string, first: string, rest: string): boolean {
+    const { user, password } = creator.includes(':')
+      ? dividedFor(creator, `${first}:${rest}`)
+      : { user: first, password: rest }
+    // Both are always compared, so that the response time does not reveal which one was wrong.
+    const userFits = sameSecret(user.includes('@') ? normalizeUser(user) : user, creator)
+    const passwordFits = this.#deps.passphrases.fits(actor, password)
+    return userFits && passwordFits
   }
 
   async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor, source: Source): Promise<Caller> {
@@ -95,16 +105,6 @@ export class Authentication {
     await failedAttempts.failed('secret', actor, source)
     throw refused()
   }
-}
-
-function fits(known: { creator: string; passphrase: string }, first: string, rest: string): boolean {
-  const { user, password } = known.creator.includes(':')
-    ? dividedFor(known.creator, `${first}:${rest}`)
-    : { user: first, password: rest }
-  // Both are always compared, so that the response time does not reveal which one was wrong.
-  const userFits = sameSecret(user.includes('@') ? normalizeUser(user) : user, known.creator)
-  const passwordFits = sameSecret(password, known.passphrase)
-  return userFits && passwordFits
 }
 
 /** Splits credentials after as many colons as the creator contains. RFC 7617 would split at the first colon. */

@@ -1,5 +1,6 @@
 /** Creates the dispatcher, which serves the rooms through the route table. */
 import { Attributes } from '../actor/attributes.ts'
+import { Passphrases } from '../actor/passphrases.ts'
 import { Authentication, type BearerKind } from '../auth/authenticate.ts'
 import type { ServiceError } from '../errors.ts'
 import { pageStreams } from '../pages/live/live-stream.ts'
@@ -55,17 +56,18 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
 
 function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds }: HttpNeeds): Authentication {
   const { actors, tokens, sessionUses, contacts, passwordAccess, failedAttempts } = rooms
+  const passphrases = new Passphrases((actor) => actors.passphraseOf(actor))
   return new Authentication({
     bearerKinds: [
       ...bearerKinds,
       sessionBearer(tokens, sessionUses),
-      trusteeBearer((actor) => actors.passphraseOf(actor)),
+      trusteeBearer(passphrases),
       peerBearer(store, contacts),
       // Last, because it rejects every remaining token of the service.
       deadBearer,
     ],
     formOf: recognizeToken,
-    passphraseOf: (actor) => actors.passphraseOf(actor),
+    passphrases,
     formerCreatorOf: (actor) => passwordAccess.nameOf(actor),
     failedAttempts,
     realm: new URL(baseUrl).host,

@@ -1,16 +1,15 @@
 /** The bearer kind of trustees. The actor that created a companion authenticates with the companion's passphrase. */
-import type { Actor } from '../actor/actor.ts'
+import type { Passphrases } from '../actor/passphrases.ts'
 import type { BearerKind } from '../auth/authenticate.ts'
-import { sameSecret } from '../secret/hash.ts'
 
 /** A passphrase must have more entropy than this, in bits. People often choose weaker ones. */
 const leastBits = 80
 const bitsPerCharacter = Math.log2(94)
 
-export function trusteeBearer(passphraseOf: (actor: Actor) => string): BearerKind {
+export function trusteeBearer(passphrases: Pick<Passphrases, 'fits'>): BearerKind {
   return async (token, actor, via) => {
     if (via !== 'bearer' || actor.trusteeRoot === null || actor.creator.toLowerCase() !== 'trustee') return null
     if (Math.floor(token.length * bitsPerCharacter) <= leastBits) return null
-    return sameSecret(token, passphraseOf(actor)) ? { kind: 'trustee', via } : null
+    return passphrases.fits(actor, token) ? { kind: 'trustee', via } : null
   }
 }

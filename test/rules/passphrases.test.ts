@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Actor } from '../../src/actor/actor.ts'
+import { Passphrases } from '../../src/actor/passphrases.ts'
+import { generateKey, parseKeyRing } from '../../src/secret/key-ring.ts'
+import { open, seal, type Sealed } from '../../src/secret/sealed.ts'
+
+const ring = parseKeyRing(generateKey())
+
+function actorWith(id: string, passphrase: Sealed): Actor {
+  return { id, creator: `${id}@example.com`, passphrase, trusteeRoot: null, guardedUntil: 0 } as Actor
+}
+
+const sealed = (id: string, passphrase: string): Sealed => seal(ring, passphrase, [id])
+
+function counted(): { readonly passphrases: Passphrases; readonly opened: string[] } {
+  const opened: string[] = []
+  const passphrases = new Passphrases((actor) => {
+    opened.push(actor.id)
+    return open(ring, actor.passphrase, [actor.id])
+  })
+  return { passphrases, opened }
+}
+
+describe('the passphrase of an actor', () => {
+  it('is unsealed once for each sealed text', () => {
+    const { passphrases, opened } = counted()
+    const ada = actorWith('ada', sealed('ada', 'correct'))
+    assert.equal(passphrases.fits(ada, 'correct'), true)
+    assert.equal(passphrases.fits(ada, 'wrong'), false)
+    assert.equal(passphrases.fits(ada, ''), false)
+    assert.equal(passphrases.fits(ada, 'correct'), true)
+    assert.deepEqual(opened, ['ada'])
+  })
+
+  it('no longer fits after a change, and the new one fits', () => {
+    const { passphrases, opened } = counted()
+    assert.equal(passphrases.fits(actorWith('ada', sealed('ada', 'old')), 'old'), true)
+    const changed = actorWith('ada', sealed('ada', 'new'))
+    assert.equal(passphrases.fits(changed, 'old'), false)
+    assert.equal(passphrases.fits(changed, 'new'), true)
+    assert.deepEqual(opened, ['ada', 'ada'])
+  })
+
+  it('does not fit an actor that has the sealed text of another one (SEC-02)', () => {
+    const { passphrases } = counted()
+    const ada = actorWith('ada', sealed('ada', 'of Ada'))
+    assert.equal(passphrases.fits(ada, 'of Ada'), true)
+    const grace = actorWith('grace', ada.passphrase)
+    assert.throws(() => passphrases.fits(grace, 'of Ada'))
+  })
+
+  it('is forgotten when too many others were used, and fits again', () => {
+    const { passphrases, opened } = counted()
+    const ada = actorWith('ada', sealed('ada', 'correct'))
+    passphrases.fits(ada, 'correct')
+    const before = opened.length
+    for (let index = 0; index < 10_000; index += 1) {
+      const id = `other-${index}`
+      passphrases.fits(actorWith(id, sealed(id, 'x')), 'x')
+    }
+    assert.equal(passphrases.fits(ada, 'correct'), true)
+    assert.equal(opened.filter((id) => id === 'ada').length, before + 1)
+  })
+})
