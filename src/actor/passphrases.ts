@@ -1,5 +1,5 @@
 /** Compares presented passphrases with the sealed passphrases of actors. */
-import { type Digest, digestOf, matches } from '../secret/hash.ts'
+import { hasDigest, type SecretDigest, secretDigest } from '../secret/hash.ts'
 import type { Actor } from './actor.ts'
 
 /** The number of digests in memory, about 2 MB. Forgetting one only costs the next comparison of that actor an unsealing. */
@@ -12,7 +12,7 @@ const mostDigests = 10_000
  */
 export class Passphrases {
   readonly #open: (actor: Actor) => string
-  readonly #digests = new Map<string, Digest>()
+  readonly #digests = new Map<string, SecretDigest>()
 
   constructor(open: (actor: Actor) => string) {
     this.#open = open
@@ -20,14 +20,14 @@ export class Passphrases {
 
   /** Compares in constant time. */
   fits(actor: Actor, presented: string): boolean {
-    return matches(presented, this.#digestOf(actor))
+    return hasDigest(presented, this.#digestOf(actor))
   }
 
-  #digestOf(actor: Actor): Digest {
+  #digestOf(actor: Actor): SecretDigest {
     const key = `${actor.id} ${actor.passphrase}`
     const known = this.#digests.get(key)
     if (known !== undefined) return known
-    const digest = digestOf(this.#open(actor))
+    const digest = secretDigest(this.#open(actor))
     if (this.#digests.size >= mostDigests) this.#digests.clear()
     this.#digests.set(key, digest)
     return digest

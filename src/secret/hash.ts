@@ -13,22 +13,22 @@ export function hashSecret(secret: string): SecretHash {
 }
 
 declare const digestBrand: unique symbol
-export type Digest = Buffer & { readonly [digestBrand]: true }
+export type SecretDigest = Buffer & { readonly [digestBrand]: true }
 
 /**
  * Compares two strings by their digests in constant time. The timing reveals neither the length of the expected string
  * nor how much of it was guessed.
  */
 export function sameSecret(presented: string, expected: string): boolean {
-  return matches(presented, digestOf(expected))
+  return hasDigest(presented, secretDigest(expected))
 }
 
 /** Like `sameSecret`, with the digest of the expected string. */
-export function matches(presented: string, expected: Digest): boolean {
-  return timingSafeEqual(digestOf(presented), expected)
+export function hasDigest(presented: string, expected: SecretDigest): boolean {
+  return timingSafeEqual(secretDigest(presented), expected)
 }
 
 /** Converts through a hex string, because the one-shot hash is three times as fast with strings as with buffers. */
-export function digestOf(text: string): Digest {
-  return Buffer.from(hash('sha256', text, 'hex'), 'latin1') as Digest
+export function secretDigest(text: string): SecretDigest {
+  return Buffer.from(hash('sha256', text, 'hex'), 'latin1') as SecretDigest
 }
