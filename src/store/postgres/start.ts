@@ -8,10 +8,16 @@ import { types } from './types.ts'
 
 interface Settings {
   readonly pid: number
+  /** `server_version_num`: the major version times 10 000, plus the minor version. */
+  readonly version: number
   readonly server_encoding: string
   readonly synchronous_commit: string
   readonly fsync: string
 }
+
+/** The oldest and the newest major version on which the tests ran. */
+const OLDEST = 14
+const NEWEST = 18
 
 /** The first connection. It has the session settings of the server, and no timeouts, because a migration takes its time. */
 export interface FirstConnection {
@@ -27,19 +33,34 @@ export async function requireReachable(url: string, timeoutMs: number, log: Stor
   const client = newClient(url, timeoutMs)
   client.on('error', (error) => log('warn', 'The connection to the database broke', error))
   const name = `the PostgreSQL database "${client.database}" at ${client.host}:${client.port}`
-  const { pid, server_encoding, synchronous_commit, fsync } = await connect(client).catch(async (error: unknown) => {
-    await client.end().catch(() => {})
-    throw new StoreStartError(`Cannot reach ${name}: ${reasonOf(error)}.`, error)
-  })
-  if (server_encoding !== 'UTF8') {
+  const { pid, version, server_encoding, synchronous_commit, fsync } = await connect(client).catch(
+    async (error: unknown) => {
+      await client.end().catch(() => {})
+      throw new StoreStartError(`Cannot reach ${name}: ${reasonOf(error)}.`, error)
+    },
+  )
+  const fault =
+    faultOfVersion(version) ??
+    (server_encoding === 'UTF8' ? null : `its encoding is ${server_encoding}, but only UTF8 can store every string`)
+  if (fault !== null) {
     await client.end()
-    throw new StoreStartError(
-      `Cannot use ${name}: its encoding is ${server_encoding}, but only UTF8 can store every string.`,
-    )
+    throw new StoreStartError(`Cannot use ${name}: ${fault}.`)
   }
+  if (majorOf(version) > NEWEST)
+    log('warn', `The server of ${name} is PostgreSQL ${majorOf(version)}: this release was tested up to ${NEWEST}`)
   if (synchronous_commit === 'off' || fsync === 'off')
     log('warn', `The server of ${name} acknowledges a change before it is on disk: a crash may lose the last changes`)
   return { client, name, pid }
+}
+
+/** The reason why the service cannot use a server of this version, or null. Newer versions are accepted. */
+export function faultOfVersion(version: number): string | null {
+  const major = majorOf(version)
+  return major >= OLDEST ? null : `it is PostgreSQL ${major}, and this release needs PostgreSQL ${OLDEST} to ${NEWEST}`
+}
+
+function majorOf(version: number): number {
+  return Math.floor(version / 10_000)
 }
 
 /**
@@ -104,6 +125,7 @@ async function connect(client: pg.Client): Promise<Settings> {
   await client.connect()
   const { rows } = await client.query<Settings>(
     `SELECT pg_backend_pid() AS pid,
+            CAST(current_setting('server_version_num') AS INTEGER) AS version,
             current_setting('server_encoding') AS server_encoding,
             current_setting('synchronous_commit') AS synchronous_commit,
             current_setting('fsync') AS fsync`,
