@@ -2,6 +2,7 @@
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Actor } from './actor.ts'
+import { deleteCreator, findIdByCreator, findIdsByCreator, insertCreator, lockCreator } from './creator-store.ts'
 
 const columns =
   'id, creator, passphrase, trustee_root AS "trusteeRoot", created_at AS "createdAt", guarded_until AS "guardedUntil"'
@@ -11,15 +12,10 @@ export async function findActor(q: Queries, id: string): Promise<Actor | null> {
   return row ?? null
 }
 
-/** Finds the actor of the verified creator, or else the oldest one, because anyone may create an actor under any name. */
+/** Finds the actor of the verified creator, or else the oldest one. */
 export async function findActorByCreator(q: Queries, creator: string): Promise<Actor | null> {
-  const row = await q.get<Actor>(
-    `SELECT ${columns} FROM actor WHERE creator = $1
-     ORDER BY CASE WHEN id = (SELECT actor_id FROM account WHERE identifier = $1 AND verified = 1) THEN 0 ELSE 1 END,
-       created_at, id LIMIT 1`,
-    creator,
-  )
-  return row ?? null
+  const id = await findIdByCreator(q, creator)
+  return id === null ? null : findActor(q, id)
 }
 
 export async function findActorByProperty(q: Queries, name: string, value: string): Promise<Actor | null> {
@@ -31,34 +27,41 @@ export async function findActorByProperty(q: Queries, name: string, value: strin
   return row ?? null
 }
 
-/** Returns false when the id is taken. */
+/** Returns false when the id is taken. The transaction must then roll back. */
 export async function insertActor(tx: Transaction, actor: Actor): Promise<boolean> {
-  const inserted = await tx.run(
-    `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until) VALUES ($1, $2, $3, $4, $5, $6)
+  // Sent together.
+  const [inserted] = await Promise.all([
+    tx.run(
+      `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until) VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (id) DO NOTHING`,
-    actor.id,
-    actor.creator,
-    actor.passphrase,
-    actor.trusteeRoot,
-    actor.createdAt,
-    actor.guardedUntil,
-  )
+      actor.id,
+      actor.creator,
+      actor.passphrase,
+      actor.trusteeRoot,
+      actor.createdAt,
+      actor.guardedUntil,
+    ),
+    insertCreator(tx, { creator: actor.creator, actorId: actor.id, createdAt: actor.createdAt }),
+  ])
   return inserted === 1
 }
 
-/** Returns false when another actor has the creator. On PostgreSQL this waits for a concurrent creation to end. */
-export async function claimCreator(tx: Transaction, creator: string, actorId: string): Promise<boolean> {
-  await tx.run('DELETE FROM unique_creator WHERE actor_id = $1', actorId)
-  const claimed = await tx.run(
-    'INSERT INTO unique_creator (creator, actor_id) VALUES ($1, $2) ON CONFLICT (creator) DO NOTHING',
-    creator,
-    actorId,
-  )
-  return claimed === 1
+/** Locks the creator and returns whether no other actor has it. */
+export async function isCreatorFree(tx: Transaction, creator: string, actorId: string): Promise<boolean> {
+  await lockCreator(tx, creator)
+  const holder = await findIdByCreator(tx, creator)
+  return holder === null || holder === actorId
 }
 
 export async function setCreator(tx: Transaction, actorId: string, creator: string): Promise<void> {
+  const row = await tx.get<{ creator: string; createdAt: number }>(
+    'SELECT creator, created_at AS "createdAt" FROM actor WHERE id = $1',
+    actorId,
+  )
+  if (row === undefined || row.creator === creator) return
   await tx.run('UPDATE actor SET creator = $2 WHERE id = $1', actorId, creator)
+  await deleteCreator(tx, { creator: row.creator, actorId })
+  await insertCreator(tx, { creator, actorId, createdAt: row.createdAt })
 }
 
 export async function setPassphrase(tx: Transaction, actorId: string, passphrase: Sealed): Promise<void> {
@@ -85,45 +88,28 @@ export async function hasSession(q: Queries, id: string): Promise<boolean> {
   return (await q.get('SELECT actor_id FROM token_chain WHERE actor_id = $1 LIMIT 1', id)) !== undefined
 }
 
-/**
- * Serializes replacements of one creator's actors before they lock any row. Each one sees the result of the one before,
- * and no two wait for rows in different orders.
- */
-export async function lockCreator(tx: Transaction, creator: string): Promise<void> {
-  await tx.get('SELECT TRANSACTION_LOCK($1) AS locked', creator)
+/** Locks the actors of a locked creator in the order of their ids, so that no two transactions wait for each other. */
+export async function lockActorsOf(tx: Transaction, creator: string): Promise<string[]> {
+  const locked: string[] = []
+  for (const id of (await findIdsByCreator(tx, creator, mostReplaced)).toSorted())
+    locked.push(...(await lockActor(tx, id)))
+  return locked
 }
 
-export async function lockActorsOf(tx: Transaction, creator: string): Promise<string[]> {
-  const rows = await tx.all<{ id: string }>('SELECT id FROM actor WHERE creator = $1 ORDER BY id FOR UPDATE', creator)
-  return rows.map((row) => row.id)
-}
+/** More actors of one creator than one transaction deletes. A replacement leaves the others to the next one. */
+const mostReplaced = 10_000
 
 /** Deletes the actor's row, and by foreign keys and a trigger everything else of it. Rows of long lists are deleted later. */
 export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
-  const deleted = await tx.run('DELETE FROM actor WHERE id = $1', id)
-  if (deleted === 0) return false
+  const deleted = await tx.get<{ creator: string }>('DELETE FROM actor WHERE id = $1 RETURNING creator', id)
+  if (deleted === undefined) return false
+  await deleteCreator(tx, { creator: deleted.creator, actorId: id })
   await tx.run(
     'INSERT INTO deleted_actor (id, deleted_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET deleted_at = excluded.deleted_at',
     id,
     now,
   )
   return true
-}
-
-export async function deleteActorsOf(tx: Transaction, creator: string, now: number): Promise<void> {
-  await tx.run(
-    `INSERT INTO deleted_actor (id, deleted_at) SELECT id, CAST($2 AS BIGINT) FROM actor WHERE creator = $1
-     ON CONFLICT (id) DO UPDATE SET deleted_at = excluded.deleted_at`,
-    creator,
-    now,
-  )
-  await tx.run('DELETE FROM actor WHERE creator = $1', creator)
-  // A claim is stale when its actor has another creator now.
-  await tx.run(
-    `DELETE FROM unique_creator WHERE creator = $1
-     AND NOT EXISTS (SELECT 1 FROM actor WHERE actor.id = unique_creator.actor_id AND actor.creator = $1)`,
-    creator,
-  )
 }
 
 export async function clearDeletionMarker(tx: Transaction, id: string): Promise<void> {

@@ -14,10 +14,8 @@ import { open, seal } from '../secret/sealed.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import { type Actor, defaultCreator, normalizeCreator, parseActorId } from './actor.ts'
 import {
-  claimCreator,
   clearDeletionMarker,
   deleteActor,
-  deleteActorsOf,
   findActor,
   findActorByCreator,
   findActorByProperty,
@@ -25,13 +23,14 @@ import {
   hasDeletionMarker,
   hasSession,
   insertActor,
+  isCreatorFree,
   lockActor,
   lockActorsOf,
-  lockCreator,
   purgeDeletionMarkers,
   setCreator,
   setTrusteeRoot,
 } from './actor-store.ts'
+import { lockCreator } from './creator-store.ts'
 
 export interface NewActor {
   readonly creator?: string | undefined
@@ -78,9 +77,6 @@ export interface ActorsDeps {
 
 const markerDays = 30
 const markerMs = markerDays * 24 * 60 * 60 * 1000
-
-/** Limit of retries after losing a race for a creator. Each round has one winner, so this many concurrent requests succeed. */
-const mostRounds = 200
 
 export class Actors {
   readonly #deps: ActorsDeps
@@ -135,20 +131,11 @@ export class Actors {
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
     const actor = this.#newActor(request, creator, passphrase)
     const turn = this.#deps.uniqueCreator || request.deleteExisting === true ? `creator ${creator}` : undefined
-    for (let round = 0; round < mostRounds; round += 1) {
-      const outcome = await this.#deps.store.write((tx) => this.#insert(tx, request, actor), { turn }).catch(lostRace)
-      if (outcome === 'created') {
-        if (request.deleteExisting === true) this.#deps.deleteRemoved()
-        await this.announce(actor)
-        return { actor, passphrase, isNew: true }
-      }
-      if (outcome !== 'lost') return this.#existing(request, outcome, judge)
-    }
-    throw new ServiceError(
-      'store_unavailable',
-      `Cannot create an actor for this creator now: too many concurrent requests; try again`,
-      { retryAfterSeconds: 1 },
-    )
+    const existing = await this.#deps.store.write((tx) => this.#insert(tx, request, actor), { turn })
+    if (existing !== null) return this.#existing(request, existing, judge)
+    if (request.deleteExisting === true) this.#deps.deleteRemoved()
+    await this.announce(actor)
+    return { actor, passphrase, isNew: true }
   }
 
   #newActor(request: NewActor, creator: string, passphrase: string): Actor {
@@ -169,11 +156,14 @@ export class Actors {
     }
   }
 
-  async #insert(tx: Transaction, request: NewActor, actor: Actor): Promise<'created' | Actor> {
+  /** Inserts the actor, or returns the existing one when creators are unique. */
+  async #insert(tx: Transaction, request: NewActor, actor: Actor): Promise<Actor | null> {
+    // Two concurrent replacements would not see each other's actor without the lock.
+    if (this.#deps.uniqueCreator || request.deleteExisting === true) await lockCreator(tx, actor.creator)
     if (request.deleteExisting === true) {
-      await lockCreator(tx, actor.creator)
-      await this.#deps.onDeleting(tx, await lockActorsOf(tx, actor.creator))
-      await deleteActorsOf(tx, actor.creator, this.#deps.now())
+      const replaced = await lockActorsOf(tx, actor.creator)
+      await this.#deps.onDeleting(tx, replaced)
+      for (const id of replaced) await deleteActor(tx, id, this.#deps.now())
     } else if (this.#deps.uniqueCreator) {
       const existing = await findActorByCreator(tx, actor.creator)
       if (existing !== null) return existing
@@ -188,10 +178,7 @@ export class Actors {
         'Cannot create an actor: this creator is already verified as the owner of another one',
       )
     }
-    // Two concurrent replacements do not see each other's actor. Only one of them can insert the claim.
-    const isAlone = this.#deps.uniqueCreator || request.deleteExisting === true
-    if (isAlone && !(await claimCreator(tx, actor.creator, actor.id))) throw new LostRace()
-    return 'created'
+    return null
   }
 
   /** Builds the actor of a person who signs in for the first time, without storing it. */
@@ -205,8 +192,9 @@ export class Actors {
    * @returns false when creators are unique and another actor got this one first.
    */
   async insertDraft(tx: Transaction, draft: Actor): Promise<boolean> {
+    if (this.#deps.uniqueCreator && !(await isCreatorFree(tx, draft.creator, draft.id))) return false
     if (!(await insertActor(tx, draft))) throw new Error('An actor id was made twice')
-    return !this.#deps.uniqueCreator || claimCreator(tx, draft.creator, draft.id)
+    return true
   }
 
   /**
@@ -267,11 +255,8 @@ export class Actors {
       if ((await findActor(tx, id))?.creator !== creator && (await hasAccount(tx, id))) {
         throw new ServiceError('conflict', 'Cannot set the creator: the owner signs in with the current one')
       }
-      if (this.#deps.uniqueCreator) {
-        const holder = await findActorByCreator(tx, creator)
-        const isFree = (holder === null || holder.id === id) && (await claimCreator(tx, creator, id))
-        if (!isFree) throw new ServiceError('conflict', 'Cannot set the creator: another actor has it')
-      }
+      if (this.#deps.uniqueCreator && !(await isCreatorFree(tx, creator, id)))
+        throw new ServiceError('conflict', 'Cannot set the creator: another actor has it')
       await setCreator(tx, id, creator)
     })
   }
@@ -315,11 +300,3 @@ export class Actors {
 
 /** Judge for requests of the application, which are not rate limited. */
 const plainJudge: PassphraseJudge = async (_actor, isRight) => isRight()
-
-/** Thrown to roll back, because another creation for the same creator committed first. */
-class LostRace extends Error {}
-
-function lostRace(error: unknown): 'lost' {
-  if (error instanceof LostRace) return 'lost'
-  throw error
-}

@@ -1,5 +1,5 @@
 /** Effects of a changed value: look-up entries of indexed properties, and the creator when it follows the e-mail address. */
-import { claimCreator, findActorByCreator, setCreator } from './actor-store.ts'
+import { isCreatorFree, setCreator } from './actor-store.ts'
 import { normalizeCreator } from './actor.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, stringValue } from '../json/json.ts'
@@ -35,18 +35,9 @@ export class Indexes {
     const creator = normalizeCreator(stringValue(email) ?? '')
     if (!creator.includes('@'))
       throw new ServiceError('invalid_value', 'Cannot set "email": the creator must be an e-mail address')
-    if (this.#policy.uniqueCreator && !(await this.#isFree(tx, creator, actorId))) {
+    if (this.#policy.uniqueCreator && !(await isCreatorFree(tx, creator, actorId))) {
       throw new ServiceError('conflict', 'Cannot set "email": another actor has this creator')
     }
     await setCreator(tx, actorId, creator)
-  }
-
-  /**
-   * Claims the creator. Actors that were created before creators were unique have no claim, so the rows are checked as
-   * well.
-   */
-  async #isFree(tx: Transaction, creator: string, actorId: string): Promise<boolean> {
-    const holder = await findActorByCreator(tx, creator)
-    return (holder === null || holder.id === actorId) && claimCreator(tx, creator, actorId)
   }
 }

@@ -65,20 +65,18 @@ export class NoticeSender {
       },
     )
     if (verdict === null || (isCut() && verdict.kind === 'retry')) {
-      await store.write((tx) =>
-        postponeNotice(tx, { id: notice.id, leasedUntil, dueAt: now(), counts: false, reason: '' }),
-      )
+      await store.write((tx) => postponeNotice(tx, notice, { leasedUntil, dueAt: now(), counts: false, reason: '' }))
       return false
     }
     metrics.delivered(`notice_${verdict.kind}`)
     if (verdict.kind === 'delivered') {
-      await store.write((tx) => deleteNotice(tx, notice.id))
+      await store.write((tx) => deleteNotice(tx, notice))
       return true
     }
     const { reason } = verdict
     log.warn({ kind: notice.kind, outcome: verdict.kind, reason }, 'Cannot deliver a notice')
     const dueAt = verdict.kind === 'retry' ? verdict.at : null
-    await store.write((tx) => postponeNotice(tx, { id: notice.id, leasedUntil, dueAt, counts: true, reason }))
+    await store.write((tx) => postponeNotice(tx, notice, { leasedUntil, dueAt, counts: true, reason }))
     return dueAt === null
   }
 

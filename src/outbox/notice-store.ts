@@ -74,8 +74,8 @@ export async function claimNotices(
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
 ): Promise<ClaimedNotice[]> {
   return tx.all(
-    `/* delivery */ UPDATE notice SET due_at = $2, leased_until = $2 WHERE id IN (
-       SELECT n.id FROM notice n
+    `/* delivery */ UPDATE notice SET due_at = $2, leased_until = $2 WHERE (sender, id) IN (
+       SELECT n.sender, n.id FROM notice n
        WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND (n.kind = 'withdrawal' OR NOT EXISTS (
            SELECT 1 FROM notice e WHERE e.sender = n.sender AND e.recipient = n.recipient
@@ -189,24 +189,28 @@ export async function deleteNotices(
 }
 
 /** Deletes a notice that was delivered or no longer applies. */
-export async function deleteNotice(tx: Transaction, id: string): Promise<void> {
-  await tx.run('/* delivery */ DELETE FROM notice WHERE id = $1', id)
+export async function deleteNotice(
+  tx: Transaction,
+  { actorId, id }: Pick<ClaimedNotice, 'actorId' | 'id'>,
+): Promise<void> {
+  await tx.run('/* delivery */ DELETE FROM notice WHERE sender = $1 AND id = $2', actorId, id)
 }
 
 /** Ends the lease of a notice that was not delivered. `dueAt` null: gives the notice up. */
 export async function postponeNotice(
   tx: Transaction,
+  { actorId, id }: Pick<ClaimedNotice, 'actorId' | 'id'>,
   {
-    id,
     leasedUntil,
     dueAt,
     counts,
     reason,
-  }: { id: string; leasedUntil: number; dueAt: number | null; counts: boolean; reason: string },
+  }: { leasedUntil: number; dueAt: number | null; counts: boolean; reason: string },
 ): Promise<void> {
   await tx.run(
-    `/* delivery */ UPDATE notice SET due_at = $3, leased_until = 0, attempts = attempts + $4, reason = $5
-     WHERE id = $1 AND leased_until = $2`,
+    `/* delivery */ UPDATE notice SET due_at = $4, leased_until = 0, attempts = attempts + $5, reason = $6
+     WHERE sender = $1 AND id = $2 AND leased_until = $3`,
+    actorId,
     id,
     leasedUntil,
     dueAt,

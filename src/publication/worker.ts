@@ -333,7 +333,7 @@ export class DeliveryWorker {
       await store.write(async (tx) => {
         if (leases.length > 0) await releaseLeases(tx, leases, dueAt)
         for (const { notice, leasedUntil } of notices) {
-          await postponeNotice(tx, { id: notice.id, leasedUntil, dueAt, counts: false, reason: '' })
+          await postponeNotice(tx, notice, { leasedUntil, dueAt, counts: false, reason: '' })
         }
       })
     } catch (error) {

@@ -1,4 +1,6 @@
 /** SQL of accounts. */
+import { findIdsByCreator } from '../actor/creator-store.ts'
+import { byKey } from '../store/by-key.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import { insertSupersededAccess } from './password-access-store.ts'
@@ -37,65 +39,95 @@ export async function findAccount(q: Queries, actorId: string): Promise<Account 
 
 /** Finds at most two accounts: one by its identifier, and one by the person's subject at the provider. */
 export async function findAccounts(q: Queries, identifier: string | null, subject: string): Promise<Account[]> {
-  const rows = await q.all<AccountRow>(
-    `${select} WHERE account.identifier = $1 OR account.subject = $2`,
+  const rows = await q.all<{ actorId: string }>(
+    `SELECT DISTINCT actor_id AS "actorId" FROM identity
+     WHERE (name = $1 AND kind = 'identifier') OR (name = $2 AND kind = 'subject')`,
     identifier,
     subject,
   )
-  return rows.map(toAccount)
+  const found = await Promise.all(rows.map(({ actorId }) => findAccount(q, actorId)))
+  return found.filter((account) => account !== null)
 }
 
 /** Returns whether an actor or account has this identifier, proven or not. */
 export async function isTaken(q: Queries, identifier: string): Promise<boolean> {
   const row = await q.get(
-    `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM account WHERE identifier = $1)
-       OR EXISTS (SELECT 1 FROM actor WHERE creator = $1)`,
+    `SELECT 1 AS found FROM identity WHERE name = $1 AND kind = 'identifier'
+     UNION ALL SELECT 1 AS found FROM creator WHERE name = $1 LIMIT 1`,
     identifier,
   )
   return row !== undefined
 }
 
-/** Returns false when another account has the identifier or the subject, including one that is inserted concurrently. */
+/**
+ * Returns false when another account has the identifier or the subject, including one that is inserted concurrently. The
+ * transaction must then roll back.
+ */
 export async function insertAccount(
   tx: Transaction,
   account: Pick<Account, 'actorId' | 'identifier' | 'verified' | 'subject' | 'providerTokens'>,
 ): Promise<boolean> {
+  const { actorId, identifier, subject } = account
   const inserted = await tx.run(
     `INSERT INTO account (actor_id, identifier, verified, subject, fields, provider_tokens)
      VALUES ($1, $2, $3, $4, '{}', $5) ON CONFLICT DO NOTHING`,
-    account.actorId,
-    account.identifier,
+    actorId,
+    identifier,
     Number(account.verified),
-    account.subject,
+    subject,
     account.providerTokens,
   )
-  return inserted === 1
+  if (inserted === 0) return false
+  const identities = await tx.run(
+    `INSERT INTO identity (name, kind, actor_id, verified)
+     VALUES ($1, 'identifier', $2, $3)${subject === null ? '' : `, ($4, 'subject', $2, $3)`} ON CONFLICT DO NOTHING`,
+    identifier,
+    actorId,
+    Number(account.verified),
+    ...(subject === null ? [] : [subject]),
+  )
+  return identities === (subject === null ? 1 : 2)
 }
 
+/** Changes an account that was read in the same turn of the actor. */
 export async function updateAccount(
   tx: Transaction,
-  account: Pick<Account, 'actorId' | 'verified' | 'fields' | 'providerTokens'>,
+  before: Account,
+  after: Pick<Account, 'verified' | 'fields' | 'providerTokens'>,
 ): Promise<void> {
   await tx.run(
     'UPDATE account SET verified = $2, fields = $3, provider_tokens = $4 WHERE actor_id = $1',
-    account.actorId,
-    Number(account.verified),
-    JSON.stringify(account.fields),
-    account.providerTokens,
+    before.actorId,
+    Number(after.verified),
+    JSON.stringify(after.fields),
+    after.providerTokens,
+  )
+  if (after.verified === before.verified) return
+  await tx.run(
+    `UPDATE identity SET verified = $3 WHERE name = $1 AND kind = 'identifier' AND actor_id = $2`,
+    before.identifier,
+    before.actorId,
+    Number(after.verified),
   )
 }
 
-/** Lists actors of this creator without an account, oldest first. A person who knows the passphrase may join one. */
+/** Actors of one creator that a claim considers, oldest first. */
+const mostConsidered = 100
+
+/** Lists at most 20 actors of this creator without an account, oldest first. A person who knows the passphrase may join one. */
 export async function findUnclaimed(
   q: Queries,
   creator: string,
 ): Promise<{ readonly id: string; readonly passphrase: Sealed }[]> {
-  return q.all(
-    `SELECT id, passphrase FROM actor
-     WHERE creator = $1 AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)
-     ORDER BY created_at, id LIMIT 20`,
-    creator,
+  const ids = await findIdsByCreator(q, creator, mostConsidered)
+  const found = await byKey(q, ids, (named, params) =>
+    q.all<{ id: string; passphrase: Sealed }>(
+      `SELECT id, passphrase FROM actor WHERE ${named('id')} AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)
+       ORDER BY created_at, id LIMIT 20`,
+      ...params,
+    ),
   )
+  return found.slice(0, 20)
 }
 
 /** Maximum number of actors that the event `creator_superseded` names. */
@@ -111,39 +143,66 @@ export interface SetAside {
 
 /**
  * Renames the actors that have the identifier without proof, because a person proved it. They keep their data and
- * passphrase; their sessions end. Programs that
- * created them may still use the identifier in Basic credentials, until the person revokes that access.
+ * passphrase; their sessions end. Programs that created them may still use the identifier in Basic credentials, until the
+ * person revokes that access. An actor that a program creates concurrently keeps its name, like an actor that is created
+ * later.
  *
  * @returns the ids of the renamed actors, at most 100.
  */
 export async function setAside(tx: Transaction, { identifier, keep, now }: SetAside): Promise<readonly string[]> {
+  const held = await tx.all<{ id: string; isCreator: number; isUnproven: number }>(
+    `SELECT id, MAX(creators) AS "isCreator", MAX(unproven) AS "isUnproven" FROM (
+       SELECT actor_id AS id, 1 AS creators, 0 AS unproven, created_at FROM creator WHERE name = $1
+       UNION ALL SELECT actor_id, 0, 1 - verified, NULL FROM identity WHERE name = $1 AND kind = 'identifier') AS held
+     WHERE id <> $2 GROUP BY id ORDER BY MIN(created_at), id`,
+    identifier,
+    keep,
+  )
+  if (held.length === 0) return []
+  const ids = held.map(({ id }) => id)
+  const created = held.filter(({ isCreator }) => isCreator === 1).map(({ id }) => id)
+  await byKey(tx, ids, async (named, params) => {
+    await tx.run(`DELETE FROM token_chain WHERE kind = 'session' AND ${named('actor_id')}`, ...params)
+    return []
+  })
+  if (created.length > 0) await renameActors(tx, identifier, created, now)
+  for (const { id, isUnproven } of held) if (isUnproven === 1) await renameAccount(tx, identifier, id)
+  return created.slice(0, mostNamed)
+}
+
+async function renameActors(tx: Transaction, creator: string, ids: readonly string[], now: number): Promise<void> {
+  const withoutAccount = await byKey(tx, ids, (named, params) =>
+    tx.all<{ id: string }>(
+      `SELECT id FROM actor
+       WHERE ${named('id')} AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)`,
+      ...params,
+    ),
+  )
+  await insertSupersededAccess(tx, { creator, actorIds: withoutAccount.map(({ id }) => id), now })
+  const renamed = await byKey(tx, ids, (named, params) =>
+    tx.all<{ id: string; creator: string; createdAt: number }>(
+      `UPDATE actor SET creator = '${unprovenPrefix}' || creator || ':' || id WHERE ${named('id')} AND creator = $2
+       RETURNING id, creator, created_at AS "createdAt"`,
+      ...params,
+      creator,
+    ),
+  )
   await tx.run(
-    `DELETE FROM token_chain WHERE kind = 'session' AND actor_id <> $2 AND actor_id IN (
-       SELECT id FROM actor WHERE creator = $1 UNION SELECT actor_id FROM account WHERE identifier = $1)`,
-    identifier,
-    keep,
-  )
-  await insertSupersededAccess(tx, { creator: identifier, keep, now })
-  const superseded = await tx.all<{ id: string }>(
-    'SELECT id FROM actor WHERE creator = $1 AND id <> $2 ORDER BY created_at, id LIMIT $3',
-    identifier,
-    keep,
-    mostNamed,
+    'DELETE FROM creator WHERE name = $1 AND actor_id IN (SELECT id FROM rows($2, id TEXT) AS renamed)',
+    creator,
+    JSON.stringify(ids.map((id) => [id])),
   )
   await tx.run(
-    `UPDATE account SET identifier = '${unprovenPrefix}' || identifier || ':' || actor_id
-     WHERE identifier = $1 AND verified = 0 AND actor_id <> $2`,
-    identifier,
-    keep,
+    `INSERT INTO creator (name, actor_id, created_at)
+     SELECT r.name, r.actor_id, r.created_at FROM rows($1, name TEXT, actor_id TEXT, created_at BIGINT) AS r`,
+    JSON.stringify(renamed.map((actor) => [actor.creator, actor.id, actor.createdAt])),
   )
-  await tx.run('DELETE FROM unique_creator WHERE creator = $1 AND actor_id <> $2', identifier, keep)
-  // An actor that a program creates concurrently keeps its name, like an actor that is created later.
-  await tx.run(
-    `UPDATE actor SET creator = '${unprovenPrefix}' || creator || ':' || id WHERE creator = $1 AND id <> $2
-     AND (EXISTS (SELECT 1 FROM password_access p WHERE p.actor_id = actor.id)
-       OR EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id))`,
-    identifier,
-    keep,
-  )
-  return superseded.map(({ id }) => id)
+}
+
+/** Takes the identifier from an account that has it without proof. */
+async function renameAccount(tx: Transaction, identifier: string, actorId: string): Promise<void> {
+  const name = `${unprovenPrefix}${identifier}:${actorId}`
+  await tx.run('UPDATE account SET identifier = $2 WHERE actor_id = $1', actorId, name)
+  await tx.run(`DELETE FROM identity WHERE name = $1 AND kind = 'identifier' AND actor_id = $2`, identifier, actorId)
+  await tx.run(`INSERT INTO identity (name, kind, actor_id, verified) VALUES ($1, 'identifier', $2, 0)`, name, actorId)
 }

@@ -94,8 +94,7 @@ export class Accounts {
     const account = await findAccount(tx, actorId)
     if (account === null) throw new Error('Cannot record the sign-in: the actor has no account')
     const isFirst = account.fields['auth_method'] === undefined
-    await updateAccount(tx, {
-      actorId,
+    await updateAccount(tx, account, {
       verified: account.verified || isProven,
       fields: {
         ...(isFirst ? this.#firstFields(account, { provider, address, isProven }) : {}),
@@ -140,7 +139,7 @@ export class Accounts {
     const account = await findAccount(tx, actorId)
     if (account === null) return
     const kept = refreshTokenOf(this.#opened(account))
-    await updateAccount(tx, { ...account, providerTokens: this.#seal(actorId, kept) })
+    await updateAccount(tx, account, { ...account, providerTokens: this.#seal(actorId, kept) })
   }
 
   #seal(actorId: string, tokens: ProviderTokenFields): Sealed {

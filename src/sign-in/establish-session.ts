@@ -115,11 +115,12 @@ export class SessionEntry {
     const identifier = identity.kind === 'proven' ? identity.identifier : null
     const subject = attempt.person.stableId
     const asksFirst = attempt.asksFirst === true && identifier !== null
-    // One snapshot: an account that a concurrent sign-in inserts between two reads would look like another person's actor.
-    const { found, taken } = await this.#deps.store.snapshot(async (q) => ({
-      found: await findAccounts(q, identifier, subject),
-      taken: asksFirst && (await isTaken(q, identifier)),
-    }))
+    // `taken` first: an account that a concurrent sign-in inserts between the two reads would look like another person's
+    // actor. A snapshot alone does not exclude that, because a sharded database has none over several servers.
+    const { found, taken } = await this.#deps.store.snapshot(async (q) => {
+      const isHeld = asksFirst && (await isTaken(q, identifier))
+      return { found: await findAccounts(q, identifier, subject), taken: isHeld }
+    })
     const account = accountOf(found, identifier, subject, this.#deps.mode)
     refuseOthers(attempt, account, identifier)
     if (identity.kind === 'missing' && needsAddress(attempt) && !hasAddress(account))

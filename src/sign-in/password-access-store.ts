@@ -15,55 +15,61 @@ export interface PasswordAccessRecord {
 
 const columns = 'p.actor_id AS "actorId", p.creator, p.decision, p.proven_at AS "provenAt"'
 
-/** Rows that an owner decides about: every actor created under the creator that this owner proved. */
-const ofOwner = `password_access p JOIN account own ON own.identifier = p.creator AND own.verified = 1
-  WHERE own.actor_id = $1`
-
-/** Lists pending decisions first, then the newest. */
-export async function findPasswordAccess(q: Queries, ownerId: string, limit: number): Promise<PasswordAccessRecord[]> {
-  return q.all(
-    `SELECT ${columns} FROM ${ofOwner}
-     ORDER BY CASE p.decision WHEN 'pending' THEN 0 ELSE 1 END, p.proven_at DESC, p.actor_id LIMIT $2`,
+/** Finds the creator that this owner proved. Null: the owner proved none. */
+export async function findProvenCreator(q: Queries, ownerId: string): Promise<string | null> {
+  const row = await q.get<{ identifier: string }>(
+    'SELECT identifier FROM account WHERE actor_id = $1 AND verified = 1',
     ownerId,
+  )
+  return row?.identifier ?? null
+}
+
+/** Lists the actors that programs created under a creator: pending decisions first, then the newest. */
+export async function findPasswordAccess(q: Queries, creator: string, limit: number): Promise<PasswordAccessRecord[]> {
+  return q.all(
+    `SELECT ${columns} FROM password_access p WHERE p.creator = $1
+     ORDER BY CASE p.decision WHEN 'pending' THEN 0 ELSE 1 END, p.proven_at DESC, p.actor_id LIMIT $2`,
+    creator,
     limit,
   )
 }
 
 export async function findOnePasswordAccess(
   q: Queries,
-  ownerId: string,
+  creator: string,
   actorId: string,
 ): Promise<PasswordAccessRecord | null> {
   const row = await q.get<PasswordAccessRecord>(
-    `SELECT ${columns} FROM ${ofOwner} AND p.actor_id = $2`,
-    ownerId,
+    `SELECT ${columns} FROM password_access p WHERE p.creator = $1 AND p.actor_id = $2`,
+    creator,
     actorId,
   )
   return row ?? null
 }
 
-/** Finds the creator that Basic credentials may still name. Null after a revocation. */
-export async function findPasswordName(q: Queries, actorId: string): Promise<string | null> {
-  const row = await q.get<{ creator: string }>(
-    `SELECT creator FROM password_access WHERE actor_id = $1 AND decision <> 'revoked'`,
+/** Whether Basic credentials may still name this creator. False after a revocation. */
+export async function hasPasswordName(q: Queries, creator: string, actorId: string): Promise<boolean> {
+  const row = await q.get(
+    `SELECT 1 AS found FROM password_access WHERE creator = $1 AND actor_id = $2 AND decision <> 'revoked'`,
+    creator,
     actorId,
   )
-  return row?.creator ?? null
+  return row !== undefined
 }
 
-/** Records every actor of a proven creator as pending, except actors with an account: their owners sign in by a provider. */
+/** Records actors of a proven creator as pending. */
 export async function insertSupersededAccess(
   tx: Transaction,
-  { creator, keep, now }: { readonly creator: string; readonly keep: string; readonly now: number },
+  { creator, actorIds, now }: { readonly creator: string; readonly actorIds: readonly string[]; readonly now: number },
 ): Promise<void> {
+  if (actorIds.length === 0) return
   await tx.run(
-    `INSERT INTO password_access (actor_id, creator, decision, proven_at)
-     SELECT id, creator, 'pending', CAST($3 AS BIGINT) FROM actor
-     WHERE creator = $1 AND id <> $2 AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)
-     ON CONFLICT (actor_id) DO UPDATE
-     SET creator = excluded.creator, decision = excluded.decision, proven_at = excluded.proven_at, decided_at = NULL`,
+    `INSERT INTO password_access (creator, actor_id, decision, proven_at)
+     SELECT $1, r.id, 'pending', CAST($3 AS BIGINT) FROM rows($2, id TEXT) AS r WHERE true
+     ON CONFLICT (creator, actor_id) DO UPDATE
+     SET decision = excluded.decision, proven_at = excluded.proven_at, decided_at = NULL`,
     creator,
-    keep,
+    JSON.stringify(actorIds.map((id) => [id])),
     now,
   )
 }
@@ -72,21 +78,30 @@ export async function insertJoinedAccess(
   tx: Transaction,
   { actorId, creator, now }: { readonly actorId: string; readonly creator: string; readonly now: number },
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO password_access (actor_id, creator, decision, proven_at) VALUES ($1, $2, 'pending', $3)
-     ON CONFLICT (actor_id) DO UPDATE
-     SET creator = excluded.creator, decision = excluded.decision, proven_at = excluded.proven_at, decided_at = NULL`,
-    actorId,
-    creator,
-    now,
-  )
+  await insertSupersededAccess(tx, { creator, actorIds: [actorId], now })
 }
 
 export async function setPasswordDecision(
   tx: Transaction,
-  { actorId, decision, now }: { readonly actorId: string; readonly decision: PasswordDecision; readonly now: number },
+  {
+    creator,
+    actorId,
+    decision,
+    now,
+  }: {
+    readonly creator: string
+    readonly actorId: string
+    readonly decision: PasswordDecision
+    readonly now: number
+  },
 ): Promise<void> {
-  await tx.run('UPDATE password_access SET decision = $2, decided_at = $3 WHERE actor_id = $1', actorId, decision, now)
+  await tx.run(
+    'UPDATE password_access SET decision = $3, decided_at = $4 WHERE creator = $1 AND actor_id = $2',
+    creator,
+    actorId,
+    decision,
+    now,
+  )
 }
 
 /** @param beganWith Ends only sessions that began this way; null ends every session. */

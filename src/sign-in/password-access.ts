@@ -9,13 +9,14 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
 import { seal } from '../secret/sealed.ts'
-import type { Store } from '../store/store.ts'
+import type { Queries, Store } from '../store/store.ts'
 import { unprovenPrefix } from './account-store.ts'
 import {
   endSessionsOf,
   findOnePasswordAccess,
   findPasswordAccess,
-  findPasswordName,
+  findProvenCreator,
+  hasPasswordName,
   type PasswordAccessRecord,
   setPasswordDecision,
 } from './password-access-store.ts'
@@ -46,13 +47,17 @@ export class PasswordAccess {
 
   /** Lists at most 100 actors, pending decisions first. */
   list(ownerId: string): Promise<PasswordAccessRecord[]> {
-    return this.#store.read((q) => findPasswordAccess(q, ownerId, mostProgramsListed))
+    return this.#store.read(async (q) => {
+      const creator = await findProvenCreator(q, ownerId)
+      return creator === null ? [] : findPasswordAccess(q, creator, mostProgramsListed)
+    })
   }
 
   /** Returns the former creator of an actor, which Basic credentials may name besides the current creator. */
   async nameOf(actor: { readonly id: string; readonly creator: string }): Promise<string | null> {
-    if (!actor.creator.startsWith(unprovenPrefix)) return null
-    return this.#store.read((q) => findPasswordName(q, actor.id))
+    const former = formerCreatorOf(actor)
+    if (former === null) return null
+    return (await this.#store.read((q) => hasPasswordName(q, former, actor.id))) ? former : null
   }
 
   /**
@@ -63,7 +68,11 @@ export class PasswordAccess {
    *   owner, `conflict` for keeping a revoked password.
    */
   async decide({ ownerId, actorId, decision, by }: PasswordAccessDecision): Promise<void> {
-    const known = await this.#store.read((q) => findOnePasswordAccess(q, ownerId, actorId))
+    const find = async (q: Queries): Promise<PasswordAccessRecord | null> => {
+      const creator = await findProvenCreator(q, ownerId)
+      return creator === null ? null : findOnePasswordAccess(q, creator, actorId)
+    }
+    const known = await this.#store.read(find)
     if (known === null) throw unknownAccess()
     // A session is required: in an actor that the owner joined, the program knows the same passphrase.
     if (by.kind !== 'creator' || by.session === undefined) {
@@ -72,7 +81,7 @@ export class PasswordAccess {
       })
     }
     await this.#store.writeActor(actorId, async (tx) => {
-      const found = await findOnePasswordAccess(tx, ownerId, actorId)
+      const found = await find(tx)
       if (found === null) throw unknownAccess()
       if (found.decision === decision) return
       if (found.decision === 'revoked')
@@ -82,9 +91,17 @@ export class PasswordAccess {
         // In a joined actor, sessions that began otherwise belong to the owner.
         await endSessionsOf(tx, actorId, actorId === ownerId ? 'passphrase' : null)
       }
-      await setPasswordDecision(tx, { actorId, decision, now: this.#now() })
+      await setPasswordDecision(tx, { creator: found.creator, actorId, decision, now: this.#now() })
     })
   }
+}
+
+/** Reads the former creator from the creator that `setAside` wrote. */
+function formerCreatorOf({ id, creator }: { readonly id: string; readonly creator: string }): string | null {
+  const suffix = `:${id}`
+  return creator.startsWith(unprovenPrefix) && creator.endsWith(suffix)
+    ? creator.slice(unprovenPrefix.length, -suffix.length)
+    : null
 }
 
 function unknownAccess(): ServiceError {

@@ -119,7 +119,7 @@ export class Verification {
       const presented = { purpose: 'email_verification', value: follower.token } as const
       if ((await oneTime.consume(tx, presented)) === null) throw unknownLink()
       const seconds = String(Math.floor(now() / 1000))
-      await updateAccount(tx, {
+      await updateAccount(tx, account, {
         ...account,
         verified: account.verified || isSameAs(follower, account, link),
         fields: { ...account.fields, email_verified: 'true', email_verified_at: seconds },

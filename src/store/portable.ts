@@ -14,7 +14,6 @@ const NOTATION = new RegExp(
     String.raw`/\*(?:(?<only>sqlite|postgres):)?(?<content>[\s\S]*?)\*/`,
     String.raw`\brows\(\s*\$(?<rows>\d+)\s*,(?<columns>[^()]*)\)`,
     String.raw`\bIN ARRAY (?<array>\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))`,
-    String.raw`\bTRANSACTION_LOCK\(\s*\$(?<lock>\d+)\s*\)`,
     String.raw`(?<rowLock>\bFOR (?:UPDATE|KEY SHARE)(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?\b)`,
     String.raw`\$(?<parameter>\d+)`,
     String.raw`(?<word>\bBIGINT\b|\bTEXT_KEY\b|(?<=\)) STRICT(?:, WITHOUT ROWID)?(?=;|$))`,
@@ -39,22 +38,16 @@ export function compile(sql: string, dialect: Dialect): Compiled {
   const isSqlite = dialect === 'sqlite'
   const translate = (part: string): string =>
     part.replace(NOTATION, (found: string, ...rest: unknown[]) => {
-      const { only, content, rows, columns, array, lock, rowLock, ...other } = rest.at(-1) as Groups
+      const { only, content, rows, columns, array, rowLock, ...other } = rest.at(-1) as Groups
       if (other['parameter'] !== undefined) return parameter(other['parameter'])
       if (other['word'] !== undefined) return WORDS[dialect][found] ?? found
       if (rows !== undefined) return table(parameter(rows), columns ?? '', dialect)
       if (array !== undefined) return isSqlite ? `IN ${translate(array)}` : `= ANY (ARRAY ${translate(array)})`
-      if (lock !== undefined) return advisoryLock(parameter(lock), isSqlite)
       if (rowLock !== undefined) return isSqlite ? '' : found
       if (only !== undefined) return only === dialect ? translate((content ?? '').trim()) : ''
       return found
     })
   return { text: translate(sql), parameters }
-}
-
-/** SQLite has one writer, so it needs no lock. It gets the value in its place, because each parameter must be used. */
-function advisoryLock(parameter: string, isSqlite: boolean): string {
-  return isSqlite ? `CAST(${parameter} AS TEXT)` : `pg_advisory_xact_lock(hashtextextended(${parameter}, 0))`
 }
 
 function table(parameter: string, declarations: string, dialect: Dialect): string {

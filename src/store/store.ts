@@ -6,7 +6,6 @@
  * - `rows($3, item BIGINT, value TEXT)` is a table built from parameter 3, the JSON of an array of arrays.
  * - `FOR UPDATE` and `FOR KEY SHARE`, with `OF alias` and `SKIP LOCKED`, lock rows on PostgreSQL. SQLite has one writer,
  *   so the clause is dropped there.
- * - `TRANSACTION_LOCK($1)` in a SELECT list waits for other transactions with the same value (PostgreSQL).
  * - `column IN ARRAY (SELECT …)` is `column IN (SELECT …)` as an array, for which PostgreSQL always uses the index. With a
  *   join the planner may choose to read the whole list.
  * - In migrations only: the type `TEXT_KEY`, table options of SQLite, and `/*sqlite: … *\/` or `/*postgres: … *\/` around
@@ -26,6 +25,8 @@ export type Param = string | number | null
 export type Row<T> = { readonly [K in keyof T]: T[K] extends boolean ? number : T[K] }
 
 export interface Queries {
+  /** Whether the tables are distributed over servers. A statement then names the actor, or the key, whose server it needs. */
+  readonly isSharded: boolean
   all<R extends object>(sql: string, ...params: Param[]): Promise<R[]>
   get<R extends object>(sql: string, ...params: Param[]): Promise<R | undefined>
 }

@@ -1250,6 +1250,7 @@ describe('a fault of the store', () => {
           const outcome = await change(store, async (tx) => {
             const skipping: Transaction = {
               origin: tx.origin,
+              isSharded: tx.isSharded,
               all: <R extends object>(sql: string, ...params: Param[]) => tx.all<R>(sql, ...params),
               get: <R extends object>(sql: string, ...params: Param[]) => tx.get<R>(sql, ...params),
               run: (sql, ...params) => (writes++ === write ? Promise.resolve(0) : tx.run(sql, ...params)),

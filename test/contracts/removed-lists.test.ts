@@ -60,6 +60,7 @@ async function deleteRemoved(store: Store): Promise<number> {
         (tx) =>
           work({
             origin: tx.origin,
+            isSharded: tx.isSharded,
             all: (sql, ...params) => tx.all(sql, ...params),
             get: (sql, ...params) => tx.get(sql, ...params),
             run: async (sql, ...params) => {

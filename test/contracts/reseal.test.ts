@@ -134,6 +134,7 @@ function replacingAfterRead(store: Store, replacement: Sealed): Store {
       store.write((tx) =>
         work({
           origin: tx.origin,
+          isSharded: tx.isSharded,
           get: (sql, ...params) => tx.get(sql, ...params),
           run: (sql, ...params) => tx.run(sql, ...params),
           all: async <R extends object>(sql: string, ...params: Param[]): Promise<R[]> => {

@@ -68,11 +68,7 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
     [`INSERT INTO property_lookup VALUES ('email', 'v', 'x')`],
     /^I8: property_lookup has rows of actor x,/,
   ],
-  [
-    'a unique creator without an actor',
-    [`INSERT INTO unique_creator VALUES ('c', 'x')`],
-    /^I8: unique_creator has rows of actor x,/,
-  ],
+  ['a creator without an actor', [`INSERT INTO creator VALUES ('c', 'x', 1)`], /^I8: creator has rows of actor x,/],
   ['an actor deleted without its rows', [`DELETE FROM actor WHERE id = 'a'`], /^I8: property has rows of actor a,/],
   [
     'an item of a property that is not a list',
@@ -108,9 +104,14 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
     /^I2: the lookup does not contain \["a","email"\]=a@example\.com$/,
   ],
   [
-    'a unique creator that differs from the actor’s creator',
-    [`INSERT INTO unique_creator VALUES ('c', 'a')`],
-    /^I8: c is claimed for actor a, which has another creator$/,
+    'a creator that differs from the actor’s creator',
+    [`INSERT INTO creator VALUES ('c', 'a', 1)`],
+    /^I8: creator c finds actor a, which has another creator$/,
+  ],
+  [
+    'an actor that its creator does not find',
+    [`DELETE FROM creator WHERE actor_id = 'a'`],
+    /^I2: creator a@example\.com does not find its actor a$/,
   ],
   [
     'an unreadable list head',
@@ -195,7 +196,7 @@ describe('the checker of the invariants', () => {
         await fill(made)
         await damage(
           made.url,
-          `UPDATE actor SET creator = 'needle-in-the-file' WHERE id = 'a'`,
+          `UPDATE property_lookup SET value = 'needle-in-the-file' WHERE actor_id = 'a'`,
           'PRAGMA wal_checkpoint(TRUNCATE)',
         )
         const path = made.url.slice('sqlite:'.length)
@@ -203,7 +204,7 @@ describe('the checker of the invariants', () => {
         // The row and its index entry both hold the string. Only the later copy is changed.
         bytes[bytes.lastIndexOf('needle-in-the-file')] = 'N'.charCodeAt(0)
         writeFileSync(path, bytes)
-        assert.match((await violationsIn(made.url)).join('\n'), /row \d+ missing from index actor_by_creator/)
+        assert.match((await violationsIn(made.url)).join('\n'), /row \d+ missing from index property_lookup_by_actor/)
       })
     }
   })

@@ -203,7 +203,7 @@ describe('the documents', () => {
       others.push(table)
       assert.ok(sharding.includes(`\`${table}\``), `docs/scaling.md does not name the table ${table}`)
     }
-    assert.ok(others.includes('property_lookup') && others.includes('unique_creator'))
+    assert.ok(others.includes('property_lookup') && others.includes('creator'))
   })
 })
 

@@ -59,12 +59,6 @@ describe('one SQL statement for two databases', () => {
       parameters: 0,
     },
     {
-      sql: 'SELECT TRANSACTION_LOCK($1) AS locked',
-      sqlite: 'SELECT CAST(?1 AS TEXT) AS locked',
-      postgres: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) AS locked',
-      parameters: 1,
-    },
-    {
       sql: 'DELETE FROM t WHERE a IN ARRAY (SELECT a FROM t WHERE b = $1 AND f(g(b)) > 0 LIMIT 9) AND (c = 1)',
       sqlite: 'DELETE FROM t WHERE a IN (SELECT a FROM t WHERE b = ?1 AND f(g(b)) > 0 LIMIT 9) AND (c = 1)',
       postgres:

@@ -323,11 +323,13 @@ class MortalStore implements Store {
 
 class MortalTransaction implements Transaction {
   readonly origin: string
+  readonly isSharded: boolean
   readonly #inner: Transaction
   readonly #program: Program
 
   constructor(inner: Transaction, program: Program) {
     this.origin = inner.origin
+    this.isSharded = inner.isSharded
     this.#inner = inner
     this.#program = program
   }

@@ -19,7 +19,7 @@ async function furnish(service: TestService, actor: TestActor): Promise<void> {
   await done(await actor.request('PUT', '/devtest/attribute/bucket/name', '1'))
 }
 
-const furnished = ['actor', 'attribute', 'list_item', 'list_node', 'property', 'property_lookup', 'unique_creator']
+const furnished = ['actor', 'attribute', 'creator', 'list_item', 'list_node', 'property', 'property_lookup']
 
 async function tablesOf(service: TestService, actor: TestActor): Promise<string[]> {
   return [...new Set(await rowsOf(service, actor.id))].toSorted((a, b) => a.localeCompare(b))

@@ -50,6 +50,7 @@ class RowCounter {
 
   #queries(q: Queries): Queries {
     return {
+      isSharded: q.isSharded,
       get: async <R extends object>(sql: string, ...params: Param[]) => {
         const row = await q.get<R>(sql, ...params)
         this.#count(1)

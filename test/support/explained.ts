@@ -16,6 +16,7 @@ export function explained(store: Store, onPlan: (plan: Plan) => void): Store {
       onPlan({ sql, lines: rows.map((row) => (row['detail'] ?? row['QUERY PLAN'] ?? '').trim()) })
     }
     return {
+      isSharded: inner.isSharded,
       origin: 'origin' in inner ? (inner as Queries as Transaction).origin : '',
       async all(sql, ...params) {
         await explain(sql, [...params])

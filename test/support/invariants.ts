@@ -37,7 +37,7 @@ export async function halfMadeActors(url: string, creators: readonly string[]): 
       length === 1 ? [] : [`I2: ${creator} requested one actor and has ${length}`],
     )
     for (const { name, columns } of await database.tables()) {
-      if (!columns.includes('actor_id') || name === 'unique_creator') continue
+      if (!columns.includes('actor_id') || name === 'creator') continue
       const rows = await database.all<{ actor_id: string }>(`SELECT actor_id FROM "${name}"`)
       if (rows.some(({ actor_id }) => ids.has(actor_id)))
         found.push(`I2: ${name} has rows of an actor whose creation got no response`)
@@ -199,13 +199,18 @@ function stillToBeDeleted(table: string): string {
 }
 
 async function creatorFaults(database: Database): Promise<string[]> {
-  const wrong = await database.all<{ creator: string; actor_id: string }>(
-    `SELECT creator, actor_id FROM unique_creator AS claim WHERE NOT EXISTS
-     (SELECT 1 FROM actor WHERE actor.id = claim.actor_id AND actor.creator = claim.creator)`,
+  const wrong = await database.all<{ name: string; actor_id: string }>(
+    `SELECT name, actor_id FROM creator AS entry WHERE NOT EXISTS
+     (SELECT 1 FROM actor WHERE actor.id = entry.actor_id AND actor.creator = entry.name)`,
   )
-  return wrong.map(
-    ({ creator, actor_id }) => `I8: ${creator} is claimed for actor ${actor_id}, which has another creator`,
+  const missing = await database.all<{ id: string; creator: string }>(
+    `SELECT id, creator FROM actor WHERE NOT EXISTS
+     (SELECT 1 FROM creator AS entry WHERE entry.actor_id = actor.id AND entry.name = actor.creator)`,
   )
+  return [
+    ...wrong.map(({ name, actor_id }) => `I8: creator ${name} finds actor ${actor_id}, which has another creator`),
+    ...missing.map(({ id, creator }) => `I2: creator ${creator} does not find its actor ${id}`),
+  ]
 }
 
 interface Head {

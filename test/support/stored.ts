@@ -7,7 +7,7 @@ import { until } from './until.ts'
 
 type Table =
   | 'actor'
-  | 'unique_creator'
+  | 'creator'
   | 'deleted_actor'
   | 'property'
   | 'list_node'

@@ -262,6 +262,10 @@ class Wrapped implements Transaction {
   readonly #judge: (sql: string) => void
   failure: { readonly error: unknown } | undefined
 
+  get isSharded(): boolean {
+    return this.#inner.isSharded
+  }
+
   get origin(): string {
     return 'origin' in this.#inner ? (this.#inner as Transaction).origin : ''
   }

@@ -63,7 +63,7 @@ export class ClientAnswers {
       requests.set(requestId, finish)
       signal.addEventListener('abort', abort)
       if (signal.aborted) return abort()
-      cancelPoll = this.#poll(session.hash, requestId, () => requests.has(requestId), finish)
+      cancelPoll = this.#poll(session, requestId, () => requests.has(requestId), finish)
     })
   }
 
@@ -72,12 +72,12 @@ export class ClientAnswers {
     if (typeof requestId !== 'string' || !requestIdForm.test(requestId)) return
     const resolve = this.#waiting.get(session.hash)?.get(requestId)
     if (resolve !== undefined) return resolve(body)
-    await this.#deps.store.write((tx) => insertAnswer(tx, session.hash, requestId, JSON.stringify(body), maxRequests))
+    await this.#deps.store.write((tx) => insertAnswer(tx, session, requestId, JSON.stringify(body), maxRequests))
   }
 
   /** Polls the store until the answer arrives, the time limit passes, or the caller stops waiting. */
   #poll(
-    session: SecretHash,
+    session: Session,
     requestId: string,
     isWaiting: () => boolean,
     finish: (body: MessageParams | null) => void,
@@ -99,7 +99,7 @@ export class ClientAnswers {
     return () => cancel()
   }
 
-  async #take(session: SecretHash, requestId: string): Promise<string | null> {
+  async #take(session: Session, requestId: string): Promise<string | null> {
     const { store } = this.#deps
     const isThere = await store.read((q) => hasAnswer(q, session, requestId))
     return isThere ? store.write((tx) => takeAnswer(tx, session, requestId)) : null

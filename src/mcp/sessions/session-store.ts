@@ -50,20 +50,32 @@ export async function findSession(
   return row ?? null
 }
 
-export async function storeLogLevel(tx: Transaction, hash: SecretHash, level: string): Promise<void> {
-  await tx.run('UPDATE mcp_session SET log_level = $2 WHERE hash = $1', hash, level)
+/** The key of a session. */
+export type SessionKey = Pick<StoredSession, 'actorId' | 'hash'>
+
+export async function storeLogLevel(tx: Transaction, { actorId, hash }: SessionKey, level: string): Promise<void> {
+  await tx.run('UPDATE mcp_session SET log_level = $3 WHERE actor_id = $1 AND hash = $2', actorId, hash, level)
 }
 
-export async function setSubscriptions(tx: Transaction, hash: SecretHash, subscriptions: string): Promise<void> {
-  await tx.run('UPDATE mcp_session SET subscriptions = $2 WHERE hash = $1', hash, subscriptions)
+export async function setSubscriptions(
+  tx: Transaction,
+  { actorId, hash }: SessionKey,
+  subscriptions: string,
+): Promise<void> {
+  await tx.run(
+    'UPDATE mcp_session SET subscriptions = $3 WHERE actor_id = $1 AND hash = $2',
+    actorId,
+    hash,
+    subscriptions,
+  )
 }
 
-export async function prolongSession(tx: Transaction, hash: SecretHash, until: number): Promise<void> {
-  await tx.run('UPDATE mcp_session SET expires_at = $2 WHERE hash = $1', hash, until)
+export async function prolongSession(tx: Transaction, { actorId, hash }: SessionKey, until: number): Promise<void> {
+  await tx.run('UPDATE mcp_session SET expires_at = $3 WHERE actor_id = $1 AND hash = $2', actorId, hash, until)
 }
 
-export async function deleteSession(tx: Transaction, hash: SecretHash): Promise<void> {
-  await tx.run('DELETE FROM mcp_session WHERE hash = $1', hash)
+export async function deleteSession(tx: Transaction, { actorId, hash }: SessionKey): Promise<void> {
+  await tx.run('DELETE FROM mcp_session WHERE actor_id = $1 AND hash = $2', actorId, hash)
 }
 
 /** Deletes all but the `keep` most recently used sessions of a client. */
@@ -73,7 +85,7 @@ export async function deleteOldSessions(
   keep: number,
 ): Promise<void> {
   await tx.run(
-    `DELETE FROM mcp_session WHERE hash IN (
+    `DELETE FROM mcp_session WHERE actor_id = $1 AND hash IN (
        SELECT hash FROM mcp_session WHERE actor_id = $1 AND peer_id = $2
        ORDER BY expires_at DESC, hash LIMIT 1000 OFFSET $3)`,
     actorId,
@@ -89,17 +101,19 @@ export async function deleteExpiredSessions(tx: Transaction, now: number): Promi
 /** Stores an answer. Ignores a second answer with the same id, and more than `most` answers of a session. */
 export async function insertAnswer(
   tx: Transaction,
-  session: SecretHash,
+  { actorId, hash }: SessionKey,
   requestId: string,
   body: string,
   most: number,
 ): Promise<void> {
   await tx.run(
-    `INSERT INTO mcp_answer (session, request_id, body)
-     SELECT hash, CAST($2 AS TEXT), CAST($3 AS TEXT) FROM mcp_session
-     WHERE hash = $1 AND (SELECT COUNT(*) FROM mcp_answer WHERE session = $1) < $4
+    `INSERT INTO mcp_answer (actor_id, session, request_id, body)
+     SELECT actor_id, hash, CAST($3 AS TEXT), CAST($4 AS TEXT) FROM mcp_session
+     WHERE actor_id = $1 AND hash = $2
+       AND (SELECT COUNT(*) FROM mcp_answer WHERE actor_id = $1 AND session = $2) < $5
      ON CONFLICT DO NOTHING`,
-    session,
+    actorId,
+    hash,
     requestId,
     body,
     most,
@@ -107,20 +121,26 @@ export async function insertAnswer(
 }
 
 /** True when the answer exists. Most polls stop here, without the write transaction of `takeAnswer`. */
-export async function hasAnswer(q: Queries, session: SecretHash, requestId: string): Promise<boolean> {
+export async function hasAnswer(q: Queries, { actorId, hash }: SessionKey, requestId: string): Promise<boolean> {
   const row = await q.get(
-    'SELECT 1 AS found FROM mcp_answer WHERE session = $1 AND request_id = $2',
-    session,
+    'SELECT 1 AS found FROM mcp_answer WHERE actor_id = $1 AND session = $2 AND request_id = $3',
+    actorId,
+    hash,
     requestId,
   )
   return row !== undefined
 }
 
 /** Deletes the answer and returns it. Null when it does not exist. */
-export async function takeAnswer(tx: Transaction, session: SecretHash, requestId: string): Promise<string | null> {
+export async function takeAnswer(
+  tx: Transaction,
+  { actorId, hash }: SessionKey,
+  requestId: string,
+): Promise<string | null> {
   const row = await tx.get<{ body: string }>(
-    'DELETE FROM mcp_answer WHERE session = $1 AND request_id = $2 RETURNING body',
-    session,
+    'DELETE FROM mcp_answer WHERE actor_id = $1 AND session = $2 AND request_id = $3 RETURNING body',
+    actorId,
+    hash,
     requestId,
   )
   return row?.body ?? null

@@ -102,7 +102,7 @@ export class McpSessions {
     const row = await store.read((q) => findSession(q, hash, owner))
     if (row === null || row.expiresAt < now()) return null
     if (row.expiresAt - now() < lifetimeMs - prolongAfterMs) {
-      await store.write((tx) => prolongSession(tx, row.hash, now() + lifetimeMs))
+      await store.write((tx) => prolongSession(tx, row, now() + lifetimeMs))
     }
     const client: unknown = JSON.parse(row.client)
     const { info, capabilities } = isRecord(client) ? client : {}
@@ -120,11 +120,11 @@ export class McpSessions {
   }
 
   end(session: Session): Promise<void> {
-    return this.#deps.store.write((tx) => deleteSession(tx, session.hash))
+    return this.#deps.store.write((tx) => deleteSession(tx, session))
   }
 
   setLogLevel(session: Session, level: LogLevel): Promise<void> {
-    return this.#deps.store.write((tx) => storeLogLevel(tx, session.hash, level))
+    return this.#deps.store.write((tx) => storeLogLevel(tx, session, level))
   }
 
   /** @throws McpFailure `invalid_params` for too many subscriptions of one session. */
@@ -151,7 +151,7 @@ export class McpSessions {
       const row = await findSession(tx, session.hash, session)
       if (row === null) return
       const uris = JSON.parse(row.subscriptions) as string[]
-      await setSubscriptions(tx, session.hash, JSON.stringify(change(uris)))
+      await setSubscriptions(tx, session, JSON.stringify(change(uris)))
     })
   }
 }

@@ -18,15 +18,15 @@ CREATE TABLE actor (
   guarded_until BIGINT NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX actor_by_creator ON actor (creator);
-
--- Filled only while creators must be unique. Two concurrent creations conflict on this row.
-CREATE TABLE unique_creator (
-  creator TEXT_KEY NOT NULL PRIMARY KEY,
-  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE
+-- Finds the actors of a creator. Creations that must see each other insert and delete a row with an empty actor, which
+-- makes the second one wait (actor/creator-store.ts). The service deletes the row with the actor.
+CREATE TABLE creator (
+  name TEXT_KEY NOT NULL,
+  actor_id TEXT_KEY NOT NULL,
+  -- Creation of the actor: the oldest one is found first.
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (name, actor_id)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX unique_creator_by_actor ON unique_creator (actor_id);
 
 -- Tombstones, kept for 30 days: background work can tell a deleted actor from one that never existed.
 CREATE TABLE deleted_actor (
@@ -391,7 +391,7 @@ CREATE TABLE pending_callback (
 -- Other messages to peers (approval, end of a relationship, changed rights), sent in order and retried. The message about
 -- a deletion outlives the relationship and even the actor, so the row has no foreign key and carries address and secret.
 CREATE TABLE notice (
-  id TEXT_KEY NOT NULL PRIMARY KEY,
+  id TEXT_KEY NOT NULL,
   -- Actor and peer. Messages between the same two keep their order.
   sender TEXT_KEY NOT NULL,
   recipient TEXT_KEY NOT NULL,
@@ -412,7 +412,8 @@ CREATE TABLE notice (
   reason TEXT NOT NULL DEFAULT '',
   created_at BIGINT NOT NULL,
   -- Id of the request that caused the message, sent as X-Parent-Request-ID. Empty: no request.
-  request_id TEXT NOT NULL DEFAULT ''
+  request_id TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (sender, id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX notice_in_order ON notice (sender, recipient, position);
@@ -434,9 +435,18 @@ CREATE TABLE account (
   provider_tokens TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Two concurrent first sign-ins of one user conflict here.
-CREATE UNIQUE INDEX account_by_identifier ON account (identifier);
-CREATE UNIQUE INDEX account_by_subject ON account (subject) WHERE subject IS NOT NULL;
+-- Finds the account of an identity. Two concurrent first sign-ins of one user conflict here.
+CREATE TABLE identity (
+  name TEXT_KEY NOT NULL,
+  -- 'identifier' or 'subject' of the account.
+  kind TEXT_KEY NOT NULL,
+  actor_id TEXT_KEY NOT NULL REFERENCES account (actor_id) ON DELETE CASCADE,
+  -- Copy of account.verified.
+  verified BIGINT NOT NULL,
+  PRIMARY KEY (name, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX identity_by_actor ON identity (actor_id);
 
 -- The token family of one sign-in on one device, or of one consent to a client. Deleting the row revokes all its tokens.
 CREATE TABLE token_chain (
@@ -557,16 +567,17 @@ CREATE TABLE service_connection (
 -- Actors that a program created with a password, under a creator that a user proved later. The user decides whether the
 -- password stays valid (docs/decisions/024).
 CREATE TABLE password_access (
-  actor_id TEXT_KEY NOT NULL PRIMARY KEY REFERENCES actor (id) ON DELETE CASCADE,
   -- The creator as the program wrote it, and the user name of Basic authentication.
   creator TEXT_KEY NOT NULL,
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
   -- 'pending', 'kept' or 'revoked'.
   decision TEXT NOT NULL,
   proven_at BIGINT NOT NULL,
-  decided_at BIGINT
+  decided_at BIGINT,
+  PRIMARY KEY (creator, actor_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX password_access_by_creator ON password_access (creator);
+CREATE INDEX password_access_by_actor ON password_access (actor_id);
 
 -- Changes of the last minutes, recorded while a page or client watches, for the other processes.
 CREATE TABLE recent_change (
@@ -583,7 +594,7 @@ CREATE INDEX recent_change_by_age ON recent_change (at);
 
 -- MCP sessions of the protocol versions with a handshake. Any process can serve a session.
 CREATE TABLE mcp_session (
-  hash TEXT_KEY NOT NULL PRIMARY KEY,
+  hash TEXT_KEY NOT NULL,
   actor_id TEXT_KEY NOT NULL,
   peer_id TEXT_KEY NOT NULL,
   client_id TEXT_KEY NOT NULL,
@@ -595,6 +606,7 @@ CREATE TABLE mcp_session (
   -- JSON array of the subscribed resources.
   subscriptions TEXT NOT NULL,
   expires_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, hash),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
@@ -603,10 +615,12 @@ CREATE INDEX mcp_session_by_expiry ON mcp_session (expires_at);
 
 -- Responses of clients that reached a process other than the one that waits for them. Short-lived.
 CREATE TABLE mcp_answer (
-  session TEXT_KEY NOT NULL REFERENCES mcp_session (hash) ON DELETE CASCADE,
+  actor_id TEXT_KEY NOT NULL,
+  session TEXT_KEY NOT NULL,
   request_id TEXT_KEY NOT NULL,
   body TEXT NOT NULL,
-  PRIMARY KEY (session, request_id)
+  PRIMARY KEY (actor_id, session, request_id),
+  FOREIGN KEY (actor_id, session) REFERENCES mcp_session (actor_id, hash) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 -- Tool calls that continue after the response (MCP tasks).

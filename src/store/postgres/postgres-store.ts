@@ -11,6 +11,7 @@ import { type DatabaseAddress, databaseAddress } from './pooler.ts'
 import { Reader } from './reader.ts'
 import { ServerClock } from './server-clock.ts'
 import { type Begins, beginsFor, GRACE_MS, startupSettings } from './settings.ts'
+import { isDistributed } from './sharding.ts'
 import { requireFitSessions, requireReachable } from './start.ts'
 import { StatementCache } from './statement-cache.ts'
 import { type Begin, PostgresTransaction } from './transaction.ts'
@@ -52,6 +53,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     await requireFitSessions(first, address.pooler, () => store.connected())
     await (options.mustExist === true ? requireMigrated : migrate)(options.migrations, migrationTarget(first.client))
+    store.setSharded(await isDistributed(first.client))
     await store.setClock().catch((error: unknown) => {
       throw new StoreStartError('Cannot read the clock of the database.', error)
     })
@@ -74,6 +76,7 @@ class PostgresStore implements Store {
   readonly #clock: ServerClock
   readonly now: () => number
   readonly #begins: Begins
+  #isSharded = false
   #running = 0
   #drained: (() => void) | undefined
   #closing: Promise<void> | undefined
@@ -111,6 +114,11 @@ class PostgresStore implements Store {
   /** Returns a connection for reads. */
   async connected(): Promise<pg.Client> {
     return this.#reader.connected()
+  }
+
+  setSharded(isSharded: boolean): void {
+    this.#isSharded = isSharded
+    this.#reader.isSharded = isSharded
   }
 
   async setClock(): Promise<void> {
@@ -175,11 +183,14 @@ class PostgresStore implements Store {
     }
   }
 
-  async #transact<T>(begin: Begin, work: (transaction: PostgresTransaction) => Promise<T>): Promise<T> {
+  async #transact<T>(
+    begin: Omit<Begin, 'isSharded'>,
+    work: (transaction: PostgresTransaction) => Promise<T>,
+  ): Promise<T> {
     let mayReconnect = true
     for (let repetition = 0; ; repetition++) {
       const client = await this.#takeClient()
-      const transaction = new PostgresTransaction(client, this.#cache, begin)
+      const transaction = new PostgresTransaction(client, this.#cache, { ...begin, isSharded: this.#isSharded })
       let committing = false
       try {
         const result = await work(transaction)

@@ -58,6 +58,7 @@ export interface ReaderDeps {
 }
 
 export class Reader implements Queries {
+  isSharded = false
   readonly #cache: StatementCache
   readonly #channels: readonly Channel[]
   readonly #pingTimeoutMs: number

@@ -11,9 +11,12 @@ export interface Begin {
   readonly begin: string
   /** `Transaction.origin` */
   readonly origin?: string | undefined
+  /** `Queries.isSharded` */
+  readonly isSharded: boolean
 }
 
 export class PostgresTransaction implements Transaction {
+  readonly isSharded: boolean
   readonly origin: string
   readonly #client: pg.Client
   readonly #cache: StatementCache
@@ -25,7 +28,8 @@ export class PostgresTransaction implements Transaction {
   #failed = false
   #failure: unknown
 
-  constructor(client: pg.Client, cache: StatementCache, { begin, origin = '' }: Begin) {
+  constructor(client: pg.Client, cache: StatementCache, { begin, origin = '', isSharded }: Begin) {
+    this.isSharded = isSharded
     this.origin = origin
     this.#client = client
     this.#cache = cache
@@ -73,6 +77,8 @@ export class PostgresTransaction implements Transaction {
 
   async rollback(): Promise<void> {
     this.#over = true
+    // A statement that still waits for BEGIN would otherwise run after ROLLBACK, outside the transaction.
+    this.#fail(new Error('Cannot run a statement: the transaction was rolled back'))
     await control(this.#client, 'ROLLBACK')
   }
 

@@ -6,6 +6,7 @@ import type { DatabaseFile } from './database-file.ts'
 import { isBusy, isRefusedWrite, translate, unavailable } from './failure.ts'
 
 export class Reader implements Queries {
+  readonly isSharded = false
   readonly #file: DatabaseFile
   readonly #busyTimeoutMs: number
   #connection: Connection | undefined

@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts'
 import { translate } from './failure.ts'
 
 export class Statements implements Transaction {
+  readonly isSharded = false
   readonly origin: string
   readonly #connection: Connection
   #over = false

@@ -1,0 +1,50 @@
+/**
+ * Statements about several keys: one statement on a plain database, one for each key on a sharded database, which routes a
+ * statement to one server only when the statement names one key.
+ */
+import type { Param, Queries } from './store.ts'
+
+/** Builds the condition that a column is one of the keys. */
+export type NamedKeys = (column: string) => string
+
+/**
+ * Runs `ask` for the keys, such as the ids of actors, and joins the results. `ask` puts `params` first and its own
+ * parameters after them, from `$2` on.
+ */
+export async function byKey<R>(
+  q: Queries,
+  keys: readonly string[],
+  ask: (named: NamedKeys, params: readonly Param[]) => Promise<readonly R[]>,
+): Promise<R[]> {
+  if (keys.length === 0) return []
+  const [only] = keys
+  if (keys.length === 1 && only !== undefined) return [...(await ask(isOne, [only]))]
+  if (!q.isSharded) return [...(await ask(isAmong, [JSON.stringify(keys.map((id) => [id]))]))]
+  const results: R[] = []
+  for (const key of new Set(keys)) results.push(...(await ask(isOne, [key])))
+  return results
+}
+
+const isOne: NamedKeys = (column) => `${column} = $1`
+const isAmong: NamedKeys = (column) => `${column} IN (SELECT key FROM rows($1, key TEXT) AS named)`
+
+/**
+ * Runs `ask` once for all rows on a plain database, with null, and once for the rows of each actor on a sharded database.
+ * There the statement names the actor on each table, besides the join with the rows.
+ */
+export async function byActor<T, R>(
+  q: Queries,
+  rows: readonly T[],
+  actorOf: (row: T) => string,
+  ask: (rows: readonly T[], actorId: string | null) => Promise<readonly R[]>,
+): Promise<R[]> {
+  if (!q.isSharded) return [...(await ask(rows, null))]
+  const results: R[] = []
+  for (const [actorId, own] of Map.groupBy(rows, actorOf)) results.push(...(await ask(own, actorId)))
+  return results
+}
+
+/** The condition that a column is the actor, or nothing without an actor, and its parameter. */
+export function naming(actorId: string | null, column: string, place: number): { sql: string; params: string[] } {
+  return actorId === null ? { sql: '', params: [] } : { sql: ` AND ${column} = $${place}`, params: [actorId] }
+}
