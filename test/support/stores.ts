@@ -12,6 +12,7 @@ import { readMigrations } from '../../src/store/migrate.ts'
 import { openStore, type StoreOptions } from '../../src/open-store.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Param, Queries, QueryObserver, Store, Transaction } from '../../src/store/store.ts'
+import { citusServers, createCitusDatabase, freezeDatabase, onAllServers } from './citus.ts'
 import { administer, sharedPostgresUrl } from './postgres.ts'
 
 export interface TestDatabase {
@@ -98,11 +99,13 @@ export async function createTestDatabase(dialect: Dialect): Promise<TestDatabase
 /** Creates a database on a server, empty or as a copy of the template `after`. */
 export async function createPostgresDatabase(server: string, after?: string): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await administer(server, `CREATE DATABASE ${name}${after === undefined ? '' : ` TEMPLATE ${after}`}`)
+  const cluster = citusServers()
+  const servers = cluster[0] === server ? cluster : [server]
+  await onAllServers(servers, `CREATE DATABASE ${name}${after === undefined ? '' : ` TEMPLATE ${after}`}`)
   return {
     dialect: 'postgres',
     url: throughPooler(server, databaseUrl(server, name)),
-    remove: () => administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    remove: () => onAllServers(servers, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   }
 }
 
@@ -141,11 +144,19 @@ async function createTemplate(server: string): Promise<string> {
     const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name])
     if (found.rowCount === 0) {
       const draft = `${name}_draft`
-      await client.query(`DROP DATABASE IF EXISTS ${draft} WITH (FORCE)`)
-      await client.query(`CREATE DATABASE ${draft}`)
-      const store = await openStore({ url: databaseUrl(server, draft) })
-      await store.close()
-      await client.query(`ALTER DATABASE ${draft} RENAME TO ${name}`)
+      const cluster = citusServers()
+      const servers = cluster[0] === server ? cluster : [server]
+      await onAllServers(servers, `DROP DATABASE IF EXISTS ${draft} WITH (FORCE)`)
+      if (servers.length > 1) {
+        await createCitusDatabase(servers, draft)
+        await freezeDatabase(servers, draft)
+      } else {
+        await client.query(`CREATE DATABASE ${draft}`)
+        const store = await openStore({ url: databaseUrl(server, draft) })
+        await store.close()
+      }
+      // The first server is last: its database shows the other test files that all copies exist.
+      for (const one of servers.toReversed()) await administer(one, `ALTER DATABASE ${draft} RENAME TO ${name}`)
     }
   } finally {
     await client.end()

@@ -1,0 +1,56 @@
+/**
+ * The place of every table on a sharded database (docs/decisions/037). Tables of one group have their rows of one key on
+ * one server, so a statement about one key may join them.
+ */
+export type Placement =
+  | { readonly kind: 'distributed'; readonly column: string; readonly group: 'actor' | 'name' | 'key' }
+  /** A few rows for the whole store, copied to every server. */
+  | { readonly kind: 'reference' }
+
+const byActor = (column = 'actor_id'): Placement => ({ kind: 'distributed', column, group: 'actor' })
+const byName = (column: string): Placement => ({ kind: 'distributed', column, group: 'name' })
+const byKey = (column: string): Placement => ({ kind: 'distributed', column, group: 'key' })
+const reference: Placement = { kind: 'reference' }
+
+export const placements: Readonly<Record<string, Placement>> = {
+  actor: byActor('id'),
+  deleted_actor: byActor('id'),
+  property: byActor(),
+  list_node: byActor(),
+  list_item: byActor(),
+  removed_list: byActor(),
+  attribute: byActor(),
+  trust: byActor(),
+  companion: byActor(),
+  permission_override: byActor(),
+  publisher_subscription: byActor(),
+  diff: byActor(),
+  delivery: byActor(),
+  delivery_run: byActor(),
+  suspension: byActor(),
+  subscriber_subscription: byActor(),
+  pending_callback: byActor(),
+  notice: byActor('sender'),
+  account: byActor(),
+  token_chain: byActor(),
+  activity: byActor(),
+  service_connection: byActor(),
+  recent_change: byActor(),
+  mcp_session: byActor(),
+  mcp_answer: byActor(),
+  mcp_task: byActor(),
+  approval: byActor(),
+  idempotent_request: byActor(),
+  // Found before the actor is known: by the name of a person.
+  creator: byName('name'),
+  identity: byName('name'),
+  password_access: byName('creator'),
+  // Found before the actor is known: by a key of their own.
+  property_lookup: byKey('value'),
+  token: byKey('hash'),
+  one_time: byKey('hash'),
+  oauth_client: byKey('client_id'),
+  rate_limit: byKey('key'),
+  setting: reference,
+  schema_migrations: reference,
+}

@@ -1,0 +1,178 @@
+/** Distributes the tables over the servers of a Citus cluster, and checks that they are distributed. */
+import type pg from 'pg'
+import type { Migration } from '../migrate.ts'
+import { placements } from '../placement.ts'
+import { type ForeignKey, readSchema, type SchemaTable } from '../schema-text.ts'
+import { StoreStartError } from '../start-error.ts'
+
+export interface ScaleStep {
+  /** The change in words. */
+  readonly title: string
+  /** Statements of one transaction. */
+  readonly sql: readonly string[]
+}
+
+export interface ScaleOptions {
+  readonly migrations: readonly Migration[]
+  /** Number of shards of each distributed table. It cannot be changed easily later. */
+  readonly shards: number
+}
+
+/**
+ * Settings of the connections to the workers. The settings of the service's own session do not reach the workers.
+ * The planner settings are those of `postgres-store.ts`.
+ */
+const databaseSettings: Readonly<Record<string, string>> = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+  lock_timeout: '5s',
+}
+
+interface State {
+  readonly places: ReadonlyMap<string, string>
+  readonly foreignKeys: ReadonlyMap<string, string>
+  readonly hasTrigger: boolean
+  readonly settings: readonly string[]
+}
+
+/** Returns the missing steps in their order: none for a database that is completely distributed. */
+export async function planScale(client: pg.Client, { migrations, shards }: ScaleOptions): Promise<ScaleStep[]> {
+  await requireCitus(client)
+  const state = await readState(client)
+  const tables = readSchema(migrations)
+  const waiting = tables.filter(({ name }) => !state.places.has(name))
+  return [
+    ...(waiting.length === 0 ? [] : dropped(state)),
+    ...waiting.map((table) => distribution(table.name, shards)),
+    ...keys(tables, waiting.length === 0 ? state.foreignKeys : new Map()),
+    ...(await settingSteps(client, state)),
+  ]
+}
+
+/** Runs the steps, each in its own transaction. A run after an interrupted one continues with the missing steps. */
+export async function runScale(
+  client: pg.Client,
+  options: ScaleOptions,
+  onStep: (step: ScaleStep) => void,
+): Promise<void> {
+  for (const step of await planScale(client, options)) {
+    onStep(step)
+    try {
+      await client.query('BEGIN')
+      await client.query(`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`)
+      await client.query('SET LOCAL lock_timeout TO 0')
+      for (const sql of step.sql) await client.query(sql)
+      await client.query('COMMIT')
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => {})
+      const said = error instanceof Error ? error.message : String(error)
+      throw new StoreStartError(`Cannot ${lowered(step.title)}: ${said}. Run the command again to continue.`, error)
+    }
+  }
+}
+
+function lowered(title: string): string {
+  return title.charAt(0).toLowerCase() + title.slice(1)
+}
+
+async function requireCitus(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
+  if (rowCount === 0)
+    throw new StoreStartError(
+      'Cannot distribute the tables: the database has no extension citus. Create it on every server and add the workers (docs/scaling.md).',
+    )
+}
+
+async function readState(client: pg.Client): Promise<State> {
+  const places = await client.query<{ name: string; method: string }>(
+    `SELECT logicalrelid::text AS name, partmethod AS method FROM pg_dist_partition`,
+  )
+  const foreignKeys = await client.query<{ name: string; table: string }>(
+    `SELECT conname AS name, conrelid::regclass::text AS table FROM pg_constraint
+     WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND conrelid::regclass::text = ANY ($1)`,
+    [Object.keys(placements)],
+  )
+  const trigger = await client.query(`SELECT 1 FROM pg_trigger WHERE tgname = 'property_list_removed'`)
+  const settings = await client.query<{ setting: string }>(
+    `SELECT unnest(setconfig) AS setting FROM pg_db_role_setting
+     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) AND setrole = 0`,
+  )
+  return {
+    places: new Map(places.rows.map(({ name, method }) => [name, method])),
+    foreignKeys: new Map(foreignKeys.rows.map(({ name, table }) => [name, table])),
+    hasTrigger: (trigger.rowCount ?? 0) > 0,
+    settings: settings.rows.map(({ setting }) => setting),
+  }
+}
+
+function dropped({ foreignKeys, hasTrigger }: State): ScaleStep[] {
+  const sql = [
+    ...[...foreignKeys].map(([name, table]) => `ALTER TABLE ${table} DROP CONSTRAINT ${name}`),
+    ...(hasTrigger ? ['DROP TRIGGER property_list_removed ON property'] : []),
+  ]
+  return sql.length === 0 ? [] : [{ title: 'Remove the foreign keys until the tables are distributed', sql }]
+}
+
+function distribution(table: string, shards: number): ScaleStep {
+  const place = placements[table]
+  if (place === undefined) throw new Error(`The table ${table} has no place`)
+  if (place.kind === 'reference')
+    return { title: `Copy ${table} to every server`, sql: [`SELECT create_reference_table('${table}')`] }
+  const first = firstOf(place.group)
+  const colocation = first === table || place.group === 'key' ? `'none', shard_count => ${shards}` : `'${first}'`
+  return {
+    title: `Distribute ${table} by ${place.column}`,
+    sql: [
+      `SELECT create_distributed_table('${table}', '${place.column}', colocate_with => ${colocation})`,
+      `SELECT truncate_local_data_after_distributing_table('${table}')`,
+    ],
+  }
+}
+
+/** The table that the other tables of the group are placed with. */
+function firstOf(group: 'actor' | 'name' | 'key'): string | undefined {
+  return Object.entries(placements).find(([, place]) => place.kind === 'distributed' && place.group === group)?.[0]
+}
+
+/** Whether the rows of a foreign key are always on one server. */
+export function staysInGroup(table: string, key: ForeignKey): boolean {
+  const [from, to] = [placements[table], placements[key.table]]
+  if (from?.kind !== 'distributed' || to?.kind !== 'distributed') return false
+  if (from.group !== to.group || from.group === 'key') return false
+  return key.columns[key.references.indexOf(to.column)] === from.column
+}
+
+function keys(tables: readonly SchemaTable[], present: ReadonlyMap<string, string>): ScaleStep[] {
+  return tables.flatMap(({ name, foreignKeys }) =>
+    foreignKeys
+      .filter((key) => staysInGroup(name, key))
+      .map((key) => ({ key, constraint: `${name}_${key.columns.join('_')}_fkey` }))
+      .filter(({ constraint }) => !present.has(constraint))
+      .map(({ key, constraint }) => ({
+        title: `Add the foreign key of ${name} to ${key.table}`,
+        sql: [
+          `ALTER TABLE ${name} ADD CONSTRAINT ${constraint} FOREIGN KEY (${key.columns.join(', ')})
+             REFERENCES ${key.table} (${key.references.join(', ')}) ${key.action}`,
+        ],
+      })),
+  )
+}
+
+async function settingSteps(client: pg.Client, state: State): Promise<ScaleStep[]> {
+  const missing = Object.entries(databaseSettings).filter(
+    ([name, value]) => !state.settings.includes(`${name}=${value}`),
+  )
+  if (missing.length === 0) return []
+  const database = client.escapeIdentifier(client.database ?? '')
+  return [
+    {
+      title: 'Set the planner and the lock timeout on every server',
+      sql: missing.map(([name, value]) => {
+        const statement = `ALTER DATABASE ${database} SET ${name} TO '${value}'`
+        return `SELECT success FROM run_command_on_all_nodes(${client.escapeLiteral(statement)})`
+      }),
+    },
+  ]
+}

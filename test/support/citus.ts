@@ -1,0 +1,73 @@
+/** Databases on a Citus cluster, for the tests of `npm run citus`. */
+import pg from 'pg'
+import { openStore } from '../../src/open-store.ts'
+import { readMigrations } from '../../src/store/migrate.ts'
+import { runScale } from '../../src/store/postgres/scale.ts'
+
+/** Environment variable with the URLs of the coordinator and the workers, separated by commas. */
+export const citusVariable = 'TROUPE_TEST_CITUS'
+/** Number of shards in tests. */
+const shards = 4
+
+/** URLs of the maintenance databases of all servers, the coordinator first. Empty: the tests run on plain PostgreSQL. */
+export function citusServers(): readonly string[] {
+  return (process.env[citusVariable] ?? '').split(',').filter((url) => url !== '')
+}
+
+/** Runs a statement on every server of the cluster. */
+export async function onAllServers(servers: readonly string[], sql: string): Promise<void> {
+  await Promise.all(servers.map((server) => withClient(server, (client) => client.query(sql))))
+}
+
+/** Creates a database on every server, with the tables of this release distributed over the workers. */
+export async function createCitusDatabase(servers: readonly string[], name: string): Promise<void> {
+  await onAllServers(servers, `CREATE DATABASE ${name}`)
+  const urls = servers.map((server) => urlOf(server, name))
+  await onAllServers(urls, 'CREATE EXTENSION citus')
+  const [coordinator = '', ...workers] = urls
+  await withClient(coordinator, async (client) => {
+    await client.query('SELECT citus_set_coordinator_host($1, $2)', addressOf(coordinator))
+    for (const worker of workers) await client.query('SELECT citus_add_node($1, $2)', addressOf(worker))
+    const store = await openStore({ url: coordinator })
+    await store.close()
+    await runScale(client, { migrations: readMigrations(), shards }, () => {})
+  })
+}
+
+/** Ends the connections of a database and refuses new ones, so that it can be copied. Citus keeps one of its own. */
+export async function freezeDatabase(servers: readonly string[], name: string): Promise<void> {
+  await onAllServers(servers, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+  for (const server of servers) {
+    await withClient(server, async (client) => {
+      for (;;) {
+        const { rowCount } = await client.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1',
+          [name],
+        )
+        if (rowCount === 0) return
+      }
+    })
+  }
+}
+
+function addressOf(url: string): [host: string, port: number] {
+  const { hostname, port } = new URL(url)
+  return [hostname, Number(port === '' ? 5432 : port)]
+}
+
+function urlOf(server: string, name: string): string {
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
