@@ -462,21 +462,21 @@ describe('a client that disconnects', () => {
   async function calling(waiting: Waiting) {
     const service = await start({ declare: waiting.declare, listen: true })
     const client = await authorizeClient(service, await service.createActor())
+    // The garbage collector closes the stream of a response that nothing refers to.
+    const responses: Promise<Response | null>[] = []
     /** `status` is null for a call that was aborted before its response started. */
     const call = (headers: Record<string, string>, body: string): { abort(): void; status: Promise<number | null> } => {
       const controller = new AbortController()
-      const status = fetch(`${service.url}/mcp`, {
+      const response = fetch(`${service.url}/mcp`, {
         method: 'POST',
         headers: { authorization: `Bearer ${client.token}`, 'content-type': 'application/json', ...headers },
         body,
         signal: controller.signal,
-      }).then(
-        (response) => response.status,
-        () => null,
-      )
-      return { abort: () => controller.abort(), status }
+      }).catch(() => null)
+      responses.push(response)
+      return { abort: () => controller.abort(), status: response.then((found) => found?.status ?? null) }
     }
-    return { service, client, call }
+    return { service, client, call, responses }
   }
 
   it('cancels a modern call when no response was sent yet', async () => {
@@ -506,7 +506,7 @@ describe('a client that disconnects', () => {
   })
 
   it('frees the places of its streams, so that it can listen again', async () => {
-    const { client, call } = await calling(new Waiting())
+    const { client, call, responses } = await calling(new Waiting())
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
     const body = rpc(1, 'subscriptions/listen', { notifications: {}, _meta: meta })
     const streams = Array.from({ length: 16 }, () => call(headers, body))
@@ -520,6 +520,7 @@ describe('a client that disconnects', () => {
     assert.equal(await probe(), 429)
     for (const stream of streams) stream.abort()
     await until(async () => (await probe()) === 200)
+    assert.equal(responses.length, 16)
   })
 })
 
