@@ -12,6 +12,7 @@ import {
   phone,
   type WatchedPage,
 } from '../support/browser.ts'
+import { onFreePort } from '../support/free-port.ts'
 import { sqliteService, startService, type TestService } from '../support/service.ts'
 import { createTestDatabase } from '../support/stores.ts'
 
@@ -184,15 +185,12 @@ describe('the front page', () => {
 
   it('finds its files and its form under a path prefix (R-ACT-10)', async () => {
     const other = await createTestDatabase('sqlite')
-    const port = Number(new URL(service.url).port) + 1
-    const mounted = await startService(other.url, {
-      listen: true,
-      port,
-      baseUrl: `http://127.0.0.1:${port}/under/here`,
-    })
+    const mounted = await onFreePort((port) =>
+      startService(other.url, { listen: true, port, baseUrl: `http://127.0.0.1:${port}/under/here` }),
+    )
     try {
       const page = await openPage({ viewport: desktop })
-      await page.goto(`http://127.0.0.1:${port}/under/here`)
+      await page.goto(mounted.url)
       await create(page, 'prefix@example.com')
       const { Address = '' } = await factsOf(page)
       assert.match(Address, /\/under\/here\/[0-9a-f]{32}$/)

@@ -6,19 +6,12 @@ import { dirname, join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import express from 'express'
 import { App, toNodeHandler } from '../../src/index.ts'
+import { freePort } from '../support/free-port.ts'
 import { Workplace } from '../support/program.ts'
 import { basic, testKeys } from '../support/service.ts'
 import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
 
 const examples = join(dirname(dirname(import.meta.dirname)), 'examples')
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, 'localhost')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
 
 const json = { 'content-type': 'application/json' }
 
