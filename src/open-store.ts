@@ -81,3 +81,27 @@ function sqlitePath(url: string): string {
     throw new StoreStartError('Cannot open the store: its URL must name a file, as in "sqlite:data/troupe.db".')
   return path
 }
+
+/** A step of `troupe scale`, in words. */
+export interface ScaleTitle {
+  readonly title: string
+}
+
+/** Distributes the tables of a PostgreSQL database over a Citus cluster, or lists the missing steps. */
+export async function scaleStore(
+  url: string,
+  { shards, isDry }: { readonly shards: number; readonly isDry: boolean },
+  onStep: (step: ScaleTitle) => void,
+): Promise<void> {
+  if (!/^postgres(ql)?:/.test(url))
+    throw new StoreStartError('Cannot distribute the tables: DATABASE_URL must begin with "postgres:".')
+  const { scaleDatabase } = await import('./store/postgres/scale.ts')
+  await scaleDatabase(url, { migrations: readMigrations(), shards, isDry }, onStep)
+}
+
+/** The missing steps of a distributed database. Null: the database is plain. */
+export async function missingScaleSteps(url: string): Promise<readonly ScaleTitle[] | null> {
+  if (!/^postgres(ql)?:/.test(url)) return null
+  const { missingSteps } = await import('./store/postgres/scale.ts')
+  return missingSteps(url, readMigrations())
+}

@@ -3,6 +3,7 @@ import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Actor } from './actor.ts'
 import { deleteCreator, findIdByCreator, findIdsByCreator, insertCreator, lockCreator } from './creator-store.ts'
+import { deleteRemoteRows } from './remote-rows.ts'
 
 const columns =
   'id, creator, passphrase, trustee_root AS "trusteeRoot", created_at AS "createdAt", guarded_until AS "guardedUntil"'
@@ -19,12 +20,12 @@ export async function findActorByCreator(q: Queries, creator: string): Promise<A
 }
 
 export async function findActorByProperty(q: Queries, name: string, value: string): Promise<Actor | null> {
-  const row = await q.get<Actor>(
-    `SELECT ${columns} FROM actor WHERE id = (SELECT actor_id FROM property_lookup WHERE name = $1 AND value = $2)`,
+  const row = await q.get<{ id: string }>(
+    'SELECT actor_id AS id FROM property_lookup WHERE name = $1 AND value = $2',
     name,
     value,
   )
-  return row ?? null
+  return row === undefined ? null : findActor(q, row.id)
 }
 
 /** Returns false when the id is taken. The transaction must then roll back. */
@@ -101,6 +102,7 @@ const mostReplaced = 10_000
 
 /** Deletes the actor's row, and by foreign keys and a trigger everything else of it. Rows of long lists are deleted later. */
 export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
+  if (tx.isSharded) await deleteRemoteRows(tx, id)
   const deleted = await tx.get<{ creator: string }>('DELETE FROM actor WHERE id = $1 RETURNING creator', id)
   if (deleted === undefined) return false
   await deleteCreator(tx, { creator: deleted.creator, actorId: id })

@@ -1,6 +1,17 @@
 /** The SQL that finds actors by their creator. A creator may have any number of actors. */
 import type { Queries, Transaction } from '../store/store.ts'
 
+/** Prefix of the creator of an actor that lost its name to the person who proved that name. */
+export const unprovenPrefix = 'unproven:'
+
+/** Reads the former creator from the creator of an actor that lost its name. Null: the actor has its name. */
+export function formerCreatorOf({ id, creator }: { readonly id: string; readonly creator: string }): string | null {
+  const suffix = `:${id}`
+  return creator.startsWith(unprovenPrefix) && creator.endsWith(suffix)
+    ? creator.slice(unprovenPrefix.length, -suffix.length)
+    : null
+}
+
 /**
  * Serializes transactions that must see each other's actors of a creator, until the commit. The lock is a row, because an
  * advisory lock is valid on one server only.

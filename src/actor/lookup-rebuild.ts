@@ -33,6 +33,14 @@ export async function rebuildLookups(store: Store, indexed: ReadonlySet<string>)
       const text = isDamaged ? null : lookupText(known(value))
       return text === null ? [] : [[name, text, actor_id]]
     })
+    if (tx.isSharded) {
+      await tx.run('DELETE FROM actor_lookup')
+      await tx.run(
+        `INSERT INTO actor_lookup (actor_id, name, value) SELECT entry.actor_id, entry.name, entry.value
+         FROM rows($1, name TEXT, value TEXT, actor_id TEXT) AS entry WHERE true ON CONFLICT (actor_id, name) DO NOTHING`,
+        JSON.stringify(entries),
+      )
+    }
     await tx.run(
       `INSERT INTO property_lookup (name, value, actor_id)
        SELECT entry.name, entry.value, entry.actor_id FROM rows($1, name TEXT, value TEXT, actor_id TEXT) AS entry WHERE true

@@ -1,4 +1,5 @@
 /** The SQL of the audit log. */
+import { byActor, naming } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { AuditLogEntry, Place } from './entry.ts'
 
@@ -9,6 +10,17 @@ import type { AuditLogEntry, Place } from './entry.ts'
  * @returns the ids of the written entries.
  */
 export async function putEntries(tx: Transaction, entries: readonly AuditLogEntry[]): Promise<ReadonlySet<string>> {
+  const written = await byActor(
+    tx,
+    entries,
+    ({ actorId }) => actorId,
+    (own, only) => putRows(tx, own, only),
+  )
+  return new Set(written.map(({ id }) => id))
+}
+
+function putRows(tx: Transaction, entries: readonly AuditLogEntry[], only: string | null): Promise<{ id: string }[]> {
+  const named = naming(only, 'actor.id', 2)
   const rows = entries.map((e) => [
     e.actorId,
     e.at,
@@ -24,19 +36,19 @@ export async function putEntries(tx: Transaction, entries: readonly AuditLogEntr
     e.requestId,
     e.times,
   ])
-  const written = await tx.all<{ id: string }>(
+  return tx.all<{ id: string }>(
     `/* audit log */ INSERT INTO activity
        (actor_id, at, id, caller_kind, caller, through, method, path, decision, reason, status, request_id, times)
      SELECT actor.id, r.at, r.entry, r.caller_kind, r.caller, r.through, r.method, r.path, r.decision, r.reason, r.status,
        r.request_id, r.times
      FROM rows($1, owner TEXT, at BIGINT, entry TEXT, caller_kind TEXT, caller TEXT, through TEXT, method TEXT, path TEXT,
        decision TEXT, reason TEXT, status BIGINT, request_id TEXT, times BIGINT) AS r
-     JOIN actor ON actor.id = r.owner WHERE true FOR KEY SHARE OF actor SKIP LOCKED
+     JOIN actor ON actor.id = r.owner WHERE true${named.sql} FOR KEY SHARE OF actor SKIP LOCKED
      ON CONFLICT (actor_id, at, id) DO UPDATE SET times = excluded.times
      RETURNING id`,
     JSON.stringify(rows),
+    ...named.params,
   )
-  return new Set(written.map(({ id }) => id))
 }
 
 /**
@@ -49,16 +61,26 @@ export async function trimEntries(
   most: number,
   mostUnprivileged: number,
 ): Promise<void> {
-  await tx.run(
-    `/* audit log */ DELETE FROM activity WHERE (actor_id, at, id) IN (
+  await byActor(
+    tx,
+    actorIds,
+    (actorId) => actorId,
+    async (own, only) => {
+      const named = [naming(only, 'activity.actor_id', 4), naming(only, 'a.actor_id', 4)]
+      await tx.run(
+        `/* audit log */ DELETE FROM activity WHERE (actor_id, at, id) IN (
        SELECT ranked.actor_id, ranked.at, ranked.id FROM (
          SELECT a.actor_id, a.at, a.id, ${isUnprivileged} AS strange,
            ROW_NUMBER() OVER (PARTITION BY a.actor_id, ${isUnprivileged} ORDER BY a.at DESC, a.id DESC) AS place
-         FROM activity AS a WHERE a.actor_id IN (SELECT r.owner FROM rows($1, owner TEXT) AS r)) AS ranked
-       WHERE ranked.place > CASE WHEN ranked.strange = 1 THEN CAST($3 AS BIGINT) ELSE CAST($2 AS BIGINT) END)`,
-    JSON.stringify(actorIds.map((id) => [id])),
-    most,
-    mostUnprivileged,
+         FROM activity AS a WHERE a.actor_id IN (SELECT r.owner FROM rows($1, owner TEXT) AS r)${named[1]?.sql}) AS ranked
+       WHERE ranked.place > CASE WHEN ranked.strange = 1 THEN CAST($3 AS BIGINT) ELSE CAST($2 AS BIGINT) END)${named[0]?.sql}`,
+        JSON.stringify(own.map((id) => [id])),
+        most,
+        mostUnprivileged,
+        ...(named[0]?.params ?? []),
+      )
+      return []
+    },
   )
 }
 

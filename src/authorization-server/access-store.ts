@@ -22,8 +22,10 @@ type AccessRow = Actor & Row<Omit<FoundAccess, 'actor' | 'facts'>> & { readonly 
 
 /** Finds a client's access token. Null for any other string. A chain is deleted with its relationship. */
 export async function findClientAccess(q: Queries, hash: SecretHash): Promise<FoundAccess | null> {
-  const row = await q.get<AccessRow>(
-    `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
+  const row = q.isSharded
+    ? await findRemote(q, hash)
+    : await q.get<AccessRow>(
+        `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
        a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved", r.facts
      FROM token t
@@ -31,8 +33,8 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
      JOIN actor a ON a.id = c.actor_id
      JOIN trust r ON r.actor_id = c.actor_id AND r.peer_id = c.peer_id
      WHERE t.hash = $1 AND t.kind = 'access' AND c.kind = 'client'`,
-    hash,
-  )
+        hash,
+      )
   if (row === undefined) return null
   const { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, ...access } = row
   return {
@@ -41,4 +43,26 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
     isApproved: access.isApproved !== 0,
     facts: JSON.parse(row.facts) as TrustFacts,
   }
+}
+
+/** A sharded database may have the token on another server than the rest. */
+async function findRemote(q: Queries, hash: SecretHash): Promise<AccessRow | undefined> {
+  const token = await q.get<{ actorId: string; chainId: string; expiresAt: number }>(
+    `SELECT actor_id AS "actorId", chain_id AS "chainId", expires_at AS "expiresAt" FROM token
+     WHERE hash = $1 AND kind = 'access'`,
+    hash,
+  )
+  if (token === undefined) return undefined
+  const row = await q.get<Omit<AccessRow, 'expiresAt'>>(
+    `SELECT c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
+       c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
+       a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved", r.facts
+     FROM token_chain c
+     JOIN actor a ON a.id = c.actor_id
+     JOIN trust r ON r.actor_id = c.actor_id AND r.peer_id = c.peer_id
+     WHERE c.actor_id = $1 AND c.chain_id = $2 AND c.kind = 'client'`,
+    token.actorId,
+    token.chainId,
+  )
+  return row === undefined ? undefined : { ...row, expiresAt: token.expiresAt }
 }

@@ -63,7 +63,8 @@ export class ClientEnds {
 
   /** Deletes the clients of actors before the actors, to notify the application of relationships with other actors. */
   async endWithActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
-    if (actorIds.length === 0 || !this.#deps.isHeard()) return
+    // On a plain database, foreign keys delete the clients that no event is about.
+    if (actorIds.length === 0 || (!this.#deps.isHeard() && !tx.isSharded)) return
     const clients = await holdClientsOf(tx, actorIds)
     if (clients.length === 0) return
     const ended = await endAll(tx, clients)

@@ -1,5 +1,6 @@
 /** SQL of clients. Times are Unix milliseconds. */
 import type { SecretHash } from '../secret/hash.ts'
+import { byKey } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { AuthMethod, Client, ClientMetadata, GrantType } from './client.ts'
 
@@ -63,9 +64,8 @@ export async function findClient(q: Queries, clientId: string): Promise<Client |
 
 /** Finds the registered clients among the ids, in any order. */
 export async function findClients(q: Queries, clientIds: readonly string[]): Promise<Client[]> {
-  const rows = await q.all<ClientRow>(
-    `SELECT ${columns} FROM oauth_client WHERE client_id IN (SELECT id FROM rows($1, id TEXT) AS wanted)`,
-    JSON.stringify(clientIds.map((id) => [id])),
+  const rows = await byKey(q, clientIds, (named, params) =>
+    q.all<ClientRow>(`SELECT ${columns} FROM oauth_client WHERE ${named('client_id')}`, ...params),
   )
   return rows.map(toClient)
 }
@@ -88,6 +88,7 @@ export interface ClientCount {
 
 /** Counts the clients of an actor for each trust type. */
 export async function countClientsOf(q: Queries, actorId: string, now: number): Promise<ClientCount[]> {
+  if (q.isSharded) return countRemoteClients(q, actorId, now)
   const rows = await q.all<{ trust_type: string; total: number; active: number }>(
     `SELECT trust_type, COUNT(*) AS total,
        COUNT(CASE WHEN EXISTS (SELECT 1 FROM token_chain c WHERE c.client_id = oauth_client.client_id AND c.ends_at >= $2)
@@ -97,6 +98,23 @@ export async function countClientsOf(q: Queries, actorId: string, now: number): 
     now,
   )
   return rows.map(({ trust_type, total, active }) => ({ trustType: trust_type, total, active }))
+}
+
+/** Like `countClientsOf`, where clients and chains are on different servers. */
+async function countRemoteClients(q: Queries, actorId: string, now: number): Promise<ClientCount[]> {
+  const clients = await findClientsOf(q, actorId)
+  const chains = await q.all<{ clientId: string }>(
+    'SELECT DISTINCT client_id AS "clientId" FROM token_chain WHERE client_id IS NOT NULL AND ends_at >= $1',
+    now,
+  )
+  const used = new Set(chains.map(({ clientId }) => clientId))
+  return [...Map.groupBy(clients, ({ trustType }) => trustType)]
+    .map(([trustType, ofType]) => ({
+      trustType,
+      total: ofType.length,
+      active: ofType.filter(({ clientId }) => used.has(clientId)).length,
+    }))
+    .toSorted((a, b) => (a.trustType < b.trustType ? -1 : 1))
 }
 
 /** Returns false when the actor has no such confidential client. */
@@ -169,7 +187,14 @@ export async function holdClient(tx: Transaction, clientId: string, actorId: str
 }
 
 /** Locks expired clients like `holdClient`. Skips clients that another transaction has locked. */
-export function holdUnusedClients(tx: Transaction, now: number): Promise<EndingClient[]> {
+export async function holdUnusedClients(tx: Transaction, now: number): Promise<EndingClient[]> {
+  if (tx.isSharded) {
+    const unused = await tx.all<EndingClient>(
+      'SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE expires_at < $1',
+      now,
+    )
+    return holdAll(tx, unused)
+  }
   return tx.all(
     `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE expires_at < $1
      FOR UPDATE SKIP LOCKED`,
@@ -178,7 +203,15 @@ export function holdUnusedClients(tx: Transaction, now: number): Promise<EndingC
 }
 
 /** Locks the clients of these actors like `holdClient`. */
-export function holdClientsOf(tx: Transaction, actorIds: readonly string[]): Promise<EndingClient[]> {
+export async function holdClientsOf(tx: Transaction, actorIds: readonly string[]): Promise<EndingClient[]> {
+  if (tx.isSharded) {
+    const owned = await tx.all<EndingClient>(
+      `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client
+       WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS gone)`,
+      JSON.stringify(actorIds.map((id) => [id])),
+    )
+    return holdAll(tx, owned)
+  }
   return tx.all(
     `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client
      WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS gone) ORDER BY client_id FOR UPDATE`,
@@ -186,10 +219,20 @@ export function holdClientsOf(tx: Transaction, actorIds: readonly string[]): Pro
   )
 }
 
+/** Locks clients one by one, in the order of their ids. */
+async function holdAll(tx: Transaction, clients: readonly EndingClient[]): Promise<EndingClient[]> {
+  const held: EndingClient[] = []
+  for (const { clientId, ownerId } of clients.toSorted((a, b) => (a.clientId < b.clientId ? -1 : 1))) {
+    const client = await holdClient(tx, clientId, ownerId)
+    if (client !== null) held.push(client)
+  }
+  return held
+}
+
 /** Deletes clients. Their tokens are already deleted with the relationships. */
 export async function deleteClients(tx: Transaction, clientIds: readonly string[]): Promise<void> {
-  await tx.run(
-    'DELETE FROM oauth_client WHERE client_id IN (SELECT id FROM rows($1, id TEXT) AS ended)',
-    JSON.stringify(clientIds.map((id) => [id])),
-  )
+  await byKey(tx, clientIds, async (named, params) => {
+    await tx.run(`DELETE FROM oauth_client WHERE ${named('client_id')}`, ...params)
+    return []
+  })
 }

@@ -7,7 +7,7 @@ import { damagedValues } from '../property/damaged-values.ts'
 import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { keyRingOf, unfitKeys } from '../open-runtime.ts'
-import { openStore } from '../open-store.ts'
+import { missingScaleSteps, openStore } from '../open-store.ts'
 import { NotCreatedError, StoreStartError } from '../store/start-error.ts'
 import type { Store } from '../store/store.ts'
 import { UsageError } from './usage-error.ts'
@@ -48,16 +48,29 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
     await store.ping()
     if (store.dialect === 'sqlite') await requireSound(store, url)
     if (!(await ringFits(store, ring))) throw unfitKeys(config)
+    const place = await placeOf(url)
     if (isDeep) {
       await requireIntactValues(store, url)
       await requireReadableSecrets(store, ring, url)
     }
     const { actors = 0 } =
       (await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))) ?? {}
-    return `${store.dialect}, ${where(url)}: answers, ${actors} ${actors === 1 ? 'actor' : 'actors'}`
+    return `${store.dialect}, ${where(url)}: answers, ${actors} ${actors === 1 ? 'actor' : 'actors'}${place}`
   } finally {
     await store.close()
   }
+}
+
+/** @throws StoreStartError for a database whose tables are only partly distributed. */
+async function placeOf(url: string): Promise<string> {
+  const missing = await missingScaleSteps(url)
+  if (missing === null) return ''
+  const [first] = missing
+  if (first !== undefined)
+    throw new StoreStartError(
+      `The database ${where(url)} is only partly distributed: ${missing.length} steps are missing, the first is "${first.title}"; run troupe scale init.`,
+    )
+  return ', distributed by Citus'
 }
 
 /** Verifies the checksum of every value, which finds flipped bits. @throws StoreStartError for damaged values. */

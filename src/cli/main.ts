@@ -14,6 +14,7 @@ Usage
   troupe doctor [deep]     checks this machine and these settings; deep also reads every stored value
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
   troupe keys rotate       encrypts every stored secret again with the first key
+  troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe redrive           retries failed deliveries to peers; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
 
@@ -56,6 +57,13 @@ troupe keys rotate    encrypts every stored secret again with the first key of T
 To change a key: put a new one before the old one, restart every process, rotate, and remove the old one.
 
 ${settings}`,
+  scale: `troupe scale init [shards]    distributes the tables over the servers of a Citus cluster
+troupe scale plan             lists the missing steps and changes nothing
+
+The database is the one of DATABASE_URL, empty or with data, on the coordinator. Stop the service first. An interrupted run
+continues with the next one. [shards] is the number of shards of each table, 32 by default.
+
+${settings}`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
@@ -70,6 +78,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   serve: async (args) => (await import('./run.ts')).run('production', args),
   doctor: async (args) => (await import('./doctor.ts')).doctor(args),
   keys: async (args) => (await import('./keys.ts')).keys(args),
+  scale: async (args) => (await import('./scale.ts')).scale(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
 }
 

@@ -1,4 +1,5 @@
 /** The SQL of lists. A change fails when a statement affects an unexpected number of rows. */
+import { removeLists } from '../actor/remote-rows.ts'
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -92,6 +93,7 @@ export async function updateHead(tx: Transaction, { actorId, list }: ListAddress
  * a long list to `RemovedLists`.
  */
 export async function deleteHead(tx: Transaction, { actorId, list }: ListAddress): Promise<boolean> {
+  if (tx.isSharded) await removeLists(tx, actorId, list)
   return (await tx.run(`DELETE FROM property WHERE actor_id = $1 AND name = $2 AND kind = 'list'`, actorId, list)) > 0
 }
 

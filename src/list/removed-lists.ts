@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Cancel, Timers } from '../timers.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
+import { claimByActor, naming } from '../store/by-key.ts'
 import type { Store, Transaction } from '../store/store.ts'
 
 /** Rows per transaction. */
@@ -78,9 +79,18 @@ export class RemovedLists {
 
 /** Deletes one batch. False when no rows are left. Concurrent processes work on different lists. */
 async function deleteBatch(tx: Transaction): Promise<boolean> {
-  const removed = await tx.get<RemovedList>(
-    `/* removed lists */ SELECT actor_id AS "actorId", list, next_item AS "nextItem", last_item AS "lastItem",
-       last_node AS "lastNode" FROM removed_list LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  const [removed] = await claimByActor(
+    tx,
+    () => tx.all('/* removed lists */ SELECT DISTINCT actor_id AS "actorId" FROM removed_list LIMIT 20'),
+    1,
+    (only) => {
+      const named = naming(only, 'actor_id', 1)
+      return tx.all<RemovedList>(
+        `/* removed lists */ SELECT actor_id AS "actorId", list, next_item AS "nextItem", last_item AS "lastItem",
+       last_node AS "lastNode" FROM removed_list WHERE true${named.sql} LIMIT 1 FOR UPDATE SKIP LOCKED`,
+        ...named.params,
+      )
+    },
   )
   if (removed === undefined) return false
   const { actorId, list, nextItem, lastItem, lastNode } = removed

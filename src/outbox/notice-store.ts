@@ -1,5 +1,6 @@
 /** The SQL of notices. */
 import type { Sealed } from '../secret/sealed.ts'
+import { byActor, byKey, claimByActor, naming } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Notice, NoticeKind } from './notice.ts'
 
@@ -31,20 +32,30 @@ export async function insertNotices(tx: Transaction, notices: readonly StoredNot
     notice.dueAt ?? now,
     notice.requestId,
   ])
-  await tx.run(
-    `INSERT INTO notice (id, sender, recipient, position, kind, method, url, baseuri, secret, body, due_at, request_id,
+  await byActor(
+    tx,
+    rows,
+    ([, sender]) => String(sender),
+    async (own, only) => {
+      const sender = only === null ? 'added.sender' : '$3'
+      await tx.run(
+        `INSERT INTO notice (id, sender, recipient, position, kind, method, url, baseuri, secret, body, due_at, request_id,
        created_at)
      SELECT added.id, added.sender, added.recipient,
        CASE WHEN added.kind = 'renewal' THEN COALESCE((SELECT MIN(n.position) FROM notice n
-           WHERE n.sender = added.sender AND n.recipient = added.recipient), 1) - 1
+           WHERE n.sender = ${sender} AND n.recipient = added.recipient), 1) - 1
          ELSE added.place + COALESCE((SELECT MAX(n.position) FROM notice n
-           WHERE n.sender = added.sender AND n.recipient = added.recipient), 0) END,
+           WHERE n.sender = ${sender} AND n.recipient = added.recipient), 0) END,
        added.kind, added.method, added.url, added.baseuri, added.secret, added.body,
        added.due, added.request, CAST($2 AS BIGINT)
      FROM rows($1, id TEXT, sender TEXT, recipient TEXT, place BIGINT, kind TEXT, method TEXT, url TEXT, baseuri TEXT,
-       secret TEXT, body TEXT, due BIGINT, request TEXT) AS added`,
-    JSON.stringify(rows),
-    now,
+       secret TEXT, body TEXT, due BIGINT, request TEXT) AS added${only === null ? '' : ', actor WHERE actor.id = $3'}`,
+        JSON.stringify(own),
+        now,
+        ...naming(only, '', 3).params,
+      )
+      return []
+    },
   )
 }
 
@@ -73,20 +84,39 @@ export async function claimNotices(
   tx: Transaction,
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
 ): Promise<ClaimedNotice[]> {
-  return tx.all(
-    `/* delivery */ UPDATE notice SET due_at = $2, leased_until = $2 WHERE (sender, id) IN (
+  const busy = JSON.stringify(without.map((actorId) => [actorId]))
+  return claimByActor(
+    tx,
+    () =>
+      tx.all(
+        `/* delivery */ SELECT sender AS "actorId" FROM notice
+         WHERE due_at <= $1 AND sender NOT IN (SELECT actor FROM rows($3, actor TEXT) AS busy)
+         GROUP BY sender ORDER BY MIN(due_at) LIMIT $2`,
+        now,
+        limit,
+        busy,
+      ),
+    limit,
+    (only, most) => {
+      const named = [naming(only, 'notice.sender', 5), naming(only, 'n.sender', 5)]
+      return tx.all<ClaimedNotice>(
+        `/* delivery */ UPDATE notice SET due_at = $2, leased_until = $2 WHERE (sender, id) IN (
        SELECT n.sender, n.id FROM notice n
        WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND (n.kind = 'withdrawal' OR NOT EXISTS (
-           SELECT 1 FROM notice e WHERE e.sender = n.sender AND e.recipient = n.recipient
+           SELECT 1 FROM notice e WHERE e.sender = ${only === null ? 'n.sender' : '$5'} AND e.recipient = n.recipient
              AND e.position < n.position AND e.due_at IS NOT NULL AND e.kind <> 'withdrawal'))
-       ORDER BY n.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+         ${named[1]?.sql}
+       ORDER BY n.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)${named[0]?.sql}
      RETURNING id, sender AS "actorId", recipient AS "peerId", kind, method, url, baseuri, secret, body, attempts,
        request_id AS "requestId", created_at AS "createdAt"`,
-    now,
-    until,
-    limit,
-    JSON.stringify(without.map((actorId) => [actorId])),
+        now,
+        until,
+        most,
+        busy,
+        ...(named[0]?.params ?? []),
+      )
+    },
   )
 }
 
@@ -115,10 +145,10 @@ export async function deleteNoticesOf(tx: Transaction, actorId: string, peerId: 
 
 /** Like `deleteNoticesOf`, for all peers of the actors. */
 export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
-  await tx.run(
-    `DELETE FROM notice WHERE kind NOT IN ${endings} AND sender IN (SELECT id FROM rows($1, id TEXT) AS ended)`,
-    JSON.stringify(actorIds.map((id) => [id])),
-  )
+  await byKey(tx, actorIds, async (named, params) => {
+    await tx.run(`DELETE FROM notice WHERE kind NOT IN ${endings} AND ${named('sender')}`, ...params)
+    return []
+  })
 }
 
 /** Whether the two actors agreed, or may have agreed, on another secret. */

@@ -1,4 +1,5 @@
 /** The SQL of properties. All kinds share the table. */
+import { removeLists } from '../actor/remote-rows.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -154,5 +155,6 @@ export function deleteValues(tx: Transaction, actorId: string, names: readonly s
 
 /** Deletes all values and lists, including items. */
 export async function deleteAllProperties(tx: Transaction, actorId: string): Promise<void> {
+  if (tx.isSharded) await removeLists(tx, actorId, null)
   await tx.run('DELETE FROM property WHERE actor_id = $1', actorId)
 }

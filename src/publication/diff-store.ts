@@ -1,5 +1,6 @@
 /** The SQL of sequence numbers, diffs and timeline entries. */
 import type { JsonText } from '../json/json.ts'
+import { naming, runByActor } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import { requestOrigin } from '../origin.ts'
 
@@ -111,12 +112,14 @@ function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffE
     sequence,
     dueAt,
   ])
+  const named = naming(tx.isSharded ? actorId : null, 'actor_id', 2)
   return tx.run(
     `UPDATE publisher_subscription SET sequence = made.sequence,
        due_at = CASE WHEN state = 'live' THEN COALESCE(due_at, made.due) ELSE due_at END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
-     WHERE actor_id = made.actor AND peer_id = made.peer AND subscription_id = made.subscription`,
+     WHERE actor_id = made.actor AND peer_id = made.peer AND subscription_id = made.subscription${named.sql}`,
     JSON.stringify(rows),
+    ...named.params,
   )
 }
 
@@ -169,32 +172,37 @@ export interface Prefix {
  * sequence numbers. The number of statements is constant.
  */
 export async function dropOldest(tx: Transaction, prefixes: readonly Prefix[], now: number): Promise<void> {
-  if (prefixes.length === 0) return
-  const rows = JSON.stringify(
-    prefixes.map((prefix) => [prefix.actorId, prefix.peerId, prefix.subscriptionId, prefix.upTo]),
-  )
+  const rows = prefixes.map((prefix) => [prefix.actorId, prefix.peerId, prefix.subscriptionId, prefix.upTo])
+  await runByActor(tx, rows, (own, only) => dropRows(tx, JSON.stringify(own), only, now))
+}
+
+async function dropRows(tx: Transaction, rows: string, only: string | null, now: number): Promise<number> {
   const dropped = 'rows($1, actor TEXT, peer TEXT, subscription TEXT, upto BIGINT) AS dropped'
   for (const [table, comparison] of [
     ['diff', '<='],
     ['delivery', '<'],
     ['delivery_run', '<'],
   ] as const) {
+    const named = [naming(only, `${table}.actor_id`, 2), naming(only, 'old.actor_id', 2)]
     await tx.run(
       `DELETE FROM ${table} WHERE (actor_id, peer_id, subscription_id, sequence) IN (
          SELECT old.actor_id, old.peer_id, old.subscription_id, old.sequence FROM ${dropped}
          JOIN ${table} old ON old.actor_id = dropped.actor AND old.peer_id = dropped.peer
-           AND old.subscription_id = dropped.subscription AND old.sequence ${comparison} dropped.upto)`,
+           AND old.subscription_id = dropped.subscription AND old.sequence ${comparison} dropped.upto${named[1]?.sql})${named[0]?.sql}`,
       rows,
+      ...(named[0]?.params ?? []),
     )
   }
-  await tx.run(
+  const named = naming(only, 'queue.actor_id', 3)
+  return tx.run(
     `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at)
      SELECT queue.actor_id, queue.peer_id, queue.subscription_id, dropped.upto, 'resync', '""', 0, CAST($2 AS BIGINT)
      FROM ${dropped} JOIN publisher_subscription queue ON queue.actor_id = dropped.actor AND queue.peer_id = dropped.peer
        AND queue.subscription_id = dropped.subscription
-     WHERE queue.committed < dropped.upto AND queue.granularity IN ('high', 'low')`,
+     WHERE queue.committed < dropped.upto AND queue.granularity IN ('high', 'low')${named.sql}`,
     rows,
     now,
+    ...named.params,
   )
 }
 

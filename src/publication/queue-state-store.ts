@@ -2,6 +2,7 @@
 import type { JsonText } from '../json/json.ts'
 import { parseOrigin } from '../origin.ts'
 import type { Sealed } from '../secret/sealed.ts'
+import { byActor, naming } from '../store/by-key.ts'
 import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 import type { QueueKey } from './queue-store.ts'
@@ -63,22 +64,26 @@ export async function findQueueStates(
   queues: readonly QueueKey[],
   now: number,
 ): Promise<ReadonlyMap<QueueKey, QueueState>> {
-  const rows = await q.all<QueueStateRow & { readonly place: number }>(
-    `/* delivery */ SELECT queue.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
+  const rows = await byActor(q, placesOf(queues), actorOfPlace, (own, only) => {
+    const named = naming(only, 's.actor_id', 3)
+    return q.all<QueueStateRow & { readonly place: number }>(
+      `/* delivery */ SELECT queue.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
        s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.leased_until AS "leasedUntil",
        t.baseuri, t.relationship, t.secret, t.approved, t.facts, t.failures, t.open_until AS "openUntil",
        a.watched_until AS "watchedUntil",
        CASE WHEN t.failures > 0 THEN (
          SELECT COUNT(*) FROM publisher_subscription o
-         WHERE o.actor_id = s.actor_id AND o.peer_id = s.peer_id AND o.leased_until > $2) ELSE 0 END AS leased
+         WHERE o.actor_id = ${only === null ? 's.actor_id' : '$3'} AND o.peer_id = s.peer_id AND o.leased_until > $2) ELSE 0 END AS leased
      FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS queue
      JOIN publisher_subscription s ON s.actor_id = queue.actor AND s.peer_id = queue.peer
        AND s.subscription_id = queue.subscription
      JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
-     JOIN actor a ON a.id = s.actor_id`,
-    placesOf(queues),
-    now,
-  )
+     JOIN actor a ON a.id = s.actor_id${named.sql}`,
+      JSON.stringify(own),
+      now,
+      ...named.params,
+    )
+  })
   const found = new Map(rows.map(({ place, ...row }) => [place, toQueueState(row)]))
   return new Map(
     queues.flatMap((queue, place) => {
@@ -107,18 +112,20 @@ export async function findQueuedDiffs(
   { most, characters }: { most: number; characters: number },
 ): Promise<ReadonlyMap<QueueKey, readonly QueuedDiff[]>> {
   if (queues.length === 0) return new Map()
-  const rows = await q.all<QueuedDiffRow>(
-    `/* delivery */ WITH queue AS MATERIALIZED (
+  const rows = await byActor(q, placesOf(queues), actorOfPlace, (own, only) => {
+    const named = (column: string) => naming(only, column, 4).sql
+    return q.all<QueuedDiffRow>(
+      `/* delivery */ WITH queue AS MATERIALIZED (
        SELECT asked.place, asked.actor, asked.peer, asked.subscription, (
          SELECT w.sequence FROM delivery w
          JOIN diff u ON u.actor_id = w.actor_id AND u.peer_id = w.peer_id AND u.subscription_id = w.subscription_id
            AND u.sequence = w.sequence
          WHERE w.actor_id = asked.actor AND w.peer_id = asked.peer AND w.subscription_id = asked.subscription
-           AND w.sequence > s.committed AND w.outcome = 'waiting'
+           AND w.sequence > s.committed AND w.outcome = 'waiting'${named('w.actor_id')}
          ORDER BY w.sequence LIMIT 1) AS first
        FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS asked
        JOIN publisher_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
-         AND s.subscription_id = asked.subscription
+         AND s.subscription_id = asked.subscription${named('s.actor_id')}
      )
      SELECT queue.place, d.sequence, d.kind, d.replaces, d.created_at AS "createdAt", d.hops, w.origin,
        CASE WHEN d.sequence = queue.first OR LENGTH(d.data) <= $3 THEN d.data END AS data
@@ -126,11 +133,14 @@ export async function findQueuedDiffs(
      JOIN diff d ON d.actor_id = queue.actor AND d.peer_id = queue.peer AND d.subscription_id = queue.subscription
        AND d.sequence >= queue.first AND d.sequence < queue.first + $2
      JOIN delivery w ON w.actor_id = d.actor_id AND w.peer_id = d.peer_id
-       AND w.subscription_id = d.subscription_id AND w.sequence = d.sequence AND w.outcome = 'waiting'`,
-    placesOf(queues),
-    most,
-    characters,
-  )
+       AND w.subscription_id = d.subscription_id AND w.sequence = d.sequence AND w.outcome = 'waiting'
+       ${named('d.actor_id')}${named('w.actor_id')}`,
+      JSON.stringify(own),
+      most,
+      characters,
+      ...naming(only, '', 4).params,
+    )
+  })
   const found = Map.groupBy(rows, ({ place }) => place)
   return new Map(queues.map((queue, place) => [queue, untilLong(found.get(place) ?? [], characters)]))
 }
@@ -153,6 +163,12 @@ function toQueuedDiff(
   return { sequence, kind, data, replaces: replaces !== 0, createdAt, hops, trace, requestId }
 }
 
-function placesOf(queues: readonly QueueKey[]): string {
-  return JSON.stringify(queues.map((queue, place) => [place, queue.actorId, queue.peerId, queue.subscriptionId]))
+type Place = readonly [place: number, actor: string, peer: string, subscription: string]
+
+function placesOf(queues: readonly QueueKey[]): Place[] {
+  return queues.map((queue, place) => [place, queue.actorId, queue.peerId, queue.subscriptionId])
+}
+
+function actorOfPlace([, actor]: Place): string {
+  return actor
 }

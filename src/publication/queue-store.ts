@@ -4,6 +4,7 @@
  * can ignore background work.
  */
 import type { JsonText } from '../json/json.ts'
+import { byActor, claimByActor, firstOf, naming, runByActor } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Circuit } from '../outbox/policy.ts'
 
@@ -46,29 +47,48 @@ export async function claimQueues(
   tx: Transaction,
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
 ): Promise<ClaimedQueue[]> {
-  return tx.all(
-    `/* delivery */ UPDATE publisher_subscription SET due_at = $2, leased_until = $2
+  const busy = JSON.stringify(without.map((actorId) => [actorId]))
+  return claimByActor(
+    tx,
+    () =>
+      tx.all(
+        `/* delivery */ SELECT actor_id AS "actorId" FROM publisher_subscription
+         WHERE due_at <= $1 AND actor_id NOT IN (SELECT actor FROM rows($3, actor TEXT) AS busy)
+         GROUP BY actor_id ORDER BY MIN(due_at) LIMIT $2`,
+        now,
+        limit,
+        busy,
+      ),
+    limit,
+    (only, most) => {
+      const named = [naming(only, 'publisher_subscription.actor_id', 5), naming(only, 's.actor_id', 5)]
+      return tx.all<ClaimedQueue>(
+        `/* delivery */ UPDATE publisher_subscription SET due_at = $2, leased_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
        SELECT s.actor_id, s.peer_id, s.subscription_id FROM publisher_subscription s
        WHERE s.due_at <= $1 AND s.actor_id NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND NOT EXISTS (
            SELECT 1 FROM trust t
            JOIN publisher_subscription o ON o.actor_id = t.actor_id AND o.peer_id = t.peer_id
-           WHERE t.actor_id = s.actor_id AND t.peer_id = s.peer_id
+           WHERE t.actor_id = ${only === null ? 's.actor_id' : '$5'} AND t.peer_id = s.peer_id
              AND t.failures > 0 AND (t.open_until IS NULL OR t.open_until <= $1)
              AND o.subscription_id <> s.subscription_id
              AND (o.leased_until > $1 OR o.due_at < s.due_at
                OR (o.due_at = s.due_at AND o.subscription_id < s.subscription_id)))
-       ORDER BY s.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+         ${named[1]?.sql}
+       ORDER BY s.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)${named[0]?.sql}
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
        (SELECT t.baseuri FROM trust t WHERE t.actor_id = publisher_subscription.actor_id
           AND t.peer_id = publisher_subscription.peer_id) AS baseuri,
        (SELECT t.failures FROM trust t WHERE t.actor_id = publisher_subscription.actor_id
           AND t.peer_id = publisher_subscription.peer_id) AS failures`,
-    now,
-    until,
-    limit,
-    JSON.stringify(without.map((actorId) => [actorId])),
+        now,
+        until,
+        most,
+        busy,
+        ...(named[0]?.params ?? []),
+      )
+    },
   )
 }
 
@@ -211,19 +231,27 @@ async function insertRuns(tx: Transaction, recorded: readonly WithRun[]): Promis
     ]
   })
   if (rows.length === 0) return
-  await tx.run(
-    `/* delivery */ INSERT INTO delivery_run (actor_id, peer_id, subscription_id, sequence, first, times, ended_at)
+  await runByActor(tx, rows, (own) =>
+    tx.run(
+      `/* delivery */ INSERT INTO delivery_run (actor_id, peer_id, subscription_id, sequence, first, times, ended_at)
      SELECT actor, peer, subscription, final, initial, moments, ended
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, final BIGINT, initial BIGINT, moments TEXT, ended BIGINT) AS r
      WHERE true ON CONFLICT DO NOTHING`,
-    JSON.stringify(rows),
+      JSON.stringify(own),
+    ),
   )
 }
 
 /** Returns the queues whose lease was valid, each with whether the lease stays. */
 async function commitQueues(tx: Transaction, outcomes: readonly BatchOutcome[]): Promise<ReadonlyMap<string, boolean>> {
-  const rows = await tx.all<QueueKey & { readonly leasedUntil: number }>(
-    `/* delivery */ UPDATE publisher_subscription SET
+  const rows = await byActor(
+    tx,
+    outcomes,
+    ({ queue }) => queue.actorId,
+    (own, only) => {
+      const named = naming(only, 'actor_id', 2)
+      return tx.all<QueueKey & { readonly leasedUntil: number }>(
+        `/* delivery */ UPDATE publisher_subscription SET
        committed = CASE WHEN committed < r.done THEN r.done ELSE committed END,
        attempts = r.tries, uncertain = r.unknowns, failing_since = r.failing, state = r.standing,
        leased_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > committed THEN r.lease ELSE 0 END,
@@ -233,23 +261,26 @@ async function commitQueues(tx: Transaction, outcomes: readonly BatchOutcome[]):
          ELSE r.lease END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, lease BIGINT, done BIGINT, tries BIGINT, unknowns BIGINT,
        failing BIGINT, standing TEXT, due BIGINT) AS r
-     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease
+     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease${named.sql}
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
        leased_until AS "leasedUntil"`,
-    JSON.stringify(
-      outcomes.map(({ queue, next, ...made }) => [
-        queue.actorId,
-        queue.peerId,
-        queue.subscriptionId,
-        made.leasedUntil,
-        made.committed,
-        made.tries,
-        made.uncertain,
-        made.failingSince,
-        made.state,
-        next === 'idle' ? -1 : next === 'now' ? 0 : next,
-      ]),
-    ),
+        JSON.stringify(
+          own.map(({ queue, next, ...made }) => [
+            queue.actorId,
+            queue.peerId,
+            queue.subscriptionId,
+            made.leasedUntil,
+            made.committed,
+            made.tries,
+            made.uncertain,
+            made.failingSince,
+            made.state,
+            next === 'idle' ? -1 : next === 'now' ? 0 : next,
+          ]),
+        ),
+        ...named.params,
+      )
+    },
   )
   return new Map(rows.map((row) => [keyOf(row), row.leasedUntil > 0]))
 }
@@ -270,32 +301,39 @@ async function recordAttempts(tx: Transaction, recorded: readonly WithRun[]): Pr
       ]),
   )
   if (rows.length === 0) return
-  await tx.run(
-    `/* delivery */ UPDATE delivery SET attempts = attempts + 1, sent_at = r.sent, answered_at = r.answered,
+  await runByActor(tx, rows, (own, only) => {
+    const named = naming(only, 'actor_id', 2)
+    return tx.run(
+      `/* delivery */ UPDATE delivery SET attempts = attempts + 1, sent_at = r.sent, answered_at = r.answered,
        outcome = CASE WHEN outcome = 'waiting' OR r.ending = 'delivered' THEN r.ending ELSE outcome END,
        reason = r.why
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, number BIGINT, ending TEXT, why TEXT, sent BIGINT,
        answered BIGINT) AS r
-     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND sequence = r.number`,
-    JSON.stringify(rows),
-  )
+     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND sequence = r.number${named.sql}`,
+      JSON.stringify(own),
+      ...named.params,
+    )
+  })
 }
 
 /** Marks the diffs that a resync or the full state covers. */
 async function supersede(tx: Transaction, outcomes: readonly BatchOutcome[]): Promise<void> {
   const passed = outcomes.filter(({ committed, attempts }) => committed > (attempts.at(-1)?.sequence ?? 0))
   if (passed.length === 0) return
-  await tx.run(
-    `/* delivery */ UPDATE delivery SET outcome = 'superseded'
+  const rows = passed.map(({ queue, committed }) => [queue.actorId, queue.peerId, queue.subscriptionId, committed])
+  await runByActor(tx, rows, (own, only) => {
+    const named = [naming(only, 'delivery.actor_id', 2), naming(only, 'w.actor_id', 2)]
+    return tx.run(
+      `/* delivery */ UPDATE delivery SET outcome = 'superseded'
      WHERE outcome = 'waiting' AND (actor_id, peer_id, subscription_id, sequence) IN (
        SELECT w.actor_id, w.peer_id, w.subscription_id, w.sequence
        FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, done BIGINT) AS r
        JOIN delivery w ON w.actor_id = r.actor AND w.peer_id = r.peer AND w.subscription_id = r.subscription
-         AND w.sequence <= r.done AND w.outcome = 'waiting')`,
-    JSON.stringify(
-      passed.map(({ queue, committed }) => [queue.actorId, queue.peerId, queue.subscriptionId, committed]),
-    ),
-  )
+         AND w.sequence <= r.done AND w.outcome = 'waiting'${named[1]?.sql})${named[0]?.sql}`,
+      JSON.stringify(own),
+      ...(named[0]?.params ?? []),
+    )
+  })
 }
 
 async function commitCircuits(tx: Transaction, outcomes: readonly BatchOutcome[], now: number): Promise<void> {
@@ -306,34 +344,49 @@ async function commitCircuits(tx: Transaction, outcomes: readonly BatchOutcome[]
     const ofPeer = changes.get(peerKeyOf({ actorId, peerId })) ?? []
     return { actorId, peerId, before, after: ofPeer.reduce((made, { circuit }) => circuit?.(made) ?? made, before) }
   })
-  await tx.run(
-    `/* delivery */ UPDATE trust SET failures = r.fails, open_until = r.until
+  const circuits = rows.map(({ actorId, peerId, after }) => [actorId, peerId, after.failures, after.openUntil])
+  await runByActor(tx, circuits, (own, only) => {
+    const named = naming(only, 'actor_id', 2)
+    return tx.run(
+      `/* delivery */ UPDATE trust SET failures = r.fails, open_until = r.until
      FROM rows($1, actor TEXT, peer TEXT, fails BIGINT, until BIGINT) AS r
-     WHERE actor_id = r.actor AND peer_id = r.peer`,
-    JSON.stringify(rows.map(({ actorId, peerId, after }) => [actorId, peerId, after.failures, after.openUntil])),
-  )
+     WHERE actor_id = r.actor AND peer_id = r.peer${named.sql}`,
+      JSON.stringify(own),
+      ...named.params,
+    )
+  })
   const recovered = rows.filter(({ before, after }) => before.openUntil !== null && after.openUntil === null)
   if (recovered.length === 0) return
-  await tx.run(
-    `/* delivery */ UPDATE publisher_subscription SET due_at = $2
+  const peers = recovered.map(({ actorId, peerId }) => [actorId, peerId])
+  await runByActor(tx, peers, (own, only) => {
+    const named = naming(only, 'actor_id', 3)
+    return tx.run(
+      `/* delivery */ UPDATE publisher_subscription SET due_at = $2
      FROM rows($1, actor TEXT, peer TEXT) AS r
-     WHERE actor_id = r.actor AND peer_id = r.peer AND due_at IS NOT NULL AND leased_until < $2`,
-    JSON.stringify(recovered.map(({ actorId, peerId }) => [actorId, peerId])),
-    now,
-  )
+     WHERE actor_id = r.actor AND peer_id = r.peer AND due_at IS NOT NULL AND leased_until < $2${named.sql}`,
+      JSON.stringify(own),
+      now,
+      ...named.params,
+    )
+  })
 }
 
 type Peer = Pick<QueueKey, 'actorId' | 'peerId'>
 
 /** Locks the rows of the peers. Queues of one peer commit in concurrent transactions, and every failure must count. */
 function lockCircuits(tx: Transaction, peerKeys: readonly string[]): Promise<(Peer & Circuit)[]> {
-  return tx.all(
-    `/* delivery */ SELECT t.actor_id AS "actorId", t.peer_id AS "peerId", t.failures, t.open_until AS "openUntil"
+  const peers = peerKeys.map((key) => JSON.parse(key) as string[])
+  return byActor(tx, peers, firstOf, (own, only) => {
+    const named = naming(only, 't.actor_id', 2)
+    return tx.all<Peer & Circuit>(
+      `/* delivery */ SELECT t.actor_id AS "actorId", t.peer_id AS "peerId", t.failures, t.open_until AS "openUntil"
      FROM rows($1, actor TEXT, peer TEXT) AS r
-     JOIN trust t ON t.actor_id = r.actor AND t.peer_id = r.peer
+     JOIN trust t ON t.actor_id = r.actor AND t.peer_id = r.peer${named.sql}
      ORDER BY t.actor_id, t.peer_id FOR UPDATE OF t`,
-    `[${peerKeys.join(',')}]`,
-  )
+      JSON.stringify(own),
+      ...named.params,
+    )
+  })
 }
 
 function peerKeyOf({ actorId, peerId }: Peer): string {
@@ -350,14 +403,19 @@ export async function releaseLeases(
   leases: readonly { readonly queue: QueueKey; readonly until: number }[],
   dueAt: number,
 ): Promise<void> {
-  await tx.run(
-    `/* delivery */ UPDATE publisher_subscription SET leased_until = 0,
+  const rows = leases.map(({ queue, until }) => [queue.actorId, queue.peerId, queue.subscriptionId, until])
+  await runByActor(tx, rows, (own, only) => {
+    const named = naming(only, 'actor_id', 3)
+    return tx.run(
+      `/* delivery */ UPDATE publisher_subscription SET leased_until = 0,
        due_at = CASE WHEN sequence > committed THEN CAST($2 AS BIGINT) ELSE NULL END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, lease BIGINT) AS r
-     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease`,
-    JSON.stringify(leases.map(({ queue, until }) => [queue.actorId, queue.peerId, queue.subscriptionId, until])),
-    dueAt,
-  )
+     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease${named.sql}`,
+      JSON.stringify(own),
+      dueAt,
+      ...named.params,
+    )
+  })
 }
 
 /**

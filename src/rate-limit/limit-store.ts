@@ -1,4 +1,5 @@
 /** The SQL of buckets. One statement takes from a bucket, so concurrent requests cannot exceed the limit. */
+import { byKey } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { burstMs, intervalMs, type Rate, type Taken } from './gcra.ts'
 
@@ -20,9 +21,11 @@ export async function takeStored(tx: Transaction, key: string, now: number, rate
 }
 
 export async function findBuckets(q: Queries, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const rows = await q.all<{ key: string; empty_at: number }>(
-    'SELECT b.key, b.empty_at FROM rate_limit AS b JOIN rows($1, key TEXT) AS wanted ON wanted.key = b.key',
-    JSON.stringify(keys.map((key) => [key])),
+  const rows = await byKey(q, keys, (named, params) =>
+    q.all<{ key: string; empty_at: number }>(
+      `SELECT b.key, b.empty_at FROM rate_limit AS b WHERE ${named('b.key')}`,
+      ...params,
+    ),
   )
   return new Map(rows.map((row) => [row.key, row.empty_at]))
 }

@@ -1,5 +1,6 @@
 /** The SQL of subscriber-side subscriptions, and of callbacks that wait for earlier ones. */
 import { known } from '../json/json.ts'
+import { claimByActor, naming } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Numbered, SubscriberKey, SubscriberSubscription } from './subscriber.ts'
 import { keptText } from './processor.ts'
@@ -206,14 +207,29 @@ export async function claimGaps(
   tx: Transaction,
   { now, until, limit }: { readonly now: number; readonly until: number; readonly limit: number },
 ): Promise<SubscriberKey[]> {
-  return tx.all<SubscriberKey>(
-    `/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $2, leased_until = $2
+  return claimByActor(
+    tx,
+    () =>
+      tx.all(
+        `/* receiving */ SELECT actor_id AS "actorId" FROM subscriber_subscription WHERE gap_due_at <= $1
+         GROUP BY actor_id ORDER BY MIN(gap_due_at) LIMIT $2`,
+        now,
+        limit,
+      ),
+    limit,
+    (only, most) => {
+      const named = naming(only, 'actor_id', 4)
+      return tx.all<SubscriberKey>(
+        `/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $2, leased_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
        SELECT actor_id, peer_id, subscription_id FROM subscriber_subscription
-       WHERE gap_due_at <= $1 ORDER BY gap_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+       WHERE gap_due_at <= $1${named.sql} ORDER BY gap_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)${named.sql}
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId"`,
-    now,
-    until,
-    limit,
+        now,
+        until,
+        most,
+        ...named.params,
+      )
+    },
   )
 }

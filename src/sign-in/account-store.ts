@@ -1,12 +1,9 @@
 /** SQL of accounts. */
-import { findIdsByCreator } from '../actor/creator-store.ts'
+import { findIdsByCreator, unprovenPrefix } from '../actor/creator-store.ts'
 import { byKey } from '../store/by-key.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import { insertSupersededAccess } from './password-access-store.ts'
-
-/** Prefix of the creator of an actor that lost its name to the person who proved that name. */
-export const unprovenPrefix = 'unproven:'
 
 /** Strings that sign-in stores about an actor's owner, besides the provider's tokens (R-OC-19). */
 export type AccountFields = Readonly<Record<string, string>>

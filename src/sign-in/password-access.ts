@@ -3,6 +3,7 @@
  * actor with the program without consent, and the password works until the person decides (docs/decisions/024).
  */
 import { setPassphrase } from '../actor/actor-store.ts'
+import { formerCreatorOf } from '../actor/creator-store.ts'
 import type { Caller } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -10,7 +11,6 @@ import { randomPassphrase } from '../secret/random.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
 import { seal } from '../secret/sealed.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { unprovenPrefix } from './account-store.ts'
 import {
   endSessionsOf,
   findOnePasswordAccess,
@@ -94,14 +94,6 @@ export class PasswordAccess {
       await setPasswordDecision(tx, { creator: found.creator, actorId, decision, now: this.#now() })
     })
   }
-}
-
-/** Reads the former creator from the creator that `setAside` wrote. */
-function formerCreatorOf({ id, creator }: { readonly id: string; readonly creator: string }): string | null {
-  const suffix = `:${id}`
-  return creator.startsWith(unprovenPrefix) && creator.endsWith(suffix)
-    ? creator.slice(unprovenPrefix.length, -suffix.length)
-    : null
 }
 
 function unknownAccess(): ServiceError {

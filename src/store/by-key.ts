@@ -21,7 +21,7 @@ export async function byKey<R>(
   if (keys.length === 1 && only !== undefined) return [...(await ask(isOne, [only]))]
   if (!q.isSharded) return [...(await ask(isAmong, [JSON.stringify(keys.map((id) => [id]))]))]
   const results: R[] = []
-  for (const key of new Set(keys)) results.push(...(await ask(isOne, [key])))
+  for (const key of [...new Set(keys)].toSorted()) results.push(...(await ask(isOne, [key])))
   return results
 }
 
@@ -42,6 +42,41 @@ export async function byActor<T, R>(
   const results: R[] = []
   for (const [actorId, own] of Map.groupBy(rows, actorOf)) results.push(...(await ask(own, actorId)))
   return results
+}
+
+/** A row for `rows(…)` whose first column is the actor. */
+export type ActorRow = readonly (string | number | null)[]
+
+export function firstOf(row: ActorRow): string {
+  return String(row[0])
+}
+
+/** Like `byActor`, for a change with rows that begin with the actor. Without rows, it runs nothing. */
+export async function runByActor(
+  tx: Queries,
+  rows: readonly ActorRow[],
+  run: (rows: readonly ActorRow[], actorId: string | null) => Promise<number>,
+): Promise<void> {
+  if (rows.length > 0) await byActor(tx, rows, firstOf, async (own, only) => [await run(own, only)])
+}
+
+/**
+ * Claims due work: with one statement on a plain database. A sharded database finds the actors first, because it locks rows
+ * of one actor at a time.
+ */
+export async function claimByActor<R>(
+  q: Queries,
+  findActors: () => Promise<readonly { readonly actorId: string }[]>,
+  limit: number,
+  claim: (actorId: string | null, limit: number) => Promise<R[]>,
+): Promise<R[]> {
+  if (!q.isSharded) return claim(null, limit)
+  const claimed: R[] = []
+  for (const { actorId } of await findActors()) {
+    if (claimed.length >= limit) break
+    claimed.push(...(await claim(actorId, limit - claimed.length)))
+  }
+  return claimed
 }
 
 /** The condition that a column is the actor, or nothing without an actor, and its parameter. */

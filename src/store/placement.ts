@@ -1,5 +1,5 @@
 /**
- * The place of every table on a sharded database (docs/decisions/037). Tables of one group have their rows of one key on
+ * The place of every table on a sharded database (docs/decisions/042). Tables of one group have their rows of one key on
  * one server, so a statement about one key may join them.
  */
 export type Placement =
@@ -19,6 +19,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   list_node: byActor(),
   list_item: byActor(),
   removed_list: byActor(),
+  actor_lookup: byActor(),
   attribute: byActor(),
   trust: byActor(),
   companion: byActor(),

@@ -135,6 +135,15 @@ export async function insertMark(
 
 /** Deletes up to `limit` records that expired before `now`. @returns the number of deleted records. */
 export async function purgeOneTime(tx: Transaction, now: number, limit: number): Promise<number> {
+  if (tx.isSharded) {
+    const gone = await tx.all<{ hash: string }>(
+      'SELECT hash FROM one_time WHERE expires_at < $1 ORDER BY expires_at LIMIT $2',
+      now,
+      limit,
+    )
+    for (const { hash } of gone) await tx.run('DELETE FROM one_time WHERE hash = $1 AND expires_at < $2', hash, now)
+    return gone.length
+  }
   return tx.run(
     `DELETE FROM one_time WHERE hash IN (
        SELECT hash FROM one_time WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,

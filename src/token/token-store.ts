@@ -81,6 +81,35 @@ export async function insertLegacyToken(
   )
 }
 
+interface TokenRow extends Row<Omit<RefreshState, 'chainEndsAt'>> {
+  readonly actorId: string
+  readonly chainId: string
+  readonly kind: TokenKind
+}
+
+/** Finds a token without its chain, which a sharded database may have on another server. */
+async function findToken(q: Queries, hash: SecretHash, lock = ''): Promise<TokenRow | null> {
+  const row = await q.get<TokenRow>(
+    `SELECT actor_id AS "actorId", chain_id AS "chainId", kind, expires_at AS "expiresAt", used_at AS "usedAt",
+       grace_answers AS "graceAnswers", legacy AS "isLegacy" FROM token WHERE hash = $1 ${lock}`,
+    hash,
+  )
+  return row ?? null
+}
+
+async function findChain(
+  q: Queries,
+  { actorId, chainId }: Pick<Chain, 'actorId' | 'chainId'>,
+  lock = '',
+): Promise<Chain | null> {
+  const row = await q.get<ChainRow>(
+    `SELECT ${columns} FROM token_chain c WHERE c.actor_id = $1 AND c.chain_id = $2 ${lock}`,
+    actorId,
+    chainId,
+  )
+  return row === undefined ? null : toChain(row)
+}
+
 /** A stored access token with its chain. */
 export interface AccessToken {
   readonly chain: Chain
@@ -89,6 +118,11 @@ export interface AccessToken {
 
 /** Finds an access token, in the single statement of the hot path. A chain that any process ended is not found. */
 export async function findAccessToken(q: Queries, hash: SecretHash): Promise<AccessToken | null> {
+  if (q.isSharded) {
+    const token = await findToken(q, hash)
+    const chain = token?.kind === 'access' ? await findChain(q, token) : null
+    return token === null || chain === null ? null : { chain, expiresAt: token.expiresAt }
+  }
   const row = await q.get<ChainRow & { readonly expiresAt: number }>(
     `SELECT ${columns}, t.expires_at AS "expiresAt"
      FROM token t JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
@@ -111,6 +145,7 @@ export interface RefreshToken {
  * are serialized, and an ended chain gets no tokens. The result is the state after the lock.
  */
 export async function lockRefreshToken(tx: Transaction, hash: SecretHash): Promise<RefreshToken | null> {
+  if (tx.isSharded) return lockRemoteToken(tx, hash)
   const row = await tx.get<ChainRow & Row<Omit<RefreshState, 'chainEndsAt'>> & { readonly identifier: string }>(
     `SELECT ${columns}, t.expires_at AS "expiresAt", t.used_at AS "usedAt", t.grace_answers AS "graceAnswers",
        t.legacy AS "isLegacy", a.creator AS identifier
@@ -124,6 +159,22 @@ export async function lockRefreshToken(tx: Transaction, hash: SecretHash): Promi
   return {
     chain: toChain(chain),
     identifier,
+    state: { expiresAt, usedAt, graceAnswers, isLegacy: isLegacy !== 0, chainEndsAt: chain.endsAt },
+  }
+}
+
+/** Like `lockRefreshToken`: finds the token, locks its chain, and then locks the token. */
+async function lockRemoteToken(tx: Transaction, hash: SecretHash): Promise<RefreshToken | null> {
+  const found = await findToken(tx, hash)
+  const chain = found?.kind === 'refresh' ? await findChain(tx, found, 'FOR UPDATE OF c') : null
+  const token = chain === null ? null : await findToken(tx, hash, 'FOR UPDATE')
+  if (chain === null || token === null) return null
+  const actor = await tx.get<{ creator: string }>('SELECT creator FROM actor WHERE id = $1', chain.actorId)
+  if (actor === undefined) return null
+  const { expiresAt, usedAt, graceAnswers, isLegacy } = token
+  return {
+    chain,
+    identifier: actor.creator,
     state: { expiresAt, usedAt, graceAnswers, isLegacy: isLegacy !== 0, chainEndsAt: chain.endsAt },
   }
 }
@@ -156,6 +207,10 @@ export async function deleteToken(tx: Transaction, hash: SecretHash): Promise<vo
 
 /** Finds the chain of an access or refresh token, expired or not. */
 export async function findChainOf(q: Queries, hash: SecretHash): Promise<Chain | null> {
+  if (q.isSharded) {
+    const token = await findToken(q, hash)
+    return token === null ? null : findChain(q, token)
+  }
   const row = await q.get<ChainRow>(
     `SELECT ${columns} FROM token t JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
      WHERE t.hash = $1`,
@@ -195,11 +250,14 @@ export async function deleteChainsOfClient(tx: Transaction, clientId: string): P
 
 /** Lists valid chains, most recently used first. */
 export async function findLivingChains(q: Queries, actorId: string, kind: ChainKind, now: number): Promise<Chain[]> {
+  // A sharded database has the tokens on other servers. There, the purge deletes a chain without tokens.
+  const hasToken = q.isSharded
+    ? ''
+    : `AND EXISTS (SELECT 1 FROM token t WHERE t.actor_id = c.actor_id AND t.chain_id = c.chain_id AND t.expires_at >= $3
+         AND t.used_at IS NULL)`
   const rows = await q.all<ChainRow>(
     `SELECT ${columns} FROM token_chain c
-     WHERE c.actor_id = $1 AND c.kind = $2 AND c.ends_at >= $3 AND EXISTS (
-       SELECT 1 FROM token t WHERE t.actor_id = c.actor_id AND t.chain_id = c.chain_id AND t.expires_at >= $3
-         AND t.used_at IS NULL)
+     WHERE c.actor_id = $1 AND c.kind = $2 AND c.ends_at >= $3 ${hasToken}
      ORDER BY c.last_used_at DESC, c.chain_id`,
     actorId,
     kind,
@@ -232,6 +290,7 @@ export async function touchChain(
  * @returns the number of deleted tokens.
  */
 export async function purgeTokens(tx: Transaction, now: number, limit: number): Promise<number> {
+  if (tx.isSharded) return purgeRemoteTokens(tx, now, limit)
   const gone = await tx.all<{ actor_id: string; chain_id: string }>(
     `DELETE FROM token WHERE hash IN (
        SELECT hash FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
@@ -248,5 +307,24 @@ export async function purgeTokens(tx: Transaction, now: number, limit: number): 
        FOR UPDATE SKIP LOCKED)`,
     JSON.stringify(gone.map(({ actor_id, chain_id }) => [actor_id, chain_id])),
   )
+  return gone.length
+}
+
+/** Like `purgeTokens`, in statements that each have one table. It reads before it deletes, because one statement cannot. */
+async function purgeRemoteTokens(tx: Transaction, now: number, limit: number): Promise<number> {
+  const gone = await tx.all<{ hash: string; actorId: string; chainId: string }>(
+    `SELECT hash, actor_id AS "actorId", chain_id AS "chainId" FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT $2`,
+    now,
+    limit,
+  )
+  for (const { hash } of gone) await tx.run('DELETE FROM token WHERE hash = $1 AND expires_at < $2', hash, now)
+  for (const { actorId, chainId } of gone) {
+    const left = await tx.get(
+      'SELECT 1 AS found FROM token WHERE actor_id = $1 AND chain_id = $2 LIMIT 1',
+      actorId,
+      chainId,
+    )
+    if (left === undefined) await deleteChain(tx, actorId, chainId)
+  }
   return gone.length
 }

@@ -1,5 +1,6 @@
 /** The SQL of companions. */
 import type { Sealed } from '../secret/sealed.ts'
+import { byKey } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
 /** An actor at another service that this actor created and controls. This actor holds its passphrase. */
@@ -24,10 +25,8 @@ export async function findCompanion(q: Queries, actorId: string, kind: string): 
 }
 
 export async function findCompanionsOf(q: Queries, actorIds: readonly string[]): Promise<Companion[]> {
-  return q.all(
-    `SELECT ${columns} FROM companion WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS wanted)
-     ORDER BY actor_id, kind`,
-    JSON.stringify(actorIds.map((id) => [id])),
+  return byKey(q, actorIds, (named, params) =>
+    q.all<Companion>(`SELECT ${columns} FROM companion WHERE ${named('actor_id')} ORDER BY actor_id, kind`, ...params),
   )
 }
 

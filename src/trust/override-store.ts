@@ -1,4 +1,5 @@
 /** The SQL of permission overrides. */
+import { byActor, naming } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { OverrideRules } from '../permission/rules.ts'
 
@@ -32,12 +33,21 @@ export async function findOverrides(
   relationships: readonly { readonly actorId: string; readonly peerId: string }[],
 ): Promise<{ readonly actorId: string; readonly peerId: string; readonly override: Override }[]> {
   if (relationships.length === 0) return []
-  const rows = await q.all<OverrideRow & { readonly actorId: string; readonly peerId: string }>(
-    `SELECT o.actor_id AS "actorId", o.peer_id AS "peerId", o.rules, o.created_by AS "createdBy", o.notes,
+  const rows = await byActor(
+    q,
+    relationships,
+    ({ actorId }) => actorId,
+    (own, only) => {
+      const named = naming(only, 'o.actor_id', 2)
+      return q.all<OverrideRow & { readonly actorId: string; readonly peerId: string }>(
+        `SELECT o.actor_id AS "actorId", o.peer_id AS "peerId", o.rules, o.created_by AS "createdBy", o.notes,
        o.updated_at AS "updatedAt"
      FROM permission_override o
-     JOIN rows($1, actor TEXT, peer TEXT) AS wanted ON o.actor_id = wanted.actor AND o.peer_id = wanted.peer`,
-    JSON.stringify(relationships.map(({ actorId, peerId }) => [actorId, peerId])),
+     JOIN rows($1, actor TEXT, peer TEXT) AS wanted ON o.actor_id = wanted.actor AND o.peer_id = wanted.peer${named.sql}`,
+        JSON.stringify(own.map(({ actorId, peerId }) => [actorId, peerId])),
+        ...named.params,
+      )
+    },
   )
   return rows.map(({ actorId, peerId, ...row }) => ({ actorId, peerId, override: toOverride(row) }))
 }

@@ -1,5 +1,6 @@
 /** The SQL of relationships. */
 import type { SecretHash } from '../secret/hash.ts'
+import { byKey } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
 import type { OwnRequest, Trust } from './trust.ts'
@@ -53,10 +54,8 @@ export async function findTrusts(q: Queries, actorId: string): Promise<Trust[]> 
 }
 
 export async function findTrustsOfActors(q: Queries, actorIds: readonly string[]): Promise<Trust[]> {
-  const rows = await q.all<TrustRow>(
-    `SELECT ${columns} FROM trust WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS wanted)
-     ORDER BY actor_id, peer_id`,
-    JSON.stringify(actorIds.map((id) => [id])),
+  const rows = await byKey(q, actorIds, (named, params) =>
+    q.all<TrustRow>(`SELECT ${columns} FROM trust WHERE ${named('actor_id')} ORDER BY actor_id, peer_id`, ...params),
   )
   return rows.map(toTrust)
 }

@@ -27,7 +27,8 @@ export type OpenTestStore = (options?: Partial<StoreOptions>) => Promise<Store>
 
 /** The pooler of `npm run pgbouncer`, which is about PostgreSQL only. */
 const givenPooler = (): string => process.env['TROUPE_TEST_POOLER'] ?? ''
-const dialects: readonly Dialect[] = givenPooler() === '' ? ['sqlite', 'postgres'] : ['postgres']
+const dialects: readonly Dialect[] =
+  givenPooler() === '' && citusServers().length === 0 ? ['sqlite', 'postgres'] : ['postgres']
 
 /**
  * Declares the same tests for SQLite and for PostgreSQL.

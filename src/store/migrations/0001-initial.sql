@@ -139,6 +139,14 @@ CREATE TABLE property_lookup (
 
 CREATE INDEX property_lookup_by_actor ON property_lookup (actor_id, name);
 
+-- The entries of an actor in property_lookup. Only a sharded database needs them: it finds entries by their value alone.
+CREATE TABLE actor_lookup (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  name TEXT_KEY NOT NULL,
+  value TEXT_KEY NOT NULL,
+  PRIMARY KEY (actor_id, name)
+) STRICT, WITHOUT ROWID;
+
 -- Internal attributes in buckets, served by the devtest endpoints.
 CREATE TABLE attribute (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,

@@ -4,6 +4,8 @@ import type { Migration } from '../migrate.ts'
 import { placements } from '../placement.ts'
 import { type ForeignKey, readSchema, type SchemaTable } from '../schema-text.ts'
 import { StoreStartError } from '../start-error.ts'
+import { databaseAddress } from './pooler.ts'
+import { requireReachable } from './start.ts'
 
 export interface ScaleStep {
   /** The change in words. */
@@ -175,4 +177,36 @@ async function settingSteps(client: pg.Client, state: State): Promise<ScaleStep[
       }),
     },
   ]
+}
+
+/** Runs `work` on a connection of its own. @throws StoreStartError when the server cannot be reached. */
+async function withDatabase<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const { client } = await requireReachable(databaseAddress(url).url, 10_000, () => {})
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Runs or, with `isDry`, only lists the missing steps. */
+export function scaleDatabase(
+  url: string,
+  options: ScaleOptions & { readonly isDry: boolean },
+  onStep: (step: ScaleStep) => void,
+): Promise<void> {
+  return withDatabase(url, async (client) => {
+    if (options.isDry) for (const step of await planScale(client, options)) onStep(step)
+    else await runScale(client, options, onStep)
+  })
+}
+
+/** The missing steps of a database of which at least one table is distributed. Null: a plain database. */
+export function missingSteps(url: string, migrations: readonly Migration[]): Promise<ScaleStep[] | null> {
+  return withDatabase(url, async (client) => {
+    const extension = await client.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
+    if (extension.rowCount === 0) return null
+    const { places } = await readState(client)
+    return places.size === 0 ? null : planScale(client, { migrations, shards: 1 })
+  })
 }

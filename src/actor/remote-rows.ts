@@ -1,0 +1,53 @@
+/**
+ * Rows of an actor that another key finds. On a plain database foreign keys delete them with the actor. A sharded database
+ * has them on other servers, so each one is deleted by its key, which the rows of the actor contain.
+ */
+import type { Transaction } from '../store/store.ts'
+import { formerCreatorOf } from './creator-store.ts'
+import { deleteAllLookups } from './lookup.ts'
+
+/**
+ * Deletes look-ups, identities, password access, tokens and one-time records of an actor, and records its lists for
+ * deletion. No row of the actor contains the hashes of its tokens, so these two statements ask every server.
+ */
+export async function deleteRemoteRows(tx: Transaction, actorId: string): Promise<void> {
+  await deleteAllLookups(tx, actorId)
+  const account = await tx.get<{ identifier: string; subject: string | null }>(
+    'SELECT identifier, subject FROM account WHERE actor_id = $1',
+    actorId,
+  )
+  for (const [name, kind] of [
+    [account?.identifier, 'identifier'],
+    [account?.subject, 'subject'],
+  ] as const) {
+    if (typeof name === 'string')
+      await tx.run('DELETE FROM identity WHERE name = $1 AND kind = $2 AND actor_id = $3', name, kind, actorId)
+  }
+  const actor = await tx.get<{ creator: string }>('SELECT creator FROM actor WHERE id = $1', actorId)
+  const creators = actor === undefined ? [] : [actor.creator, formerCreatorOf({ id: actorId, ...actor })]
+  for (const creator of creators.filter((name) => name !== null))
+    await tx.run('DELETE FROM password_access WHERE creator = $1 AND actor_id = $2', creator, actorId)
+  await tx.run('DELETE FROM token WHERE actor_id = $1', actorId)
+  await tx.run('DELETE FROM one_time WHERE actor_id = $1', actorId)
+  await removeLists(tx, actorId, null)
+}
+
+/**
+ * Records lists for the deletion of their rows in the background, as a trigger does on a plain database.
+ *
+ * @param list Null: all lists of the actor.
+ */
+export async function removeLists(tx: Transaction, actorId: string, list: string | null): Promise<void> {
+  await tx.run(
+    `INSERT INTO removed_list (actor_id, list, next_item, last_item, last_node)
+     SELECT p.actor_id, p.name, 1,
+       COALESCE((SELECT max(i.item) FROM list_item i WHERE i.actor_id = $1 AND i.list = p.name), 0),
+       COALESCE((SELECT max(n.node) FROM list_node n WHERE n.actor_id = $1 AND n.list = p.name), 0)
+     FROM property p WHERE p.actor_id = $1 AND p.kind = 'list' AND p.name = COALESCE(CAST($2 AS TEXT), p.name)
+     ON CONFLICT (actor_id, list) DO UPDATE SET
+       last_item = CASE WHEN removed_list.last_item < excluded.last_item THEN excluded.last_item ELSE removed_list.last_item END,
+       last_node = CASE WHEN removed_list.last_node < excluded.last_node THEN excluded.last_node ELSE removed_list.last_node END`,
+    actorId,
+    list,
+  )
+}

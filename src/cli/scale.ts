@@ -1,0 +1,36 @@
+/** `troupe scale`: distributes the tables of a PostgreSQL database over the servers of a Citus cluster. */
+import { resolveConfig } from '../config/config.ts'
+import { processEnvironment } from '../config/env.ts'
+import { openStore, scaleStore } from '../open-store.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Enough for a growth to 16 servers. Citus recommends two to four shards for each core of the final cluster. */
+const defaultShards = 32
+const mostShards = 1024
+
+export async function scale(args: readonly string[]): Promise<number> {
+  const [word, given, ...more] = args
+  const isDry = word === 'plan'
+  const shards = given === undefined ? defaultShards : Number(given)
+  if ((!isDry && word !== 'init') || more.length > 0)
+    throw new UsageError('Cannot run troupe scale: expected init or plan, and at most a number of shards.')
+  if (!Number.isInteger(shards) || shards < 1 || shards > mostShards)
+    throw new UsageError(`Cannot run troupe scale ${word}: expected 1 to ${mostShards} shards.`)
+  const { database: url } = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
+  // Creates the tables of an empty database. A dry run changes nothing.
+  const store = await openStore({ url, workers: 1, mustExist: isDry })
+  await store.close()
+  let steps = 0
+  await scaleStore(url, { shards, isDry }, ({ title }) => {
+    steps += 1
+    process.stdout.write(`${title}\n`)
+  })
+  process.stdout.write(
+    steps === 0
+      ? 'The tables are distributed; no step is missing.\n'
+      : isDry
+        ? `troupe scale init runs these ${steps} steps.\n`
+        : 'The tables are distributed. Restart every process of the service.\n',
+  )
+  return 0
+}

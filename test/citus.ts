@@ -1,0 +1,70 @@
+/** `npm run citus`: runs the tests of the PostgreSQL store on a Citus cluster that is already running. */
+import { readFileSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import pg from 'pg'
+import { commandOptions, refuseOptions } from '../tools/command-options.ts'
+import { citusVariable } from './support/citus.ts'
+import { runTestFiles } from './support/test-run.ts'
+
+const folder = import.meta.dirname
+const command = {
+  command: 'npm run citus',
+  about:
+    'Runs the contracts, stories and faults on PostgreSQL with Citus, or the files whose path contains one of the words.',
+  options: {
+    coordinator: {
+      kind: 'text',
+      about:
+        'The maintenance database of the coordinator, for a superuser: postgres://postgres@127.0.0.1:5432/postgres.',
+    },
+    workers: {
+      kind: 'text',
+      about: 'The maintenance databases of the workers, separated by commas.',
+    },
+    limit: {
+      kind: 'integer',
+      least: 1,
+      default: 600,
+      about: 'Seconds without a test that begins or ends, after which a file is stopped.',
+    },
+  },
+  operands: '[part of a path …]',
+} as const
+const { values, operands } = commandOptions(command)
+if (values.coordinator === undefined || values.workers === undefined)
+  refuseOptions(command, 'Missing option: expected --coordinator and --workers.')
+else {
+  process.env[citusVariable] = `${values.coordinator},${values.workers}`
+  process.env['TROUPE_TEST_POSTGRES'] = values.coordinator
+}
+
+for (const url of (process.env[citusVariable] ?? '').split(',')) await requireCitus(url)
+
+/** Ends the run when a server has no extension citus to create. */
+async function requireCitus(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ version: string }>(
+    `SELECT default_version AS version FROM pg_available_extensions WHERE name = 'citus'`,
+  )
+  await client.end()
+  console.log(`${new URL(url).host}: ${rows[0] === undefined ? 'Citus is not installed' : `Citus ${rows[0].version}`}`)
+  if (rows[0] === undefined) process.exit(1)
+}
+
+const nameOf = (file: string): string => relative(dirname(folder), file).replaceAll(sep, '/')
+const parts = operands.length === 0 ? ['test/contracts/', 'test/stories/', 'test/faults/'] : operands
+const files = (await Array.fromAsync(glob('**/*.test.ts', { cwd: folder })))
+  .map((name) => join(folder, name))
+  .filter((file) => parts.some((part) => nameOf(file).includes(part)))
+  .filter((file) => /forEachStore|forEachService|'postgres'/.test(readFileSync(file, 'utf8')))
+  .sort()
+const { failed } = await runTestFiles(files, {
+  concurrency: 2,
+  limitSeconds: values.limit,
+  print: (line) => console.log(line),
+  everyArea: false,
+  nameOf,
+})
+process.exitCode = failed === 0 ? 0 : 1

@@ -1,0 +1,193 @@
+/** Every table has a place on a sharded database, and every statement names the server that it needs, or has a reason. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readMigrations } from '../../src/store/migrate.ts'
+import { placements } from '../../src/store/placement.ts'
+import { staysInGroup } from '../../src/store/postgres/scale.ts'
+import { readSchema } from '../../src/store/schema-text.ts'
+import { sourceStatements, unplacedTables } from '../support/statements.ts'
+
+const tables = readSchema(readMigrations())
+
+/** Foreign keys that `troupe scale init` removes. Each row says how its rows end on a sharded database. */
+const removedKeys: Readonly<Record<string, string>> = {
+  'property_lookup → actor': 'deleted by value, from actor_lookup (actor/remote-rows.ts)',
+  'identity → account': 'deleted by name, from the account (actor/remote-rows.ts)',
+  'password_access → actor': 'deleted by name, from the creator (actor/remote-rows.ts)',
+  'oauth_client → actor': 'deleted before the actor (authorization-server/client-ends.ts)',
+  'trust → oauth_client': 'deleted before the client (authorization-server/client-ends.ts)',
+  'token → token_chain': 'deleted with the actor; otherwise it stays until it expires, not valid without its chain',
+  'one_time → actor': 'deleted with the actor, on every server (actor/remote-rows.ts)',
+}
+
+const reasons = {
+  plain: 'runs on a plain database only; the sharded form is beside it',
+  sweep: 'finds due work of all actors in the background',
+  purge: 'deletes expired rows in the background or in batches',
+  start: 'runs when the service starts with other settings',
+  operator: 'runs in a command of an operator',
+  client: 'concerns all actors of one client, or all clients of one actor, when one of them ends or is listed',
+  deletion: 'deletes the rows of one actor that only their own keys find',
+  live: 'polls all actors that a process watches',
+  fragment: 'the condition on the actor follows in the same function',
+} as const
+
+/** Statements that name no key, by the start of their text. */
+const exceptions: readonly (readonly [reason: keyof typeof reasons, file: string, start: string])[] = [
+  ['purge', 'actor/actor-store.ts', 'DELETE FROM deleted_actor WHERE deleted_at'],
+  ['start', 'actor/lookup-rebuild.ts', 'DELETE FROM property_lookup WHERE name NOT IN'],
+  ['start', 'actor/lookup-rebuild.ts', 'SELECT property.actor_id, property.name'],
+  ['start', 'actor/lookup-rebuild.ts', 'DELETE FROM actor_lookup'],
+  ['start', 'actor/lookup-rebuild.ts', 'INSERT INTO actor_lookup'],
+  ['start', 'actor/lookup-rebuild.ts', 'INSERT INTO property_lookup'],
+  ['plain', 'actor/lookup.ts', 'DELETE FROM property_lookup WHERE actor_id'],
+  ['plain', 'actor/lookup.ts', 'INSERT INTO property_lookup (name, value, actor_id) SELECT'],
+  ['purge', 'audit-log/audit-log-store.ts', '/* audit log */ DELETE FROM activity WHERE at <'],
+  ['plain', 'authorization-server/access-store.ts', 'SELECT t.expires_at'],
+  ['client', 'authorization-server/client-store.ts', 'SELECT client_id, actor_id, name'],
+  ['plain', 'authorization-server/client-store.ts', 'SELECT trust_type, COUNT(*)'],
+  ['client', 'authorization-server/client-store.ts', 'SELECT DISTINCT client_id'],
+  [
+    'purge',
+    'authorization-server/client-store.ts',
+    'SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE expires_at',
+  ],
+  [
+    'client',
+    'authorization-server/client-store.ts',
+    'SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE actor_id IN',
+  ],
+  ['deletion', 'actor/remote-rows.ts', 'DELETE FROM token WHERE actor_id'],
+  ['deletion', 'actor/remote-rows.ts', 'DELETE FROM one_time WHERE actor_id'],
+  ['operator', 'cli/doctor.ts', 'SELECT count(*) AS actors'],
+  ['sweep', 'list/removed-lists.ts', '/* removed lists */ SELECT list FROM'],
+  ['sweep', 'list/removed-lists.ts', '/* removed lists */ SELECT DISTINCT'],
+  ['live', 'live/change-store.ts', 'UPDATE actor SET watched_until = $2 WHERE watched_until'],
+  ['live', 'live/change-store.ts', 'SELECT c.actor_id, c.number'],
+  ['purge', 'live/change-store.ts', 'DELETE FROM recent_change WHERE at'],
+  ['purge', 'mcp/sessions/session-store.ts', 'DELETE FROM mcp_session WHERE expires_at'],
+  ['purge', 'mcp/tasks/task-store.ts', 'DELETE FROM mcp_task WHERE expires_at'],
+  ['purge', 'operation/approval-store.ts', 'DELETE FROM approval WHERE expires_at'],
+  ['purge', 'operation/idempotency-store.ts', 'DELETE FROM idempotent_request WHERE created_at'],
+  ['fragment', 'outbox/notice-store.ts', 'INSERT INTO notice (id'],
+  ['sweep', 'outbox/notice-store.ts', '/* delivery */ SELECT sender AS "actorId"'],
+  ['purge', 'outbox/notice-store.ts', '/* delivery */ DELETE FROM notice WHERE due_at IS NULL'],
+  ['operator', 'outbox/notice-store.ts', '/* delivery */ UPDATE notice SET due_at = $1, created_at = $1'],
+  ['operator', 'property/damaged-values.ts', 'SELECT actor_id, name, value, checksum FROM property'],
+  ['operator', 'property/damaged-values.ts', 'SELECT actor_id, list AS name'],
+  ['fragment', 'publication/diff-store.ts', 'DELETE FROM diff ${upToThat}'],
+  [
+    'fragment',
+    'publication/diff-store.ts',
+    'UPDATE delivery SET acknowledged_at = COALESCE(acknowledged_at, $5), outcome',
+  ],
+  ['sweep', 'publication/queue-store.ts', '/* delivery */ SELECT (SELECT MIN(due_at)'],
+  [
+    'sweep',
+    'publication/queue-store.ts',
+    '/* delivery */ UPDATE publisher_subscription SET due_at = $2 WHERE due_at >',
+  ],
+  ['sweep', 'publication/queue-store.ts', '/* delivery */ UPDATE notice SET due_at = $2 WHERE due_at >'],
+  ['sweep', 'publication/queue-store.ts', '/* delivery */ SELECT actor_id AS "actorId" FROM publisher_subscription'],
+  ['fragment', 'publication/queue-store.ts', '/* delivery */ INSERT INTO delivery_run'],
+  ['operator', 'publication/queue-store.ts', "/* delivery */ UPDATE delivery SET outcome = 'delivered'"],
+  ['operator', 'publication/queue-store.ts', "/* delivery */ UPDATE delivery SET outcome = 'waiting'"],
+  ['operator', 'publication/queue-store.ts', "/* delivery */ UPDATE publisher_subscription SET state = 'live'"],
+  ['sweep', 'publication/queue-store.ts', '/* delivery */ SELECT COUNT(*) AS queues'],
+  [
+    'purge',
+    'publication/queue-store.ts',
+    '/* delivery */ SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", MAX',
+  ],
+  ['purge', 'publication/queue-store.ts', '/* delivery */ DELETE FROM delivery WHERE written_at'],
+  ['purge', 'publication/queue-store.ts', '/* delivery */ DELETE FROM delivery_run WHERE ended_at'],
+  ['purge', 'rate-limit/limit-store.ts', 'DELETE FROM rate_limit WHERE key IN'],
+  ['sweep', 'replica/subscriber-store.ts', '/* receiving */ SELECT (SELECT MIN(gap_due_at)'],
+  [
+    'sweep',
+    'replica/subscriber-store.ts',
+    '/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $2 WHERE gap_due_at >',
+  ],
+  ['sweep', 'replica/subscriber-store.ts', '/* receiving */ SELECT actor_id AS "actorId" FROM'],
+  ['fragment', 'sign-in/account-store.ts', 'SELECT account.actor_id AS "actorId", actor.creator'],
+  ['fragment', 'sign-in/account-store.ts', 'INSERT INTO creator (name, actor_id, created_at) SELECT'],
+  ['purge', 'token/one-time-store.ts', 'SELECT hash FROM one_time WHERE expires_at'],
+  ['plain', 'token/one-time-store.ts', 'DELETE FROM one_time WHERE hash IN'],
+  ['plain', 'token/token-store.ts', 'SELECT c.actor_id AS "actorId", c.chain_id AS "chainId"'],
+  ['client', 'token/token-store.ts', 'DELETE FROM token_chain WHERE client_id'],
+  ['plain', 'token/token-store.ts', 'DELETE FROM token WHERE hash IN'],
+  ['plain', 'token/token-store.ts', 'DELETE FROM token_chain WHERE (actor_id, chain_id) IN'],
+  ['purge', 'token/token-store.ts', 'SELECT hash, actor_id AS "actorId"'],
+  ['purge', 'token/token-store.ts', 'SELECT 1 AS found FROM token WHERE actor_id'],
+  ['client', 'trust/trust-store.ts', 'DELETE FROM trust WHERE client_id IN'],
+]
+
+describe('the tables of a sharded database', () => {
+  it('have a place each', () => {
+    assert.deepEqual(
+      Object.keys(placements).toSorted(),
+      [...tables.map(({ name }) => name), 'schema_migrations'].toSorted(),
+    )
+  })
+
+  for (const { name, columns, primaryKey, uniqueIndexes } of tables) {
+    it(`contain the column of their place in each key: ${name}`, () => {
+      const place = placements[name]
+      if (place?.kind !== 'distributed') return
+      assert.ok(columns.includes(place.column))
+      assert.ok(primaryKey.includes(place.column), `the primary key is ${primaryKey.join(', ')}`)
+      for (const index of uniqueIndexes)
+        assert.ok(index.includes(place.column), `a unique index is ${index.join(', ')}`)
+    })
+  }
+
+  it('have foreign keys within one place, besides seven that troupe scale init removes', () => {
+    const crossing = tables.flatMap(({ name, foreignKeys }) =>
+      foreignKeys.filter((key) => !staysInGroup(name, key)).map((key) => `${name} → ${key.table}`),
+    )
+    assert.deepEqual(crossing.toSorted(), Object.keys(removedKeys).toSorted())
+  })
+})
+
+describe('the statements of src', () => {
+  it('name the key of one server, besides the listed ones', async () => {
+    const statements = await sourceStatements()
+    assert.ok(statements.length > 300, `found only ${statements.length} statements`)
+    const isListed = (file: string, text: string): boolean =>
+      exceptions.some(([, listed, start]) => listed === file && text.startsWith(start))
+    const others = statements.filter(({ file, text }) => unplacedTables(text).length > 0 && !isListed(file, text))
+    assert.deepEqual(
+      others.map(({ file, text }) => `${file}: ${text.slice(0, 120)}`),
+      [],
+    )
+  })
+
+  it('are listed only while they exist and name no key', async () => {
+    const statements = (await sourceStatements()).filter(({ text }) => unplacedTables(text).length > 0)
+    const unused = exceptions.filter(
+      ([, file, start]) => !statements.some((one) => one.file === file && one.text.startsWith(start)),
+    )
+    assert.deepEqual(unused, [])
+    assert.deepEqual([...new Set(exceptions.map(([reason]) => reason))].toSorted(), Object.keys(reasons).toSorted())
+  })
+
+  for (const [sql, unplaced] of [
+    ['SELECT name FROM property WHERE actor_id = $1', []],
+    ['SELECT name FROM property WHERE name = $1', ['property']],
+    ['SELECT p.name FROM property p JOIN trust t ON t.actor_id = p.actor_id WHERE t.actor_id = $1', []],
+    ['SELECT t.hash FROM token t JOIN token_chain c ON c.chain_id = t.chain_id WHERE t.hash = $1', ['token_chain']],
+    ['INSERT INTO property (actor_id, name) VALUES ($1, $2)', []],
+    ['INSERT INTO property (actor_id, name) SELECT $1, r.name FROM rows($2, name TEXT) AS r', []],
+    [
+      'INSERT INTO property (actor_id, name) SELECT r.actor, r.name FROM rows($1, actor TEXT, name TEXT) AS r',
+      ['property'],
+    ],
+    ['UPDATE notice SET due_at = $1 WHERE sender = $2', []],
+    ['DELETE FROM notice WHERE id = $1', ['notice']],
+    ['SELECT value FROM setting WHERE name = $1', []],
+  ] as const) {
+    it(`are judged by their keys: ${sql}`, () => {
+      assert.deepEqual(unplacedTables(sql), unplaced)
+    })
+  }
+})
