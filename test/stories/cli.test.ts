@@ -717,7 +717,7 @@ describe('troupe doctor', () => {
     program.signal('SIGTERM')
     await program.ended
     const database = new DatabaseSync(place.path('data/troupe.db'))
-    const page = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'actor_by_creator'").get()
+    const page = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'deleted_actor_by_time'").get()
     const { page_size: bytes } = database.prepare('PRAGMA page_size').get() as { page_size: number }
     database.close()
     const file = readFileSync(place.path('data/troupe.db'))
