@@ -8,13 +8,14 @@ import { Live } from './live/live.ts'
 import { createLog } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Tracing } from './observe/tracing.ts'
-import { openStore } from './open-store.ts'
+import { openReadReplicas, openStore, type StoreOptions } from './open-store.ts'
 import { release } from './release.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
 import { KeyCheck } from './secret/key-check.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { AfterCommitStore } from './store/after-commit-store.ts'
+import type { ReadReplicas } from './store/read-replicas.ts'
 import { systemTimers } from './timers.ts'
 
 /** @throws ConfigError, StoreStartError: one sentence for the operator. */
@@ -23,8 +24,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const log = options.log ?? createLog(config.logLevel)
   const metrics = createMetrics(release)
   const keyRing = await keyRingOf(config)
-  const opened = await openStore({
-    url: config.database,
+  const database: Omit<StoreOptions, 'url'> = {
     synchronous: config.synchronous,
     workers: config.workers,
     lockTimeoutMs: config.storeTimeoutSeconds * 1000,
@@ -34,11 +34,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
       metrics.statementRun()
       onQuery?.(sql)
     },
-  })
+  }
+  const opened = await openStore({ ...database, url: config.database })
   const store = new AfterCommitStore(options.wrapStore?.(opened) ?? opened)
   const { now } = store
   const keyCheck = new KeyCheck(store, keyRing, now)
+  let readReplicas: ReadReplicas
   try {
+    readReplicas = await openReadReplicas(store, config.readReplicas, database)
     if (!(await keyCheck.fits())) throw unfitKeys(config)
     await rebuildLookups(store, new Set(config.indexedProperties))
   } catch (error) {
@@ -53,6 +56,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     baseUrl,
     basePath: new URL(baseUrl).pathname.replace(/\/$/, ''),
     store,
+    readReplicas,
     now,
     timers,
     random: options.random ?? Math.random,

@@ -1,5 +1,6 @@
 /** Opens the store at a URL. A driver is loaded only when the URL needs it. */
 import { readMigrations, type Migration } from './store/migrate.ts'
+import { ReadReplicas } from './store/read-replicas.ts'
 import { StoreStartError } from './store/start-error.ts'
 import type { QueryObserver, Store, StoreLog } from './store/store.ts'
 
@@ -72,6 +73,43 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     })
   }
   throw new StoreStartError('Cannot open the store: its URL must begin with "sqlite:" or "postgres:".')
+}
+
+/** How long a read waits for a connection to a read replica before the database itself answers (milliseconds). */
+const replicaConnectMs = 1_000
+
+/**
+ * Returns reads from the replicas at the URLs. Without URLs, the store answers all reads.
+ *
+ * @throws StoreStartError for replicas of SQLite, and for an invalid URL.
+ */
+export async function openReadReplicas(
+  store: Store,
+  urls: readonly string[],
+  options: Pick<StoreOptions, 'workers' | 'lockTimeoutMs' | 'log' | 'onQuery'> = {},
+): Promise<ReadReplicas> {
+  const log: StoreLog = options.log ?? (() => {})
+  if (urls.length === 0) return new ReadReplicas({ store, replicas: [], log })
+  if (store.dialect === 'sqlite')
+    throw new StoreStartError('Cannot use read replicas: the database is SQLite; set DATABASE_URL to a PostgreSQL.')
+  const { postgresReplica } = await import('./store/postgres/postgres-store.ts')
+  const lockTimeoutMs = options.lockTimeoutMs ?? 5_000
+  const replicas = urls.map((url) =>
+    postgresReplica({
+      url,
+      workers: options.workers ?? 10,
+      readers: 1,
+      connectTimeoutMs: replicaConnectMs,
+      lockTimeoutMs,
+      statementTimeoutMs: lockTimeoutMs + 5_000,
+      // The age of data is measured by the clock of the database, not of the replica.
+      now: store.now,
+      migrations: [],
+      onQuery: options.onQuery,
+      log,
+    }),
+  )
+  return new ReadReplicas({ store, replicas, log })
 }
 
 /** Accepts `sqlite:data/troupe.db`, `sqlite:/srv/troupe.db` and `sqlite:///srv/troupe.db`. */

@@ -147,7 +147,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
 }
 
 /** Stops the workers, then closes the store that they write to. */
-export async function closeRooms({ live, store }: Runtime, rooms: Rooms): Promise<void> {
+export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: Rooms): Promise<void> {
   live.stop()
   await rooms.closeProviders()
   await rooms.gaps.stop()
@@ -165,5 +165,6 @@ export async function closeRooms({ live, store }: Runtime, rooms: Rooms): Promis
     live.settled(),
     rooms.auditLog.stop(),
   ])
+  await readReplicas.close()
   await store.close()
 }

@@ -9,6 +9,7 @@ import type { Metrics } from './observe/metrics.ts'
 import type { Tracing } from './observe/tracing.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import type { AfterCommitStore } from './store/after-commit-store.ts'
+import type { ReadReplicas } from './store/read-replicas.ts'
 import type { QueryObserver, Store } from './store/store.ts'
 import type { Timers } from './timers.ts'
 
@@ -21,6 +22,7 @@ export interface Runtime {
   /** The path prefix of every URL of the service; empty without a prefix. */
   readonly basePath: string
   readonly store: AfterCommitStore
+  readonly readReplicas: ReadReplicas
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
   readonly timers: Timers

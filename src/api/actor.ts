@@ -1,11 +1,11 @@
 /** The handle by which applications use an actor. It takes plain values and applies the same rules as other access. */
-import type { ActorHandle, ListHandle } from '../app/actor-handle.ts'
+import type { ActorHandle, ListHandle, ReadingHandle, StaleHandle } from '../app/actor-handle.ts'
 import type { Clients } from '../authorization-server/clients.ts'
 import { clientsHandle } from './clients.ts'
 import { fromPlain, type Json, known, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
-import type { Properties } from '../property/properties.ts'
+import type { Properties, StaleProperties } from '../property/properties.ts'
 import type { Connections } from '../connection/connections.ts'
 import { servicesHandle } from './services.ts'
 import type { Companions } from '../trust/companions.ts'
@@ -41,20 +41,8 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     creator: access.actor.creator,
     url: `${deps.baseUrl}/${access.actor.id}`,
 
-    async get(name): Promise<Json | undefined> {
-      const found = await properties.read(access, { path: [name] })
-      if (found === null) return undefined
-      return toPlain('json' in found ? found.json : known((await Array.fromAsync(found.pieces)).join('')))
-    },
-    async all() {
-      const shown = await properties.all(access)
-      return Object.fromEntries(
-        shown.flatMap((property) => {
-          const value = valueOf(property)
-          return value === null ? [] : [[property.name, toPlain(value)]]
-        }),
-      )
-    },
+    ...readingHandle(properties, access),
+    within: ({ seconds }) => staleHandle(properties.within(seconds * 1000), access),
     set: async (name, value) => properties.put(access, { path: [name] }, fromPlain(value)),
     delete: async (name) => properties.remove(access, { path: [name] }),
     ...subscribingHandle(deps, access.actor),
@@ -69,6 +57,29 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     services: servicesHandle(deps.connections, access.actor.id, `${deps.baseUrl}/${access.actor.id}`),
     activity: activityHandle(deps.auditLog, access.actor.id),
     list: (name): ListHandle => listHandle(deps, access, name),
+  }
+}
+
+function staleHandle({ properties, ageMs }: StaleProperties, access: Access): StaleHandle {
+  return { ...readingHandle(properties, access), ageSeconds: () => (ageMs() ?? 0) / 1000 }
+}
+
+function readingHandle(properties: Properties, access: Access): ReadingHandle {
+  return {
+    async get(name): Promise<Json | undefined> {
+      const found = await properties.read(access, { path: [name] })
+      if (found === null) return undefined
+      return toPlain('json' in found ? found.json : known((await Array.fromAsync(found.pieces)).join('')))
+    },
+    async all() {
+      const shown = await properties.all(access)
+      return Object.fromEntries(
+        shown.flatMap((property) => {
+          const value = valueOf(property)
+          return value === null ? [] : [[property.name, toPlain(value)]]
+        }),
+      )
+    },
     async lists() {
       const lists = (await properties.listed(access)).filter(({ kind }) => holdsItems(kind))
       return lists.map((list) => ({ name: list.name, length: kinds[list.kind].itemCount(list) }))

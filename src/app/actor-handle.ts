@@ -3,23 +3,35 @@ import type { Json } from '../json/json.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
 
-export interface ActorHandle {
+/** Reads of properties. */
+export interface ReadingHandle {
+  /** Returns the value, or undefined when the property does not exist. Rounds numbers beyond double precision. */
+  get(name: string): Promise<Json | undefined>
+  /** Returns every property that is not a list, by name. */
+  all(): Promise<{ [name: string]: Json }>
+  /** Returns the names and lengths of all lists. */
+  lists(): Promise<{ readonly name: string; readonly length: number }[]>
+}
+
+/** Reads of properties that may be old. One replica answers all reads of a handle, or the database itself. */
+export interface StaleHandle extends ReadingHandle {
+  /** Age of the oldest data that this handle has read, in seconds. 0 when no read replica answered. */
+  ageSeconds(): number
+}
+
+export interface ActorHandle extends ReadingHandle {
   readonly id: string
   readonly creator: string
   /** URL of the actor, without a trailing slash. */
   readonly url: string
 
-  /** Returns the value, or undefined when the property does not exist. Rounds numbers beyond double precision. */
-  get(name: string): Promise<Json | undefined>
-  /** Returns every property that is not a list, by name. */
-  all(): Promise<{ [name: string]: Json }>
+  /** Returns reads that a read replica may answer with data of at most this age, in seconds. Default: no read is old. */
+  within(age: { readonly seconds: number }): StaleHandle
   /** Stores a value; `''` deletes the property, as over HTTP. @throws ServiceError `conflict` when the name is a list. */
   set(name: string, value: Json | object): Promise<void>
   /** Deletes a property or a list. Returns whether it existed. */
   delete(name: string): Promise<boolean>
   list(name: string): ListHandle
-  /** Returns the names and lengths of all lists. */
-  lists(): Promise<{ readonly name: string; readonly length: number }[]>
 
   /** Relationships with other actors. */
   readonly trust: TrustHandle

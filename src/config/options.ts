@@ -128,6 +128,23 @@ function origins(about: About<readonly string[]>): Option<readonly string[]> {
   }
 }
 
+/** URLs of read replicas. */
+function replicas(about: About<readonly string[]>): Option<readonly string[]> {
+  const list = words(about)
+  const check = (urls: readonly string[]): readonly string[] => {
+    // The message must not contain the URL, which has a password.
+    if (!urls.every((url) => /^postgres(ql)?:\/\/.+$/.test(url) && URL.canParse(url)))
+      throw new Error('must be PostgreSQL URLs: postgres://<user>@<host>/<database>')
+    return urls
+  }
+  return {
+    ...list,
+    values: '`postgres://<user>:<password>@<host>/<database>` separated by commas; empty for none',
+    check: (value) => check(list.check(value)),
+    parse: (text) => check(list.parse(text)),
+  }
+}
+
 /** A rate limit: `count` requests at once, and the same number again evenly over each span of `seconds`. */
 export interface GivenRate {
   readonly count: number
@@ -257,6 +274,12 @@ export const options = {
     },
     checkDatabase,
   ),
+  readReplicas: replicas({
+    env: 'TROUPE_READ_REPLICAS',
+    byDefault: [],
+    text: 'Read replicas of a PostgreSQL database. They answer only reads whose caller accepts data of a stated age ([databases](databases.md#read-replicas)).',
+    secret: true,
+  }),
   synchronous: choice<'FULL' | 'NORMAL'>({
     env: 'TROUPE_SQLITE_SYNCHRONOUS',
     choices: ['FULL', 'NORMAL'],

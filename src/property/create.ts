@@ -22,7 +22,7 @@ interface PropertyNeeds {
 export type PropertyRoom = ReturnType<typeof createProperties>
 
 export function createProperties(runtime: Runtime, { permission, changeSinks }: PropertyNeeds) {
-  const { config, registry, store, timers, log, now, keyRing, live, handles } = runtime
+  const { config, registry, store, readReplicas, timers, log, now, keyRing, live, handles } = runtime
   const removedLists = new RemovedLists({ store, timers, log })
   const deleteRemoved = removedLists.wake
   const writer = new ActorWriter(store, async (tx, actor, changes, by) => {
@@ -43,7 +43,7 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
   const listReader = new ListReader({ store, permission, hooks })
   const listWriter = new ListWriter({ store, writer, permission, versions, hooks, now, deleteRemoved })
   const room = { writer, permission, gate, values, listReader, listWriter }
-  const properties = new Properties({ room, store, indexes, versions, deleteRemoved })
+  const properties = new Properties({ room, store, readReplicas, indexes, versions, deleteRemoved })
   const bulkWrite = new BulkWrite({ room, indexes, now })
   return { properties, listReader, listWriter, bulkWrite, removedLists }
 }

@@ -2,14 +2,14 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Permission } from '../permission/permission.ts'
-import type { Store } from '../store/store.ts'
+import type { Reads } from '../store/read-replicas.ts'
 import { type Access, listAddress, requireRight } from './access.ts'
 import * as list from '../list/list.ts'
 import type { ListHooks } from './list-hooks.ts'
 import type { StoredProperty } from './property-store.ts'
 
 export interface ListReaderDeps {
-  readonly store: Store
+  readonly store: Reads
   readonly permission: Permission
   readonly hooks: ListHooks
 }
@@ -19,6 +19,11 @@ export class ListReader {
 
   constructor(deps: ListReaderDeps) {
     this.#deps = deps
+  }
+
+  /** The same reader of other data. Rights and hooks stay with the database. */
+  from(store: Reads): ListReader {
+    return new ListReader({ ...this.#deps, store })
   }
 
   /** The metadata of a list. Null when it does not exist or is hidden by a hook. Items are not read, their hooks not run. */

@@ -5,11 +5,12 @@ import { array, type JsonText, members } from '../json/json.ts'
 import { factsOf, type ListContent, listMetadata, readManyLists, readStarts, shortLists } from '../list/list.ts'
 import type { Right } from '../permission/operation.ts'
 import { requiredOn, rightToPut } from '../permission/required-right.ts'
-import type { Queries, Store } from '../store/store.ts'
+import type { ReadReplicas, Reads } from '../store/read-replicas.ts'
+import type { Queries } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
 import type { Added, KindRoom, Part, PropertyContent, PropertyRequest } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
-import type { SeenList } from './list-reader.ts'
+import type { ListReader, SeenList } from './list-reader.ts'
 import { propertyNotFound, rejectedDelete } from './property-errors.ts'
 import {
   deleteAllProperties,
@@ -26,7 +27,8 @@ const mostParts = 2000
 
 export interface PropertiesDeps {
   readonly room: KindRoom
-  readonly store: Store
+  readonly store: Reads
+  readonly readReplicas: Pick<ReadReplicas, 'within'>
   readonly indexes: Indexes
   readonly versions: Versions
   /** Called when a change may have left rows to delete. */
@@ -47,11 +49,31 @@ export interface Everything {
   readonly lists: ReadonlyMap<string, SeenList>
 }
 
+/** Properties that may be old. Use them for reads only. */
+export interface StaleProperties {
+  readonly properties: Properties
+  readonly listReader: ListReader
+  /** `StaleReads.ageMs` */
+  readonly ageMs: () => number | null
+}
+
 export class Properties {
   readonly #deps: PropertiesDeps
 
   constructor(deps: PropertiesDeps) {
     this.#deps = deps
+  }
+
+  /**
+   * The same properties, as they were at most `maxMs` ago. Rights are never old: the database decides about them. For the
+   * owner and the application only. A peer may now have the right to read a property, but not what it contained before.
+   */
+  within(maxMs: number): StaleProperties {
+    const { room, readReplicas } = this.#deps
+    const store = readReplicas.within(maxMs)
+    const listReader = room.listReader.from(store)
+    const properties = new Properties({ ...this.#deps, store, room: { ...room, listReader } })
+    return { properties, listReader, ageMs: () => store.ageMs }
   }
 
   /** The kind of the property. A caller without the right does not learn whether it exists. */

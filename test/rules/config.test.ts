@@ -88,6 +88,7 @@ function names(env: string, byDefault: readonly string[]): Row {
   return { env, byDefault, text: ' a ,b,, c', value: ['a', 'b', 'c'], code: ['x'], refused: {} }
 }
 
+const replicaUrls = 'must be PostgreSQL URLs: postgres://<user>@<host>/<database>'
 const databases = 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
 const addresses = 'must be an http or https URL'
 const levels = 'must be one of trace, debug, info, warn, error, fatal, silent'
@@ -154,6 +155,18 @@ const rows: Readonly<Record<string, Row>> = {
       'sqlite:': databases,
       'postgres://': databases,
       ' sqlite:x': databases,
+    },
+  },
+  readReplicas: {
+    env: 'TROUPE_READ_REPLICAS',
+    byDefault: [],
+    text: 'postgres://u:p@one/d, postgresql://two/d?pooler=prepared',
+    value: ['postgres://u:p@one/d', 'postgresql://two/d?pooler=prepared'],
+    code: ['postgres://one/d'],
+    refused: {
+      'sqlite:troupe.db': replicaUrls,
+      'postgres://u:planted-secret@one/d,two': replicaUrls,
+      'mysql://u:planted-secret@one/d': replicaUrls,
     },
   },
   synchronous: {
@@ -322,14 +335,14 @@ function refusalOf(work: () => unknown): string {
 const valueOf = (config: Config, name: string): unknown => config[name as keyof Config]
 
 describe('the settings', () => {
-  it('have exactly these options, and these four are secret (OPS-09)', () => {
+  it('have exactly these options, and these five are secret (OPS-09)', () => {
     assert.deepEqual(
       Object.entries(options).map(([name, { env }]) => `${name} ${env}`),
       Object.entries(rows).map(([name, { env }]) => `${name} ${env}`),
     )
     assert.deepEqual(
       Object.entries(options).flatMap(([name, option]) => ('secret' in option ? [name] : [])),
-      ['database', 'secretKeys', 'botToken', 'metricsToken'],
+      ['database', 'readReplicas', 'secretKeys', 'botToken', 'metricsToken'],
     )
   })
 

@@ -221,7 +221,11 @@ function mayKnow(from: string, to: string): boolean {
 /** Returns the room of a file: its folder below src, or its own name. The store's port and its drivers are separate rooms. */
 export function roomOf(path: string): string {
   if (entries.includes(path)) return 'entry'
-  if (['store/store.ts', 'store/by-key.ts', 'store/checksum.ts', 'store/after-commit-store.ts'].includes(path))
+  if (
+    ['store', 'by-key', 'checksum', 'after-commit-store', 'read-replicas']
+      .map((name) => `store/${name}.ts`)
+      .includes(path)
+  )
     return 'store port'
   const [first = '', second = '', ...rest] = path.split('/')
   if (first === 'http' && second === 'routes' && rest.length > 1) return `http/routes/${rest[0]}`

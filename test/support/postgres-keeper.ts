@@ -28,7 +28,7 @@ let said = ''
 server.stderr.setEncoding('utf8')
 server.stderr.on('data', (text: string) => {
   said = (said + text).slice(-10_000)
-  if (said.includes('database system is ready to accept connections')) tell(`ready ${server.pid}\n`)
+  if (/database system is ready to accept (?:read-only )?connections/.test(said)) tell(`ready ${server.pid}\n`)
 })
 server.on('error', (error) => tell(`${error.message}\n`))
 server.on('close', () => {

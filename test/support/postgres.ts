@@ -5,6 +5,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import {
   accessSync,
+  appendFileSync,
   chmodSync,
   chownSync,
   constants,
@@ -13,11 +14,13 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statfsSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Socket } from 'node:net'
@@ -42,6 +45,8 @@ export interface PostgresServer {
   stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void>
   /** Starts the server again, with the same data on the same port. */
   start(): Promise<void>
+  /** Starts a read replica that streams from the server. The server restarts meanwhile. */
+  replica(): Promise<PostgresServer>
   /** Stops the server permanently and deletes its data. */
   remove(): Promise<void>
 }
@@ -85,6 +90,12 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     ],
     { cwd: folder, ...identity },
   )
+  return serve(native, folder, options.fsync === true ? 'on' : 'off')
+}
+
+/** Starts a server on the data in `folder`. */
+async function serve(native: string, folder: string, fsync: 'on' | 'off'): Promise<PostgresServer> {
+  const data = join(folder, 'data')
   const port = await freePort()
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -92,8 +103,8 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     port: String(port),
     max_connections: '300',
     shared_buffers: '32MB',
-    fsync: options.fsync === true ? 'on' : 'off',
-    full_page_writes: options.fsync === true ? 'on' : 'off',
+    fsync,
+    full_page_writes: fsync,
   }
   const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const order = JSON.stringify({
@@ -103,7 +114,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     ...(isRoot ? { uid: UNPRIVILEGED } : {}),
   })
   let keeper = await keep(order)
-  return {
+  const server: PostgresServer = {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async stop(mode) {
       process.kill(keeper.pid, ({ fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const)[mode])
@@ -112,12 +123,34 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     async start() {
       keeper = await keep(order)
     },
+    async replica() {
+      // The packages contain no pg_basebackup. The data of a stopped server is a base backup too.
+      await server.stop('fast')
+      const copy = mkdtempSync(join(dirname(folder), 'troupe-postgres-'))
+      cpSync(data, join(copy, 'data'), { recursive: true })
+      writeFileSync(join(copy, 'data', 'standby.signal'), '')
+      appendFileSync(
+        join(copy, 'data', 'postgresql.auto.conf'),
+        `primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres'\n`,
+      )
+      if (isRoot) chownAll(copy)
+      chmodSync(join(copy, 'data'), 0o700)
+      await server.start()
+      return serve(native, copy, fsync)
+    },
     async remove() {
       keeper.release()
       await keeper.ended
       rmSync(folder, { recursive: true, force: true })
     },
   }
+  return server
+}
+
+function chownAll(folder: string): void {
+  chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+    chownSync(join(folder, name), UNPRIVILEGED, UNPRIVILEGED)
 }
 
 interface Keeper {

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
+import type { ReadReplica } from '../read-replicas.ts'
 import { StoreStartError } from '../start-error.ts'
 import type { LockedActor, Queries, QueryObserver, Store, StoreLog, Transaction, WriteOptions } from '../store.ts'
 import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
@@ -63,6 +64,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error
   } finally {
     await first.client.end()
+  }
+}
+
+/** Returns a read replica. Its first read connects. @throws StoreStartError for an invalid URL. */
+export function postgresReplica(options: PostgresStoreOptions): ReadReplica {
+  const address = databaseAddress(options.url)
+  const { host, pathname } = new URL(address.url)
+  const store = new PostgresStore(options, address)
+  return {
+    name: `${host}${pathname}`,
+    snapshot: (work) => store.snapshot(work),
+    close: () => store.close(),
   }
 }
 

@@ -27,6 +27,7 @@ import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonOf, type RequestBody, valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
+import { readWithin } from './stale-read.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 
 const object_ = { type: 'object' } as const
@@ -105,7 +106,7 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       summary: 'All properties and lists',
       query: listing,
       responses: { 200: { text: 'Values by name, then lists', schema: object_ }, ...actorErrors },
-      handler: (exchange) => listAll(deps, exchange),
+      handler: (exchange) => readWithin(deps, exchange, (read) => listAll(read, exchange)),
     }),
     defineRoute({
       id: 'postProperties',
@@ -161,7 +162,7 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
         200: { text: 'The value; a top-level string is text/plain unless JSON is requested', schema: anyValue },
         ...actorErrors,
       },
-      handler: (exchange) => getOne(deps, exchange),
+      handler: (exchange) => readWithin(deps, exchange, (read) => getOne(read, exchange)),
     }),
     defineRoute({
       id: 'putProperty',
