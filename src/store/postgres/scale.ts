@@ -32,6 +32,15 @@ const databaseSettings: Readonly<Record<string, string>> = {
   lock_timeout: '5s',
 }
 
+/** A plain database finds the look-ups of an actor by an index, so its actor_lookup is empty. */
+const lookupsOfActors: ScaleStep = {
+  title: 'Record the look-ups of each actor',
+  sql: [
+    `INSERT INTO actor_lookup (actor_id, name, value) SELECT actor_id, name, value FROM property_lookup
+     ON CONFLICT DO NOTHING`,
+  ],
+}
+
 interface State {
   readonly places: ReadonlyMap<string, string>
   readonly foreignKeys: ReadonlyMap<string, string>
@@ -47,6 +56,7 @@ export async function planScale(client: pg.Client, { migrations, shards }: Scale
   const waiting = tables.filter(({ name }) => !state.places.has(name))
   return [
     ...(waiting.length === 0 ? [] : dropped(state)),
+    ...(waiting.some(({ name }) => name === 'actor_lookup') ? [lookupsOfActors] : []),
     ...waiting.map((table) => distribution(table.name, shards)),
     ...keys(tables, waiting.length === 0 ? state.foreignKeys : new Map()),
     ...(await settingSteps(client, state)),

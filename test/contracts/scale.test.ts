@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { openStore } from '../../src/open-store.ts'
+import { readMigrations } from '../../src/store/migrate.ts'
+import { missingSteps, scaleDatabase } from '../../src/store/postgres/scale.ts'
+import { createTestDatabase } from '../support/stores.ts'
+
+describe('a database without Citus', () => {
+  for (const isDry of [false, true]) {
+    it(`refuses ${isDry ? 'the plan of a distribution' : 'a distribution'}, and says what to do`, async (t) => {
+      const database = await createTestDatabase('postgres')
+      t.after(() => database.remove())
+      const store = await openStore({ url: database.url })
+      await store.close()
+      const steps: string[] = []
+      await assert.rejects(
+        scaleDatabase(database.url, { migrations: readMigrations(), shards: 4, isDry }, ({ title }) =>
+          steps.push(title),
+        ),
+        {
+          message:
+            'Cannot distribute the tables: the database has no extension citus. Create it on every server and add the workers (docs/scaling.md).',
+        },
+      )
+      assert.deepEqual(steps, [])
+    })
+  }
+
+  it('has no missing steps for doctor to report', async (t) => {
+    const database = await createTestDatabase('postgres')
+    t.after(() => database.remove())
+    assert.equal(await missingSteps(database.url, readMigrations()), null)
+  })
+})
