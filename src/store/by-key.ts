@@ -9,14 +9,14 @@ export type NamedKeys = (column: string) => string
 
 /**
  * Runs `ask` for the keys, such as the ids of actors, and joins the results. `ask` puts `params` first and its own
- * parameters after them, from `$2` on.
+ * parameters after them, from `$2` on. A plain database runs the statement without keys too, so that the number of
+ * statements does not depend on the data.
  */
 export async function byKey<R>(
   q: Queries,
   keys: readonly string[],
   ask: (named: NamedKeys, params: readonly Param[]) => Promise<readonly R[]>,
 ): Promise<R[]> {
-  if (keys.length === 0) return []
   const [only] = keys
   if (keys.length === 1 && only !== undefined) return [...(await ask(isOne, [only]))]
   if (!q.isSharded) return [...(await ask(isAmong, [JSON.stringify(keys.map((id) => [id]))]))]
