@@ -12,8 +12,9 @@ if (major < 24 || (major === 24 && minor < 16)) {
 const built = new URL('../dist/cli/main.js', import.meta.url)
 const source = new URL('../src/cli/main.ts', import.meta.url)
 const isSource = existsSync(source)
-// Without the cache, stripping types takes half of the startup time. A read-only folder disables the cache silently.
-if (isSource) module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/troupe', import.meta.url)))
+// The cache saves compiling hundreds of modules. It is in the folder of the package, because other users could write to a
+// shared one and so replace code. A read-only folder disables the cache silently.
+module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/troupe', import.meta.url)))
 const { main } = await import((isSource ? source : built).href)
 const code = await main(process.argv.slice(2))
 process.exitCode = code

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join, posix } from 'node:path'
+import { basename, dirname, join, posix } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 
@@ -148,8 +148,71 @@ describe('the page of dependencies', () => {
   })
 })
 
+/** Returns the paths in the lock file of the packages that an application installs with this package. */
+function installedWithThePackage(): string[] {
+  const found = new Set<string>()
+  const add = (from: string, manifest: Manifest | undefined): void => {
+    for (const name of Object.keys({ ...manifest?.dependencies, ...manifest?.optionalDependencies })) {
+      let folder = from
+      while (folder !== '' && lock.packages[posix.join(folder, 'node_modules', name)] === undefined) {
+        folder = posix.dirname(folder).replace(/^\.$/, '')
+      }
+      const path = posix.join(folder, 'node_modules', name)
+      if (found.has(path)) continue
+      found.add(path)
+      add(path, lock.packages[path])
+    }
+  }
+  add('', project)
+  return [...found]
+}
+
+/** Returns the sum of the file sizes in the folder of a package, without packages nested in it. */
+async function sizeOf(folder: string): Promise<number> {
+  let bytes = 0
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isFile()) bytes += (await stat(path)).size
+    else if (entry.isDirectory() && entry.name !== 'node_modules') bytes += await sizeOf(path)
+  }
+  return bytes
+}
+
+describe('the program of the package', () => {
+  let folder = ''
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'troupe-program-'))
+    await mkdir(join(folder, 'bin'))
+    await mkdir(join(folder, 'dist', 'cli'), { recursive: true })
+    await cp(join(root, 'bin', 'troupe.js'), join(folder, 'bin', 'troupe.js'))
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    const main = `import { getCompileCacheDir } from 'node:module'
+export const main = async () => (process.stdout.write(String(getCompileCacheDir())), 0)`
+    await writeFile(join(folder, 'dist', 'cli', 'main.js'), main)
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  async function cacheFolder(): Promise<string> {
+    const env = { ...process.env }
+    delete env['NODE_COMPILE_CACHE']
+    delete env['NODE_DISABLE_COMPILE_CACHE']
+    return (await run(process.execPath, [join(folder, 'bin', 'troupe.js')], { env })).stdout
+  }
+
+  it('starts without a compile cache when the folder of the package cannot hold one', async () => {
+    await writeFile(join(folder, 'node_modules'), '')
+    assert.equal(await cacheFolder(), 'undefined')
+    await rm(join(folder, 'node_modules'))
+  })
+
+  it('keeps the compile cache of the built code in the folder of the package', async () => {
+    assert.equal(dirname(await cacheFolder()), join(folder, 'node_modules', '.cache', 'troupe'))
+  })
+})
+
 describe('the release archive', () => {
   let copy = ''
+  let unpackedSize = 0
   let paths: string[] = []
   before(async () => {
     copy = await mkdtemp(join(tmpdir(), 'troupe-package-'))
@@ -166,7 +229,8 @@ describe('the release archive', () => {
       shell: process.platform === 'win32',
       env: { ...process.env, npm_config_cache: join(copy, '.tmp', 'npm') },
     })
-    const [archive] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+    const [archive] = JSON.parse(stdout) as [{ unpackedSize: number; files: { path: string }[] }]
+    unpackedSize = archive.unpackedSize
     paths = archive.files.map(({ path }) => path)
   })
   after(() => rm(copy, { recursive: true }))
@@ -193,6 +257,17 @@ describe('the release archive', () => {
       assert.ok(existsSync(join(root, source)) || existsSync(join(root, path.replace('dist/', 'src/'))), path)
       assert.ok(!path.endsWith('.ts') || path.endsWith('.d.ts'), path)
     }
+  })
+
+  it('installs at most 40 MB with its dependencies, and no Node.js', async () => {
+    const packages = installedWithThePackage()
+    assert.ok(packages.includes('node_modules/pg') && packages.includes('node_modules/pg-protocol'))
+    for (const name of Object.keys(runtime.optionalDependencies ?? {})) {
+      assert.ok(!packages.includes(`node_modules/${name}`), name)
+    }
+    let bytes = unpackedSize
+    for (const path of packages) bytes += await sizeOf(join(root, path))
+    assert.ok(bytes > 10_000_000 && bytes <= 40_000_000, `${bytes} bytes`)
   })
 
   it('contains every file that package.json exports', () => {
