@@ -72,6 +72,21 @@ export class Values {
     operation: 'put' | 'post' = 'put',
     { expected }: Expected = {},
   ): Promise<JsonText> {
+    const value = await this.prepare(access, path, given, operation)
+    await this.#deps.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+      await this.#deps.versions.require(tx, access.actor.id, path[0] ?? '', { whole: expected })
+      record(await this.store(tx, actor, path, value))
+    })
+    return value
+  }
+
+  /** Checks the path, the right and the hooks of a `put`, and returns the value to store. */
+  async prepare(
+    access: Access,
+    path: readonly string[],
+    given: JsonText,
+    operation: 'put' | 'post' = 'put',
+  ): Promise<JsonText> {
     const [name = '', ...below] = path
     checkName(name)
     if (below.includes('')) throw new ServiceError('not_found', `Cannot write ${quote(path)}: a segment is empty`)
@@ -84,15 +99,15 @@ export class Values {
     // A hook may turn a change into a removal.
     if (rightToPut(path, value) !== right)
       await requireRight(this.#deps.permission, access, rightToPut(path, value), path)
-    await this.#deps.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
-      await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
-      record(
-        below.length === 0
-          ? (await this.#replace(tx, actor, name, value)).change
-          : await this.#merge(tx, actor, path, value),
-      )
-    })
     return value
+  }
+
+  /** Stores the result of `prepare` at the path. @throws as `put` */
+  async store(tx: Transaction, actor: LockedActor, path: readonly string[], value: JsonText): Promise<Change> {
+    const [name = ''] = path
+    return path.length === 1
+      ? (await this.#replace(tx, actor, name, value)).change
+      : this.#merge(tx, actor, path, value)
   }
 
   async #replace(
@@ -154,19 +169,27 @@ export class Values {
     await this.#passDelete(access, path)
     return this.#deps.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
       await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
-      if (below.length === 0) {
-        const { change, isChanged } = await this.#replace(tx, actor, name, absent)
-        record(change)
-        return isChanged
-      }
-      const stored = await findProperty(tx, access.actor.id, name)
-      const rest = stored?.kind === 'value' ? deleteAt(stored.content, below) : undefined
-      if (stored?.kind !== 'value' || rest === undefined) throw noSuchKey(path)
-      await putValue(tx, access.actor.id, name, rest)
-      await this.#deps.indexes.update(tx, access.actor.id, new Map([[name, rest]]))
-      record(partOfValue(name, below, absent, stateFor(actor, name, { before: stored.content, after: rest })))
-      return true
+      const { change, isChanged } = await this.remove(tx, actor, path)
+      record(change)
+      return isChanged
     })
+  }
+
+  /** Removes the property or the key at the path, without checks. @throws as `delete` */
+  async remove(
+    tx: Transaction,
+    actor: LockedActor,
+    path: readonly string[],
+  ): Promise<{ readonly change: Change; readonly isChanged: boolean }> {
+    const [name = '', ...below] = path
+    if (below.length === 0) return this.#replace(tx, actor, name, absent)
+    const stored = await findProperty(tx, actor.id, name)
+    const rest = stored?.kind === 'value' ? deleteAt(stored.content, below) : undefined
+    if (stored?.kind !== 'value' || rest === undefined) throw noSuchKey(path)
+    await putValue(tx, actor.id, name, rest)
+    await this.#deps.indexes.update(tx, actor.id, new Map([[name, rest]]))
+    const states = stateFor(actor, name, { before: stored.content, after: rest })
+    return { change: partOfValue(name, below, absent, states), isChanged: true }
   }
 
   async #passDelete(access: Access, path: readonly string[]): Promise<void> {
