@@ -20,6 +20,7 @@ export type {
   Subscription,
   SubscriptionsHandle,
   SyncSummary,
+  TransactionListHandle,
   TrustHandle,
 } from './app/actor-handle.ts'
 export type { TrustRecord } from './app/trust-record.ts'

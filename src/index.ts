@@ -30,7 +30,7 @@ export { ConfigError } from './config/config.ts'
 export { StoreStartError } from './store/start-error.ts'
 export { ListenError, type Listening } from './http/edge/server.ts'
 export type { NewActor } from './actor/actors.ts'
-export type { ActorHandle } from './app/actor-handle.ts'
+export type { ActorHandle, PropertyPath, TransactionHandle } from './app/actor-handle.ts'
 export type { ServiceDeclaration, ServiceRequest } from './app/service-declaration.ts'
 export type {
   Annotations,
@@ -46,6 +46,7 @@ export type {
   EventHandler,
   EventName,
   Events,
+  ExclusiveHandler,
   Handler,
   HandlerResult,
   OperationMetadata,

@@ -20,6 +20,7 @@ import { createReplica } from './replica/create.ts'
 import type { Runtime } from './runtime.ts'
 import { createAccounts, createSignIn } from './sign-in/create.ts'
 import { createTokens } from './token/create.ts'
+import { createTransactions } from './transaction/create.ts'
 import { createPermission, createTrust } from './trust/create.ts'
 import type { ThirdPartyService } from './connection/configured.ts'
 import type { PeerClient } from './peer/peer-client.ts'
@@ -72,6 +73,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...tokenRoom,
     ...outbox,
     ...property,
+    transactions: ground.transactions,
     ...peers.trust,
     ...operation,
     ...peers.publication,
@@ -102,6 +104,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const changeSinks = [publisher.sink, ...(options.changeSink === undefined ? [] : [options.changeSink])]
   const property = createProperties(runtime, { permission, changeSinks })
   const accounts = createAccounts(runtime)
+  const transactions = createTransactions(runtime, property)
   const actorRoom = createActors(runtime, {
     deleteRemoved: property.removedLists.wake,
     prove: (tx, actor) => accounts.prove(tx, actor),
@@ -117,6 +120,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     permission,
     publisher,
     property,
+    transactions,
     accounts,
     actorRoom,
     declared,

@@ -11,6 +11,7 @@ import type {
   EventHandler,
   EventName,
   ActionMetadata,
+  ExclusiveHandler,
   Handler,
   MethodMetadata,
   PageHandler,
@@ -23,7 +24,7 @@ import type {
 } from './app/declarations.ts'
 import type { Identity } from './app/identity.ts'
 import { type OperationKind, Registry } from './app/registry.ts'
-import type { DeclaredSchema } from './app/schema.ts'
+import type { DeclaredSchema, InferOutput } from './app/schema.ts'
 import { systemActorId } from './authorization-server/client.ts'
 import { clientsHandle } from './api/clients.ts'
 import { resolveConfig } from './config/config.ts'
@@ -106,6 +107,11 @@ export class App {
 
   /** Declares a method: `POST /<actor>/methods/<name>` and JSON-RPC call it. The name `*` handles every name. */
   method(name: string, handler: Handler): this
+  method<S extends DeclaredSchema>(
+    name: string,
+    metadata: MethodMetadata<S> & { readonly exclusive: true },
+    handler: ExclusiveHandler<InferOutput<S>>,
+  ): this
   method<S extends DeclaredSchema>(name: string, metadata: MethodMetadata<S>, handler: TypedHandler<S>): this
   method(name: string, ...declared: Declared): this {
     return this.#declare('methods', name, declared)
@@ -113,6 +119,11 @@ export class App {
 
   /** Declares an action: `POST /<actor>/actions/<name>` calls it. The name `*` handles every name. */
   action(name: string, handler: Handler): this
+  action<S extends DeclaredSchema>(
+    name: string,
+    metadata: ActionMetadata<S> & { readonly exclusive: true },
+    handler: ExclusiveHandler<InferOutput<S>>,
+  ): this
   action<S extends DeclaredSchema>(name: string, metadata: ActionMetadata<S>, handler: TypedHandler<S>): this
   action(name: string, ...declared: Declared): this {
     return this.#declare('actions', name, declared)
@@ -335,7 +346,7 @@ export class App {
   }
 }
 
-type Declared = readonly [Handler] | readonly [ActionMetadata | MethodMetadata, Handler]
+type Declared = readonly [Handler] | readonly [ActionMetadata | MethodMetadata, Handler | ExclusiveHandler]
 
 function created({ actor, passphrase, isNew }: Created, handleOf: Service['handleOf']): CreatedActor {
   return { actor: handleOf(actor), passphrase, isNew }

@@ -20,9 +20,12 @@ import { activityHandle } from './activity.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { Live } from '../live/live.ts'
 import { type ListHandleDeps, listHandle } from './list.ts'
+import { segmentsOf, transactionHandle } from './transaction.ts'
+import type { Transactions } from '../transaction/transactions.ts'
 
 export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps {
   readonly properties: Properties
+  readonly transactions: Transactions
   readonly trusts: Trusts
   readonly publications: Publications
   readonly companions: Companions
@@ -36,15 +39,20 @@ export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps {
 
 export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
   const { properties } = deps
+  const url = `${deps.baseUrl}/${access.actor.id}`
+  const transaction: ActorHandle['transaction'] = (work) =>
+    deps.transactions.run(access, (attempt) => work(transactionHandle(attempt, { ...access.actor, url })))
   return {
     id: access.actor.id,
     creator: access.actor.creator,
-    url: `${deps.baseUrl}/${access.actor.id}`,
+    url,
 
     ...readingHandle(properties, access),
     within: ({ seconds }) => staleHandle(properties.within(seconds * 1000), access),
-    set: async (name, value) => properties.put(access, { path: [name] }, fromPlain(value)),
-    delete: async (name) => properties.remove(access, { path: [name] }),
+    set: async (path, value) => properties.put(access, { path: segmentsOf(path) }, fromPlain(value)),
+    delete: async (path) => properties.remove(access, { path: segmentsOf(path) }),
+    transaction,
+    update: (path, change) => transaction((tx) => tx.update(path, change)),
     ...subscribingHandle(deps, access.actor),
     trust: trustHandle(deps.trusts, deps.companions, access.actor),
     subscriptions: subscriptionsHandle(deps.publications, access.actor),
@@ -54,7 +62,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
         : deps.live.announce(access.actor.id, 'resource', changed.resource),
     signIn: signInHandle(deps.accounts, access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),
-    services: servicesHandle(deps.connections, access.actor.id, `${deps.baseUrl}/${access.actor.id}`),
+    services: servicesHandle(deps.connections, access.actor.id, url),
     activity: activityHandle(deps.auditLog, access.actor.id),
     list: (name): ListHandle => listHandle(deps, access, name),
   }
@@ -66,8 +74,8 @@ function staleHandle({ properties, ageMs }: StaleProperties, access: Access): St
 
 function readingHandle(properties: Properties, access: Access): ReadingHandle {
   return {
-    async get(name): Promise<Json | undefined> {
-      const found = await properties.read(access, { path: [name] })
+    async get(path): Promise<Json | undefined> {
+      const found = await properties.read(access, { path: segmentsOf(path) })
       if (found === null) return undefined
       return toPlain('json' in found ? found.json : known((await Array.fromAsync(found.pieces)).join('')))
     },

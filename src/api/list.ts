@@ -9,7 +9,7 @@ import type { ListWriter } from '../property/list-writer.ts'
 
 const create = { create: true } as const
 const fromEnd = { fromEnd: true } as const
-const defaultPageSize = 1000
+export const defaultPageSize = 1000
 
 export interface ListHandleDeps {
   readonly listReader: ListReader
@@ -28,10 +28,10 @@ export function listHandle({ listReader, listWriter }: ListHandleDeps, access: A
     append: async (item) => (await listWriter.append(access, name, fromPlain(item), create)).index,
     extend: async (items) => listWriter.extend(access, name, items.map(fromPlain), create),
     insert: async (index, item) =>
-      require(await listWriter.insert(access, name, index, fromPlain(item), create), name, index),
+      requireItem(await listWriter.insert(access, name, index, fromPlain(item), create), name, index),
     update: async (index, item) =>
-      require(await listWriter.update(access, name, index, fromPlain(item), fromEnd), name, index),
-    delete: async (index) => require(await listWriter.deleteItem(access, name, index, fromEnd), name, index),
+      requireItem(await listWriter.update(access, name, index, fromPlain(item), fromEnd), name, index),
+    delete: async (index) => requireItem(await listWriter.deleteItem(access, name, index, fromEnd), name, index),
     pop: async (index) => plainOf(await listWriter.pop(access, name, index)),
     clear: async () => listWriter.clear(access, name),
     remove: async () => listWriter.remove(access, name),
@@ -72,14 +72,15 @@ function spanOf(start: number | undefined, end: number | undefined): ListSpan | 
   return start === undefined && end === undefined ? undefined : { from: start ?? 0, to: end ?? null }
 }
 
-function plainItem({ index, item }: IndexedItem): ListItem {
+export function plainItem({ index, item }: IndexedItem): ListItem {
   return { index, item: toPlain(item) }
 }
 
-function plainOf(item: JsonText | null): Json | undefined {
+export function plainOf(item: JsonText | null): Json | undefined {
   return item === null ? undefined : toPlain(item)
 }
 
-function require(done: boolean, name: string, index: number): void {
+/** @throws ServiceError `invalid_index` */
+export function requireItem(done: boolean, name: string, index: number): void {
   if (!done) throw new ServiceError('invalid_index', `List ${JSON.stringify(name)} has no item ${index}`)
 }

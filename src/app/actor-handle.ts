@@ -3,10 +3,16 @@ import type { Json } from '../json/json.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
 
+/**
+ * The name of a property, or a path below it: `budget/limit`, or `['budget', 'limit']` when a key contains a slash. Below a list,
+ * the path is the index of an item.
+ */
+export type PropertyPath = string | readonly [string, ...string[]]
+
 /** Reads of properties. */
 export interface ReadingHandle {
-  /** Returns the value, or undefined when the property does not exist. Rounds numbers beyond double precision. */
-  get(name: string): Promise<Json | undefined>
+  /** Returns the value, or undefined when it does not exist. Rounds numbers beyond double precision. */
+  get(path: PropertyPath): Promise<Json | undefined>
   /** Returns every property that is not a list, by name. */
   all(): Promise<{ [name: string]: Json }>
   /** Returns the names and lengths of all lists. */
@@ -19,18 +25,54 @@ export interface StaleHandle extends ReadingHandle {
   ageSeconds(): number
 }
 
-export interface ActorHandle extends ReadingHandle {
+/** Writes of properties. */
+export interface WritingHandle {
+  /**
+   * Stores a value. Below a name, objects merge key by key, as over HTTP. `''` at a name deletes the property.
+   *
+   * @throws ServiceError `conflict` when the name is a list, or a value on the path is not an object.
+   */
+  set(path: PropertyPath, value: Json | object): Promise<void>
+  /** Deletes a property, a list or a key. Returns whether the property existed. @throws ServiceError `not_found` for a key. */
+  delete(path: PropertyPath): Promise<boolean>
+  /**
+   * Replaces a value by the result of `change`, which receives the current value, and returns it. No other change comes
+   * between: `change` runs again when one did.
+   *
+   * @throws ServiceError `conflict` when other changes came between 50 times.
+   */
+  update(path: PropertyPath, change: (value: Json | undefined) => Json | object | Promise<Json | object>): Promise<Json>
+}
+
+/**
+ * An actor in a transaction. Reads see the changes of the transaction. All changes are stored together at its end, or none.
+ */
+export interface TransactionHandle extends ReadingHandle, WritingHandle {
+  readonly id: string
+  readonly creator: string
+  /** URL of the actor, without a trailing slash. */
+  readonly url: string
+  list(name: string): TransactionListHandle
+}
+
+export interface ActorHandle extends ReadingHandle, WritingHandle {
   readonly id: string
   readonly creator: string
   /** URL of the actor, without a trailing slash. */
   readonly url: string
 
+  /**
+   * Runs `work` with reads and writes of this actor that are one: no other change of what it reads comes between, and its
+   * changes are stored together after it has finished, or not at all when it throws. `work` runs again when another change
+   * came between, so it should have no effect outside of its handle. Other transactions of the actor wait meanwhile.
+   *
+   * @throws ServiceError `conflict` when other changes came between 50 times; `bad_request` inside a transaction, and for
+   *   more than 10,000 changes.
+   */
+  transaction<T>(work: (tx: TransactionHandle) => Promise<T>): Promise<T>
+
   /** Returns reads that a read replica may answer with data of at most this age, in seconds. Default: no read is old. */
   within(age: { readonly seconds: number }): StaleHandle
-  /** Stores a value; `''` deletes the property, as over HTTP. @throws ServiceError `conflict` when the name is a list. */
-  set(name: string, value: Json | object): Promise<void>
-  /** Deletes a property or a list. Returns whether it existed. */
-  delete(name: string): Promise<boolean>
   list(name: string): ListHandle
 
   /** Relationships with other actors. */
@@ -396,3 +438,6 @@ export interface ListHandle {
   updateWhere(field: string, value: Json, item: Json | object, options?: { firstOnly?: boolean }): Promise<number>
   removeWhere(field: string, value: Json, options?: { firstOnly?: boolean }): Promise<number>
 }
+
+/** A list in a transaction. Handles of items come from reads before the transaction. */
+export type TransactionListHandle = Omit<ListHandle, 'itemsWithHandles'>

@@ -1,5 +1,5 @@
 /** Types of an application's declarations: hooks, methods, actions, resources and events. */
-import type { ActorHandle, Subscription } from './actor-handle.ts'
+import type { ActorHandle, Subscription, TransactionHandle } from './actor-handle.ts'
 import type { Caller } from '../caller.ts'
 import type { Json } from '../json/json.ts'
 import type { TrustRecord } from './trust-record.ts'
@@ -49,6 +49,11 @@ export interface OperationMetadata<S extends DeclaredSchema = DeclaredSchema> {
    * HTTP calls return 403 `approval_required` until then. One declaring handler covers all handlers of the name.
    */
   readonly confirm?: 'owner'
+  /**
+   * Runs each call as one transaction (`ActorHandle.transaction`): the handler receives a `TransactionHandle`, and runs again
+   * when another change came between. Default: false.
+   */
+  readonly exclusive?: boolean
 }
 
 export interface ActionMetadata<S extends DeclaredSchema = DeclaredSchema> extends OperationMetadata<S> {
@@ -61,8 +66,8 @@ export interface MethodMetadata<S extends DeclaredSchema = DeclaredSchema> exten
   readonly mcp?: MethodMcp
 }
 
-export interface Call<Input = unknown> {
-  readonly actor: ActorHandle
+export interface Call<Input = unknown, Actor = ActorHandle> {
+  readonly actor: Actor
   readonly caller: Caller
   readonly name: string
   readonly input: Input
@@ -72,6 +77,8 @@ export interface Call<Input = unknown> {
 
 export type Handler<Input = unknown> = (call: Call<Input>) => Awaitable<HandlerResult>
 export type TypedHandler<S extends DeclaredSchema> = Handler<InferOutput<S>>
+/** A handler of an exclusive operation. */
+export type ExclusiveHandler<Input = unknown> = (call: Call<Input, TransactionHandle>) => Awaitable<HandlerResult>
 
 /** A request for an application-defined page below `/<actor>/www/`. */
 export interface PageCall {

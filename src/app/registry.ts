@@ -1,4 +1,5 @@
 /** Everything that one application declared, by name. It is complete before the first request. */
+import type { ActorHandle } from './actor-handle.ts'
 import type { ServiceDeclaration } from './service-declaration.ts'
 import type { TrustType } from '../permission/trust-types.ts'
 import {
@@ -15,10 +16,13 @@ import type {
   BotHandler,
   CallbackHandler,
   CallbackOptions,
+  Call,
   CompanionKind,
   EventHandler,
   EventName,
+  ExclusiveHandler,
   Handler,
+  HandlerResult,
   MethodMetadata,
   PropertyHook,
   PropertyHooks,
@@ -34,7 +38,8 @@ export type OperationKind = 'methods' | 'actions'
 /** One declared handler with its checked input. */
 export interface DeclaredOperation {
   readonly name: string
-  readonly handler: Handler
+  /** Runs the handler, for an exclusive operation in a transaction of the actor. */
+  readonly run: (actor: ActorHandle, call: Omit<Call, 'actor'>) => Promise<HandlerResult>
   readonly input: Schema | null
   readonly output: Schema | null
   readonly metadata: ActionMetadata | MethodMetadata | null
@@ -101,13 +106,13 @@ export class Registry {
     kind: OperationKind,
     name: string,
     metadata: ActionMetadata | MethodMetadata | null,
-    handler: Handler,
+    handler: Handler | ExclusiveHandler,
   ): void {
     const described = this.#operations[kind].get(name)?.some((operation) => operation.metadata !== null) === true
     requireOperation(kind, name, metadata, handler, described)
     const input = declaredSchema(kind, name, 'input', metadata, inputSchema)
     const output = declaredSchema(kind, name, 'output', metadata, outputSchema)
-    append(this.#operations[kind], name, { name, handler, input, output, metadata })
+    append(this.#operations[kind], name, { name, run: runnerOf(metadata, handler), input, output, metadata })
   }
 
   addPropertyHooks(name: string, hooks: PropertyHooks): void {
@@ -196,6 +201,16 @@ export class Registry {
         ...(this.needsApproval(kind, name) ? { confirm: 'owner' as const } : {}),
       }))
   }
+}
+
+function runnerOf(
+  metadata: ActionMetadata | MethodMetadata | null,
+  handler: Handler | ExclusiveHandler,
+): DeclaredOperation['run'] {
+  if (metadata?.exclusive !== true) return async (actor, call) => handler({ ...call, actor })
+  // The overloads of `App.action` and `App.method` give exclusive operations a handler of this type.
+  const exclusive = handler as ExclusiveHandler
+  return (actor, call) => actor.transaction(async (tx) => exclusive({ ...call, actor: tx }))
 }
 
 function needsApproval({ metadata }: Pick<DeclaredOperation, 'metadata'>): boolean {

@@ -55,6 +55,9 @@ export function requireOperation(
       `Cannot declare the ${what} ${quote(name)} twice: only one handler of a name can have metadata.`,
     )
   requireConfirm(what, name, metadata)
+  const exclusive: unknown = metadata?.exclusive
+  if (exclusive !== undefined && typeof exclusive !== 'boolean')
+    throw new ConfigError(`Cannot declare the ${what} ${quote(name)}: exclusive must be true or false.`)
   for (const side of ['input', 'output'] as const) {
     if (metadata?.[side] !== undefined && !isSchema(metadata[side]))
       throw new ConfigError(

@@ -120,6 +120,21 @@ export function metadataOf(head: ListHead): ListMetadata {
   }
 }
 
+/** The metadata of a list that is created now. */
+export function newListMetadata(nowMs: number): ListMetadata {
+  const now = new Date(nowMs).toISOString()
+  return {
+    description: '',
+    explanation: '',
+    created_at: now,
+    updated_at: now,
+    version: '1.0',
+    item_type: 'json',
+    chunk_size: nodeSizes.leafItems,
+    length: 0,
+  }
+}
+
 type Members = { readonly [name: string]: unknown }
 
 function parseObject(list: string, text: string): Members {

@@ -22,8 +22,8 @@ export { bulk, readBulk, type BulkEntry, type BulkResult } from './list-bulk.ts'
 export type { ListChange, ListOperation } from './list-change.ts'
 export { holds, type ItemMatch, removeWhere, updateWhere } from './list-find.ts'
 export { deleteByHandles, findByHandle, handleOf, locate, updateByHandles, type ItemWithHandle } from './item-handle.ts'
-export { factsOf, listFacts, listMetadata, type ListFacts, type ListMetadata } from './list-head.ts'
-export { indexFromJson, parseIndex } from './list-index.ts'
+export { factsOf, listFacts, listMetadata, newListMetadata, type ListFacts, type ListMetadata } from './list-head.ts'
+export { indexFromJson, parseIndex, resolveIndex } from './list-index.ts'
 export {
   readItem,
   readItems,

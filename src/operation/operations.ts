@@ -60,7 +60,7 @@ export class Operations {
     const handle = handleOf(access.actor)
     for (const operation of operations) {
       const input = operation.input === null ? data : await operation.input.check(data)
-      const result = await operation.handler({ actor: handle, caller: access.caller, name, input })
+      const result = await operation.run(handle, { caller: access.caller, name, input })
       if (result !== null) return result === undefined ? undefined : handlerResult(result)
     }
     return null

@@ -45,5 +45,5 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
   const room = { writer, permission, gate, values, listReader, listWriter }
   const properties = new Properties({ room, store, readReplicas, indexes, versions, deleteRemoved })
   const bulkWrite = new BulkWrite({ room, indexes, now })
-  return { properties, listReader, listWriter, bulkWrite, removedLists }
+  return { properties, listReader, listWriter, bulkWrite, removedLists, writer, values, gate, hooks }
 }

@@ -53,6 +53,21 @@ export async function findProperties(q: Queries, actorId: string): Promise<Store
   return rows.flatMap((row) => (row.name === null ? [] : [toProperty(actorId, row)]))
 }
 
+/** The properties in `names` that exist, by name. @throws ServiceError `value_corrupted` */
+export async function findNamedProperties(
+  q: Queries,
+  actorId: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, StoredProperty>> {
+  const rows = await q.all<PropertyRow>(
+    `SELECT name, kind, value, checksum FROM property
+     WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)`,
+    actorId,
+    JSON.stringify(names.map((name) => [name])),
+  )
+  return new Map(rows.map((row) => [row.name, toProperty(actorId, row)]))
+}
+
 /** The kinds of the properties in `names` that exist. */
 export async function findKinds(
   q: Queries,

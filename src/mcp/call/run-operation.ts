@@ -7,9 +7,9 @@ import { toolContextOf } from './tool-context.ts'
 export async function runOperation(
   deps: Pick<McpDeps, 'handleOf'>,
   call: InFlightCall,
-  { handler, name }: DeclaredOperation,
+  { run, name }: DeclaredOperation,
   input: unknown,
 ): Promise<unknown> {
   const { actor, caller } = call.access
-  return handler({ actor: deps.handleOf(actor), caller, name, input, mcp: toolContextOf(call) })
+  return run(deps.handleOf(actor), { caller, name, input, mcp: toolContextOf(call) })
 }

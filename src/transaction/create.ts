@@ -1,0 +1,9 @@
+import type { PropertyRoom } from '../property/create.ts'
+import type { Runtime } from '../runtime.ts'
+import { Transactions } from './transactions.ts'
+
+export function createTransactions(runtime: Runtime, property: PropertyRoom): Transactions {
+  const { store, now, timers, random } = runtime
+  const { writer, values, gate, hooks, removedLists } = property
+  return new Transactions({ store, writer, values, gate, hooks, now, timers, random, deleteRemoved: removedLists.wake })
+}

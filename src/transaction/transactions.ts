@@ -1,0 +1,104 @@
+/**
+ * Transactions of application code. The transactions of an actor run one after another in this process. A transaction that was
+ * overtaken, by another process or by a single write, runs again.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { ServiceError } from '../errors.ts'
+import type { Access } from '../property/access.ts'
+import type { Timers } from '../timers.ts'
+import { ActorTransaction, type ActorTransactionDeps } from './actor-transaction.ts'
+import { OvertakenError } from './overtaken-error.ts'
+
+/** The longest wait for the transaction before, in milliseconds. Afterwards the comparison at the commit keeps both right. */
+const longestTurnMs = 5000
+/** How often a transaction runs before it fails. */
+const mostRuns = 50
+/** The longest pause before the next run, in milliseconds. */
+const longestPauseMs = 50
+
+export interface TransactionsDeps extends ActorTransactionDeps {
+  readonly timers: Timers
+  readonly random: () => number
+}
+
+export class Transactions {
+  readonly #deps: TransactionsDeps
+  /** The end of the last transaction of each actor that has one. */
+  readonly #last = new Map<string, Promise<void>>()
+  readonly #isInside = new AsyncLocalStorage<true>()
+
+  constructor(deps: TransactionsDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Runs `work` and stores its changes together. `work` runs again when another change came between.
+   *
+   * @throws ServiceError `conflict` when other changes came between too often; `bad_request` inside a transaction.
+   */
+  async run<T>(access: Access, work: (transaction: ActorTransaction) => Promise<T>): Promise<T> {
+    if (this.#isInside.getStore() === true)
+      throw new ServiceError(
+        'bad_request',
+        'Cannot start a transaction inside a transaction: use the actor that the transaction receives',
+      )
+    const actorId = access.actor.id
+    const before = this.#last.get(actorId)
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    this.#last.set(actorId, ended)
+    if (before !== undefined) await this.#waitFor(before)
+    try {
+      return await this.#isInside.run(true, () => this.#repeat(access, work))
+    } finally {
+      if (this.#last.get(actorId) === ended) this.#last.delete(actorId)
+      end()
+    }
+  }
+
+  async #repeat<T>(access: Access, work: (transaction: ActorTransaction) => Promise<T>): Promise<T> {
+    for (let run = 1; run <= mostRuns; run++) {
+      if (run > 2) await this.#pause(run)
+      const transaction = new ActorTransaction(this.#deps, access)
+      try {
+        const result = await this.#runOnce(transaction, work)
+        await transaction.commit()
+        return result
+      } catch (error) {
+        if (!(error instanceof OvertakenError)) throw error
+      }
+    }
+    throw new ServiceError(
+      'conflict',
+      `Cannot finish the transaction: other changes of the actor came between ${mostRuns} times`,
+    )
+  }
+
+  /** An error of `work` counts only if what it has read was true. */
+  async #runOnce<T>(transaction: ActorTransaction, work: (transaction: ActorTransaction) => Promise<T>): Promise<T> {
+    try {
+      return await work(transaction)
+    } catch (error) {
+      await transaction.requireCurrent()
+      throw error
+    }
+  }
+
+  /** Waits for the transaction before, but not for ever: its handler may wait for something that never comes. */
+  #waitFor(before: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#deps.timers.setTimer(longestTurnMs, resolve)
+      void before.then(() => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+
+  /** Pauses for a random time, so that two processes do not overtake each other again. */
+  #pause(run: number): Promise<void> {
+    const ms = this.#deps.random() * Math.min(longestPauseMs, 2 ** run)
+    return new Promise((resolve) => {
+      this.#deps.timers.setTimer(ms, resolve)
+    })
+  }
+}
