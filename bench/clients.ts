@@ -29,7 +29,7 @@ export async function measureClients(store: string, subject: Subject, loader: Lo
 }
 
 /** Returns the token of a client that acts for itself, which costs the same as any other token. */
-async function authorizeClient(port: number): Promise<string> {
+export async function authorizeClient(port: number): Promise<string> {
   const post = async (path: string, type: string, body: string): Promise<Record<string, string>> => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'POST',
@@ -56,7 +56,7 @@ async function authorizeClient(port: number): Promise<string> {
   return tokens['access_token'] ?? ''
 }
 
-function rpc(token: string, method: string, params: object): string {
+export function rpc(token: string, method: string, params: object): string {
   const body = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,

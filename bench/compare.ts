@@ -1,13 +1,21 @@
 /** Measures servers under the same load in short alternating slices, so that noise of the machine affects all of them equally. */
 import type { Loader, Running } from './process.ts'
 
-export interface Measured {
-  /** Requests per second, as the median of the slices. */
+export interface Sample {
+  /** Requests per second. */
   readonly rate: number
   /** Processor time of the server per request, in microseconds. Noise affects this figure least. */
   readonly cpu: number
+  /** Latencies in microseconds. */
+  readonly p50: number
   readonly p99: number
+  /** Resident memory in bytes. */
   readonly rss: number
+}
+
+/** The median of each figure, and the slices in their order. */
+export interface Measured extends Sample {
+  readonly samples: readonly Sample[]
 }
 
 export interface Slices {
@@ -22,7 +30,7 @@ export async function compare(
   requestsFor: (server: number) => readonly string[],
   slices: Slices,
 ): Promise<Measured[]> {
-  const samples: Measured[][] = servers.map(() => [])
+  const samples: Sample[][] = servers.map(() => [])
   for (let round = -1; round < slices.rounds; round += 1) {
     for (const [index, server] of servers.entries()) {
       const before = await server.usage()
@@ -43,6 +51,7 @@ export async function compare(
       samples[index]?.push({
         rate: result.answers / result.seconds,
         cpu: (after.cpu - before.cpu) / result.answers,
+        p50: result.p50,
         p99: result.p99,
         rss: after.rss,
       })
@@ -51,9 +60,16 @@ export async function compare(
   return samples.map((taken) => ({
     rate: median(taken.map(({ rate }) => rate)),
     cpu: median(taken.map(({ cpu }) => cpu)),
+    p50: median(taken.map(({ p50 }) => p50)),
     p99: median(taken.map(({ p99 }) => p99)),
     rss: median(taken.map(({ rss }) => rss)),
+    samples: taken,
   }))
+}
+
+/** Returns the median of the ratios of neighboring slices, because noise that lasts affects both in the same way. */
+export function pairedRatio(own: Measured, other: Measured, figure: 'rate' | 'cpu'): number {
+  return median(own.samples.map((sample, at) => sample[figure] / (other.samples[at]?.[figure] ?? Number.NaN)))
 }
 
 export function median(values: readonly number[]): number {

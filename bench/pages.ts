@@ -2,7 +2,7 @@
 import { createActor, requestText, send, signIn, value } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
-import { type Line, micros, rate } from './report.ts'
+import { type Line, micros, millis, rate } from './report.ts'
 import type { Subject } from './subject.ts'
 
 export async function measurePages(store: string, subject: Subject, loader: Loader, slices: Slices): Promise<Line[]> {
@@ -27,7 +27,7 @@ export async function measurePages(store: string, subject: Subject, loader: Load
       lines.push({
         store,
         what,
-        measured: `${rate(shown.rate)}, ${micros(shown.cpu)} CPU, p99 ${(shown.p99 / 1000).toFixed(1)} ms`,
+        measured: `${rate(shown.rate)}, ${micros(shown.cpu)} CPU, p99 ${millis(shown.p99)}`,
         bound: `${rate(bound.rate)}, ${micros(bound.cpu)} CPU as JSON`,
         ratio: shown.rate / bound.rate,
         aim: '',

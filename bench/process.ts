@@ -1,7 +1,10 @@
 /** Child processes of a measurement. The caller that starts a process must stop it. */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import type { BareCalls } from './bare-caller.ts'
 import type { Load, LoadResult } from './load.ts'
 import type { Arrived } from './peers.ts'
@@ -14,19 +17,20 @@ export interface Running {
   stop(): Promise<void>
 }
 
+/** Returns whether this system can pin a server and its load to a processor each. */
+export function canPin(): boolean {
+  return availableParallelism() > 1 && spawnSync('taskset', ['--version'], { stdio: 'ignore' }).status === 0
+}
+
 /**
- * Starts a process and pins it to a core where the system supports that: servers to one, load to the other. Otherwise they
- * would alternate on both cores, and a server would pay for waking the load generator.
+ * Starts a process and pins it to a processor where the system supports that: servers to one, load to the other. Otherwise
+ * they would alternate on both, and a server would pay for waking the load generator.
  */
-function start(file: string, args: readonly string[] = []): ChildProcess {
+function start(file: string, args: readonly string[] = [], processor: 0 | 1 = 0): ChildProcess {
   const child = fork(new URL(file, import.meta.url), args, {
     execArgv: ['--conditions=troupe-source', '--no-warnings'],
   })
-  spawnSync(
-    'taskset',
-    ['-a', '-c', '-p', file.includes('load') || file.includes('peers') ? '1' : '0', String(child.pid)],
-    { stdio: 'ignore' },
-  )
+  spawnSync('taskset', ['-a', '-c', '-p', String(processor), String(child.pid)], { stdio: 'ignore' })
   return child
 }
 
@@ -36,8 +40,11 @@ async function ask<T>(child: ChildProcess, message: object | string): Promise<T>
   return (await answer)[0]
 }
 
-export async function startServer(kind: 'troupe' | 'bare', subject: Subject): Promise<Running> {
-  const child = start(`./server-${kind}.ts`, [JSON.stringify(subject)])
+/** Starts a server from the sources, or from the folder of `buildService`. */
+export async function startServer(kind: 'troupe' | 'bare', subject: Subject, built?: string): Promise<Running> {
+  const file =
+    built === undefined ? `./server-${kind}.ts` : pathToFileURL(join(built, 'bench', `server-${kind}.js`)).href
+  const child = start(file, [JSON.stringify(subject)])
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   return {
     port,
@@ -81,7 +88,7 @@ export interface Peers {
 }
 
 export async function startPeers(): Promise<Peers> {
-  const child = start('./peers.ts')
+  const child = start('./peers.ts', [], 1)
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   const arrived = async (): Promise<Arrived> => ask<Arrived>(child, 'arrived')
   return {
@@ -121,6 +128,6 @@ export interface Loader {
 }
 
 export function startLoader(): Loader {
-  const child = start('./load.ts')
+  const child = start('./load.ts', [], 1)
   return { run: async (load) => ask<LoadResult>(child, load), stop: () => void child.kill() }
 }

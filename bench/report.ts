@@ -27,7 +27,7 @@ export function besideBare({ store, what, own, bound, aim }: BesideBare): Line {
   return {
     store,
     what,
-    measured: `${rate(own.rate)}, ${micros(own.cpu)} CPU, p99 ${(own.p99 / 1000).toFixed(1)} ms`,
+    measured: `${rate(own.rate)}, ${micros(own.cpu)} CPU, p99 ${millis(own.p99)}`,
     bound: `${rate(bound.rate)}, ${micros(bound.cpu)} CPU bare`,
     ratio,
     aim: aim === null ? '' : `≥ ${aim}`,
@@ -55,4 +55,6 @@ export function tableOf(lines: readonly Line[]): string {
 }
 
 export const rate = (perSecond: number): string => `${Math.round(perSecond).toLocaleString('en')}/s`
+/** Writes microseconds as milliseconds. */
+export const millis = (value: number): string => `${(value / 1000).toFixed(1)} ms`
 export const micros = (value: number): string => `${value.toFixed(value < 100 ? 1 : 0)} µs`

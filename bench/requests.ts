@@ -28,7 +28,7 @@ export async function measureRequests(
         aim: null,
         requests: always(requestText(asPeer, 'GET', get)),
       },
-      { what: 'PUT a property, Basic, durable', aim: 0.6, requests: changing(actor, get) },
+      { what: 'PUT a property, Basic, durable', aim: 0.6, requests: () => Promise.resolve(changing(actor, get)) },
       { what: 'GET all properties (20)', aim: null, requests: always(requestText(actor, 'GET', '/properties')) },
       { what: 'refresh a session, durable', aim: null, requests: () => rotations(troupe.port, actor) },
     ]
@@ -96,9 +96,9 @@ function always(request: string): () => Promise<readonly string[]> {
 }
 
 /** Returns writes of different values, because SQLite writes nothing for an unchanged value. */
-function changing(actor: BenchActor, path: string): () => Promise<readonly string[]> {
+export function changing(actor: BenchActor, path: string): string[] {
   const bodies = Array.from({ length: 97 }, (_, index) => value.replace('dark', `dar${index + 100}`))
-  return () => Promise.resolve(bodies.map((body) => requestText(actor, 'PUT', path, body)))
+  return bodies.map((body) => requestText(actor, 'PUT', path, body))
 }
 
 /** Returns refresh requests. Each token is used up to a hundred times in its grace window, each time with a full rotation. */
@@ -115,15 +115,13 @@ async function rotations(port: number, actor: BenchActor): Promise<string[]> {
 }
 
 /** Creates a peer with the rights of a friend. */
-async function befriend(port: number, actor: BenchActor): Promise<BenchActor> {
+export async function befriend(
+  port: number,
+  actor: BenchActor,
+  peers = 'https://peer.example.com',
+): Promise<BenchActor> {
   const [id, secret] = ['bench-peer', 'bench-secret-of-a-peer']
-  await send(
-    port,
-    actor,
-    'POST',
-    '/trust/friend',
-    JSON.stringify({ baseuri: `https://peer.example.com/${id}`, id, secret }),
-  )
+  await send(port, actor, 'POST', '/trust/friend', JSON.stringify({ baseuri: `${peers}/${id}`, id, secret }))
   await send(port, actor, 'PUT', `/trust/friend/${id}`, JSON.stringify({ approved: true }))
   return { id: actor.id, authorization: `Bearer ${secret}` }
 }

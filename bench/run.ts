@@ -2,25 +2,29 @@
  * `npm run bench`: measures every hot path and its bound in one run on one machine. Only the ratios are comparable between
  * runs and machines.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { generateKey } from '../src/secret/key-ring.ts'
-import { commandOptions } from '../tools/command-options.ts'
+import { type Command, type CommandOption, commandOptions, refuseOptions } from '../tools/command-options.ts'
 import { createPostgresDatabase } from '../test/support/stores.ts'
 import { startPostgres } from '../test/support/postgres.ts'
+import { buildService } from './build-service.ts'
 import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureDelivery } from './delivery.ts'
 import { measureLargeList } from './large-list.ts'
 import { measureLists } from './lists.ts'
 import { measurePages } from './pages.ts'
-import { startLoader } from './process.ts'
+import { replaceSection } from './page.ts'
+import { measurePinned } from './pinned.ts'
+import { canPin, startLoader } from './process.ts'
 import { type Line, tableOf } from './report.ts'
 import { measureRequests } from './requests.ts'
 import { measureScale } from './scale.ts'
+import type { Subject } from './subject.ts'
 
-const { values: flags } = commandOptions({
+const command = {
   command: 'npm run bench',
   about: 'Measures every hot path and its bound, in one run on one machine.',
   options: {
@@ -31,8 +35,30 @@ const { values: flags } = commandOptions({
       choices: ['start', 'requests', 'clients', 'pages', 'lists', 'scale', 'delivery', 'large-list'],
       about: 'Runs one part only. large-list runs only with this option.',
     },
+    pinned: {
+      kind: 'flag',
+      about: 'Measures requests with 16 connections, the server and the load on one processor each.',
+    },
+    base: {
+      kind: 'text',
+      about: 'Like --pinned, also beside the service of the checkout in this folder, which has its node_modules.',
+    },
   },
-})
+} as const satisfies Command<Record<string, CommandOption>>
+const { values: flags } = commandOptions(command)
+const isPinned = flags.pinned || flags.base !== undefined
+if (isPinned && flags.only !== undefined && flags.only !== 'requests')
+  refuseOptions(command, `Invalid --only "${flags.only}": --pinned and --base measure requests only.`)
+const base = flags.base === undefined ? undefined : resolve(flags.base)
+if (base !== undefined && !['src/troupe.ts', 'node_modules'].every((path) => existsSync(join(base, path))))
+  refuseOptions(
+    command,
+    `Invalid --base ${JSON.stringify(flags.base)}: expected a folder with src/troupe.ts and node_modules.`,
+  )
+if (base !== undefined && flags.write)
+  refuseOptions(command, 'Invalid --write: docs/benchmarks.md has no lines beside another checkout.')
+if (flags.write && flags.only !== undefined && flags.only !== 'large-list' && !isPinned)
+  refuseOptions(command, `Invalid --write: docs/benchmarks.md has no section for --only ${flags.only} alone.`)
 const slices = flags.quick
   ? { rounds: 3, milliseconds: 700, connections: 32 }
   : { rounds: 5, milliseconds: 2000, connections: 32 }
@@ -41,35 +67,20 @@ const amounts = flags.quick
   ? { writes: 40, calls: 20_000, foreign: 10_000, backlog: 10_000 }
   : { writes: 200, calls: 20_000, foreign: 100_000, backlog: 100_000 }
 
-/** Part that runs only on request, because it takes long. It checks bounds instead of ratios. */
-const onRequest = 'large-list'
-const ratiosIntroduction = `# Benchmarks
-
-\`npm run bench -- --write\` writes this page. Each line and its comparison are measured in the same run. Only the ratios are
-comparable between runs and machines. The bare server is \`bench/server-bare.ts\`: plain \`node:http\`, with the same passphrase
-check and a direct call of the same store function. CPU is the server's processor time for one request. List operations run one
-after the other, and each waits for its commit. The other lines use 32 connections.
-`
-const largeListHeading = '## One list of 5,256,000 items\n'
-const largeListIntroduction = `
-\`npm run bench -- --only large-list --write\` writes this section. The bounds are 50 ms for a pause of the event loop and
-64 MiB of memory beyond idle ([decision 030](decisions/030-long-lists-are-read-in-pages.md)). The first figure is the longest
-pause that other work would notice. It includes the time in which other processes had the processor. The second figure is the
-processor time of the thread itself in one pause, and the bound applies to it. Only the first figure includes disk waits.
-`
 const listItems = flags.quick ? 500_000 : 5_256_000
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
 const keys = generateKey()
-const file = (name: string): { database: string; keys: string } => ({
+const file = (name: string): Subject => ({
   database: `sqlite:${join(folder, `${name}.db`)}`,
   keys,
 })
 const loader = startLoader()
 const postgres = await startPostgres({ fsync: true })
 let files = 0
+const newFile = async (): Promise<Subject> => file(`numbered-${++files}`)
 const lines: Line[] = []
-const onPostgres = async (): Promise<{ database: string; keys: string }> => ({
+const onPostgres = async (): Promise<Subject> => ({
   database: (await createPostgresDatabase(postgres.url)).url,
   keys,
 })
@@ -77,6 +88,25 @@ const add = (measured: readonly Line[]): void => {
   lines.push(...measured)
   for (const line of measured) process.stderr.write(`${line.store}: ${line.what}\n`)
 }
+
+const builds = new Map<string, string>()
+/** Compiles the service of a checkout once, and returns its folder. */
+const build = (root: string): string => {
+  const built = builds.get(root) ?? join(folder, `built-${builds.size}`)
+  if (!builds.has(root)) buildService(root, built)
+  builds.set(root, built)
+  return built
+}
+const measureOnOneProcessor = async (store: string, database: () => Promise<Subject>): Promise<readonly Line[]> =>
+  measurePinned(
+    loader,
+    {
+      store,
+      service: { folder: build(dirname(import.meta.dirname)), subject: await database() },
+      base: base === undefined ? null : { folder: build(base), subject: await database() },
+    },
+    { ...slices, connections: 16 },
+  )
 
 const parts: readonly (readonly [name: string, measure: () => Promise<readonly Line[]>])[] = [
   ['start', async () => [await measureColdStart(5)]],
@@ -88,15 +118,22 @@ const parts: readonly (readonly [name: string, measure: () => Promise<readonly L
   ['scale', async () => measureScale(file('few'), file('many'), actors, loader, slices)],
   ['requests', async () => measureRequests('PostgreSQL', await onPostgres(), loader, slices)],
   ['lists', async () => measureLists('PostgreSQL', await onPostgres(), loader, slices)],
-  ['delivery', async () => measureDelivery('SQLite', async () => file(`delivery-${++files}`), amounts)],
+  ['delivery', async () => measureDelivery('SQLite', newFile, amounts)],
   ['delivery', async () => measureDelivery('PostgreSQL', onPostgres, amounts)],
-  [onRequest, async () => measureLargeList('SQLite', file('large-list'), listItems)],
-  [onRequest, async () => measureLargeList('PostgreSQL', await onPostgres(), listItems)],
+  ['pinned', async () => measureOnOneProcessor('SQLite', newFile)],
+  ['pinned', async () => measureOnOneProcessor('PostgreSQL', onPostgres)],
+  ['large-list', async () => measureLargeList('SQLite', file('large-list'), listItems)],
+  ['large-list', async () => measureLargeList('PostgreSQL', await onPostgres(), listItems)],
 ]
 
+const chosen = isPinned ? 'pinned' : flags.only
+/** Parts that run only on request and have a section of their own on the page. */
+const onRequest: readonly string[] = ['pinned', 'large-list']
+if (isPinned && !canPin())
+  process.stderr.write('Not pinned: this system has no taskset or only one processor, so servers and load share it.\n')
 try {
   for (const [name, measure] of parts) {
-    if (flags.only === name || (flags.only === undefined && name !== onRequest)) add(await measure())
+    if (chosen === name || (chosen === undefined && !onRequest.includes(name))) add(await measure())
   }
 } finally {
   loader.stop()
@@ -109,11 +146,6 @@ const table = tableOf(lines)
 process.stdout.write(`\n${about}\n\n${table}\n`)
 if (flags.write) {
   const file = new URL('../docs/benchmarks.md', import.meta.url)
-  const [ratios = '', largeList = ''] = readFileSync(file, 'utf8').split(largeListHeading)
-  writeFileSync(
-    file,
-    flags.only === onRequest
-      ? `${ratios}${largeListHeading}${largeListIntroduction}\n${about}\n\n${table}\n`
-      : `${ratiosIntroduction}\n${about}\n\n${table}\n\n${largeListHeading}${largeList}`,
-  )
+  const section = chosen === 'pinned' || chosen === 'large-list' ? chosen : 'ratios'
+  writeFileSync(file, replaceSection(readFileSync(file, 'utf8'), section, `${about}\n\n${table}`))
 }

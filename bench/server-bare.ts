@@ -5,13 +5,15 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Actor } from '../src/actor/actor.ts'
-import { findActor } from '../src/actor/actor-store.ts'
+import { findActor, insertActor } from '../src/actor/actor-store.ts'
 import { known } from '../src/json/json.ts'
+import { append, readItems } from '../src/list/list.ts'
 import { findProperties, findProperty, putValue } from '../src/property/property-store.ts'
 import { hashSecret, sameSecret } from '../src/secret/hash.ts'
 import { parseKeyRing } from '../src/secret/key-ring.ts'
+import { randomId, randomPassphrase } from '../src/secret/random.ts'
 import { actorPassphrase, bindingOf } from '../src/secret/sealed-columns.ts'
-import { open } from '../src/secret/sealed.ts'
+import { open, seal } from '../src/secret/sealed.ts'
 import { openStore } from '../src/open-store.ts'
 import { tokenLifetimes } from '../src/token/chain.ts'
 import { makeToken } from '../src/token/token-text.ts'
@@ -32,13 +34,12 @@ interface Call {
   readonly params: { readonly name?: string; readonly arguments?: object }
 }
 
-const tools = Array.from({ length: 50 }, (_, index) => ({
+const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
+const tools = Array.from({ length: subject.tools ?? 50 }, (_, index) => ({
   name: `get_${index}`,
   description: `The tool number ${index}`,
   inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
 }))
-
-const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
 const ring = parseKeyRing(subject.keys)
 const store = await openStore({ url: subject.database })
 
@@ -50,6 +51,7 @@ const server = createServer((request, response) => {
   async function answer(body: string): Promise<void> {
     if (request.url === '/mcp') return call(JSON.parse(body) as Call)
     if (request.url === '/oauth/spa/token') return rotate(JSON.parse(body) as { refresh_token: string })
+    if (request.url === '/') return create(JSON.parse(body) as { creator: string })
     const [, id = '', , name] = (request.url ?? '').split('/')
     const actor = await store.read((q) => findActor(q, id))
     if (actor === null || !(await isAllowed(actor))) return void response.writeHead(403).end()
@@ -57,6 +59,12 @@ const server = createServer((request, response) => {
       const value = known(JSON.stringify(JSON.parse(body)))
       await store.writeActor(id, async (tx) => putValue(tx, id, name ?? '', value))
       response.writeHead(204).end()
+      return
+    }
+    if (request.method === 'POST') {
+      const item = known(JSON.stringify(JSON.parse(body)))
+      await store.writeActor(id, async (tx) => append(tx, { actorId: id, list: name ?? '' }, item, store.now()))
+      response.writeHead(201, { 'Content-Length': 0 }).end()
       return
     }
     const text =
@@ -68,7 +76,7 @@ const server = createServer((request, response) => {
               ),
             ),
           )
-        : propertyText(await store.read((q) => findProperty(q, id, name)))
+        : await propertyText(id, name)
     answered(text)
   }
 
@@ -85,6 +93,15 @@ const server = createServer((request, response) => {
       return token !== null && token.chain.actorId === actor.id && Date.now() <= token.expiresAt
     }
     return (await store.read((q) => findTrustBySecret(q, actor.id, hashSecret(value))))?.approved === true
+  }
+
+  async function create({ creator }: { creator: string }): Promise<void> {
+    const id = randomId()
+    const passphrase = randomPassphrase()
+    const sealed = seal(ring, passphrase, bindingOf(actorPassphrase, id))
+    const actor = { id, creator, passphrase: sealed, trusteeRoot: null, createdAt: store.now(), guardedUntil: 0 }
+    await store.write(async (tx) => insertActor(tx, actor))
+    answered(JSON.stringify({ id, creator, passphrase }), 201)
   }
 
   /** Handles an MCP call: reads the token, the actor, the relationship and the override, and responds. */
@@ -139,13 +156,17 @@ const server = createServer((request, response) => {
     answered(JSON.stringify({ success: true, actor_id: done, access_token: access, refresh_token: refresh }))
   }
 
-  function answered(text: string): void {
-    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }).end(text)
+  function answered(text: string, status = 200): void {
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }
+    response.writeHead(status, headers).end(text)
   }
 })
 
-function propertyText(property: Awaited<ReturnType<typeof findProperty>>): string {
-  return property?.kind === 'value' ? property.content : 'null'
+async function propertyText(actorId: string, name: string): Promise<string> {
+  const property = await store.read((q) => findProperty(q, actorId, name))
+  if (property?.kind !== 'list') return property?.content ?? 'null'
+  const page = await store.snapshot((q) => readItems(q, { actorId, list: name }))
+  return `[${page?.items.map(({ item }) => item).join(',')}]`
 }
 
 server.listen(0, '127.0.0.1', () => {

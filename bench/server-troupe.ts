@@ -1,10 +1,10 @@
 /** The measured service, in a separate process. */
 import { serveMeasurements } from './subject.ts'
-import { subjectApp } from './subject-app.ts'
+import { subject, subjectApp } from './subject-app.ts'
 
 const app = subjectApp('info')
 app.action('echo', ({ input }) => ({ echo: input }) as object)
-for (let index = 0; index < 50; index += 1) {
+for (let index = 0; index < (subject.tools ?? 50); index += 1) {
   app.action(
     `get_${index}`,
     {

@@ -3,8 +3,9 @@ import { createLog } from '../src/observe/log.ts'
 import { App } from '../src/troupe.ts'
 import type { Subject } from './subject.ts'
 
+export const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
+
 export function subjectApp(level: 'info' | 'warn'): App {
-  const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
   return new App(
     {
       type: 'urn:actingweb:example.com:bench',

@@ -2,6 +2,8 @@
 export interface Subject {
   readonly database: string
   readonly keys: string
+  /** Number of tools that AI clients find. Default: 50. */
+  readonly tools?: number
 }
 
 export interface Usage {

@@ -102,3 +102,19 @@ for (const [name, file] of Object.entries(commands)) {
     })
   })
 }
+
+describe('the command bench', () => {
+  const refusals: readonly (readonly [args: readonly string[], message: string])[] = [
+    [['--pinned', '--only', 'lists'], 'Invalid --only "lists": --pinned and --base measure requests only.'],
+    [['--base', root, '--only', 'scale'], 'Invalid --only "scale": --pinned and --base measure requests only.'],
+    [['--base', 'docs'], 'Invalid --base "docs": expected a folder with src/troupe.ts and node_modules.'],
+    [['--base', root, '--write'], 'Invalid --write: docs/benchmarks.md has no lines beside another checkout.'],
+    [['--only', 'lists', '--write'], 'Invalid --write: docs/benchmarks.md has no section for --only lists alone.'],
+  ]
+  for (const [args, message] of refusals) {
+    it(`refuses the combination ${args.join(' ').replace(root, '<folder>')} and measures nothing`, async () => {
+      const { code, stdout, stderr } = await run('bench/run.ts', ...args)
+      assert.deepEqual([code, stdout, stderr.split('\n')[0]], [2, '', message])
+    })
+  }
+})
