@@ -66,7 +66,7 @@ export interface DueWork {
   readonly longestMs: number
   /** Moves work that is due after `latest` to `now`. */
   readonly bringForward: (tx: Transaction, latest: number, now: number) => Promise<unknown>
-  readonly claim: () => Promise<void>
+  readonly claim: () => Promise<unknown>
   /** Interval of polling for the work of other processes. */
   readonly pollMs: number
 }

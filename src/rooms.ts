@@ -8,7 +8,10 @@ import { application } from './caller.ts'
 import { createConnections } from './connection/create.ts'
 import type { Catalogue } from './mcp/catalogue/catalogue.ts'
 import { createMcp } from './mcp/create.ts'
+import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
+import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
+import { deleteExpiredApprovals } from './operation/approval-store.ts'
 import { createOperations } from './operation/create.ts'
 import { createOutbox } from './outbox/create.ts'
 import { localPages } from './pages/sign-in/local-sign-in.ts'
@@ -88,6 +91,14 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     mcp,
   }
   connectHandles(runtime, rooms)
+  tokenRoom.purge.also([
+    (tx, now) => actors.purge(tx, now),
+    (tx, now) => operation.once.purge(tx, now),
+    (tx, now) => authorizationServer.clients.purge(tx, now),
+    (tx, now) => deleteExpiredApprovals(tx, now, null),
+    (tx, now) => deleteExpiredTasks(tx, now, null),
+    (tx, now) => deleteExpiredSessions(tx, now, null),
+  ])
   return rooms
 }
 

@@ -69,8 +69,8 @@ export interface ActorsDeps {
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
   /** Runs in the transaction of the deletion, before the rows are deleted, and enqueues the notices to the peers. */
   readonly onDeleting: (tx: Transaction, actorIds: readonly string[]) => Promise<void>
-  /** Deletes list rows that the deletion of an actor may have left behind. */
-  readonly deleteRemoved: () => void
+  /** Deletes list rows that the deletion of the actor, or of any actor, may have left behind. */
+  readonly deleteRemoved: (actorId?: string) => void
   /** Stores that the creator is verified. Returns false when another actor already belongs to the verified creator. */
   readonly prove: (tx: Transaction, actor: Pick<Actor, 'id' | 'creator'>) => Promise<boolean>
 }
@@ -222,7 +222,7 @@ export class Actors {
       await this.#deps.onDeleting(tx, [id])
       await deleteActor(tx, id, this.#deps.now())
     })
-    this.#deps.deleteRemoved()
+    this.#deps.deleteRemoved(id)
   }
 
   /** Returns the existing actor when the request has its passphrase. Throws otherwise. */
@@ -261,17 +261,22 @@ export class Actors {
     })
   }
 
+  /** Deletes the records of actors that were deleted long ago. */
+  purge(tx: Transaction, now: number): Promise<void> {
+    return purgeDeletionMarkers(tx, now - markerMs)
+  }
+
   /** Deletes everything of the actor in one transaction. False: it did not exist. Fires no event. */
   async delete(id: string): Promise<boolean> {
     // Actors of the service itself have ids that are not valid actor ids. They are never deleted.
     if (parseActorId(id) === null) return false
     const now = this.#deps.now()
     const deleted = await this.#deps.store.write(async (tx) => {
-      await purgeDeletionMarkers(tx, now - markerMs)
+      if (!tx.isSharded) await this.purge(tx, now)
       await this.#deps.onDeleting(tx, await lockActor(tx, id))
       return deleteActor(tx, id, now)
     })
-    if (deleted) this.#deps.deleteRemoved()
+    if (deleted) this.#deps.deleteRemoved(id)
     return deleted
   }
 

@@ -121,6 +121,11 @@ export class Clients {
     return this.#insert(actorId, registration, null)
   }
 
+  /** Deletes expired clients. */
+  purge(tx: Transaction, now: number): Promise<void> {
+    return this.#deps.ends.endUnused(tx, now)
+  }
+
   async #insert(ownerId: string, registration: Registration, lifetimeMs: number | null): Promise<NewClient> {
     const { store, now } = this.#deps
     const at = now()
@@ -135,7 +140,7 @@ export class Clients {
       expiresAt: lifetimeMs === null ? null : at + lifetimeMs,
     }
     const insert = async (tx: Transaction): Promise<void> => {
-      await this.#deps.ends.endUnused(tx, at)
+      if (!tx.isSharded) await this.purge(tx, at)
       await insertClient(tx, client)
     }
     if (!actsForItself(client)) await store.write(insert)

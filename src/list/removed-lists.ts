@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Cancel, Timers } from '../timers.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
-import { claimByActor, naming } from '../store/by-key.ts'
+import { naming } from '../store/by-key.ts'
 import type { Store, Transaction } from '../store/store.ts'
 
 /** Rows per transaction. */
@@ -14,6 +14,8 @@ const batchRows = 500
 /** Interval of the search for deletions that another process left unfinished, in milliseconds. */
 const lookAgainMs = 600_000
 const afterFailureMs = 5000
+/** Actors per search of a sharded database. */
+const mostFound = 500
 
 export interface RemovedListsDeps {
   readonly store: Store
@@ -33,6 +35,8 @@ export class RemovedLists {
   readonly #deps: RemovedListsDeps
   #running: Promise<void> | undefined
   #isDue = false
+  /** Actors of a sharded database whose lists this process has removed. */
+  #actors = new Set<string>()
   #isStopping = false
   #cancelTimer: Cancel = () => {}
 
@@ -40,9 +44,13 @@ export class RemovedLists {
     this.#deps = deps
   }
 
-  /** Starts a deletion in the background. While one runs, the next follows it. */
-  readonly wake = (): void => {
+  /**
+   * Starts a deletion in the background. While one runs, the next follows it. On a sharded database, it concerns the lists
+   * of the actor; without an actor, a search of all servers.
+   */
+  readonly wake = (actorId?: string): void => {
     if (this.#isStopping) return
+    if (actorId !== undefined) this.#actors.add(actorId)
     this.#isDue = true
     if (this.#running !== undefined) return
     this.#cancelTimer()
@@ -60,37 +68,63 @@ export class RemovedLists {
   }
 
   async #run(): Promise<void> {
-    const { store, timers, log } = this.#deps
+    const { timers, log } = this.#deps
     let wait = lookAgainMs
     this.#isDue = false
-    try {
-      let isMore = await store.read((q) => q.get('/* removed lists */ SELECT list FROM removed_list LIMIT 1'))
-      while (isMore !== undefined && !this.#isStopping) {
-        await setImmediate()
-        isMore = (await store.write(deleteBatch, { durability: 'relaxed' })) ? isMore : undefined
+    for (const actorId of await this.#takeActors()) {
+      try {
+        await this.#deleteOf(actorId)
+      } catch (error) {
+        wait = afterFailureMs
+        log.warn({ error }, 'Cannot delete rows of a removed list; the service will retry')
       }
-    } catch (error) {
-      wait = afterFailureMs
-      log.warn({ error }, 'Cannot delete rows of a removed list; the service will retry')
     }
-    if (!this.#isStopping) this.#cancelTimer = timers.setTimer(wait, this.wake)
+    if (!this.#isStopping) this.#cancelTimer = timers.setTimer(wait, () => this.wake())
+  }
+
+  /** Null: all actors, on a plain database. */
+  async #takeActors(): Promise<readonly (string | null)[]> {
+    const { store, log } = this.#deps
+    const actors = [...this.#actors]
+    this.#actors.clear()
+    if (!store.isSharded) return [null]
+    if (actors.length > 0) return actors
+    try {
+      const found = await store.sweep<{ actorId: string }>(
+        '/* removed lists */ SELECT DISTINCT actor_id AS "actorId" FROM removed_list LIMIT $1',
+        mostFound,
+      )
+      return found.map(({ actorId }) => actorId)
+    } catch (error) {
+      log.warn({ error }, 'Cannot search for rows of removed lists; the service will retry')
+      return []
+    }
+  }
+
+  async #deleteOf(actorId: string | null): Promise<void> {
+    const { store } = this.#deps
+    const named = naming(actorId, 'actor_id', 1)
+    let isMore = await store.read((q) =>
+      q.get(`/* removed lists */ SELECT list FROM removed_list WHERE true${named.sql} LIMIT 1`, ...named.params),
+    )
+    while (isMore !== undefined && !this.#isStopping) {
+      await setImmediate()
+      const isDeleted = await store.write((tx) => deleteBatch(tx, actorId), { durability: 'relaxed' })
+      if (!isDeleted) isMore = undefined
+    }
   }
 }
 
-/** Deletes one batch. False when no rows are left. Concurrent processes work on different lists. */
-async function deleteBatch(tx: Transaction): Promise<boolean> {
-  const [removed] = await claimByActor(
-    tx,
-    () => tx.all('/* removed lists */ SELECT DISTINCT actor_id AS "actorId" FROM removed_list LIMIT 20'),
-    1,
-    (only) => {
-      const named = naming(only, 'actor_id', 1)
-      return tx.all<RemovedList>(
-        `/* removed lists */ SELECT actor_id AS "actorId", list, next_item AS "nextItem", last_item AS "lastItem",
+/**
+ * Deletes one batch, of the actor or, with null, of any actor. False when no rows are left. Concurrent processes work on
+ * different lists.
+ */
+async function deleteBatch(tx: Transaction, only: string | null): Promise<boolean> {
+  const named = naming(only, 'actor_id', 1)
+  const removed = await tx.get<RemovedList>(
+    `/* removed lists */ SELECT actor_id AS "actorId", list, next_item AS "nextItem", last_item AS "lastItem",
        last_node AS "lastNode" FROM removed_list WHERE true${named.sql} LIMIT 1 FOR UPDATE SKIP LOCKED`,
-        ...named.params,
-      )
-    },
+    ...named.params,
   )
   if (removed === undefined) return false
   const { actorId, list, nextItem, lastItem, lastNode } = removed

@@ -1,6 +1,7 @@
 /** The SQL of calls that need the owner's approval. Times are Unix milliseconds. */
 import type { Place } from '../audit-log/entry.ts'
 import type { Sealed } from '../secret/sealed.ts'
+import { naming } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
 export type ApprovalState = 'waiting' | 'approved' | 'denied' | 'used'
@@ -130,6 +131,8 @@ export async function countWaiting(q: Queries, actorId: string, peerId: string, 
   return row?.waiting ?? 0
 }
 
-export async function deleteExpiredApprovals(tx: Transaction, now: number): Promise<void> {
-  await tx.run('DELETE FROM approval WHERE expires_at < $1', now)
+/** @param actorId Null: of all actors. */
+export async function deleteExpiredApprovals(tx: Transaction, now: number, actorId: string | null): Promise<void> {
+  const named = naming(actorId, 'actor_id', 2)
+  await tx.run(`DELETE FROM approval WHERE expires_at < $1${named.sql}`, now, ...named.params)
 }

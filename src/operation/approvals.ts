@@ -155,7 +155,7 @@ export class Approvals {
       }
       if (found?.state === 'denied') return { answer: 'denied' }
       if (found !== null) return this.#waiting(found)
-      await deleteExpiredApprovals(tx, at)
+      await deleteExpiredApprovals(tx, at, tx.isSharded ? actor.id : null)
       if ((await countWaiting(tx, actor.id, caller.peerId, at)) >= mostWaiting) {
         throw new ServiceError(
           'too_many_requests',

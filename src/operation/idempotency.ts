@@ -7,7 +7,7 @@ import type { Timers } from '../timers.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import { bindingOf, onceAnswer } from '../secret/sealed-columns.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Transaction } from '../store/store.ts'
 import { deleteOnce, deleteOnceBefore, findOnce, insertOnce, type OnceKey, putAnswer } from './idempotency-store.ts'
 
 /** The stored part of a response. */
@@ -75,13 +75,18 @@ export class Once {
     return { answer, isFirst: true }
   }
 
+  /** Deletes expired keys. */
+  purge(tx: Transaction, now: number): Promise<void> {
+    return deleteOnceBefore(tx, now - keptMs)
+  }
+
   async #begin(asked: OnceRequest): Promise<boolean> {
     const { store, keyRing, now } = this.#deps
     const time = now()
     const isDue = Math.abs(time - this.#cleanedAt) >= cleanMs
     if (isDue) this.#cleanedAt = time
     return store.write(async (tx) => {
-      if (isDue) await deleteOnceBefore(tx, time - keptMs)
+      if (isDue && !tx.isSharded) await this.purge(tx, time)
       const answer = seal(keyRing, '', bindingOf(onceAnswer, asked.actorId, asked.key))
       return insertOnce(tx, asked, { request: asked.request, answer }, time)
     })

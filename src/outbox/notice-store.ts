@@ -1,6 +1,6 @@
 /** The SQL of notices. */
 import type { Sealed } from '../secret/sealed.ts'
-import { byActor, byKey, claimByActor, naming } from '../store/by-key.ts'
+import { byActor, byKey, naming } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Notice, NoticeKind } from './notice.ts'
 
@@ -79,44 +79,37 @@ export interface ClaimedNotice {
 /**
  * Leases due notices that are the first of their queues until `until`. A withdrawal does not wait for others, because it
  * is about another secret.
+ *
+ * @param claim `actorId` null: the notices of all actors besides those in `without`.
  */
 export async function claimNotices(
   tx: Transaction,
-  { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
+  claim: {
+    readonly now: number
+    readonly until: number
+    readonly limit: number
+    readonly actorId: string | null
+    readonly without: readonly string[]
+  },
 ): Promise<ClaimedNotice[]> {
-  const busy = JSON.stringify(without.map((actorId) => [actorId]))
-  return claimByActor(
-    tx,
-    () =>
-      tx.all(
-        `/* delivery */ SELECT sender AS "actorId" FROM notice
-         WHERE due_at <= $1 AND sender NOT IN (SELECT actor FROM rows($3, actor TEXT) AS busy)
-         GROUP BY sender ORDER BY MIN(due_at) LIMIT $2`,
-        now,
-        limit,
-        busy,
-      ),
-    limit,
-    (only, most) => {
-      const named = [naming(only, 'notice.sender', 5), naming(only, 'n.sender', 5)]
-      return tx.all<ClaimedNotice>(
-        `/* delivery */ UPDATE notice SET due_at = $2, leased_until = $2 WHERE (sender, id) IN (
+  const { now, until, limit, actorId, without } = claim
+  const named = [naming(actorId, 'notice.sender', 5), naming(actorId, 'n.sender', 5)]
+  return tx.all<ClaimedNotice>(
+    `/* delivery */ UPDATE notice SET due_at = $2, leased_until = $2 WHERE (sender, id) IN (
        SELECT n.sender, n.id FROM notice n
        WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND (n.kind = 'withdrawal' OR NOT EXISTS (
-           SELECT 1 FROM notice e WHERE e.sender = ${only === null ? 'n.sender' : '$5'} AND e.recipient = n.recipient
+           SELECT 1 FROM notice e WHERE e.sender = ${actorId === null ? 'n.sender' : '$5'} AND e.recipient = n.recipient
              AND e.position < n.position AND e.due_at IS NOT NULL AND e.kind <> 'withdrawal'))
          ${named[1]?.sql}
        ORDER BY n.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)${named[0]?.sql}
      RETURNING id, sender AS "actorId", recipient AS "peerId", kind, method, url, baseuri, secret, body, attempts,
        request_id AS "requestId", created_at AS "createdAt"`,
-        now,
-        until,
-        most,
-        busy,
-        ...(named[0]?.params ?? []),
-      )
-    },
+    now,
+    until,
+    limit,
+    JSON.stringify(without.map((busy) => [busy])),
+    ...(named[0]?.params ?? []),
   )
 }
 

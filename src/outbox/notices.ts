@@ -5,17 +5,14 @@ import { randomId } from '../secret/random.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import { bindingOf, noticeSecret, trustSecret } from '../secret/sealed-columns.ts'
 import type { AfterCommit, Transaction } from '../store/store.ts'
+import type { Deliveries, QueuedNotice } from './deliveries.ts'
 import type { EnqueueNotice, Notice } from './notice.ts'
 import { deleteNoticesOfActors, insertNotices, type StoredNotice } from './notice-store.ts'
 
-export interface NoticesDeps {
+export interface NoticesDeps extends Deliveries {
   readonly keyRing: KeyRing
   readonly now: () => number
   readonly afterCommit: AfterCommit
-  /** Starts the delivery of due notices. */
-  readonly wake: () => void
-  /** Starts the delivery and resolves after the first attempt of each notice, within a limit. Never rejects. */
-  readonly firstAttempts: (ids: readonly string[]) => Promise<void>
 }
 
 /** Call this after the commit. Resolves after the first attempt or its time limit. Never rejects. */
@@ -32,28 +29,30 @@ export class Notices {
 
   /** Like `enqueue`, with one statement. Notices to the same peer are sent in the given order. */
   async enqueueAll(tx: Transaction, notices: readonly Notice[]): Promise<void> {
-    if ((await this.#insert(tx, notices)).length > 0) this.#deps.afterCommit(tx, this.#deps.wake)
+    const { afterCommit, wake } = this.#deps
+    const senders = (await this.#insert(tx, notices)).map(({ actorId }) => actorId)
+    if (senders.length > 0) afterCommit(tx, () => wake(...senders))
   }
 
   /** Like `enqueueAll`, for a caller that responds after the first attempt. */
   async enqueueAwaited(tx: Transaction, notices: readonly Notice[]): Promise<FirstAttempts> {
     const { afterCommit, firstAttempts } = this.#deps
-    const ids = await this.#insert(tx, notices)
+    const inserted = await this.#insert(tx, notices)
     let attempts = Promise.resolve()
-    if (ids.length > 0) {
+    if (inserted.length > 0) {
       // The write does not wait, so the other effects of the change run meanwhile.
       afterCommit(tx, () => {
-        attempts = firstAttempts(ids)
+        attempts = firstAttempts(inserted)
       })
     }
     return () => attempts
   }
 
-  async #insert(tx: Transaction, notices: readonly Notice[]): Promise<readonly string[]> {
+  async #insert(tx: Transaction, notices: readonly Notice[]): Promise<readonly QueuedNotice[]> {
     if (notices.length === 0) return []
     const rebound = notices.map((notice) => this.#rebound(notice))
     await insertNotices(tx, rebound, this.#deps.now())
-    return rebound.map(({ id }) => id)
+    return rebound
   }
 
   /** Call this before deleting actors. Replaces their waiting notices by those about the deletion. */

@@ -18,7 +18,7 @@ export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'p
   readonly hooks: ListHooks
   readonly now: () => number
   /** Called when a change may have left rows to delete. */
-  readonly deleteRemoved: () => void
+  readonly deleteRemoved: (actorId: string) => void
 }
 
 type ListWork<T> = (
@@ -184,7 +184,7 @@ export class ListWriter {
     await this.#require(access, 'write', name)
     await this.#deps.hooks.passListDelete(access, name)
     await this.#changeOne(access, name, (tx, at, now) => list.clear(tx, at, now))
-    this.#deps.deleteRemoved()
+    this.#deps.deleteRemoved(access.actor.id)
   }
 
   /** Removes the list itself. False when it does not exist. */
@@ -200,7 +200,7 @@ export class ListWriter {
       },
       'delete',
     )
-    if (removal !== null) this.#deps.deleteRemoved()
+    if (removal !== null) this.#deps.deleteRemoved(access.actor.id)
     return removal !== null
   }
 

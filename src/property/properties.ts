@@ -32,7 +32,7 @@ export interface PropertiesDeps {
   readonly indexes: Indexes
   readonly versions: Versions
   /** Called when a change may have left rows to delete. */
-  readonly deleteRemoved: () => void
+  readonly deleteRemoved: (actorId: string) => void
 }
 
 /** A property. `value` is null for a property that holds items. */
@@ -304,7 +304,7 @@ export class Properties {
       await this.#deps.indexes.update(tx, access.actor.id, new Map(present.map(({ name }) => [name, null])))
       for (const { name, kind } of present) record(kinds[kind].removal(name))
     })
-    this.#deps.deleteRemoved()
+    this.#deps.deleteRemoved(access.actor.id)
   }
 
   /** All properties, with the items of short lists that have a deletion hook. */

@@ -11,13 +11,18 @@ export class Batches<I, O> {
   /** Returns the answers in the order of the items. */
   readonly #work: (items: readonly I[]) => Promise<readonly O[]>
   readonly #most: number
+  readonly #groupOf: (item: I) => string
   #waiting: Waiting<I, O>[] = []
   #isRunning = false
 
-  /** @param most Maximum size of a batch. Bounds how long a request waits for the others. */
-  constructor(most: number, work: (items: readonly I[]) => Promise<readonly O[]>) {
+  /**
+   * @param most Maximum size of a batch. Bounds how long a request waits for the others.
+   * @param groupOf Only items of one group share a batch. Default: all items are one group.
+   */
+  constructor(most: number, work: (items: readonly I[]) => Promise<readonly O[]>, groupOf?: (item: I) => string) {
     this.#most = most
     this.#work = work
+    this.#groupOf = groupOf ?? (() => '')
   }
 
   /** Rejects when its batch fails because of a temporary error, or when the item fails alone too. */
@@ -33,7 +38,8 @@ export class Batches<I, O> {
     while (this.#waiting.length > 0) {
       // Requests of the same event loop iteration share a batch.
       await new Promise(setImmediate)
-      await this.#runBatch(this.#waiting.splice(0, this.#most))
+      const batches = Map.groupBy(this.#waiting.splice(0, this.#most), ({ item }) => this.#groupOf(item))
+      await Promise.all([...batches.values()].map((batch) => this.#runBatch(batch)))
     }
     this.#isRunning = false
   }

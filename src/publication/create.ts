@@ -23,7 +23,7 @@ export function createPublisher(
     maxDiffs: config.maxDiffs,
     announce: (tx, actorId, entries) =>
       store.afterCommit(tx, () =>
-        config.synchronousCallbacks ? delivery.worker.attempted(actorId, entries) : delivery.wake(),
+        config.synchronousCallbacks ? delivery.worker.attempted(actorId, entries) : delivery.wake(actorId),
       ),
   })
 }

@@ -143,9 +143,13 @@ export class DeliveryBatches {
   constructor(deps: DeliveryBatchDeps) {
     this.#deps = deps
     const { store, now } = deps
-    this.#starts = new Batches(mostReadAtOnce, (queues) => this.#read(queues))
-    this.#commits = new Batches(mostCommittedAtOnce, (outcomes) =>
-      store.write((tx) => commitOutcomes(tx, outcomes, now()), { durability: 'relaxed' }),
+    // On a sharded database, the server of one actor may be down.
+    const groupOf = (queue: QueueKey): string => (store.isSharded ? queue.actorId : '')
+    this.#starts = new Batches(mostReadAtOnce, (queues) => this.#read(queues), groupOf)
+    this.#commits = new Batches(
+      mostCommittedAtOnce,
+      (outcomes) => store.write((tx) => commitOutcomes(tx, outcomes, now()), { durability: 'relaxed' }),
+      ({ queue }) => groupOf(queue),
     )
   }
 

@@ -16,6 +16,6 @@ export class DeliveryPort implements Deliveries {
     return this.#worker
   }
 
-  readonly wake = (): void => this.worker.wake()
-  readonly firstAttempts: Deliveries['firstAttempts'] = (ids) => this.worker.firstAttempts(ids)
+  readonly wake: Deliveries['wake'] = (...actorIds) => this.worker.wake(...actorIds)
+  readonly firstAttempts: Deliveries['firstAttempts'] = (notices) => this.worker.firstAttempts(notices)
 }

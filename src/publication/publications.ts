@@ -49,7 +49,7 @@ export interface PublicationsDeps {
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
   /** Starts the delivery of due diffs. */
-  readonly wake: () => void
+  readonly wake: (actorId: string) => void
   readonly handleOf: (actor: Access['actor']) => ActorHandle
 }
 
@@ -252,7 +252,7 @@ export class Publications {
     return store.write(async (tx) => {
       if ((await findPublisherSubscription(tx, actorId, peerId, subscriptionId)) === null) return null
       const redriven = await redriveQueues(tx, address, now())
-      afterCommit(tx, wake)
+      afterCommit(tx, () => wake(actorId))
       return redriven
     })
   }

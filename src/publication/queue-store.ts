@@ -4,8 +4,8 @@
  * can ignore background work.
  */
 import type { JsonText } from '../json/json.ts'
-import { byActor, claimByActor, firstOf, naming, runByActor } from '../store/by-key.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import { byActor, firstOf, naming, runByActor } from '../store/by-key.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
 import type { Circuit } from '../outbox/policy.ts'
 
 export interface QueueKey {
@@ -26,10 +26,34 @@ export async function findDue(q: Queries): Promise<{ readonly next: number; read
   return times.length === 0 ? null : { next: Math.min(...times), last: Math.max(...times) }
 }
 
+/** The statement that finds up to `most` actors with queues or notices that are due until `now`, or after `latest`. */
+export function findDueActors(now: number, latest: number, most: number): [sql: string, ...params: number[]] {
+  return [
+    `/* delivery */ SELECT actor AS "actorId", MAX(due) AS last FROM (
+       SELECT actor_id AS actor, due_at AS due FROM publisher_subscription WHERE due_at <= $1 OR due_at > $2
+       UNION ALL SELECT sender AS actor, due_at AS due FROM notice WHERE due_at <= $1 OR due_at > $2) AS waiting
+     GROUP BY actor ORDER BY MIN(due) LIMIT $3`,
+    now,
+    latest,
+    most,
+  ]
+}
+
 /** Makes everything due now that is due after `beyond`. */
 export async function bringForward(tx: Transaction, beyond: number, now: number): Promise<void> {
   await tx.run('/* delivery */ UPDATE publisher_subscription SET due_at = $2 WHERE due_at > $1', beyond, now)
   await tx.run('/* delivery */ UPDATE notice SET due_at = $2 WHERE due_at > $1', beyond, now)
+}
+
+/** Like `bringForward`, for one actor. */
+export async function bringActorForward(tx: Transaction, actorId: string, beyond: number, now: number): Promise<void> {
+  await tx.run(
+    '/* delivery */ UPDATE publisher_subscription SET due_at = $3 WHERE actor_id = $1 AND due_at > $2',
+    actorId,
+    beyond,
+    now,
+  )
+  await tx.run('/* delivery */ UPDATE notice SET due_at = $3 WHERE sender = $1 AND due_at > $2', actorId, beyond, now)
 }
 
 export interface ClaimedQueue extends QueueKey {
@@ -39,38 +63,35 @@ export interface ClaimedQueue extends QueueKey {
   readonly failures: number
 }
 
+/** Which due work to lease. */
+export interface Claim {
+  readonly now: number
+  /** End of the leases. */
+  readonly until: number
+  readonly limit: number
+  /** Null: all actors besides those in `without`. */
+  readonly actorId: string | null
+  readonly without: readonly string[]
+}
+
 /**
  * Leases due queues until `until`. All processes together lease at most one queue of a peer that is failing, or whose
  * open circuit allows a probe (record 026).
  */
 export async function claimQueues(
   tx: Transaction,
-  { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
+  { now, until, limit, actorId, without }: Claim,
 ): Promise<ClaimedQueue[]> {
-  const busy = JSON.stringify(without.map((actorId) => [actorId]))
-  return claimByActor(
-    tx,
-    () =>
-      tx.all(
-        `/* delivery */ SELECT actor_id AS "actorId" FROM publisher_subscription
-         WHERE due_at <= $1 AND actor_id NOT IN (SELECT actor FROM rows($3, actor TEXT) AS busy)
-         GROUP BY actor_id ORDER BY MIN(due_at) LIMIT $2`,
-        now,
-        limit,
-        busy,
-      ),
-    limit,
-    (only, most) => {
-      const named = [naming(only, 'publisher_subscription.actor_id', 5), naming(only, 's.actor_id', 5)]
-      return tx.all<ClaimedQueue>(
-        `/* delivery */ UPDATE publisher_subscription SET due_at = $2, leased_until = $2
+  const named = [naming(actorId, 'publisher_subscription.actor_id', 5), naming(actorId, 's.actor_id', 5)]
+  return tx.all<ClaimedQueue>(
+    `/* delivery */ UPDATE publisher_subscription SET due_at = $2, leased_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
        SELECT s.actor_id, s.peer_id, s.subscription_id FROM publisher_subscription s
        WHERE s.due_at <= $1 AND s.actor_id NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND NOT EXISTS (
            SELECT 1 FROM trust t
            JOIN publisher_subscription o ON o.actor_id = t.actor_id AND o.peer_id = t.peer_id
-           WHERE t.actor_id = ${only === null ? 's.actor_id' : '$5'} AND t.peer_id = s.peer_id
+           WHERE t.actor_id = ${actorId === null ? 's.actor_id' : '$5'} AND t.peer_id = s.peer_id
              AND t.failures > 0 AND (t.open_until IS NULL OR t.open_until <= $1)
              AND o.subscription_id <> s.subscription_id
              AND (o.leased_until > $1 OR o.due_at < s.due_at
@@ -82,13 +103,11 @@ export async function claimQueues(
           AND t.peer_id = publisher_subscription.peer_id) AS baseuri,
        (SELECT t.failures FROM trust t WHERE t.actor_id = publisher_subscription.actor_id
           AND t.peer_id = publisher_subscription.peer_id) AS failures`,
-        now,
-        until,
-        most,
-        busy,
-        ...(named[0]?.params ?? []),
-      )
-    },
+    now,
+    until,
+    limit,
+    JSON.stringify(without.map((busy) => [busy])),
+    ...(named[0]?.params ?? []),
   )
 }
 
@@ -462,11 +481,11 @@ export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now:
 }
 
 /** Number of queues with diffs to send. */
-export async function countDueQueues(q: Queries): Promise<number> {
-  const row = await q.get<{ queues: number }>(
+export async function countDueQueues(store: Pick<Store, 'sweep'>): Promise<number> {
+  const counts = await store.sweep<{ queues: number }>(
     '/* delivery */ SELECT COUNT(*) AS queues FROM publisher_subscription WHERE due_at IS NOT NULL',
   )
-  return row?.queues ?? 0
+  return counts.reduce((sum, { queues }) => sum + queues, 0)
 }
 
 /** Up to `limit` subscriptions with diffs that are older than `since`, each with the last such sequence number. */

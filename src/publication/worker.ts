@@ -12,12 +12,14 @@ import { hostOf } from '../peer/url-rules.ts'
 import { dropOldest, type DiffEntry } from './diff-store.ts'
 import { FairQueue, type Job } from '../outbox/fair-queue.ts'
 import {
+  bringActorForward,
   bringForward,
   claimQueues,
   countDueQueues,
   deleteOldDeliveries,
   findAged,
   findDue,
+  findDueActors,
   type QueueKey,
   releaseLeases,
 } from './queue-store.ts'
@@ -25,7 +27,9 @@ import { DeliveryBatches, type DeliveryBatchDeps, type QueueLease } from './deli
 import { longestPutOffMs } from '../outbox/policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from '../outbox/notice-store.ts'
 import { NoticeSender, type SettleRenewal } from '../outbox/notice-sender.ts'
-import { claimDue, Poller } from '../poller.ts'
+import { DueSearch } from '../due-search.ts'
+import type { QueuedNotice } from '../outbox/deliveries.ts'
+import { Poller } from '../poller.ts'
 import type { Timers } from '../timers.ts'
 
 export interface WorkerDeps extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
@@ -72,6 +76,7 @@ export class DeliveryWorker {
   /** Keys are ids of notices. */
   readonly #noticeWaiters = new Map<string, () => void>()
   readonly #poller: Poller
+  readonly #search: DueSearch
   /** Whether due work was not claimed, because the limit of leases was reached. */
   #isLeft = false
   #isCut = false
@@ -90,13 +95,28 @@ export class DeliveryWorker {
     this.#queue = new FairQueue(limits, (job) => this.#failingPeers.has(peerKey(job)))
     const isCut = (): boolean => this.#isCut
     this.#poller = new Poller(deps.timers, () => this.#look())
+    this.#search = new DueSearch(deps, {
+      name: 'deliveries',
+      pollMs,
+      longestMs: longestPutOffMs(deps.policy),
+      find: findDue,
+      bringForward,
+      claim: () => this.#claim(null),
+      dueActors: findDueActors,
+      bringActorForward,
+      claimOf: (actorId) => this.#claim(actorId),
+      hasRoom: () => this.#room > 0,
+    })
     this.#batches = new DeliveryBatches({ ...deps, isStopping: () => this.#poller.isStopping, isCut })
     this.#notices = new NoticeSender({ ...deps, isCut })
     this.#cleanedAt = deps.now()
   }
 
-  /** Looks for due work now. */
-  readonly wake = (): void => this.#poller.wake()
+  /** Looks for due work now. A sharded database is asked for the work of these actors, which this process has changed. */
+  readonly wake = (...actorIds: readonly string[]): void => {
+    for (const actorId of actorIds) this.#search.note(actorId)
+    this.#poller.wake()
+  }
 
   /** Resolves when each of the entries was sent once, or cannot be sent now. */
   async attempted(actorId: string, entries: readonly DiffEntry[]): Promise<void> {
@@ -111,7 +131,7 @@ export class DeliveryWorker {
           }),
       ),
     )
-    this.wake()
+    this.wake(actorId)
     // Another process may have the lease of a queue.
     await this.#within(this.#deps.times.callMs, all)
   }
@@ -120,10 +140,11 @@ export class DeliveryWorker {
    * Starts the delivery and resolves when each of the notices was sent once or cannot be sent now, or after one second,
    * because a request waits for it.
    */
-  async firstAttempts(ids: readonly string[]): Promise<void> {
+  async firstAttempts(notices: readonly QueuedNotice[]): Promise<void> {
     if (this.#poller.isStopping) return
+    const ids = notices.map(({ id }) => id)
     const all = Promise.all(ids.map((id) => new Promise<void>((resolve) => this.#noticeWaiters.set(id, resolve))))
-    this.wake()
+    this.wake(...notices.map(({ actorId }) => actorId))
     await this.#within(mostRequestWaitMs, all)
     for (const id of ids) this.#noticeWaiters.delete(id)
   }
@@ -157,20 +178,21 @@ export class DeliveryWorker {
 
   /** Number of queues with diffs to send. */
   backlog(): Promise<number> {
-    return this.#deps.store.read(countDueQueues)
+    return countDueQueues(this.#deps.store)
+  }
+
+  /** Leases that this process may still take. */
+  get #room(): number {
+    return mostLeased - this.#queue.waiting - this.#running.size
   }
 
   async #look(): Promise<number> {
-    const { policy, now, log } = this.#deps
+    const { now, log, store } = this.#deps
     let wait = pollMs
     try {
-      wait = await claimDue(this.#deps, {
-        find: findDue,
-        longestMs: longestPutOffMs(policy),
-        bringForward,
-        claim: () => this.#claim(),
-        pollMs,
-      })
+      // On a sharded database, several claims set this again.
+      if (store.isSharded) this.#isLeft = false
+      wait = await this.#search.look()
       this.#begin()
       await this.#putOff()
       if (Math.abs(now() - this.#cleanedAt) >= cleanMs) await this.#clean()
@@ -180,44 +202,48 @@ export class DeliveryWorker {
     return wait
   }
 
-  async #claim(): Promise<void> {
-    const limit = Math.min(mostClaimed, mostLeased - this.#queue.waiting - this.#running.size)
-    const without = this.#queue.busyActors
-    this.#isLeft = limit <= 0 || without.length > 0
-    if (limit <= 0) return
+  /** Leases due work of the actor; null: of all actors. Resolves with true when due work of the actor may be left. */
+  async #claim(actorId: string | null): Promise<boolean> {
+    const limit = Math.min(mostClaimed, this.#room)
+    const busy = this.#queue.busyActors
+    const isBusy = actorId === null ? busy.length > 0 : busy.includes(actorId)
+    const isLeft = limit <= 0 || isBusy
+    this.#isLeft = isLeft || (actorId !== null && this.#isLeft)
+    if (limit <= 0 || (actorId !== null && isBusy)) return true
     const { store, times } = this.#deps
     const now = this.#deps.now()
     const until = now + times.leaseMs
     const noticesUntil = now + times.noticeLeaseMs
-    const claim = { now, limit, without }
+    const claim = { now, limit, actorId, without: actorId === null ? busy : [] }
     const [queues, notices] = await store.write((tx) =>
       Promise.all([claimQueues(tx, { ...claim, until }), claimNotices(tx, { ...claim, until: noticesUntil })]),
     )
     for (const { baseuri, failures, ...queue } of queues) {
-      const { actorId, peerId } = queue
       if (failures > 0) this.#addFailingPeer(peerKey(queue))
       this.#queue.add({
         kind: 'queue',
-        actorId,
-        peerId,
+        actorId: queue.actorId,
+        peerId: queue.peerId,
         host: hostOf(baseuri),
         since: now,
         lease: { queue, until },
       })
     }
     for (const notice of notices) {
-      const { actorId, peerId, baseuri } = notice
       this.#queue.add({
         kind: 'notice',
-        actorId,
-        peerId,
-        host: hostOf(baseuri),
+        actorId: notice.actorId,
+        peerId: notice.peerId,
+        host: hostOf(notice.baseuri),
         since: now,
         notice,
         leasedUntil: noticesUntil,
       })
     }
-    if (queues.length === limit || notices.length === limit) this.wake()
+    this.#begin()
+    const isFull = queues.length === limit || notices.length === limit
+    if (isFull) this.wake()
+    return isFull
   }
 
   /** Keeps a slow host, or an actor with many jobs, from using up the leases. */
@@ -258,7 +284,8 @@ export class DeliveryWorker {
     }
     this.#begin()
     // A free place, or a delivered notice, may let other work begin.
-    if ((this.#isLeft && this.#queue.waiting < mostClaimed) || (job.kind === 'notice' && hasMore)) this.wake()
+    if (job.kind === 'notice' && hasMore) this.wake(job.actorId)
+    else if (this.#isLeft && this.#queue.waiting < mostClaimed) this.wake()
   }
 
   async #runBatch(job: LeasedJob & { kind: 'queue' }): Promise<boolean> {
@@ -273,7 +300,7 @@ export class DeliveryWorker {
     })
     const hasMore = await batch.hasMore
     // Queues of a failing peer are leased one by one: the next one may begin.
-    if (wasFailing || batch.reached === false) this.wake()
+    if (wasFailing || batch.reached === false) this.wake(job.actorId)
     this.#answerWaiters(queueKey(job.lease.queue), hasMore ? (batch.attempted ?? 0) : Number.POSITIVE_INFINITY)
     return hasMore
   }
@@ -325,8 +352,13 @@ export class DeliveryWorker {
 
   async #release(jobs: readonly LeasedJob[], forMs = 0): Promise<void> {
     if (jobs.length === 0) return
-    const { store, now, log } = this.#deps
-    const dueAt = now() + forMs
+    // On a sharded database, the server of one actor may be down.
+    const groups = this.#deps.store.isSharded ? Map.groupBy(jobs, ({ actorId }) => actorId).values() : [jobs]
+    for (const group of groups) await this.#releaseTogether(group, this.#deps.now() + forMs)
+  }
+
+  async #releaseTogether(jobs: readonly LeasedJob[], dueAt: number): Promise<void> {
+    const { store, log } = this.#deps
     const leases = jobs.flatMap((job) => (job.kind === 'queue' ? [job.lease] : []))
     const notices = jobs.flatMap((job) => (job.kind === 'notice' ? [job] : []))
     try {

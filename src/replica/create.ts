@@ -54,7 +54,7 @@ export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
   trust.trustEnding.on(forgetPeer)
   trust.trustRenewed.on(async (tx, actorId, peerId) => {
     await markAllForFetch(tx, { actorId, peerId }, now())
-    store.afterCommit(tx, gaps.wake)
+    store.afterCommit(tx, () => gaps.wake(actorId))
   })
   trust.trustMutual.on((actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'))
   return { facts, dataHooks, receiver, subscribing, gaps }

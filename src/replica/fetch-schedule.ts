@@ -44,13 +44,14 @@ export class FetchSchedule {
 
   /** Schedules the next fetch after a failure, with backoff. */
   async postpone(key: SubscriberKey): Promise<void> {
-    const { store, now } = this.#deps
+    const { store, now, afterCommit, wake } = this.#deps
     await store.writeActor(key.actorId, async (tx) => {
       const subscription = await findSubscriberSubscription(tx, key)
       if (subscription === null || (subscription.gapDueAt === null && !subscription.resyncPending)) return
       const attempts = subscription.attempts + 1
-      await saveProgress(tx, key, { ...subscription, attempts, gapDueAt: now() + fetchAgainMs(attempts) })
-      this.#deps.afterCommit(tx, this.#deps.wake)
+      const gapDueAt = now() + fetchAgainMs(attempts)
+      await saveProgress(tx, key, { ...subscription, attempts, gapDueAt })
+      afterCommit(tx, () => wake(key.actorId, gapDueAt))
     })
   }
 
@@ -66,7 +67,7 @@ export class FetchSchedule {
       await saveSubscription(this.#deps, tx, locked, { gapDueAt: dueAt, resyncPending: true, isUnknown: true })
       if (locked.subscription.isUnknown) return
       await markForFetch(tx, key, now())
-      afterCommit(tx, wake)
+      afterCommit(tx, () => wake(key.actorId))
     })
   }
 

@@ -3,7 +3,8 @@
  * that only one process fetches.
  */
 import { randomUUID } from 'node:crypto'
-import { claimDue, Poller } from '../poller.ts'
+import { DueSearch } from '../due-search.ts'
+import { Poller } from '../poller.ts'
 import type { Timers } from '../timers.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
@@ -13,7 +14,13 @@ import type { PeerTimes } from '../peer/timeouts.ts'
 import type { Store } from '../store/store.ts'
 import type { SubscriberKey } from './subscriber.ts'
 import { longestRetryMs } from './processor.ts'
-import { bringGapsForward, claimGaps, findGapsDue } from './subscriber-store.ts'
+import {
+  bringGapsForward,
+  bringGapsOfActorForward,
+  claimGaps,
+  findActorsWithGaps,
+  findGapsDue,
+} from './subscriber-store.ts'
 
 type FillGap = (key: SubscriberKey) => Promise<void>
 
@@ -34,11 +41,24 @@ export class GapWorker {
   readonly #deps: GapWorkerDeps
   readonly #running = new Set<Promise<void>>()
   readonly #poller: Poller
+  readonly #search: DueSearch
   #fillGap: FillGap | null = null
 
   constructor(deps: GapWorkerDeps) {
     this.#deps = deps
     this.#poller = new Poller(deps.timers, () => this.#look())
+    this.#search = new DueSearch(deps, {
+      name: 'gaps',
+      pollMs,
+      longestMs: longestRetryMs,
+      find: findGapsDue,
+      bringForward: bringGapsForward,
+      claim: () => this.#claim(null),
+      dueActors: findActorsWithGaps,
+      bringActorForward: bringGapsOfActorForward,
+      claimOf: (actorId) => this.#claim(actorId),
+      hasRoom: () => this.#running.size < mostAtOnce,
+    })
   }
 
   /** Sets the function that fills a gap, once, before the first request. That function needs the worker, so it comes later. */
@@ -47,8 +67,11 @@ export class GapWorker {
     this.#fillGap = fillGap
   }
 
-  /** Looks for due gaps now. */
-  readonly wake = (): void => this.#poller.wake()
+  /** Looks for due gaps now. A sharded database is asked for the gaps of the actor, at the time when they are due. */
+  readonly wake = (actorId?: string, dueAt?: number): void => {
+    if (actorId !== undefined) this.#search.note(actorId, dueAt)
+    this.#poller.wake()
+  }
 
   /** Stops claiming gaps. Running fetches end with their calls. */
   stop(): Promise<void> {
@@ -64,24 +87,21 @@ export class GapWorker {
 
   async #look(): Promise<number> {
     try {
-      return await claimDue(this.#deps, {
-        find: findGapsDue,
-        longestMs: longestRetryMs,
-        bringForward: bringGapsForward,
-        claim: () => this.#claim(),
-        pollMs,
-      })
+      return await this.#search.look()
     } catch (error) {
       this.#deps.log.warn({ error }, 'Cannot look for due gaps of subscriptions; the next poll tries again')
       return pollMs
     }
   }
 
-  async #claim(): Promise<void> {
+  /** Resolves with true when due gaps of the actor may be left. */
+  async #claim(actorId: string | null): Promise<boolean> {
     const { store, now, times } = this.#deps
     const limit = mostAtOnce - this.#running.size
-    if (limit <= 0) return
-    const keys = await store.write((tx) => claimGaps(tx, { now: now(), until: now() + times.fetchLeaseMs, limit }))
+    if (limit <= 0) return true
+    const keys = await store.write((tx) =>
+      claimGaps(tx, { now: now(), until: now() + times.fetchLeaseMs, limit, actorId }),
+    )
     for (const key of keys) {
       const run = this.#fill(key)
       this.#running.add(run)
@@ -90,6 +110,7 @@ export class GapWorker {
         this.wake()
       })
     }
+    return keys.length === limit
   }
 
   async #fill(key: SubscriberKey): Promise<void> {

@@ -32,8 +32,8 @@ export interface Locked {
 export interface SaveDeps {
   readonly live: Pick<Live, 'record'>
   readonly afterCommit: AfterCommit
-  /** Looks for due gaps. */
-  readonly wake: () => void
+  /** Looks for gaps of the actor that are due, at `dueAt` again. */
+  readonly wake: (actorId: string, dueAt?: number) => void
 }
 
 export async function lockSubscription(
@@ -93,7 +93,7 @@ export async function saveSubscription(
   const { sequence, gapDueAt, resyncPending, isUnknown, attempts } = { ...subscription, ...progress }
   await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, isUnknown, attempts })
   await live.record(tx, actor, 'subscriptions', [subscription.subscriptionId])
-  if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) afterCommit(tx, wake)
+  if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) afterCommit(tx, () => wake(actor.id, gapDueAt))
 }
 
 export function noSubscription(): ServiceError {

@@ -47,7 +47,7 @@ export interface PeerFactsDeps {
   readonly now: () => number
   readonly afterCommit: AfterCommit
   /** Starts the fetches that are due. */
-  readonly wake: () => void
+  readonly wake: (actorId: string) => void
   /** The properties of a profile. An empty list turns profiles off. */
   readonly profileAttributes: readonly string[]
   /** Maximum age of methods and actions. 0 fetches them every time. */
@@ -247,7 +247,7 @@ export class PeerFacts {
     const isMarked = await markForFetch(tx, key, now())
     // A new subscription is fetched by its caller next. The worker finds the others.
     const isNext = notice.kind === 'pull' && notice.when === 'subscribed'
-    if (isMarked && !isNext) afterCommit(tx, wake)
+    if (isMarked && !isNext) afterCommit(tx, () => wake(key.actorId))
   }
 
   /** Returns false, and stores nothing, when the stored metadata is no longer `expected`. */

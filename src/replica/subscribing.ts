@@ -35,7 +35,7 @@ export interface SubscribingDeps {
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
   /** Looks for due gaps. */
-  readonly wake: () => void
+  readonly wake: (actorId: string, dueAt?: number) => void
   /** Metadata of peers, fetched when this actor subscribes and with every sync. */
   readonly refreshFacts: (actor: Access['actor'], peerId: string, when: 'subscribed' | 'synchronized') => Promise<void>
   readonly findActor: (actorId: string) => Promise<Access['actor'] | null>
@@ -127,7 +127,7 @@ export class Subscribing {
       if ((await findTrust(tx, actor.id, peerId)) === null) throw failed('the relationship ended meanwhile')
       await insertSubscriberSubscription(tx, subscription)
       await live.record(tx, locked, 'subscriptions', [subscriptionId])
-      afterCommit(tx, wake)
+      afterCommit(tx, () => wake(actor.id, time + firstFetchMs))
     })
     // Read the grants first, so that a change during the fetch of the snapshot is noticed.
     await refreshFacts(actor, peerId, 'subscribed')
@@ -188,7 +188,7 @@ export class Subscribing {
       await live.record(tx, locked, 'subscriptions', [key.subscriptionId])
       await this.#forget(tx, key)
       if (callable(trust) !== null && trust !== null) await this.#notifyEnded(tx, trust, key.subscriptionId)
-      afterCommit(tx, wake)
+      afterCommit(tx, () => wake(key.actorId))
       return true
     })
   }

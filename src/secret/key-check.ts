@@ -1,6 +1,6 @@
 /** Checks that the configured keys belong to the store. With other keys, every secret would fail to open. */
 import { ServiceError } from '../errors.ts'
-import type { Store } from '../store/store.ts'
+import type { Queries, Store } from '../store/store.ts'
 import type { KeyRing } from './key-ring.ts'
 import { beginningWith, open } from './sealed.ts'
 import { actorPassphrase, sealedColumns } from './sealed-columns.ts'
@@ -18,10 +18,9 @@ const searchedRows = 20
  */
 export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
   const opens = (secret: StoredSecret): boolean => canOpen(ring, secret)
-  const sample = await store.read((q) =>
-    Promise.all(
-      ['ASC', 'DESC'].map((order) => findSecrets(q, actorPassphrase, `ORDER BY id ${order} LIMIT ${sampleRows}`)),
-    ),
+  const q: Pick<Queries, 'all'> = { all: (sql, ...params) => store.sweep(sql, ...params) }
+  const sample = await Promise.all(
+    ['ASC', 'DESC'].map((order) => findSecrets(q, actorPassphrase, `ORDER BY id ${order} LIMIT ${sampleRows}`)),
   )
   const secrets = sample.flat()
   if (secrets.length === 0 || secrets.some(opens)) return true
@@ -29,7 +28,7 @@ export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
     for (const id of ring.keys.keys()) {
       const beginning = beginningWith(id)
       const where = `WHERE SUBSTR(${column.column}, 1, $2) = $1 LIMIT ${searchedRows}`
-      const found = await store.read((q) => findSecrets(q, column, where, [beginning, beginning.length]))
+      const found = await findSecrets(q, column, where, [beginning, beginning.length])
       if (found.some(opens)) return true
     }
   }
@@ -68,6 +67,8 @@ export async function* unreadableSecrets(store: Store, ring: KeyRing): AsyncGene
 
 /** Cache time of the result, because readiness probes arrive every few seconds. */
 const checkEveryMs = 15_000
+/** On a sharded database, the check asks every server. */
+const checkShardedEveryMs = 600_000
 
 /** `ringFits` for a running service: the store may be replaced, such as by a backup, while the service runs. */
 export class KeyCheck {
@@ -85,7 +86,8 @@ export class KeyCheck {
 
   async fits(): Promise<boolean> {
     const now = this.#now()
-    if (Math.abs(now - this.#checkedAt) < checkEveryMs) return this.#fits
+    const everyMs = this.#store.isSharded ? checkShardedEveryMs : checkEveryMs
+    if (Math.abs(now - this.#checkedAt) < everyMs) return this.#fits
     this.#fits = await ringFits(this.#store, this.#ring)
     this.#checkedAt = now
     return this.#fits

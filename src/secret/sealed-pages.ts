@@ -32,7 +32,7 @@ export async function sealedPage(
 
 /** @param which SQL after the table name: conditions, order and limit. */
 export async function findSecrets(
-  q: Queries,
+  q: Pick<Queries, 'all'>,
   column: SealedColumn,
   which: string,
   params: readonly (string | number)[] = [],

@@ -21,6 +21,10 @@ export class AfterCommitStore implements Store {
     return this.#inner.now
   }
 
+  get isSharded(): boolean {
+    return this.#inner.isSharded
+  }
+
   readonly afterCommit: AfterCommit = (tx, follow) => {
     const follows = this.#follows.get(tx)
     if (follows === undefined)
@@ -30,6 +34,7 @@ export class AfterCommitStore implements Store {
 
   read: Store['read'] = (work) => this.#inner.read(work)
   snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
+  sweep: Store['sweep'] = (sql, ...params) => this.#inner.sweep(sql, ...params)
 
   async write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {
     let follows: Follow[] = []

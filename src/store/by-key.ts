@@ -60,25 +60,6 @@ export async function runByActor(
   if (rows.length > 0) await byActor(tx, rows, firstOf, async (own, only) => [await run(own, only)])
 }
 
-/**
- * Claims due work: with one statement on a plain database. A sharded database finds the actors first, because it locks rows
- * of one actor at a time.
- */
-export async function claimByActor<R>(
-  q: Queries,
-  findActors: () => Promise<readonly { readonly actorId: string }[]>,
-  limit: number,
-  claim: (actorId: string | null, limit: number) => Promise<R[]>,
-): Promise<R[]> {
-  if (!q.isSharded) return claim(null, limit)
-  const claimed: R[] = []
-  for (const { actorId } of await findActors()) {
-    if (claimed.length >= limit) break
-    claimed.push(...(await claim(actorId, limit - claimed.length)))
-  }
-  return claimed
-}
-
 /** The condition that a column is the actor, or nothing without an actor, and its parameter. */
 export function naming(actorId: string | null, column: string, place: number): { sql: string; params: string[] } {
   return actorId === null ? { sql: '', params: [] } : { sql: ` AND ${column} = $${place}`, params: [actorId] }

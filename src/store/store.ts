@@ -58,10 +58,17 @@ export interface Store {
    * Where the order matters, transactions read it after they have taken the lock.
    */
   readonly now: () => number
+  /** `Queries.isSharded` */
+  readonly isSharded: boolean
   /** Runs reads; each statement sees everything committed before it. */
   read<T>(work: (q: Queries) => Promise<T>): Promise<T>
   /** Runs reads that all see the same snapshot. */
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T>
+  /**
+   * Runs one read about the rows of all actors. A sharded database asks every server. It leaves out the rows of servers
+   * that do not answer. The limit of the statement then applies to each part of a table.
+   */
+  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]>
   /**
    * Runs an atomic write, durable before it resolves. PostgreSQL runs other writes concurrently (READ COMMITTED): a row read
    * without a lock may change before the write. Exclude that by a constraint, a condition in the statement or `writeActor`.

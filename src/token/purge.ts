@@ -1,11 +1,14 @@
-/** Deletes expired tokens, chains without tokens, and expired one-time records. */
+/** Deletes expired tokens, chains without tokens, and expired one-time records; on a sharded database, other rows too. */
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Transaction } from '../store/store.ts'
 import { purgeOneTime } from './one-time-store.ts'
 import { purgeTokens } from './token-store.ts'
 
 const everyMs = 3_600_000
+
+/** Deletes expired rows of one kind. */
+export type PurgeStep = (tx: Transaction, now: number) => Promise<unknown>
 
 /** Rows per transaction. Small transactions keep other writes from waiting. */
 const batch = 500
@@ -17,11 +20,20 @@ export class Purge {
   #last = Number.NEGATIVE_INFINITY
   #running: Promise<void> | undefined
   #isStopping = false
+  #others: readonly PurgeStep[] = []
 
   constructor(store: Store, log: Log, now: () => number) {
     this.#store = store
     this.#log = log
     this.#now = now
+  }
+
+  /**
+   * Adds steps for a sharded database. There a request deletes only the expired rows of its own actor, because the server
+   * of another actor may be down.
+   */
+  also(steps: readonly PurgeStep[]): void {
+    if (this.#store.isSharded) this.#others = steps
   }
 
   /** Starts a purge in the background, at most once an hour in this process. A failure is only logged. */
@@ -44,6 +56,7 @@ export class Purge {
       let gone = batch
       while (gone === batch && !this.#isStopping) gone = await this.#store.write((tx) => purge(tx, now, batch))
     }
+    for (const step of this.#others) if (!this.#isStopping) await this.#store.write((tx) => step(tx, now))
   }
 
   /** Stops after the running batch. */

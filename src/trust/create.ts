@@ -26,7 +26,7 @@ export function createPermission({ registry, store }: Runtime, rules?: Relations
 
 interface TrustNeeds extends Pick<PermissionsDeps, 'declares' | 'needsApproval'> {
   readonly outbox: Outbox
-  readonly wakeDeliveries: () => void
+  readonly wakeDeliveries: (actorId: string) => void
   readonly relationships: Relationships
   readonly actorsDeleting: ActorRoom['actorsDeleting']
 }
@@ -66,7 +66,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     calls: new TrustCalls(peerClient, timers),
     enqueue: (tx, all) => notices.enqueueAll(tx, all),
     enqueueAwaited: (tx, all) => notices.enqueueAwaited(tx, all),
-    wakeDelivery: (tx) => store.afterCommit(tx, wakeDeliveries),
+    wakeDelivery: (tx, actorId) => store.afterCommit(tx, () => wakeDeliveries(actorId)),
     defaultRelationship: config.relationship,
     maxPending: config.maxPendingTrusts,
     isAutoAccepted: (name) =>

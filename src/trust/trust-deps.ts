@@ -33,7 +33,7 @@ export interface TrustDeps {
   /** Like `enqueue`. The result, called after the commit, resolves after the first attempt or after a second. */
   readonly enqueueAwaited: (tx: Transaction, notices: readonly Notice[]) => Promise<FirstAttempts>
   /** Starts the delivery of due notices after the commit. */
-  readonly wakeDelivery: (tx: Transaction) => void
+  readonly wakeDelivery: (tx: Transaction, actorId: string) => void
   /** Trust type of a request that names none. */
   readonly defaultRelationship: string
   /** Limit of peers' requests that wait for the approval of one actor's owner. */

@@ -33,7 +33,7 @@ describe('background work', () => {
       const service = await start({ wrapStore: (inner) => (store = faulty(inner)) })
       const actor = await service.createActor()
       assert.equal((await actor.request('POST', '/properties', { notes: { _type: 'list' } })).status, 201)
-      store?.plan({ matching: /removed_list LIMIT 1/ })
+      store?.plan({ matching: /SELECT list FROM removed_list/ })
       assert.equal((await actor.request('DELETE', '/properties/notes')).status, 204)
       const message = 'Cannot delete rows of a removed list; the service will retry'
       await until(() => service.log.some((line) => line.includes(message)))

@@ -278,8 +278,16 @@ class MortalStore implements Store {
     return this.#inner.now
   }
 
+  get isSharded(): boolean {
+    return this.#inner.isSharded
+  }
+
   read<T>(work: (q: Queries) => Promise<T>): Promise<T> {
     return this.#program.looks(() => this.#inner.read(work))
+  }
+
+  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    return this.#program.looks(() => this.#inner.sweep<R>(sql, ...params))
   }
 
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {

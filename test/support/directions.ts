@@ -19,6 +19,7 @@ export const foundation: readonly string[] = [
   'config',
   'observe',
   'poller',
+  'due-search',
   'origin',
   'permission',
   'app',

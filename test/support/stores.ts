@@ -212,12 +212,36 @@ export function bound(store: Store): Store {
   return {
     dialect: store.dialect,
     now: store.now,
+    isSharded: store.isSharded,
     read: (work) => store.read(work),
     snapshot: (work) => store.snapshot(work),
+    sweep: (sql, ...params) => store.sweep(sql, ...params),
     write: (work, how) => store.write(work, how),
     writeActor: (actorId, work, origin) => store.writeActor(actorId, work, origin),
     ping: () => store.ping(),
     close: () => store.close(),
+  }
+}
+
+/** A store that runs the statements of a sharded database, all of them on its one server. */
+export function asSharded(store: Store): Store {
+  const read = (q: Queries): Queries => ({
+    isSharded: true,
+    all: (sql, ...params) => q.all(sql, ...params),
+    get: (sql, ...params) => q.get(sql, ...params),
+  })
+  const write = (tx: Transaction): Transaction => ({
+    ...read(tx),
+    origin: tx.origin,
+    run: (sql, ...params) => tx.run(sql, ...params),
+  })
+  return {
+    ...bound(store),
+    isSharded: true,
+    read: (work) => store.read((q) => work(read(q))),
+    snapshot: (work) => store.snapshot((q) => work(read(q))),
+    write: (work, how) => store.write((tx) => work(write(tx)), how),
+    writeActor: (actorId, work, origin) => store.writeActor(actorId, (tx, actor) => work(write(tx), actor), origin),
   }
 }
 
@@ -248,6 +272,11 @@ export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
   return {
     dialect: store.dialect,
     now: store.now,
+    isSharded: store.isSharded,
+    sweep: (sql, ...params) => {
+      judge(sql)
+      return store.sweep(sql, ...params)
+    },
     get seen() {
       return seen
     },

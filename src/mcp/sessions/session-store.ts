@@ -1,5 +1,6 @@
 /** The SQL of legacy sessions. Times are Unix milliseconds. */
 import type { SecretHash } from '../../secret/hash.ts'
+import { naming } from '../../store/by-key.ts'
 import type { Queries, Transaction } from '../../store/store.ts'
 
 export interface StoredSession {
@@ -94,8 +95,10 @@ export async function deleteOldSessions(
   )
 }
 
-export async function deleteExpiredSessions(tx: Transaction, now: number): Promise<void> {
-  await tx.run('DELETE FROM mcp_session WHERE expires_at < $1', now)
+/** @param actorId Null: of all actors. */
+export async function deleteExpiredSessions(tx: Transaction, now: number, actorId: string | null): Promise<void> {
+  const named = naming(actorId, 'actor_id', 2)
+  await tx.run(`DELETE FROM mcp_session WHERE expires_at < $1${named.sql}`, now, ...named.params)
 }
 
 /** Stores an answer. Ignores a second answer with the same id, and more than `most` answers of a session. */

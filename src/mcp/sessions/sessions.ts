@@ -72,7 +72,7 @@ export class McpSessions {
     if (client.length > longestClient)
       throw new McpFailure('invalid_params', 'Cannot begin a session: clientInfo and capabilities are too long')
     await store.write(async (tx) => {
-      await deleteExpiredSessions(tx, now())
+      await deleteExpiredSessions(tx, now(), tx.isSharded ? owner.actorId : null)
       await deleteOldSessions(tx, owner, mostSessions - 1)
       await insertSession(tx, {
         hash: hashSecret(id),

@@ -72,7 +72,7 @@ export class TaskRecords {
       leasedUntil: at + holdMs,
     }
     return store.write(async (tx) => {
-      await deleteExpiredTasks(tx, at)
+      await deleteExpiredTasks(tx, at, tx.isSharded ? owner.actorId : null)
       if ((await countTasks(tx, owner)) >= most) return null
       await insertTask(tx, task)
       return task

@@ -1,5 +1,6 @@
 /** The SQL of tasks. Times are Unix milliseconds. */
 import type { Sealed } from '../../secret/sealed.ts'
+import { naming } from '../../store/by-key.ts'
 import type { Queries, Transaction } from '../../store/store.ts'
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
@@ -137,6 +138,8 @@ export async function countTasks(q: Queries, owner: TaskOwner): Promise<number> 
   return row?.tasks ?? 0
 }
 
-export async function deleteExpiredTasks(tx: Transaction, now: number): Promise<void> {
-  await tx.run('DELETE FROM mcp_task WHERE expires_at < $1', now)
+/** @param actorId Null: of all actors. */
+export async function deleteExpiredTasks(tx: Transaction, now: number, actorId: string | null): Promise<void> {
+  const named = naming(actorId, 'actor_id', 2)
+  await tx.run(`DELETE FROM mcp_task WHERE expires_at < $1${named.sql}`, now, ...named.params)
 }

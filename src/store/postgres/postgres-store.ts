@@ -5,7 +5,16 @@ import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import type { ReadReplica } from '../read-replicas.ts'
 import { StoreStartError } from '../start-error.ts'
-import type { LockedActor, Queries, QueryObserver, Store, StoreLog, Transaction, WriteOptions } from '../store.ts'
+import type {
+  LockedActor,
+  Param,
+  Queries,
+  QueryObserver,
+  Store,
+  StoreLog,
+  Transaction,
+  WriteOptions,
+} from '../store.ts'
 import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
 import { migrationTarget } from './migration-target.ts'
 import { type DatabaseAddress, databaseAddress } from './pooler.ts'
@@ -15,6 +24,7 @@ import { type Begins, beginsFor, GRACE_MS, startupSettings } from './settings.ts
 import { isDistributed } from './sharding.ts'
 import { requireFitSessions, requireReachable } from './start.ts'
 import { StatementCache } from './statement-cache.ts'
+import { Sweeps } from './sweep.ts'
 import { type Begin, PostgresTransaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 import { types } from './types.ts'
@@ -88,14 +98,16 @@ class PostgresStore implements Store {
   readonly #turns: Turns
   readonly #clock: ServerClock
   readonly now: () => number
+  isSharded = false
   readonly #begins: Begins
-  #isSharded = false
+  readonly #sweeps: Sweeps
   #running = 0
   #drained: (() => void) | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: PostgresStoreOptions, { url, pooler }: DatabaseAddress) {
     this.#options = options
+    this.#sweeps = new Sweeps({ snapshot: (work) => this.snapshot(work), log: options.log })
     this.#begins = beginsFor(pooler, options)
     this.#cache = new StatementCache(options.onQuery, pooler !== 'unprepared')
     this.#turns = new Turns(options.lockTimeoutMs)
@@ -130,7 +142,7 @@ class PostgresStore implements Store {
   }
 
   setSharded(isSharded: boolean): void {
-    this.#isSharded = isSharded
+    this.isSharded = isSharded
     this.#reader.isSharded = isSharded
   }
 
@@ -149,6 +161,10 @@ class PostgresStore implements Store {
 
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {
     return this.#counted(() => this.#transact({ begin: this.#begins.snapshot }, work))
+  }
+
+  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    return this.isSharded ? this.#sweeps.all<R>(sql, params) : this.read((q) => q.all<R>(sql, ...params))
   }
 
   write<T>(work: (tx: Transaction) => Promise<T>, { turn, durability = 'full' }: WriteOptions = {}): Promise<T> {
@@ -203,7 +219,7 @@ class PostgresStore implements Store {
     let mayReconnect = true
     for (let repetition = 0; ; repetition++) {
       const client = await this.#takeClient()
-      const transaction = new PostgresTransaction(client, this.#cache, { ...begin, isSharded: this.#isSharded })
+      const transaction = new PostgresTransaction(client, this.#cache, { ...begin, isSharded: this.isSharded })
       let committing = false
       try {
         const result = await work(transaction)

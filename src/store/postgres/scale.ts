@@ -30,6 +30,8 @@ const databaseSettings: Readonly<Record<string, string>> = {
   enable_mergejoin: 'off',
   jit: 'off',
   lock_timeout: '5s',
+  // A server that does not accept connections must fail its own statements soon: the default is 30 seconds.
+  'citus.node_connection_timeout': '3s',
 }
 
 /** A plain database finds the look-ups of an actor by an index, so its actor_lookup is empty. */

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import { StoreStartError } from '../start-error.ts'
-import type { LockedActor, Queries, Store, Transaction, WriteOptions } from '../store.ts'
+import type { LockedActor, Param, Queries, Store, Transaction, WriteOptions } from '../store.ts'
 import { retryBusy } from './busy.ts'
 import type { Connection } from './connection.ts'
 import { DatabaseFile, type DatabaseFileOptions } from './database-file.ts'
@@ -76,6 +76,7 @@ function migrateFile(writer: Connection, options: SqliteStoreOptions): Promise<v
 
 class SqliteStore implements Store {
   readonly dialect = 'sqlite'
+  readonly isSharded = false
   readonly now: () => number
   readonly #file: DatabaseFile
   readonly #reader: Reader
@@ -102,6 +103,10 @@ class SqliteStore implements Store {
 
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {
     return this.#closing === undefined ? this.#snapshots.take(work) : Promise.reject(closed())
+  }
+
+  sweep<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    return this.read((q) => q.all<R>(sql, ...params))
   }
 
   write<T>(work: (tx: Transaction) => Promise<T>, how: WriteOptions = {}): Promise<T> {

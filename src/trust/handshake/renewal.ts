@@ -69,13 +69,13 @@ type Waking = Pick<TrustDeps, 'now' | 'wakeDelivery'>
 /** Asks the peer at once, because the response to the renewal did not arrive. */
 export async function askNow(deps: Waking, tx: Transaction, trust: Trust): Promise<void> {
   await hurryNotices(tx, trust, kind, deps.now())
-  deps.wakeDelivery(tx)
+  deps.wakeDelivery(tx, trust.actorId)
 }
 
 /** Ends the renewal, because its outcome is known. Notices that waited for it are sent. */
 export async function forget(deps: Waking, tx: Transaction, trust: Trust): Promise<void> {
   await deleteNotices(tx, trust, kind)
-  deps.wakeDelivery(tx)
+  deps.wakeDelivery(tx, trust.actorId)
 }
 
 /** An offered secret, and the URL at which the peer would accept it. */

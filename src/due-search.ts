@@ -1,0 +1,157 @@
+/**
+ * Finds work that is stored with a due time. On a plain database, each process looks for the work of all actors. On a
+ * sharded database, a process claims the work of the actors that it has just changed, and one process at a time searches
+ * all servers (docs/decisions/045).
+ */
+import { isTemporary } from './errors.ts'
+import type { Log } from './observe/log.ts'
+import { claimDue, type DueWork } from './poller.ts'
+import type { Param, Store, Transaction } from './store/store.ts'
+
+/** Due work of a sharded database. */
+export interface ShardedWork extends DueWork {
+  /** Names the turns of the processes. */
+  readonly name: string
+  /** Returns the statement that finds up to `most` actors (`FoundActor`) with work due until `now`, or after `latest`. */
+  readonly dueActors: (now: number, latest: number, most: number) => readonly [sql: string, ...params: Param[]]
+  /** Like `bringForward`, for one actor. */
+  readonly bringActorForward: (tx: Transaction, actorId: string, latest: number, now: number) => Promise<unknown>
+  /** Claims the due work of one actor. Resolves with true when due work may be left. */
+  readonly claimOf: (actorId: string) => Promise<boolean>
+  /** Whether this process can take more work. Otherwise it leaves the search to the others. */
+  readonly hasRoom: () => boolean
+}
+
+interface FoundActor {
+  readonly actorId: string
+  /** The latest due time of its work. */
+  readonly last: number
+}
+
+interface DueSearchDeps {
+  readonly store: Pick<Store, 'isSharded' | 'read' | 'write' | 'sweep'>
+  readonly now: () => number
+  readonly log: Log
+}
+
+/** Actors per search of all servers. */
+const mostFound = 500
+/** Concurrent claims. Each is a transaction of its own, so that a server that is down fails only the claims of its actors. */
+const mostClaiming = 4
+/** A turn ends a little before the next look of the process that took it. */
+const earlyMs = 100
+/** Rows for the turns of one search, on different servers, because a server may be down. */
+const places = 8
+/** Time after which a process tries the first place again, in milliseconds. */
+const placeMs = 30_000
+
+export class DueSearch {
+  readonly #deps: DueSearchDeps
+  readonly #work: ShardedWork
+  /** Actors whose work this process has changed, each with its due time. */
+  readonly #noted = new Map<string, number>()
+  /** Actors whose work could not be claimed completely. */
+  #left = new Set<string>()
+  #askedAt = Number.NEGATIVE_INFINITY
+  #place = 0
+  #placedAt = Number.NEGATIVE_INFINITY
+
+  constructor(deps: DueSearchDeps, work: ShardedWork) {
+    this.#deps = deps
+    this.#work = work
+  }
+
+  /** Remembers an actor with work for the next look. A plain database needs no such memory. */
+  note(actorId: string, dueAt = 0): void {
+    if (!this.#deps.store.isSharded) return
+    // The search of all servers finds work that is due later.
+    if (dueAt > this.#deps.now() + this.#work.pollMs) return
+    this.#noted.set(actorId, Math.min(dueAt, this.#noted.get(actorId) ?? Number.POSITIVE_INFINITY))
+  }
+
+  /** Claims due work. Returns the milliseconds until the next look. */
+  async look(): Promise<number> {
+    const { store, now } = this.#deps
+    const { pollMs } = this.#work
+    if (!store.isSharded) return claimDue(this.#deps, this.#work)
+    await this.#claimAll(this.#takeNoted())
+    if (!this.#work.hasRoom()) return pollMs
+    if (Math.abs(now() - this.#askedAt) >= pollMs) {
+      this.#askedAt = now()
+      if (await this.#takeTurn()) await this.#search()
+    }
+    const next = Math.min(this.#askedAt + pollMs, ...this.#noted.values())
+    return Math.max(0, Math.min(pollMs, next - now()))
+  }
+
+  #takeNoted(): ReadonlySet<string> {
+    const taken = this.#left
+    this.#left = new Set()
+    for (const [actorId, dueAt] of this.#noted) {
+      if (dueAt > this.#deps.now()) continue
+      this.#noted.delete(actorId)
+      taken.add(actorId)
+    }
+    return taken
+  }
+
+  async #search(): Promise<void> {
+    const { store, now } = this.#deps
+    const { dueActors, bringActorForward, longestMs } = this.#work
+    const latest = now() + longestMs
+    const found = await store.sweep<FoundActor>(...dueActors(now(), latest, mostFound))
+    const isLate = new Set(found.filter(({ last }) => last > latest).map(({ actorId }) => actorId))
+    await this.#claimAll(new Set(found.map(({ actorId }) => actorId)), async (actorId) => {
+      if (isLate.has(actorId)) await store.write((tx) => bringActorForward(tx, actorId, latest, now()))
+    })
+  }
+
+  /** A failed claim is logged. The search finds its actor again. */
+  async #claimAll(actorIds: ReadonlySet<string>, before?: (actorId: string) => Promise<void>): Promise<void> {
+    const waiting = [...actorIds]
+    const claimNext = async (): Promise<void> => {
+      for (let actorId = waiting.shift(); actorId !== undefined; actorId = waiting.shift()) {
+        try {
+          await before?.(actorId)
+          if (await this.#work.claimOf(actorId)) this.#left.add(actorId)
+        } catch (error) {
+          this.#deps.log.warn(
+            { error, actorId },
+            `Cannot claim the ${this.#work.name} of an actor; the search tries again`,
+          )
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: mostClaiming }, claimNext))
+  }
+
+  /** Whether this process searches now. A second search does no harm, so no server is needed for the decision. */
+  async #takeTurn(): Promise<boolean> {
+    const { store, now } = this.#deps
+    const { name, pollMs } = this.#work
+    if (Math.abs(now() - this.#placedAt) >= placeMs) this.#place = 0
+    for (; this.#place < places; this.#place += 1) {
+      const key = `${name} ${this.#place}`
+      try {
+        return await store.write((tx) => takeTurn(tx, key, now(), pollMs - earlyMs), { durability: 'relaxed' })
+      } catch (error) {
+        if (!isTemporary(error)) throw error
+        this.#placedAt = now()
+      }
+    }
+    return true
+  }
+}
+
+/** Takes a turn that lasts `turnMs`, unless another process has it. A turn is a rate limit of all processes together. */
+async function takeTurn(tx: Transaction, key: string, now: number, turnMs: number): Promise<boolean> {
+  const taken = await tx.run(
+    `/* search */ INSERT INTO rate_limit (key, empty_at, refused) VALUES ($1, CAST($2 AS BIGINT) + CAST($3 AS BIGINT), 0)
+     ON CONFLICT (key) DO UPDATE SET empty_at = excluded.empty_at
+     WHERE rate_limit.empty_at <= $2 OR rate_limit.empty_at > excluded.empty_at`,
+    key,
+    now,
+    turnMs,
+  )
+  return taken === 1
+}
