@@ -8,7 +8,7 @@ import { Live } from './live/live.ts'
 import { createLog } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Tracing } from './observe/tracing.ts'
-import { openReadReplicas, openStore, type StoreOptions } from './open-store.ts'
+import { openReadReplicas, openStore, openStoreInMemory, type StoreOptions } from './open-store.ts'
 import { release } from './release.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
@@ -35,7 +35,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
       onQuery?.(sql)
     },
   }
-  const opened = await openStore({ ...database, url: config.database })
+  const opened = await (options.inMemory === true
+    ? openStoreInMemory(database)
+    : openStore({ ...database, url: config.database }))
   const store = new AfterCommitStore(options.wrapStore?.(opened) ?? opened)
   const { now } = store
   const keyCheck = new KeyCheck(store, keyRing, now)

@@ -75,6 +75,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   throw new StoreStartError('Cannot open the store: its URL must begin with "sqlite:" or "postgres:".')
 }
 
+/** Opens an empty store in the memory of this process. Its data ends with the store. No URL names this store. */
+export async function openStoreInMemory({ now, onQuery }: Pick<StoreOptions, 'now' | 'onQuery'>): Promise<Store> {
+  const { openMemoryStore } = await import('./store/sqlite/memory-store.ts')
+  return openMemoryStore({ migrations: readMigrations(), now, onQuery })
+}
+
 /** How long a read waits for a connection to a read replica before the database itself answers (milliseconds). */
 const replicaConnectMs = 1_000
 

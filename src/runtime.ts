@@ -44,6 +44,8 @@ export interface RuntimeOptions {
   /** The public URL of the service, without a trailing slash. */
   readonly baseUrl: string
   readonly log?: Log
+  /** Uses an empty store in memory instead of the configured database. Default: false. */
+  readonly inMemory?: boolean
   /** Replaces the store's clock for the whole service, in Unix milliseconds. */
   readonly now?: () => number
   /** The timers of the service. Default: the timers of Node.js. */

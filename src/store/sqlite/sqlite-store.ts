@@ -139,6 +139,6 @@ class SqliteStore implements Store {
   }
 }
 
-function closed(): ServiceError {
+export function closed(): ServiceError {
   return new ServiceError('shutting_down', undefined, { reason: 'The store is closed' })
 }
