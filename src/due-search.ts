@@ -69,6 +69,11 @@ export class DueSearch {
     this.#noted.set(actorId, Math.min(dueAt, this.#noted.get(actorId) ?? Number.POSITIVE_INFINITY))
   }
 
+  /** Returns when the next work of a plain database is due, in Unix milliseconds; null when none waits. */
+  async nextDue(): Promise<number | null> {
+    return (await this.#deps.store.read(this.#work.find))?.next ?? null
+  }
+
   /** Claims due work. Returns the milliseconds until the next look. */
   async look(): Promise<number> {
     const { store, now } = this.#deps

@@ -29,12 +29,15 @@ import type { ThirdPartyService } from './connection/configured.ts'
 import type { PeerClient } from './peer/peer-client.ts'
 import type { RelationshipRules } from './permission/permission.ts'
 import type { ChangeSink } from './property/change.ts'
+import type { Providers } from './sign-in/provider.ts'
 import type { ProviderPlan } from './sign-in/providers/provider-config.ts'
 
 /** The options of an application or a test for the parts of the service that its rooms (the folders of `src/`) make. */
 export interface RoomOptions {
   /** The identity providers. Default: the local provider in development, none in production. */
   readonly signIn?: readonly ProviderPlan[]
+  /** Replaces the configured identity providers. */
+  readonly providers?: Providers
   /** Third-party services at which actors may have an account. */
   readonly services?: ReadonlyMap<string, ThirdPartyService>
   /** The rights of peers and clients. Default: none. */
@@ -62,7 +65,8 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     trustTypes: relationships.types,
     clientPath: finishPath,
     localPages: localPages(runtime.identity.name),
-    providers: options.signIn ?? [],
+    plans: options.signIn ?? [],
+    providers: options.providers,
   })
   const connections = createConnections(runtime, {
     services: options.services ?? new Map(),

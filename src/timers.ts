@@ -2,6 +2,11 @@
 export interface Timers {
   /** Calls `then` once after `ms` milliseconds, unless the timer is canceled first. */
   setTimer(ms: number, then: () => void): Cancel
+  /**
+   * Interval at which workers look for the work of other processes, in milliseconds. Default: the interval of the worker.
+   * Infinity: no other process uses the store, and the owner of the timers wakes the workers when work is due.
+   */
+  readonly pollMs?: number
 }
 
 export type Cancel = () => void

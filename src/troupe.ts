@@ -78,6 +78,7 @@ export type ClientsApi = Pick<ClientsHandle, 'get' | 'delete' | 'stats'>
 export type Replaceable = Pick<
   ServiceOptions,
   | 'log'
+  | 'inMemory'
   | 'now'
   | 'timers'
   | 'random'
@@ -87,6 +88,7 @@ export type Replaceable = Pick<
   | 'peerClient'
   | 'onQuery'
   | 'wrapStore'
+  | 'providers'
 >
 
 export class App {
@@ -275,6 +277,23 @@ export class App {
   }
 
   /**
+   * Starts the service with other settings and dependencies, until `close`.
+   *
+   * @throws Error when the application runs already; ConfigError
+   * @internal
+   */
+  async startWith(settings: Partial<TroupeOptions>, replaced: Replaceable): Promise<Service> {
+    if (this.#service !== undefined) throw new Error('Cannot start the application for a test: it runs already')
+    this.#service = this.#create(null, { ...this.#options, ...settings }, { ...this.#replaced, ...replaced })
+    try {
+      return await this.#service
+    } catch (error) {
+      this.#service = undefined
+      throw error
+    }
+  }
+
+  /**
    * Starts an HTTP server on the configured host and port.
    *
    * @throws ConfigError, StoreStartError, ListenError: one sentence for the operator.
@@ -304,7 +323,7 @@ export class App {
     else await Promise.all(servers.map((server) => server.stop()))
   }
 
-  #config(): Config {
+  #config(options = this.#options): Config {
     const {
       type: _type,
       name: _name,
@@ -316,12 +335,16 @@ export class App {
       signIn: _signIn,
       env,
       ...config
-    } = this.#options
+    } = options
     return resolveConfig(config, env ?? processEnvironment())
   }
 
-  async #create(listeningAt: string | null): Promise<Service> {
-    const config = this.#config()
+  async #create(
+    listeningAt: string | null,
+    options = this.#options,
+    replaced: Replaceable = this.#replaced,
+  ): Promise<Service> {
+    const config = this.#config(options)
     const {
       type,
       name = 'troupe',
@@ -332,7 +355,7 @@ export class App {
       pages,
       signIn = [],
       env = processEnvironment(),
-    } = this.#options
+    } = options
     return createService({
       config,
       identity: { type, name, version, description, info, specification },
@@ -341,7 +364,7 @@ export class App {
       services: configuredServices(this.#registry.services, env, config),
       baseUrl: (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
       pages,
-      ...this.#replaced,
+      ...replaced,
     })
   }
 }

@@ -67,6 +67,11 @@ export class RemovedLists {
     await this.#running
   }
 
+  /** Resolves when no deletion runs. */
+  async settled(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
   async #run(): Promise<void> {
     const { timers, log } = this.#deps
     let wait = lookAgainMs

@@ -58,7 +58,7 @@ export class GuardedClient implements PeerClient {
     const judged = judgeUrl(request.url, this.#options)
     if ('refused' in judged) return { kind: 'unreached', reason: `The URL ${judged.refused}` }
     const { url } = judged
-    const headers = headersOf(request, url, `Troupe/${this.#options.release}`)
+    const headers = peerHeaders(request, url, `Troupe/${this.#options.release}`)
     if ('refused' in headers) return { kind: 'unreached', reason: headers.refused }
 
     this.#agent ??= this.#createAgent()
@@ -111,7 +111,8 @@ export class GuardedClient implements PeerClient {
   }
 }
 
-function headersOf(
+/** Returns the headers of a call. `refused` is the reason why the call must not be sent. */
+export function peerHeaders(
   request: PeerRequest,
   url: URL,
   userAgent: string,

@@ -57,7 +57,7 @@ const mostLeased = 512
 /** Queues, and notices, per claim. */
 const mostClaimed = 64
 /** Interval of polling for the work of other processes. */
-const pollMs = 1000
+const defaultPollMs = 1000
 const cleanMs = 3_600_000
 /** Maximum time that a request waits for the first attempt to notify a peer. */
 const mostRequestWaitMs = 1000
@@ -77,6 +77,7 @@ export class DeliveryWorker {
   readonly #noticeWaiters = new Map<string, () => void>()
   readonly #poller: Poller
   readonly #search: DueSearch
+  readonly #pollMs: number
   /** Whether due work was not claimed, because the limit of leases was reached. */
   #isLeft = false
   #isCut = false
@@ -95,9 +96,10 @@ export class DeliveryWorker {
     this.#queue = new FairQueue(limits, (job) => this.#failingPeers.has(peerKey(job)))
     const isCut = (): boolean => this.#isCut
     this.#poller = new Poller(deps.timers, () => this.#look())
+    this.#pollMs = deps.timers.pollMs ?? defaultPollMs
     this.#search = new DueSearch(deps, {
       name: 'deliveries',
-      pollMs,
+      pollMs: this.#pollMs,
       longestMs: longestPutOffMs(deps.policy),
       find: findDue,
       bringForward,
@@ -176,6 +178,11 @@ export class DeliveryWorker {
     }
   }
 
+  /** Returns when the next delivery is due, in Unix milliseconds; null when none waits. */
+  nextDue(): Promise<number | null> {
+    return this.#search.nextDue()
+  }
+
   /** Number of queues with diffs to send. */
   backlog(): Promise<number> {
     return countDueQueues(this.#deps.store)
@@ -188,7 +195,7 @@ export class DeliveryWorker {
 
   async #look(): Promise<number> {
     const { now, log, store } = this.#deps
-    let wait = pollMs
+    let wait = this.#pollMs
     try {
       // On a sharded database, several claims set this again.
       if (store.isSharded) this.#isLeft = false

@@ -34,7 +34,7 @@ export interface GapWorkerDeps {
 }
 
 /** How often this process looks for gaps that another process recorded. */
-const pollMs = 5000
+const defaultPollMs = 5000
 const mostAtOnce = 8
 
 export class GapWorker {
@@ -42,14 +42,16 @@ export class GapWorker {
   readonly #running = new Set<Promise<void>>()
   readonly #poller: Poller
   readonly #search: DueSearch
+  readonly #pollMs: number
   #fillGap: FillGap | null = null
 
   constructor(deps: GapWorkerDeps) {
     this.#deps = deps
     this.#poller = new Poller(deps.timers, () => this.#look())
+    this.#pollMs = deps.timers.pollMs ?? defaultPollMs
     this.#search = new DueSearch(deps, {
       name: 'gaps',
-      pollMs,
+      pollMs: this.#pollMs,
       longestMs: longestRetryMs,
       find: findGapsDue,
       bringForward: bringGapsForward,
@@ -85,12 +87,17 @@ export class GapWorker {
     }
   }
 
+  /** Returns when the next fetch is due, in Unix milliseconds; null when none waits. */
+  nextDue(): Promise<number | null> {
+    return this.#search.nextDue()
+  }
+
   async #look(): Promise<number> {
     try {
       return await this.#search.look()
     } catch (error) {
       this.#deps.log.warn({ error }, 'Cannot look for due gaps of subscriptions; the next poll tries again')
-      return pollMs
+      return this.#pollMs
     }
   }
 

@@ -11,6 +11,7 @@ import { ConfiguredProviders } from './configured.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
 import type { LocalPages } from './local/local-server.ts'
 import { PasswordAccess } from './password-access.ts'
+import type { Providers } from './provider.ts'
 import { KeySets } from './providers/key-sets.ts'
 import { Outbound } from './providers/outbound.ts'
 import type { ProviderPlan } from './providers/provider-config.ts'
@@ -38,7 +39,9 @@ interface SignInNeeds {
   /** Path to which the provider returns owners who authorize an AI client, below the service's prefix. */
   readonly clientPath: string
   readonly localPages: LocalPages
-  readonly providers: readonly ProviderPlan[]
+  readonly plans: readonly ProviderPlan[]
+  /** Replaces the providers of the plans. */
+  readonly providers: Providers | undefined
 }
 
 export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
@@ -77,11 +80,12 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
 function createProviders({ config, now, baseUrl, log }: Runtime, needs: SignInNeeds) {
   const outbound = new Outbound({ allowHttp: config.allowHttp, release })
   const providerDeps = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }
-  const isLocal =
-    needs.providers.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
+  const isLocal = needs.plans.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
   const local = isLocal ? new LocalProvider(providerDeps, { pages: needs.localPages, log }) : null
   return {
-    providers: local === null ? new ConfiguredProviders(needs.providers, providerDeps) : new LocalProviders(local),
+    providers:
+      needs.providers ??
+      (local === null ? new ConfiguredProviders(needs.plans, providerDeps) : new LocalProviders(local)),
     close: async (): Promise<void> => {
       await local?.close()
       await outbound.close()

@@ -342,7 +342,9 @@ describe('the guide to writing an application', () => {
   })
 
   it('explains exactly the names that the package exports', () => {
-    const entries = ['src/index.ts', 'src/handles.ts', 'src/mcp.ts', 'src/pages.ts'].map(read).join('\n')
+    const entries = ['src/index.ts', 'src/handles.ts', 'src/mcp.ts', 'src/pages.ts', 'src/testing.ts']
+      .map(read)
+      .join('\n')
     const exported = [...entries.matchAll(/^export (?:type )?\{([^}]*)\}/gms)]
       .flatMap(([, names = '']) => names.split(','))
       .map((name) => name.replace(/\btype\b/, '').trim())

@@ -274,7 +274,7 @@ describe('the release archive', () => {
     const targets = Object.values(project.exports ?? {}).flatMap((entry) =>
       typeof entry === 'string' ? [entry] : [entry['types'] ?? '', entry['default'] ?? ''],
     )
-    assert.equal(targets.length, 9)
+    assert.equal(targets.length, 11)
     for (const target of targets) assert.ok(paths.includes(target.replace('./', '')), target)
   })
 

@@ -12,7 +12,7 @@ describe('the guide to testing an application', () => {
 
   it('has tests that pass', async () => {
     for (const { kind, text } of reader.steps) {
-      if (kind === 'run') assert.match(await reader.run(text), /^. pass 4$/m)
+      if (kind === 'run') assert.match(await reader.run(text), /^. pass 6$/m)
       else reader.write({ kind, text })
     }
     assert.equal(reader.compile(), '')

@@ -148,6 +148,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   troupe: ['api', 'authorization-server', 'connection', 'http/edge', 'pages', 'service', 'sign-in'],
   cli: ['http/edge', 'open-runtime', 'open-store', 'outbox', 'property', 'publication', 'service', 'store', 'troupe'],
   'node-handler': ['http/edge', 'troupe'],
+  testing: ['auth', 'http/edge', 'peer', 'service', 'sign-in', 'troupe'],
 }
 
 /** Rooms that may import more than eight others, with the reason. */
@@ -160,7 +161,7 @@ export const joins: Readonly<Record<string, string>> = {
 }
 
 /** The modules that package.json exports. */
-const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts']
+const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts', 'testing.ts']
 
 /** The only file that may import a database driver. It opens the configured driver. */
 const mayNameADriver = ['open-store.ts']

@@ -1,0 +1,31 @@
+/**
+ * `troupe/testing`: runs an application in memory for its tests, with any test runner.
+ *
+ * @example
+ * ```ts
+ * import { testing } from 'troupe/testing'
+ *
+ * await using t = await testing(createNotes())
+ * const ada = await t.signIn('ada@example.com')
+ * await ada.action('add_note', { text: 'Buy a violin' })
+ * await t.clock.advance('1h')
+ * ```
+ */
+export {
+  type RelatedActor,
+  type SecondOptions,
+  type TestClock,
+  testing,
+  type Testing,
+  type TestingOptions,
+  type TestSettings,
+  type WaitingCall,
+} from './testing/testing.ts'
+export { ClientRefused, RequestRefused } from './testing/refused.ts'
+export type { AiClient, ListedTool, ToolCallResult } from './testing/ai-client.ts'
+export type { ClientOptions } from './testing/authorize-client.ts'
+export type { TestRequest } from './testing/browser.ts'
+export type { Duration } from './testing/clock.ts'
+export type { LogEntry, TestLog } from './testing/log.ts'
+export type { Outside } from './testing/network.ts'
+export type { TestPerson } from './testing/person.ts'
