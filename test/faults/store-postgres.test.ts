@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import pg from 'pg'
 import { ServiceError } from '../../src/errors.ts'
 import { openStore, type StoreOptions } from '../../src/open-store.ts'
-import type { Queries, Store, Transaction } from '../../src/store/store.ts'
+import type { LockedActor, Queries, Store, Transaction } from '../../src/store/store.ts'
 import { administer, type PostgresServer, sharedPostgresUrl, startPostgres } from '../support/postgres.ts'
 import { openRelay } from '../support/relay.ts'
+import { until } from '../support/until.ts'
 import { createPostgresDatabase, createTestDatabase, unavailable } from '../support/stores.ts'
 
 const addActor = (tx: Transaction, id: string) =>
@@ -141,6 +143,336 @@ describe('a lost connection (DUR-14)', () => {
       assert.deepEqual(await store.read(actorIds), ['a'])
     }
   })
+})
+
+type Change<T> = (tx: Transaction, actor: LockedActor) => Promise<T>
+
+const addTo =
+  (actorId: string, name: string): Change<number> =>
+  (tx) =>
+    tx.run(`INSERT INTO property (actor_id, name, kind, value) VALUES ($1, $2, 'value', '1')`, actorId, name)
+
+const watchUntil =
+  (actorId: string, time: number): Change<number> =>
+  (tx) =>
+    tx.run('UPDATE actor SET watched_until = $2 WHERE id = $1', actorId, time)
+
+const namesOf = async (store: Store, actorId: string) =>
+  (
+    await store.read((q) =>
+      q.all<{ name: string }>('SELECT name FROM property WHERE actor_id = $1 ORDER BY name', actorId),
+    )
+  ).map((row) => row.name)
+
+const transactionId: Change<string | undefined> = async (tx) =>
+  (await tx.get<{ id: string }>('SELECT CAST(pg_current_xact_id() AS TEXT) AS id'))?.id
+
+/** Counts the sessions that wait for a lock of this one, directly or behind another waiting session. */
+const sessionsBehind = async (store: Store, pid: number) =>
+  (
+    await store.read((q) =>
+      q.get<{ count: number }>(
+        `WITH RECURSIVE behind (pid) AS (
+           SELECT CAST($1 AS INTEGER)
+           UNION SELECT a.pid FROM behind JOIN pg_stat_activity a ON behind.pid = ANY (pg_blocking_pids(a.pid))
+         ) SELECT count(*) - 1 AS count FROM behind`,
+        pid,
+      ),
+    )
+  )?.count
+
+/**
+ * Runs changes of one actor in one transaction: they wait while two leaders wait for the row of the actor, and the first
+ * leader that gets the row takes them all.
+ */
+async function runTogether<T>(
+  store: Store,
+  actorId: string,
+  changes: readonly Change<T>[],
+  leader: Change<unknown> = async () => {},
+) {
+  const [locked, release] = [deferred(), deferred()]
+  let pid = 0
+  const holder = store.write(async (tx) => {
+    const row = await tx.get<{ pid: number }>(
+      'SELECT pg_backend_pid() AS pid FROM actor WHERE id = $1 FOR UPDATE',
+      actorId,
+    )
+    pid = row?.pid ?? 0
+    locked.keep()
+    await release.promise
+  })
+  await locked.promise
+  const leaders = Promise.allSettled([store.writeActor(actorId, leader), store.writeActor(actorId, leader)])
+  await until(async () => (await sessionsBehind(store, pid)) === 2)
+  const results = Promise.allSettled(changes.map((change) => store.writeActor(actorId, change)))
+  release.keep()
+  await Promise.all([holder, leaders])
+  return (await results).map((result) => (result.status === 'fulfilled' ? result.value : (result.reason as unknown)))
+}
+
+/** No group ends early, however slow the machine is: the limit is a share of this timeout. */
+const patient = { lockTimeoutMs: 600_000 }
+
+describe('changes of one actor that wait together', () => {
+  for (const pooler of ['none', 'prepared', 'unprepared'])
+    it(`share transactions of at most 32 changes (?pooler=${pooler})`, async (t) => {
+      const { store: plain, url } = await openFresh(t)
+      await plain.write((tx) => addActor(tx, 'a'))
+      const store = await openStore({ ...patient, url: `${url}?pooler=${pooler}` })
+      t.after(() => store.close())
+      const ids = await runTogether(
+        store,
+        'a',
+        Array.from({ length: 60 }, () => transactionId),
+      )
+      // The leader of the group is its 32nd change.
+      assert.equal(
+        Math.max(
+          ...Map.groupBy(ids, (id) => id)
+            .values()
+            .map((group) => group.length),
+        ),
+        31,
+      )
+    })
+
+  it('fail alone, whether the work or a statement fails', async (t) => {
+    const { store } = await openFresh(t, patient)
+    await store.write((tx) => addActor(tx, 'a'))
+    const error = new Error('changed my mind')
+    const results = await runTogether<unknown>(store, 'a', [
+      addTo('a', 'p1'),
+      async (tx, actor) => {
+        await addTo('a', 'p2')(tx, actor)
+        throw error
+      },
+      addTo('a', 'p1'),
+      async (tx, actor) => {
+        await addTo('a', 'p3')(tx, actor)
+        await addTo('a', 'p1')(tx, actor).catch(() => {})
+      },
+      (tx) => tx.run('DELETE FROM nothing'),
+      async (tx, actor) => {
+        // The statement has no answer yet when the work ends.
+        addTo('a', 'p1')(tx, actor).catch(() => {})
+      },
+      addTo('a', 'p4'),
+      async (tx, actor) => {
+        await addTo('a', 'p5')(tx, actor)
+        throw error
+      },
+    ])
+    const [missing] = results.splice(4, 1)
+    assert.ok(missing instanceof pg.DatabaseError)
+    assert.deepEqual(
+      results.map((result) => (result instanceof ServiceError ? result.code : result)),
+      [1, error, 'conflict', 'conflict', 'conflict', 1, error],
+    )
+    assert.deepEqual(await namesOf(store, 'a'), ['p1', 'p4'])
+  })
+
+  it('succeed although the change that leads them fails', async (t) => {
+    const { store } = await openFresh(t, patient)
+    await store.write((tx) => addActor(tx, 'a'))
+    const leaders: Change<unknown>[] = [
+      async () => Promise.reject(new Error('changed my mind')),
+      (tx) => tx.run('DELETE FROM nothing'),
+      (tx, actor) => Promise.all([addTo('a', 'p0')(tx, actor), addTo('a', 'p0')(tx, actor)]),
+    ]
+    for (const leader of leaders) {
+      assert.deepEqual(await runTogether(store, 'a', [addTo('a', 'p1'), addTo('a', 'p2')], leader), [1, 1])
+      assert.deepEqual(await namesOf(store, 'a'), ['p1', 'p2'])
+      await store.write((tx) => tx.run('DELETE FROM property'))
+    }
+  })
+
+  it('see the changes before them, and the current row of the actor', async (t) => {
+    const { store } = await openFresh(t, patient)
+    await store.write((tx) => addActor(tx, 'a'))
+    const look: Change<unknown> = async (tx, { watchedUntil }) => [
+      watchedUntil,
+      (await tx.all<{ name: string }>('SELECT name FROM property ORDER BY name')).map((row) => row.name),
+    ]
+    assert.deepEqual(
+      await runTogether<unknown>(store, 'a', [
+        addTo('a', 'p1'),
+        look,
+        watchUntil('a', 5),
+        look,
+        addTo('a', 'p2'),
+        look,
+        async (tx, actor) => {
+          await watchUntil('a', 6)(tx, actor)
+          throw new Error('no')
+        },
+        look,
+      ]),
+      [1, [0, ['p1']], 1, [5, ['p1']], 1, [5, ['p1', 'p2']], new Error('no'), [5, ['p1', 'p2']]],
+    )
+  })
+
+  it('get actor_not_found after one of them deleted the actor', async (t) => {
+    const { store } = await openFresh(t, patient)
+    await store.write((tx) => addActor(tx, 'a'))
+    const results = await runTogether(store, 'a', [
+      addTo('a', 'p1'),
+      (tx) => tx.run('DELETE FROM actor WHERE id = $1', 'a'),
+      addTo('a', 'p2'),
+    ])
+    assert.deepEqual(results.slice(0, 2), [1, 1])
+    assert.ok(results[2] instanceof ServiceError)
+    assert.equal(results[2].code, 'actor_not_found')
+    assert.deepEqual(await store.read(actorIds), [])
+  })
+
+  it('each run in the context of their own request', async (t) => {
+    const { store } = await openFresh(t, patient)
+    await store.write((tx) => addActor(tx, 'a'))
+    const request = new AsyncLocalStorage<string>()
+    const contexts = async (name: string) => {
+      const seen = [request.getStore()]
+      await store.writeActor('a', async (tx) => {
+        seen.push(request.getStore())
+        await transactionId(tx, { id: 'a' } as LockedActor)
+        seen.push(request.getStore())
+      })
+      return [name, ...seen]
+    }
+    const names = Array.from({ length: 20 }, (_, index) => `request ${index}`)
+    assert.deepEqual(
+      await Promise.all(names.map((name) => request.run(name, contexts, name))),
+      names.map((name) => [name, name, name, name]),
+    )
+  })
+
+  it('end without the change that waits for a row of another transaction', async (t) => {
+    const { store } = await openFresh(t, patient)
+    await store.write((tx) => Promise.all([addActor(tx, 'a'), addActor(tx, 'b')]))
+    const [locked, release] = [deferred(), deferred()]
+    const other = store.write(async (tx) => {
+      await rename(tx, 'b', 'other')
+      locked.keep()
+      await release.promise
+    })
+    await locked.promise
+    let attempts = 0
+    let isDone = false
+    const together = runTogether<unknown>(store, 'a', [
+      addTo('a', 'p1'),
+      async (tx, actor) => {
+        attempts++
+        await addTo('a', 'p2')(tx, actor)
+        await rename(tx, 'b', 'mine')
+        isDone = true
+      },
+      addTo('a', 'p3'),
+    ])
+    await until(async () => (await namesOf(store, 'a')).length === 2)
+    assert.deepEqual(await namesOf(store, 'a'), ['p1', 'p3'])
+    assert.equal(isDone, false)
+    release.keep()
+    assert.deepEqual(await together, [1, undefined, 1])
+    await other
+    assert.equal(attempts, 2)
+    assert.deepEqual(await namesOf(store, 'a'), ['p1', 'p2', 'p3'])
+    assert.equal(await creatorOf(store, 'b'), 'mine')
+  })
+
+  it('all succeed when groups of two processes need rows of each other', async (t) => {
+    const { store, url } = await openFresh(t, patient)
+    const second = await openStore({ ...patient, url })
+    t.after(() => second.close())
+    for (const id of ['a', 'b', 'x', 'y']) await store.write((tx) => addActor(tx, id))
+    const [inA, inB] = [deferred(), deferred()]
+    const crossing = (own: ReturnType<typeof deferred>, other: Promise<void>, rows: readonly [string, string]) => [
+      async (tx: Transaction) => {
+        await rename(tx, rows[0], rows.join())
+        own.keep()
+        await other
+      },
+      (tx: Transaction) => rename(tx, rows[1], rows.join()),
+    ]
+    const results = await Promise.all([
+      runTogether<unknown>(store, 'a', crossing(inA, inB.promise, ['x', 'y'])),
+      runTogether<unknown>(second, 'b', crossing(inB, inA.promise, ['y', 'x'])),
+    ])
+    assert.deepEqual(results, [
+      [undefined, 1],
+      [undefined, 1],
+    ])
+    assert.deepEqual([await creatorOf(store, 'x'), await creatorOf(store, 'y')], ['y,x', 'x,y'])
+  })
+
+  it('are all made when the database cannot serialize their transaction, or fail with 503', async (t) => {
+    const { store } = await openFresh(t, patient, ["default_transaction_isolation = 'serializable'"])
+    await store.write((tx) => Promise.all([addActor(tx, 'a'), addActor(tx, 'b')]))
+    await store.write((tx) => Promise.all([rename(tx, 'a', '0'), rename(tx, 'b', '0')]))
+    const countUp: Change<void> = async (tx) => {
+      const row = await tx.get<{ creator: string }>('SELECT creator FROM actor WHERE id = $1', 'b')
+      await rename(tx, 'b', String(Number(row?.creator) + 1))
+    }
+    const others = Array.from({ length: 3 }, () => store.write((tx) => countUp(tx, { id: 'a' } as LockedActor)))
+    const failures: unknown[] = (await runTogether(store, 'a', [countUp, countUp, countUp])).filter(
+      (result) => result !== undefined,
+    )
+    for (const result of await Promise.allSettled(others))
+      if (result.status === 'rejected') failures.push(result.reason)
+    for (const failure of failures) unavailable(/Every attempt conflicted/)(failure)
+    assert.equal(await creatorOf(store, 'b'), String(6 - failures.length))
+  })
+
+  it('run again after the connection broke before the commit, and each is made once', async (t) => {
+    const { store, relay, direct } = await openOverRelay(t, patient)
+    await store.write((tx) => addActor(tx, 'a'))
+    let runs = 0
+    assert.deepEqual(
+      await runTogether(store, 'a', [
+        addTo('a', 'p1'),
+        async (tx, actor) => {
+          runs++
+          if (runs === 1) relay.cut()
+          return addTo('a', 'p2')(tx, actor)
+        },
+        addTo('a', 'p3'),
+      ]),
+      [1, 1, 1],
+    )
+    assert.equal(runs, 2)
+    assert.deepEqual(await namesOf(direct, 'a'), ['p1', 'p2', 'p3'])
+  })
+
+  for (const [moment, names] of [
+    ['cut before it arrives', []],
+    ['cut before the answer', ['p1', 'p3']],
+  ] as const)
+    it(`have an unknown outcome after the connection broke in the commit (${moment}), except a failed change`, async (t) => {
+      const { store, relay, direct } = await openOverRelay(t, patient)
+      await store.write((tx) => addActor(tx, 'a'))
+      let runs = 0
+      const results = await runTogether<unknown>(store, 'a', [
+        addTo('a', 'p1'),
+        async (tx, actor) => {
+          await addTo('a', 'p2')(tx, actor)
+          runs++
+          throw new Error(`refusal ${runs}`)
+        },
+        async (tx, actor) => {
+          relay.judge = (piece) => {
+            if (!piece.includes(COMMIT)) return 'pass'
+            relay.judge = () => 'pass'
+            return moment
+          }
+          return addTo('a', 'p3')(tx, actor)
+        },
+      ])
+      const unknown = 'The connection to storage broke during the commit: whether the change was made is unknown'
+      assert.deepEqual(
+        results.map((result) => (result instanceof Error ? result.message : result)),
+        [unknown, 'refusal 2', unknown],
+      )
+      assert.deepEqual(await namesOf(direct, 'a'), names)
+    })
 })
 
 describe('conflicting transactions (DUR-14)', () => {

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { readMigrations } from '../../src/store/migrate.ts'
 import { compile } from '../../src/store/portable.ts'
+import { StatementCache, TABLES_APART } from '../../src/store/postgres/statement-cache.ts'
+import { readSchema } from '../../src/store/schema-text.ts'
 import { busyDelayMs } from '../../src/store/sqlite/busy.ts'
 import { refuseSqliteVersion } from '../../src/store/sqlite/version.ts'
 
@@ -125,5 +128,44 @@ describe('the delay before a retry of a lock', () => {
       [0, 1, 60].map((attempt) => busyDelayMs(attempt, 0)),
       [0.5, 1, 25],
     )
+  })
+})
+
+describe('a statement of PostgreSQL that keeps the locked row of an actor', () => {
+  const cases: readonly (readonly [sql: string, keepsActor: boolean])[] = [
+    ['SELECT id FROM actor WHERE id = $1 FOR UPDATE', true],
+    ['INSERT INTO property (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET value = excluded.value', true],
+    ['update list_item SET value = $1', true],
+    ['/* why */ DELETE FROM list_node WHERE node = $1', true],
+    ['UPDATE actor SET creator = $1', false],
+    ['DELETE FROM actor WHERE id = $1', false],
+    ['INSERT INTO publisher_subscription (actor_id) VALUES ($1)', false],
+    ['DELETE FROM trust WHERE actor_id = $1', false],
+    ['INSERT INTO actor (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET creator = $1', false],
+    ['WITH gone AS (DELETE FROM actor RETURNING id) INSERT INTO property (name) SELECT id FROM gone', false],
+    ['UPDATE ONLY actor SET creator = $1', false],
+  ]
+  for (const [sql, expected] of cases)
+    it(`${expected ? 'includes' : 'excludes'} ${sql}`, () => {
+      const cache = new StatementCache(undefined)
+      const params = sql.includes('$1') ? ['a'] : []
+      assert.equal(cache.find(sql, params).keepsActor, expected)
+    })
+
+  it('changes only tables without a foreign key or a trigger that leads further', () => {
+    const migrations = readMigrations()
+    const referenced = readSchema(migrations).flatMap(({ foreignKeys }) => foreignKeys.map(({ table }) => table))
+    assert.deepEqual(
+      TABLES_APART.filter((table) => referenced.includes(table)),
+      [],
+    )
+    const sql = migrations.map((migration) => compile(migration.sql, 'postgres').text).join('\n')
+    const functions = [...sql.matchAll(/CREATE FUNCTION (\w+)\(\) RETURNS trigger.*?^\$body\$;/gms)]
+    const changed = functions.flatMap(([text, name = '']) =>
+      new RegExp(`CREATE TRIGGER \\w+ [A-Z ]+ ON (?:${TABLES_APART.join('|')})\\s[^;]*${name}\\(\\)`).test(sql)
+        ? [...text.matchAll(/\b(?:INSERT INTO|DELETE FROM|(?<!DO )UPDATE) (\w+)/g)].map(([, table]) => table)
+        : [],
+    )
+    assert.deepEqual(changed, ['removed_list', 'list_item', 'list_node'])
   })
 })

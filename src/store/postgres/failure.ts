@@ -20,6 +20,11 @@ export function isConflictOfTurns(error: unknown): boolean {
   return isRefusal(error) && (error.code === '40001' || error.code === '40P01')
 }
 
+/** Whether a statement waited too long for a lock. */
+export function isLockTimeout(error: unknown): boolean {
+  return isRefusal(error) && error.code === '55P03'
+}
+
 /** Whether a statement was prepared before the schema changed. A new connection prepares it again. */
 export function isStalePlan(error: unknown): boolean {
   return isRefusal(error) && error.code === '0A000' && error.message.startsWith('cached plan')

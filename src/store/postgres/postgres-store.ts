@@ -16,6 +16,14 @@ import type {
   WriteOptions,
 } from '../store.ts'
 import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
+import {
+  type ChangeOutcome,
+  ChangeGroup,
+  type GroupedChange,
+  type TransactionEnd,
+  waitingChange,
+  type WaitingChange,
+} from './change-group.ts'
 import { migrationTarget } from './migration-target.ts'
 import { type DatabaseAddress, databaseAddress } from './pooler.ts'
 import { Reader } from './reader.ts'
@@ -25,7 +33,7 @@ import { isDistributed } from './sharding.ts'
 import { requireFitSessions, requireReachable } from './start.ts'
 import { StatementCache } from './statement-cache.ts'
 import { Sweeps } from './sweep.ts'
-import { type Begin, PostgresTransaction } from './transaction.ts'
+import { PostgresTransaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 import { types } from './types.ts'
 
@@ -95,7 +103,7 @@ class PostgresStore implements Store {
   readonly #cache: StatementCache
   readonly #reader: Reader
   readonly #pool: pg.Pool
-  readonly #turns: Turns
+  readonly #turns: Turns<WaitingChange<unknown>>
   readonly #clock: ServerClock
   readonly now: () => number
   isSharded = false
@@ -177,13 +185,44 @@ class PostgresStore implements Store {
     work: (tx: Transaction, actor: LockedActor) => Promise<T>,
     origin?: string,
   ): Promise<T> {
+    const change: GroupedChange<T> = { work, origin }
     return this.#counted(() =>
-      this.#turns.take(actorId, () =>
-        this.#transact({ begin: this.#begins.write.full, origin }, async (transaction) =>
-          work(transaction, await transaction.lockActor(actorId)),
-        ),
+      this.#turns.take(
+        actorId,
+        () => this.#lead(actorId, change),
+        () => waitingChange(change, () => this.#turns.take(actorId, () => this.#lead(actorId, change))),
       ),
     )
+  }
+
+  /** Runs a change, and the changes of the same actor that wait when it has locked the actor. */
+  async #lead<T>(actorId: string, change: GroupedChange<T>): Promise<T> {
+    const begin = { begin: this.#begins.write.full, origin: change.origin }
+    let group: ChangeGroup | undefined
+    const outcome = await this.#transact<ChangeOutcome<T>>(
+      begin,
+      async (transaction) => {
+        const actor = await transaction.lockActor(actorId)
+        if (this.isSharded || !this.#turns.canJoin(actorId))
+          return { kind: 'done', value: await change.work(transaction, actor) }
+        group = new ChangeGroup(transaction, actor, this.#options.lockTimeoutMs)
+        const own = await group.run(change)
+        while (group.hasRoom) {
+          const waiting = this.#turns.join(actorId)
+          if (waiting === undefined) break
+          await group.join(waiting)
+        }
+        group.close()
+        return own
+      },
+      (end) => {
+        group?.end(end)
+        group = undefined
+      },
+    )
+    if (outcome.kind === 'failed') throw outcome.error
+    if (outcome.kind === 'done') return outcome.value
+    return this.#transact(begin, async (transaction) => change.work(transaction, await transaction.lockActor(actorId)))
   }
 
   async ping(): Promise<void> {
@@ -213,29 +252,39 @@ class PostgresStore implements Store {
   }
 
   async #transact<T>(
-    begin: Omit<Begin, 'isSharded'>,
+    { begin, origin }: { readonly begin: string; readonly origin?: string | undefined },
     work: (transaction: PostgresTransaction) => Promise<T>,
+    onEnd: (end: TransactionEnd) => void = () => {},
   ): Promise<T> {
     let mayReconnect = true
     for (let repetition = 0; ; repetition++) {
       const client = await this.#takeClient()
-      const transaction = new PostgresTransaction(client, this.#cache, { ...begin, isSharded: this.isSharded })
+      const transaction = new PostgresTransaction(begin, {
+        client,
+        cache: this.#cache,
+        origin,
+        isSharded: this.isSharded,
+      })
       let committing = false
       try {
         const result = await work(transaction)
         committing = transaction.failure === undefined
         await transaction.commit()
         client.release()
+        onEnd({ kind: 'committed' })
         return result
       } catch (error) {
         // `work` may have replaced the error of a failed statement by its own error.
         const raised = transaction.failure ?? error
         const lost = isLost(raised)
         const stale = isStalePlan(raised)
-        // Behind a pooler, a new connection may get the session with the stale plan again.
-        if (stale && this.#begins.read !== undefined) this.#cache.stopNaming()
-        await giveBack(client, transaction, lost || stale)
-        if (lost && committing) throw outcomeUnknown(raised)
+        await this.#giveBack(client, transaction, raised)
+        if (lost && committing) {
+          const unknown = outcomeUnknown(raised)
+          onEnd({ kind: 'unknown', error: unknown })
+          throw unknown
+        }
+        onEnd({ kind: 'rolled back' })
         if (isConflictOfTurns(raised) && repetition < MAX_REPETITIONS) {
           await pause(2 ** repetition * 4 * Math.random())
           continue
@@ -246,6 +295,23 @@ class PostgresStore implements Store {
         }
         throw translate(error)
       }
+    }
+  }
+
+  /** Returns the connection to the pool after a rollback, or closes it. */
+  async #giveBack(client: pg.PoolClient, transaction: PostgresTransaction, raised: unknown): Promise<void> {
+    const stale = isStalePlan(raised)
+    // Behind a pooler, a new connection may get the session with the stale plan again.
+    if (stale && this.#begins.read !== undefined) this.#cache.stopNaming()
+    if (stale || isLost(raised)) {
+      client.release(true)
+      return
+    }
+    try {
+      await transaction.rollback()
+      client.release()
+    } catch {
+      client.release(true)
     }
   }
 
@@ -264,20 +330,6 @@ class PostgresStore implements Store {
     client.on('error', (error) => this.#options.log('warn', 'A connection to the database broke', error))
     await client.connect()
     return client
-  }
-}
-
-/** Returns the connection to the pool after a rollback, or closes it. */
-async function giveBack(client: pg.PoolClient, transaction: PostgresTransaction, broken: boolean): Promise<void> {
-  if (broken) {
-    client.release(true)
-    return
-  }
-  try {
-    await transaction.rollback()
-    client.release()
-  } catch {
-    client.release(true)
   }
 }
 

@@ -12,6 +12,8 @@ export interface Statement {
   readonly parameters: number
   /** Whether the statement is a plain SELECT, which changes nothing even outside a transaction. */
   readonly reads: boolean
+  /** Whether `LOCK_ACTOR` returns the same row after the statement as before. */
+  readonly keepsActor: boolean
 }
 
 export class StatementCache {
@@ -42,10 +44,19 @@ export class StatementCache {
 
   #add(sql: string): Statement {
     const compiled = compile(sql, 'postgres')
-    const statement = { ...compiled, reads: /^\s*SELECT\b/i.test(compiled.text) }
+    const { text } = compiled
+    const statement = { ...compiled, reads: /^\s*SELECT\b/i.test(text), keepsActor: keepsActor(text) }
     if (this.#known.size >= MAX_KNOWN) return statement
     const known = this.#names ? { name: `s${this.#known.size}`, ...statement } : statement
     this.#known.set(sql, known)
     return known
   }
+}
+
+/** Tables whose changes never reach the row of an actor or its subscriptions, not even by a trigger or a foreign key. */
+export const TABLES_APART: readonly string[] = ['property', 'list_node', 'list_item']
+
+function keepsActor(text: string): boolean {
+  const changes = text.matchAll(/\b(?:INSERT INTO|DELETE FROM|(?<!DO )UPDATE(?: ONLY)?|MERGE INTO)\s+(\w+)/gi)
+  return [...changes].every(([, table = '']) => TABLES_APART.includes(table))
 }
