@@ -1,12 +1,15 @@
-/** The sections of `docs/benchmarks.md`. Each is measured and written alone. */
+/** The sections of documents that measurements write. Each is measured and written alone. */
 
 interface Section {
+  /** The document, in `docs`. */
+  readonly page: string
   readonly heading: string
   readonly introduction: string
 }
 
-const sections = {
+export const sections = {
   ratios: {
+    page: 'benchmarks.md',
     heading: '# Benchmarks',
     introduction: `\`npm run bench -- --write\` writes this section. Each line and its comparison are measured in the same run. Only the ratios
 are comparable between runs and machines. The bare server is \`bench/server-bare.ts\`: plain \`node:http\`, with the same
@@ -14,23 +17,52 @@ passphrase check and a direct call of the same store function. CPU is the server
 operations run one after the other, and each waits for its commit. The other lines use 32 connections.`,
   },
   pinned: {
+    page: 'benchmarks.md',
     heading: '## Requests on one processor',
     introduction: `\`npm run bench -- --only requests --pinned --write\` writes this section. Each server has one processor, and the load has
 another (\`taskset\`). The processes of PostgreSQL may use both. The load has 16 connections. The ratio is the median of the
 ratios of the rates in neighboring slices. The lists of both servers have the same items, and AI clients find 5 tools.`,
   },
   'large-list': {
+    page: 'benchmarks.md',
     heading: '## One list of 5,256,000 items',
     introduction: `\`npm run bench -- --only large-list --write\` writes this section. The bounds are 50 ms for a pause of the event loop and
 64 MiB of memory beyond idle ([decision 030](decisions/030-long-lists-are-read-in-pages.md)). The first figure is the longest
 pause that other work would notice. It includes the time in which other processes had the processor. The second figure is the
 processor time of the thread itself in one pause, and the bound applies to it. Only the first figure includes disk waits.`,
   },
+  capacity: {
+    page: 'scaling.md',
+    heading: '## Capacity',
+    introduction: `\`npm run bench -- --only capacity --write\` measures the costs of an actor, a change, a subscriber and a process on both stores,
+and writes this section. The costs are measured through the HTTP interface of one process, on one machine. Bytes include
+indexes and free space. Costs differ between machines, so measure on yours.
+
+### Model
+
+- **Data** of an actor = the sum over its properties, items, relationships and the other rows, each with its bytes.
+- **Disk** = actors × data of an actor × 1.5, for free space, the log and temporary files.
+- **Memory for pages** = actors of one day × pages × page size, but at most the data. Ids are random, so each actor has pages
+  of its own.
+- **Requests a second** = actors of one day × requests of each ÷ 86,400 × 5, because the busiest second has five times the
+  average.
+- **Processors** = requests a second × processor time of each ÷ 0.6, because a processor should have at most 60 % load. A change
+  with subscribers costs one change and the share of each subscriber. A process of the service uses about one processor.
+- **Connections** = processes × 12: \`TROUPE_WORKERS\` for changes, and two for reads.
+- **Database servers** = disk ÷ 4 TB, memory ÷ 128 GB or processors ÷ 16, whichever is largest. Several servers need
+  [sharding](#sharding), which costs further processor time that this model does not contain.
+
+The assumed actor has 20 properties, a list of 100 items, 5 relationships, 2 subscriptions of peers, 5 waiting diffs, a
+session and 100 entries of the audit log. One actor in ten is used on a day, with 50 requests. A fifth of them are changes,
+each with 2 subscribers. That makes 60 delivered diffs in 30 days. Replace these numbers by yours in
+\`bench/capacity-model.ts\`.
+
+The check fills another database with different numbers of each row, and compares the bytes with the model.`,
+  },
 } satisfies Record<string, Section>
 
 /** Returns the page with new content in one section, which ends at the next heading. The page gets an absent section. */
-export function replaceSection(page: string, name: keyof typeof sections, content: string): string {
-  const { heading, introduction } = sections[name]
+export function replaceSection(page: string, { heading, introduction }: Section, content: string): string {
   const section = [heading, introduction, content.trim()].join('\n\n')
   const kept = page.split(/^(?=##? )/m).map((text) => text.trim())
   const at = kept.findIndex((text) => text.startsWith(`${heading}\n`))

@@ -10,13 +10,15 @@ import { type Command, type CommandOption, commandOptions, refuseOptions } from 
 import { createPostgresDatabase } from '../test/support/stores.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { buildService } from './build-service.ts'
+import { type MeasuredCapacity, measureCapacity } from './capacity.ts'
+import { capacityTables } from './capacity-report.ts'
 import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureDelivery } from './delivery.ts'
 import { measureLargeList } from './large-list.ts'
 import { measureLists } from './lists.ts'
 import { measurePages } from './pages.ts'
-import { replaceSection } from './page.ts'
+import { replaceSection, sections } from './page.ts'
 import { measurePinned } from './pinned.ts'
 import { canPin, startLoader } from './process.ts'
 import { type Line, tableOf } from './report.ts'
@@ -28,12 +30,12 @@ const command = {
   command: 'npm run bench',
   about: 'Measures every hot path and its bound, in one run on one machine.',
   options: {
-    quick: { kind: 'flag', about: 'Shorter slices, and 100,000 actors instead of a million.' },
-    write: { kind: 'flag', about: 'Also writes docs/benchmarks.md.' },
+    quick: { kind: 'flag', about: 'Shorter slices and less data, such as 100,000 actors instead of a million.' },
+    write: { kind: 'flag', about: 'Also writes docs/benchmarks.md, or for capacity docs/scaling.md.' },
     only: {
       kind: 'choice',
-      choices: ['start', 'requests', 'clients', 'pages', 'lists', 'scale', 'delivery', 'large-list'],
-      about: 'Runs one part only. large-list runs only with this option.',
+      choices: ['start', 'requests', 'clients', 'pages', 'lists', 'scale', 'delivery', 'large-list', 'capacity'],
+      about: 'Runs one part only. large-list and capacity run only with this option.',
     },
     pinned: {
       kind: 'flag',
@@ -57,7 +59,7 @@ if (base !== undefined && !['src/troupe.ts', 'node_modules'].every((path) => exi
   )
 if (base !== undefined && flags.write)
   refuseOptions(command, 'Invalid --write: docs/benchmarks.md has no lines beside another checkout.')
-if (flags.write && flags.only !== undefined && flags.only !== 'large-list' && !isPinned)
+if (flags.write && flags.only !== undefined && !(flags.only in sections) && !isPinned)
   refuseOptions(command, `Invalid --write: docs/benchmarks.md has no section for --only ${flags.only} alone.`)
 const slices = flags.quick
   ? { rounds: 3, milliseconds: 700, connections: 32 }
@@ -126,15 +128,38 @@ const parts: readonly (readonly [name: string, measure: () => Promise<readonly L
   ['large-list', async () => measureLargeList('PostgreSQL', await onPostgres(), listItems)],
 ]
 
+const measureCapacityOf = (
+  store: 'SQLite' | 'PostgreSQL',
+  database: () => Promise<Subject>,
+): Promise<MeasuredCapacity> =>
+  measureCapacity(loader, {
+    store,
+    database,
+    folder: build(dirname(import.meta.dirname)),
+    restart: async () => {
+      await postgres.stop('fast')
+      await postgres.start()
+    },
+    actors: flags.quick ? 200 : 1000,
+    slices: { ...slices, connections: 16 },
+  })
+
 const chosen = isPinned ? 'pinned' : flags.only
 /** Parts that run only on request and have a section of their own on the page. */
-const onRequest: readonly string[] = ['pinned', 'large-list']
+const onRequest: readonly string[] = ['pinned', 'large-list', 'capacity']
 if (isPinned && !canPin())
   process.stderr.write('Not pinned: this system has no taskset or only one processor, so servers and load share it.\n')
+let tables: string
 try {
   for (const [name, measure] of parts) {
     if (chosen === name || (chosen === undefined && !onRequest.includes(name))) add(await measure())
   }
+  if (chosen === 'capacity')
+    tables = capacityTables([
+      await measureCapacityOf('SQLite', newFile),
+      await measureCapacityOf('PostgreSQL', onPostgres),
+    ])
+  else tables = tableOf(lines)
 } finally {
   loader.stop()
   await postgres.remove()
@@ -142,10 +167,9 @@ try {
 }
 
 const about = `Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? ''}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'CPU'}`
-const table = tableOf(lines)
-process.stdout.write(`\n${about}\n\n${table}\n`)
+process.stdout.write(`\n${about}\n\n${tables}\n`)
 if (flags.write) {
-  const file = new URL('../docs/benchmarks.md', import.meta.url)
-  const section = chosen === 'pinned' || chosen === 'large-list' ? chosen : 'ratios'
-  writeFileSync(file, replaceSection(readFileSync(file, 'utf8'), section, `${about}\n\n${table}`))
+  const section = chosen === 'pinned' || chosen === 'large-list' || chosen === 'capacity' ? chosen : 'ratios'
+  const file = new URL(`../docs/${sections[section].page}`, import.meta.url)
+  writeFileSync(file, replaceSection(readFileSync(file, 'utf8'), sections[section], `${about}\n\n${tables}`))
 }

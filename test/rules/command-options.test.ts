@@ -109,6 +109,7 @@ describe('the command bench', () => {
     [['--base', root, '--only', 'scale'], 'Invalid --only "scale": --pinned and --base measure requests only.'],
     [['--base', 'docs'], 'Invalid --base "docs": expected a folder with src/troupe.ts and node_modules.'],
     [['--base', root, '--write'], 'Invalid --write: docs/benchmarks.md has no lines beside another checkout.'],
+    [['--pinned', '--only', 'capacity'], 'Invalid --only "capacity": --pinned and --base measure requests only.'],
     [['--only', 'lists', '--write'], 'Invalid --write: docs/benchmarks.md has no section for --only lists alone.'],
   ]
   for (const [args, message] of refusals) {
