@@ -37,8 +37,8 @@ export function object(entries: Iterable<readonly [string, JsonText]>): JsonText
   return known(out === '' ? '{}' : `${out}}`)
 }
 
-export function array(items: Iterable<JsonText>): JsonText {
-  return known(`[${Array.from(items).join(',')}]`)
+export function array(items: readonly JsonText[]): JsonText {
+  return known(`[${items.join(',')}]`)
 }
 
 function keyOf(rawKey: string): string {

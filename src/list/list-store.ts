@@ -1,9 +1,9 @@
 /** The SQL of lists. A change fails when a statement affects an unexpected number of rows. */
 import { removeLists } from '../actor/remote-rows.ts'
 import { ServiceError } from '../errors.ts'
-import type { JsonText } from '../json/json.ts'
+import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import { checksumOf, itemName, requireIntact } from '../store/checksum.ts'
+import { checksumOf, isIntact, itemName, requireIntact } from '../store/checksum.ts'
 import type { ListAddress } from './list-address.ts'
 import type { StoredNode } from './order-tree.ts'
 
@@ -302,6 +302,66 @@ export async function findAllItems(
         )
   for (const row of rows) requireIntact(actorId, itemName(row.list, row.item), row)
   return rows
+}
+
+/** All rows of a list, in one snapshot. */
+export interface ListRows {
+  readonly head: string
+  readonly nodes: readonly StoredNode[]
+  readonly items: readonly Pick<StoredItem, 'item' | 'value'>[]
+}
+
+/**
+ * The head, and all nodes and items from the numbers of `from`. Null when the list does not exist, or when a row is damaged
+ * or has no checksum.
+ *
+ * Each column comes as one string, because a row for each item would cost more than the rest of a request. No stored text
+ * contains a line break: JSON escapes them, and the store removes white space between tokens.
+ */
+export async function findListRows(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  from: { readonly firstNode: number; readonly firstItem: number },
+): Promise<ListRows | null> {
+  const row = await q.get<Readonly<Record<'head' | 'nodes' | 'items' | 'checksums' | 'texts', string | null>>>(
+    `SELECT (SELECT value FROM property WHERE actor_id = $1 AND name = $2 AND kind = 'list') AS head,
+       (SELECT string_agg(CAST(node AS TEXT) || entries, '\n') FROM list_node
+        WHERE actor_id = $1 AND list = $2 AND node >= $3) AS nodes,
+       string_agg(CAST(item AS TEXT), ',') AS items, string_agg(CAST(checksum AS TEXT), ',') AS checksums,
+       string_agg(value, '\n') AS texts
+     FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $4`,
+    actorId,
+    list,
+    from.firstNode,
+    from.firstItem,
+  )
+  if (row === undefined || row.head === null) return null
+  const numbers = integersOf(row.items)
+  const checksums = integersOf(row.checksums)
+  const texts = linesOf(row.texts)
+  if (texts.length !== numbers.length || checksums.length !== numbers.length) return null
+  const items: { item: number; value: JsonText }[] = []
+  for (let at = 0; at < texts.length; at++) {
+    const item = numbers[at] ?? 0
+    const value = known(texts[at] ?? '')
+    if (!isIntact(actorId, itemName(list, item), { value, checksum: checksums[at] ?? 0 })) return null
+    items.push({ item, value })
+  }
+  return { head: row.head, nodes: linesOf(row.nodes).map(nodeOf), items }
+}
+
+function integersOf(text: string | null): number[] {
+  return JSON.parse(`[${text ?? ''}]`) as number[]
+}
+
+function linesOf(text: string | null): string[] {
+  return text?.split('\n') ?? []
+}
+
+/** A node from its number, followed by its entries. */
+function nodeOf(text: string): StoredNode {
+  const end = text.indexOf('[')
+  return { node: Number(text.slice(0, end)), entries: text.slice(end) }
 }
 
 export async function insertItems(

@@ -90,7 +90,7 @@ export class OpenList {
   }
 
   /** Loads the whole order and returns all items, by two statements. */
-  async loadAll(): Promise<StoredItem[]> {
+  async loadAll(): Promise<readonly StoredItem[]> {
     const { actorId, list } = this.address
     const { firstNode, firstItem } = this.#head
     const [nodes, items] = await Promise.all([
@@ -101,7 +101,7 @@ export class OpenList {
   }
 
   /** The items at these loaded positions, in order. */
-  async items(span: Span): Promise<StoredItem[]> {
+  async items(span: Span): Promise<readonly StoredItem[]> {
     return this.itemsOf(this.order.items(span))
   }
 
@@ -112,7 +112,7 @@ export class OpenList {
   }
 
   /** The items with these numbers, in the same order. */
-  async itemsOf(items: readonly number[]): Promise<StoredItem[]> {
+  async itemsOf(items: readonly number[]): Promise<readonly StoredItem[]> {
     return inOrder(this.address.list, items, await findItems(this.queries, this.address, items))
   }
 
@@ -228,13 +228,13 @@ export interface ListTexts {
  *
  * @throws ServiceError `list_corrupted` when rows are missing, or are not in the order.
  */
-export function arrange(
+export function arrange<R extends { readonly item: number }>(
   list: string,
   order: OrderTree,
   nextItem: number,
   nodes: readonly StoredNode[],
-  items: readonly StoredItem[],
-): StoredItem[] {
+  items: readonly R[],
+): readonly R[] {
   order.giveMids(givenFor(order.midsFor([order.all]), nodes))
   order.giveLeaves(givenFor(order.leavesFor([order.all]), nodes))
   if (nodes.length > order.nodeCount) throw damagedList(list, 'nodes are not in the order')
@@ -255,12 +255,14 @@ function sizeOf(values: readonly JsonText[]): number {
   return bytes
 }
 
-/** The rows sorted by these item numbers. @throws ServiceError `list_corrupted` */
+/** The rows, each with a different number, sorted by these item numbers. @throws ServiceError `list_corrupted` */
 export function inOrder<R extends { readonly item: number }>(
   list: string,
   items: readonly number[],
   rows: readonly R[],
-): R[] {
+): readonly R[] {
+  // Items that were only appended are in the order of their numbers.
+  if (items.length === rows.length && items.every((item, at) => item === rows[at]?.item)) return rows
   const found = new Map(rows.map((row) => [row.item, row]))
   if (new Set(items).size !== items.length) throw damagedList(list, 'an item occurs at two positions')
   return items.map((item) => {

@@ -37,7 +37,8 @@ export const listKind: Kind = {
 
   removal: listRemoval,
 
-  async read({ listReader }, access, { name }, { path, index, isShort }) {
+  async read({ listReader }, access, property, { path, index, isShort }) {
+    const { name } = property
     const [, position, ...deeper] = path
     if (position !== undefined || index !== undefined) {
       const at = position === undefined ? signedIndex(index ?? '') : deeper.length > 0 ? null : parseIndex(position)
@@ -48,7 +49,7 @@ export const listKind: Kind = {
       const metadata = await listReader.metadata(access, name)
       return metadata === null ? null : { json: factsOf(metadata), isWhole: true }
     }
-    const reading = await listReader.open(access, name)
+    const reading = await listReader.openFound(access, property)
     if (reading === null) return null
     return reading.isComplete ? { json: listArray(reading), isWhole: true } : { pieces: arrayPieces(reading) }
   },

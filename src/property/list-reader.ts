@@ -62,6 +62,24 @@ export class ListReader {
     }
   }
 
+  /** Like `open`, for a list that the caller has found after a check of the right. One statement reads a short list. */
+  async openFound(access: Access, property: StoredProperty): Promise<ListReading | null> {
+    const { name, content } = property
+    const short = await this.#deps.store.read((q) => list.readShortList(q, listAddress(access, name), content))
+    if (short === null) return this.open(access, name)
+    const indexed = short.items.map((item, index) => ({ index, item }))
+    const items = await this.#deps.hooks.passItems(access, name, indexed)
+    if (items === null) return null
+    return {
+      metadata: short.metadata,
+      first: items,
+      isComplete: true,
+      async *pages() {
+        yield items
+      },
+    }
+  }
+
   /** Like `open`, in pages of `size` positions. A page is shorter when a hook hides an item. */
   async *pages(access: Access, name: string, size: number): AsyncGenerator<readonly list.IndexedItem[]> {
     let items: list.IndexedItem[] = []

@@ -25,6 +25,7 @@ import {
   readItems,
   readManyLists,
   readMetadata,
+  readShortList,
   removeWhere,
   setMetadata,
   update,
@@ -98,6 +99,18 @@ async function* scanned(store: Pick<Store, 'snapshot'>, list = notes, most = 102
     yield page
     if (page.isLast) return
   }
+}
+
+/** Reads a list by one statement, after a statement that reads its head, as a request does. */
+async function readAtOnce(q: Queries, list = notes, between?: () => Promise<unknown>): Promise<unknown[] | null> {
+  const head = await q.get<{ value: JsonText }>(
+    'SELECT value FROM property WHERE actor_id = $1 AND name = $2',
+    list.actorId,
+    list.list,
+  )
+  await between?.()
+  const content = await readShortList(q, list, head?.value ?? known(''))
+  return content === null ? null : content.items.map(toPlain)
 }
 
 /** Makes a scan read inside a transaction. */
@@ -403,9 +416,44 @@ describe('a list', () => {
             }
           })
           assert.deepEqual(await contents(store, list), model)
+          assert.deepEqual(await store.read((q) => readAtOnce(q, list)), model.length > 1024 ? null : model)
         }),
         { numRuns: 25 },
       )
+    })
+
+    it('is read by one statement if it is short, also when it changes after its head was read', async () => {
+      const store = await listOf(open, ['line\nbreak', 'ä€😀', null, 0, '', {}])
+      const added = (item: string) => () => change(store, (tx) => insert(tx, notes, 0, json(item), at(1)))
+      assert.deepEqual(await store.read((q) => readAtOnce(q)), ['line\nbreak', 'ä€😀', null, 0, '', {}])
+      assert.deepEqual(await store.read((q) => readAtOnce(q, notes, added('first'))), [
+        'first',
+        'line\nbreak',
+        'ä€😀',
+        null,
+        0,
+        '',
+        {},
+      ])
+    })
+
+    it('is not read by one statement if it is long, large, or was created again after its head was read', async () => {
+      const store = await listOf(open, numbers(1024))
+      assert.deepEqual(await store.read((q) => readAtOnce(q)), numbers(1024))
+      await change(store, (tx) => append(tx, notes, number(1024), at(1)))
+      assert.equal(await store.read((q) => readAtOnce(q)), null)
+      const large = { actorId: 'a1', list: 'large' }
+      await fill(store, ['x'.repeat(600_000)], large)
+      assert.equal(String(await store.read((q) => readAtOnce(q, large))).length, 600_000)
+      await change(store, (tx) => append(tx, large, json('x'.repeat(600_000)), at(1)))
+      assert.equal(await store.read((q) => readAtOnce(q, large)), null)
+      const other = { actorId: 'a1', list: 'other' }
+      await fill(store, ['old'], other)
+      const again = async (): Promise<void> => {
+        await change(store, (tx) => deleteList(tx, other))
+        await fill(store, ['new'], other)
+      }
+      assert.equal(await store.read((q) => readAtOnce(q, other, again)), null)
     })
   })
 })
@@ -1221,6 +1269,7 @@ describe('a fault of the store', () => {
       const reads: readonly ((q: Queries) => Promise<unknown>)[] = [
         (q) => readItems(q, notes),
         (q) => readMetadata(q, notes),
+        (q) => readAtOnce(q),
         (q) => Array.fromAsync(scanned(within(q), notes, 100)),
       ]
       for (const statement of [1, 2, 3, 4]) {
@@ -1339,6 +1388,23 @@ describe('a damaged list', () => {
           (tx) => removeWhere(tx, notes, { field: 'n', value: number(1) }, at(1)),
         ]
         for (const read of reads) await assert.rejects(change(store, read), damaged, what)
+        await change(store, (tx) => deleteList(tx, notes))
+      }
+    })
+
+    it('is not read by one statement (LST-10)', async () => {
+      const store = await open()
+      await addActor(store)
+      for (const [what, sql] of [
+        ...damages,
+        ['an item is changed', `UPDATE list_item SET value = '1' WHERE item = 200`],
+        ['an item has a line break', `UPDATE list_item SET value = '[\n]' WHERE item = 200`],
+        ['an item has no checksum', 'UPDATE list_item SET checksum = NULL WHERE item = 200'],
+      ] as const) {
+        await fill(store, numbers(300))
+        await change(store, (tx) => tx.run(sql))
+        const outcome = await store.read((q) => readAtOnce(q)).catch((error: unknown) => error)
+        assert.ok(outcome === null || refusedAs('list_corrupted')(outcome), what)
         await change(store, (tx) => deleteList(tx, notes))
       }
     })

@@ -215,7 +215,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a key of a value': { method: 'GET', path: `${properties}/settings/theme`, status: 200, statements: 2, rules: 1 },
   'a name that does not exist': { method: 'GET', path: `${properties}/absent`, status: 404, statements: 2, rules: 1 },
-  'a list': { method: 'GET', path: `${properties}/notes`, status: 200, statements: 5, rules: 2 },
+  'a list': { method: 'GET', path: `${properties}/notes`, status: 200, statements: 3, rules: 1 },
   'a list in short format': {
     method: 'GET',
     path: `${properties}/notes?format=short`,
@@ -539,7 +539,7 @@ forEachService((start) => {
     const hooked: Readonly<Record<string, Omit<Case, 'rules'>>> = {
       'the listing': { method: 'GET', path: properties, status: 200, statements: 2 },
       'the listing in full': { method: 'GET', path: `${properties}?format=full`, status: 200, statements: 4 },
-      'a list': { method: 'GET', path: `${properties}/notes`, status: 200, statements: 5 },
+      'a list': { method: 'GET', path: `${properties}/notes`, status: 200, statements: 3 },
       'the metadata of a list': { method: 'GET', path: `${properties}/notes/metadata`, status: 200, statements: 2 },
       'the deletion of all': { method: 'DELETE', path: properties, status: 204, statements: 7 },
       'the deletion of an item': { method: 'DELETE', path: `${properties}/notes/0`, status: 204, statements: 14 },
