@@ -22,7 +22,7 @@ export {
   type WaitingCall,
 } from './testing/testing.ts'
 export { ClientRefused, RequestRefused } from './testing/refused.ts'
-export type { AiClient, ListedTool, ToolCallResult } from './testing/ai-client.ts'
+export type { AiClient, ListedPrompt, ListedResource, ListedTool, ToolCallResult } from './testing/ai-client.ts'
 export type { ClientOptions } from './testing/authorize-client.ts'
 export type { TestRequest } from './testing/browser.ts'
 export type { Duration } from './testing/clock.ts'

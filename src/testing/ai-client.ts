@@ -13,6 +13,26 @@ export interface ListedTool {
   readonly annotations?: { readonly [name: string]: Json }
 }
 
+/** A prompt as the service lists it. */
+export interface ListedPrompt {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly arguments?: readonly { readonly name: string; readonly description?: string; readonly required?: boolean }[]
+}
+
+/** A resource as the service lists it. */
+export interface ListedResource {
+  readonly uri: string
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly mimeType?: string
+}
+
+/** A part of a result, such as `{ type: 'text', text: '…' }`. */
+type Content = { readonly [member: string]: Json }
+
 /** The result of a tool. */
 export interface ToolCallResult {
   /** The text parts of the content, joined by line breaks. */
@@ -21,7 +41,7 @@ export interface ToolCallResult {
   readonly structured: Json | undefined
   /** True when the call was refused, failed, or waits for the owner's approval. `text` has the reason. */
   readonly isError: boolean
-  readonly content: readonly { readonly type: string; readonly [member: string]: Json }[]
+  readonly content: readonly Content[]
 }
 
 /** A response of the token endpoint. */
@@ -85,30 +105,58 @@ export class AiClient {
   }
 
   /** Lists the tools that the client may call. */
-  async tools(): Promise<readonly ListedTool[]> {
-    const tools: ListedTool[] = []
-    let cursor: string | undefined
+  tools(): Promise<readonly ListedTool[]> {
+    return this.#list<ListedTool>('tools')
+  }
+
+  /** Lists the prompts that the client may use. */
+  prompts(): Promise<readonly ListedPrompt[]> {
+    return this.#list<ListedPrompt>('prompts')
+  }
+
+  /** Lists the resources that the client may read. */
+  resources(): Promise<readonly ListedResource[]> {
+    return this.#list<ListedResource>('resources')
+  }
+
+  async #list<T>(kind: 'tools' | 'prompts' | 'resources'): Promise<readonly T[]> {
+    const listed: T[] = []
+    let cursor: Json | undefined
     do {
-      const page = (await this.request('tools/list', cursor === undefined ? {} : { cursor })) as unknown as {
-        readonly tools: readonly ListedTool[]
-        readonly nextCursor?: string
+      const page = (await this.request(`${kind}/list`, cursor === undefined ? {} : { cursor })) as {
+        readonly [member: string]: Json
       }
-      tools.push(...page.tools)
-      cursor = page.nextCursor
+      listed.push(...(page[kind] as readonly T[]))
+      cursor = page['nextCursor']
     } while (cursor !== undefined)
-    return tools
+    return listed
+  }
+
+  /** Returns the text of a prompt. @throws ClientRefused for a prompt that the client may not use. */
+  async prompt(name: string, input: Readonly<Record<string, string>> = {}): Promise<string> {
+    const result = (await this.request('prompts/get', { name, arguments: input })) as unknown as {
+      readonly messages: readonly { readonly content: Content }[]
+    }
+    return textOf(result.messages.map(({ content }) => content))
+  }
+
+  /** Returns the text of a resource. @throws ClientRefused for a resource that the client may not read. */
+  async read(uri: string): Promise<string> {
+    const { contents } = (await this.request('resources/read', { uri })) as unknown as {
+      readonly contents: readonly Content[]
+    }
+    return textOf(contents)
   }
 
   /** Calls a tool. @throws ClientRefused for a tool that the client may not call. */
   async call(name: string, input: object = {}): Promise<ToolCallResult> {
     const result = (await this.request('tools/call', { name, arguments: input })) as unknown as {
-      readonly content: ToolCallResult['content']
+      readonly content: readonly Content[]
       readonly structuredContent?: Json
       readonly isError?: boolean
     }
-    const texts = result.content.flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
     return {
-      text: texts.join('\n'),
+      text: textOf(result.content),
       structured: result.structuredContent,
       isError: result.isError === true,
       content: result.content,
@@ -141,4 +189,8 @@ export class AiClient {
 function lastMessage(stream: string): Json {
   const data = [...stream.matchAll(/^data: (.+)$/gm)].at(-1)?.[1]
   return data === undefined ? null : (JSON.parse(data) as Json)
+}
+
+function textOf(content: readonly Content[]): string {
+  return content.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n')
 }
