@@ -50,12 +50,21 @@ export class Browser {
   }
 
   #keep(line: string): void {
-    const [, name = '', value = ''] = /^([^=;]+)=([^;]*)/.exec(line) ?? []
-    const [, maxAge] = /;\s*max-age=(-?\d+)/i.exec(line) ?? []
-    const expiresAt = maxAge === undefined ? null : this.#deps.now() + Number(maxAge) * 1000
-    if (value === '' || Number(maxAge) <= 0) this.#jar.delete(name)
-    else this.#jar.set(name, { value, expiresAt })
+    const { name, value, maxAge } = readSetCookie(line)
+    if (value === '' || (maxAge !== null && maxAge <= 0)) this.#jar.delete(name)
+    else this.#jar.set(name, { value, expiresAt: maxAge === null ? null : this.#deps.now() + maxAge * 1000 })
   }
+}
+
+/** Reads a Set-Cookie header. `maxAge` is in seconds; null for a cookie that ends with the browser. */
+export function readSetCookie(line: string): {
+  readonly name: string
+  readonly value: string
+  readonly maxAge: number | null
+} {
+  const [, name = '', value = ''] = /^([^=;]+)=([^;]*)/.exec(line) ?? []
+  const [, maxAge] = /;\s*max-age=(-?\d+)/i.exec(line) ?? []
+  return { name, value, maxAge: maxAge === undefined ? null : Number(maxAge) }
 }
 
 /** Creates a request that follows no redirects. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after } from 'node:test'
 import { openid } from '../../src/index.ts'
+import { readSetCookie } from '../../src/testing/browser.ts'
 import { type IdentityProvider, startIdentityProvider, type PersonClaims } from './identity-provider.ts'
 import type { StartOptions, TestService } from './service.ts'
 import { type Dump, dumpStore } from './store-dump.ts'
@@ -57,7 +58,7 @@ export class TestBrowser {
     const answer = await this.service.request(path, init)
     this.lastCookies = answer.headers.getSetCookie()
     for (const line of this.lastCookies) {
-      const [name = '', value = ''] = (line.split(';', 1)[0] ?? '').split('=')
+      const { name, value } = readSetCookie(line)
       if (value === '') this.cookies.delete(name)
       else this.cookies.set(name, value)
     }
