@@ -153,6 +153,27 @@ describe('the clock of a test', () => {
     await assert.rejects(testing(createNotes(), { now: 'yesterday' }), TypeError)
   })
 
+  it('does not stop a request that waits for a timer', async () => {
+    const app = createNotes()
+    const [begun, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    app.action('wait', async () => {
+      begun.resolve()
+      await free.promise
+      return { done: true }
+    })
+    await using t = await testing(app)
+    const ada = await t.signIn('ada@example.com')
+    const headers = { 'idempotency-key': 'once' }
+    const first = ada.json('/actions/wait', { json: {}, headers })
+    await begun.promise
+    const begin = t.clock.now()
+    const repeated = ada.json('/actions/wait', { json: {}, headers })
+    await t.settled()
+    free.resolve()
+    assert.deepEqual(await Promise.all([first, repeated]), [{ done: true }, { done: true }])
+    assert.equal(t.clock.now(), begin)
+  })
+
   it('ends a session, and the person signs in again', async () => {
     await using t = await testing(createNotes())
     const ada = await t.signIn('ada@example.com')
