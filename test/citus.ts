@@ -54,11 +54,11 @@ async function requireCitus(url: string): Promise<void> {
 }
 
 const nameOf = (file: string): string => relative(dirname(folder), file).replaceAll(sep, '/')
-const parts = operands.length === 0 ? ['test/contracts/', 'test/stories/', 'test/faults/'] : operands
+const parts = operands.length === 0 ? ['test/contracts/', 'test/stories/', 'test/faults/', 'test/cluster/'] : operands
 const files = (await Array.fromAsync(glob('**/*.test.ts', { cwd: folder })))
   .map((name) => join(folder, name))
   .filter((file) => parts.some((part) => nameOf(file).includes(part)))
-  .filter((file) => /forEachStore|forEachService|'postgres'/.test(readFileSync(file, 'utf8')))
+  .filter((file) => /forEachStore|forEachService|createCluster|'postgres'/.test(readFileSync(file, 'utf8')))
   .sort()
 const { failed } = await runTestFiles(files, {
   concurrency: 2,

@@ -1,5 +1,6 @@
 /** `npm run crash`: kills the service or its database under load, round after round, and checks the remaining data. */
 import { commandOptions, refuseOptions } from '../tools/command-options.ts'
+import { citusVariable } from './support/citus.ts'
 import { runCrashRounds } from './support/crash.ts'
 
 const command = {
@@ -9,10 +10,12 @@ const command = {
     store: { kind: 'choice', choices: ['sqlite', 'postgres'], default: 'sqlite', about: 'The database.' },
     kill: {
       kind: 'choice',
-      choices: ['service', 'server', 'backend'],
+      choices: ['service', 'server', 'backend', 'worker'],
       default: 'service',
-      about: 'The process to kill: the service, the database server, or one of its connections.',
+      about: 'The process to kill: the service, the database server, one of its connections, or one of a Citus worker.',
     },
+    coordinator: { kind: 'text', about: 'The coordinator of a Citus cluster on this machine, as for npm run citus.' },
+    workers: { kind: 'text', about: 'The workers of the cluster, separated by commas.' },
     rounds: { kind: 'integer', least: 1, default: 100, about: 'Number of rounds.' },
     seed: {
       kind: 'integer',
@@ -22,7 +25,13 @@ const command = {
     },
   },
 } as const
-const { store, kill: victim, rounds, seed } = commandOptions(command).values
+const { store, kill: victim, rounds, seed, coordinator, workers } = commandOptions(command).values
+if (coordinator !== undefined && workers !== undefined) {
+  process.env[citusVariable] = `${coordinator},${workers}`
+  process.env['TROUPE_TEST_POSTGRES'] = coordinator
+} else if (victim === 'worker') {
+  refuseOptions(command, 'Missing option: expected --coordinator and --workers.')
+}
 if (store === 'sqlite' && victim !== 'service') {
   refuseOptions(
     command,

@@ -23,7 +23,8 @@ const { values, operands: positionals } = commandOptions({
 const nameOf = (file: string): string => relative(root, file).replaceAll(sep, '/')
 
 const files: string[] = []
-for await (const name of glob('**/*.test.ts', { cwd: folder })) files.push(join(folder, name))
+// The tests of a cluster run with `npm run citus`.
+for await (const name of glob('**/*.test.ts', { cwd: folder, exclude: ['cluster/**'] })) files.push(join(folder, name))
 files.sort()
 const chosen =
   positionals.length === 0 ? files : files.filter((file) => positionals.some((part) => nameOf(file).includes(part)))

@@ -83,6 +83,8 @@ export async function claimQueues(
   { now, until, limit, actorId, without }: Claim,
 ): Promise<ClaimedQueue[]> {
   const named = [naming(actorId, 'publisher_subscription.actor_id', 5), naming(actorId, 's.actor_id', 5)]
+  // Citus asks one server only when every table is compared with the parameter.
+  const owner = (column: string): string => (actorId === null ? column : '$5')
   return tx.all<ClaimedQueue>(
     `/* delivery */ UPDATE publisher_subscription SET due_at = $2, leased_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
@@ -91,7 +93,7 @@ export async function claimQueues(
          AND NOT EXISTS (
            SELECT 1 FROM trust t
            JOIN publisher_subscription o ON o.actor_id = t.actor_id AND o.peer_id = t.peer_id
-           WHERE t.actor_id = ${actorId === null ? 's.actor_id' : '$5'} AND t.peer_id = s.peer_id
+           WHERE t.actor_id = ${owner('s.actor_id')} AND t.peer_id = s.peer_id
              AND t.failures > 0 AND (t.open_until IS NULL OR t.open_until <= $1)
              AND o.subscription_id <> s.subscription_id
              AND (o.leased_until > $1 OR o.due_at < s.due_at
@@ -99,9 +101,9 @@ export async function claimQueues(
          ${named[1]?.sql}
        ORDER BY s.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)${named[0]?.sql}
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
-       (SELECT t.baseuri FROM trust t WHERE t.actor_id = publisher_subscription.actor_id
+       (SELECT t.baseuri FROM trust t WHERE t.actor_id = ${owner('publisher_subscription.actor_id')}
           AND t.peer_id = publisher_subscription.peer_id) AS baseuri,
-       (SELECT t.failures FROM trust t WHERE t.actor_id = publisher_subscription.actor_id
+       (SELECT t.failures FROM trust t WHERE t.actor_id = ${owner('publisher_subscription.actor_id')}
           AND t.peer_id = publisher_subscription.peer_id) AS failures`,
     now,
     until,

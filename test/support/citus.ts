@@ -19,15 +19,26 @@ export async function onAllServers(servers: readonly string[], sql: string): Pro
   await Promise.all(servers.map((server) => withClient(server, (client) => client.query(sql))))
 }
 
-/** Creates a database on every server, with the tables of this release distributed over the workers. */
-export async function createCitusDatabase(servers: readonly string[], name: string): Promise<void> {
+/**
+ * Creates a database on every server, with the tables of this release distributed over the workers.
+ *
+ * @param ports The servers reach the workers at these ports, in the order of the workers. Default: at their own ports.
+ */
+export async function createCitusDatabase(
+  servers: readonly string[],
+  name: string,
+  ports: readonly number[] = [],
+): Promise<void> {
   await onAllServers(servers, `CREATE DATABASE ${name}`)
   const urls = servers.map((server) => urlOf(server, name))
   await onAllServers(urls, 'CREATE EXTENSION citus')
   const [coordinator = '', ...workers] = urls
   await withClient(coordinator, async (client) => {
     await client.query('SELECT citus_set_coordinator_host($1, $2)', addressOf(coordinator))
-    for (const worker of workers) await client.query('SELECT citus_add_node($1, $2)', addressOf(worker))
+    for (const [index, worker] of workers.entries()) {
+      const [host, port] = addressOf(worker)
+      await client.query('SELECT citus_add_node($1, $2)', [host, ports[index] ?? port])
+    }
     const store = await openStore({ url: coordinator })
     await store.close()
     await runScale(client, { migrations: readMigrations(), shards }, () => {})

@@ -4,6 +4,7 @@
  */
 import pg from 'pg'
 import type { Dialect } from '../../src/store/portable.ts'
+import { citusServers } from './citus.ts'
 import { halfMadeActors, violationsIn } from './invariants.ts'
 import { Load } from './load.ts'
 import { type PostgresServer, startPostgres } from './postgres.ts'
@@ -12,8 +13,11 @@ import { type ServiceProcess, startServiceProcess } from './service-process.ts'
 import { createPostgresDatabase, createTestDatabase, type TestDatabase } from './stores.ts'
 import { until } from './until.ts'
 
-/** The process that is killed: the service, the database's first process, or the database process of one connection. */
-export type Victim = 'service' | 'server' | 'backend'
+/**
+ * The process that is killed: the service, the database's first process, the database process of one connection, or one of
+ * a worker of a Citus cluster. The server of a killed database process restarts itself.
+ */
+export type Victim = 'service' | 'server' | 'backend' | 'worker'
 
 export interface CrashOptions {
   readonly store: Dialect
@@ -33,7 +37,8 @@ const clients = 6
 
 /** @throws Error with the seed of the failed round and all violations. */
 export async function runCrashRounds(options: CrashOptions): Promise<CrashTotals> {
-  const server = options.victim === 'service' ? null : await startPostgres({ fsync: true })
+  const isCluster = citusServers().length > 0
+  const server = options.victim === 'service' || isCluster ? null : await startPostgres({ fsync: true })
   const database = server === null ? await createTestDatabase(options.store) : await createPostgresDatabase(server.url)
   let service = await startServiceProcess({ database: database.url })
   let acknowledged = 0
@@ -44,11 +49,9 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashTotals
       const load = new Load(seed)
       await load.prepare(service.send)
       service =
-        server === null
+        options.victim === 'service'
           ? await killService(load, seed, database, service)
-          : await killDatabase(load, seed, service, () =>
-              options.victim === 'server' ? restart(server) : killBackend(database.url, seed),
-            )
+          : await killDatabase(load, seed, service, () => crashOf(options.victim, server, database.url, seed))
       await load.readAll(service.send)
       const failures = [
         ...load.history.failures(),
@@ -71,6 +74,15 @@ export async function runCrashRounds(options: CrashOptions): Promise<CrashTotals
     await server?.remove()
   }
   return { acknowledged, unknown }
+}
+
+function crashOf(victim: Victim, server: PostgresServer | null, url: string, seed: number): Promise<void> {
+  if (victim === 'server' && server !== null) return restart(server)
+  if (victim === 'backend') return killBackend(url, seed)
+  const [, ...workers] = citusServers()
+  const worker = new URL(workers[seed % workers.length] ?? url)
+  worker.pathname = new URL(url).pathname
+  return killBackend(worker.href, seed)
 }
 
 /** Kills the service, and returns a new service on the same database. */
@@ -181,7 +193,8 @@ async function sessionsOf(url: string): Promise<number[]> {
   client.on('error', () => {})
   try {
     const { rows } = await client.query<{ pid: number }>(
-      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'troupe' ORDER BY pid`,
+      `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+         AND (application_name = 'troupe' OR application_name LIKE 'citus_internal%') ORDER BY pid`,
     )
     return rows.map(({ pid }) => pid)
   } finally {

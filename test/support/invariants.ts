@@ -4,6 +4,8 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
+import { placements } from '../../src/store/placement.ts'
+import { citusServers } from './citus.ts'
 
 export interface Expectations {
   /** The indexed properties. Default: oauthId, email and externalUserId. */
@@ -93,6 +95,7 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const all = async <R extends object>(sql: string): Promise<R[]> => (await client.query<R>(sql)).rows
+  if (citusServers().length > 0) await copyTables(client)
   try {
     return await work({
       isSqlite: false,
@@ -108,6 +111,12 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
   } finally {
     await client.end()
   }
+}
+
+/** Copies the tables of a cluster into this session, because Citus refuses most joins of tables with different keys. */
+async function copyTables(client: pg.Client): Promise<void> {
+  for (const table of Object.keys(placements))
+    await client.query(`CREATE TEMPORARY TABLE ${table} AS SELECT * FROM public.${table}`)
 }
 
 interface Column {

@@ -12,7 +12,8 @@ export interface Relay {
   close(): Promise<void>
 }
 
-export async function openRelay(targetPort: number): Promise<Relay> {
+/** @param port The port of the relay. Default: a free one. */
+export async function openRelay(targetPort: number, port = 0): Promise<Relay> {
   let silent = false
   const sockets = new Set<Socket>()
   const keep = (socket: Socket): Socket => {
@@ -45,7 +46,7 @@ export async function openRelay(targetPort: number): Promise<Relay> {
     client.on('close', () => target.destroy())
     target.on('close', () => client.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const address = server.address()
   const relay: Relay = {
     port: address !== null && typeof address === 'object' ? address.port : 0,
