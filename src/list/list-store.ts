@@ -3,7 +3,7 @@ import { removeLists } from '../actor/remote-rows.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import { checksumOf, isIntact, itemName, requireIntact } from '../store/checksum.ts'
+import { areIntact, checksumOf, itemName, requireIntact } from '../store/checksum.ts'
 import type { ListAddress } from './list-address.ts'
 import type { StoredNode } from './order-tree.ts'
 
@@ -338,24 +338,16 @@ export async function findListRows(
   if (row === undefined || row.head === null) return null
   const numbers = integersOf(row.items)
   const checksums = integersOf(row.checksums)
-  const texts = linesOf(row.texts)
+  const joined = row.texts ?? ''
+  const texts = row.texts === null ? [] : joined.split('\n')
   if (texts.length !== numbers.length || checksums.length !== numbers.length) return null
-  const items: { item: number; value: JsonText }[] = []
-  for (let at = 0; at < texts.length; at++) {
-    const item = numbers[at] ?? 0
-    const value = known(texts[at] ?? '')
-    if (!isIntact(actorId, itemName(list, item), { value, checksum: checksums[at] ?? 0 })) return null
-    items.push({ item, value })
-  }
-  return { head: row.head, nodes: linesOf(row.nodes).map(nodeOf), items }
+  if (!areIntact(actorId, list, { numbers, checksums, texts, joined })) return null
+  const items = texts.map((text, at) => ({ item: numbers[at] ?? 0, value: known(text) }))
+  return { head: row.head, nodes: (row.nodes?.split('\n') ?? []).map(nodeOf), items }
 }
 
 function integersOf(text: string | null): number[] {
   return JSON.parse(`[${text ?? ''}]`) as number[]
-}
-
-function linesOf(text: string | null): string[] {
-  return text?.split('\n') ?? []
 }
 
 /** A node from its number, followed by its entries. */
