@@ -63,7 +63,8 @@ export type {
   SubscriptionHandler,
   TrustEvent,
 } from './app/declarations.ts'
-export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
+export type { DeclaredList, DeclaredProperty, ListDeclaration, PropertyDeclaration } from './app/data-declarations.ts'
+export type { DeclaredSchema, InferData, InferInput, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
 export type { Caller } from './caller.ts'
 export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'

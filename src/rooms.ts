@@ -147,6 +147,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
   const { delivery, auditLog, outbox, relationships, permission, publisher, property, declared } = ground
   const { actors, actorsDeleting } = ground.actorRoom
   const trust = createTrust(runtime, {
+    declared: property.declared,
     outbox,
     relationships,
     actorsDeleting,

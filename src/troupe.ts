@@ -1,6 +1,14 @@
 /** `troupe(…)`: the declarations of an application, and the service that they configure. */
 import type { Created, NewActor } from './actor/actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
+import {
+  declaredList,
+  type DeclaredList,
+  declaredProperty,
+  type DeclaredProperty,
+  type ListDeclaration,
+  type PropertyDeclaration,
+} from './app/data-declarations.ts'
 import { requireType } from './app/validate-declarations.ts'
 import type {
   AppCallbackHandler,
@@ -24,7 +32,7 @@ import type {
 } from './app/declarations.ts'
 import type { Identity } from './app/identity.ts'
 import { type OperationKind, Registry } from './app/registry.ts'
-import type { DeclaredSchema, InferOutput } from './app/schema.ts'
+import type { DeclaredSchema, InferData, InferInput, InferOutput } from './app/schema.ts'
 import { systemActorId } from './authorization-server/client.ts'
 import { clientsHandle } from './api/clients.ts'
 import { resolveConfig } from './config/config.ts'
@@ -38,6 +46,7 @@ import type { ServiceDeclaration } from './app/service-declaration.ts'
 import { configuredServices } from './connection/configured.ts'
 import { configuredProviders } from './sign-in/configured.ts'
 import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
+import { requireDeclarable } from './property/declared-data.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
 import type { OwnPages } from './pages/shared/page-set.ts'
 
@@ -143,11 +152,41 @@ export class App {
     return this
   }
 
+  /**
+   * Declares a property. Every value that is stored fits its schema, however it is written. Use the result in place of the
+   * name: `actor.get(budget)` has the type of the schema. Reads return the default until the property is set.
+   */
+  property<S extends DeclaredSchema>(
+    name: string,
+    declaration: PropertyDeclaration<S> & { readonly default: InferInput<S> },
+  ): DeclaredProperty<InferData<S>, InferInput<S>, never>
+  property<S extends DeclaredSchema>(
+    name: string,
+    declaration: PropertyDeclaration<S>,
+  ): DeclaredProperty<InferData<S>, InferInput<S>>
   /** Declares hooks for each access to a property or list. One function handles all four operations. `*` covers every name. */
-  property(name: string, hooks: PropertyHooks | PropertyHook): this {
+  property(name: string, hooks: PropertyHooks | PropertyHook): this
+  property(name: string, declared: object): DeclaredProperty<unknown, unknown, unknown> | this {
+    if (isDeclaration(declared)) {
+      this.#registry.addData(declaredProperty(name, declared))
+      return { kind: 'property', name }
+    }
+    const hooks: PropertyHooks | PropertyHook = declared
     const all = typeof hooks === 'function' ? { get: hooks, put: hooks, post: hooks, delete: hooks } : hooks
     this.#registry.addPropertyHooks(name, all)
     return this
+  }
+
+  /**
+   * Declares a list. Every item that is stored fits its schema, however it is written. Use the result in place of the name:
+   * `actor.list(shopping)` has items of that type. Every actor has the list, which is empty at first.
+   */
+  list<S extends DeclaredSchema>(
+    name: string,
+    declaration: ListDeclaration<S>,
+  ): DeclaredList<InferData<S>, InferInput<S>> {
+    this.#registry.addData(declaredList(name, declaration))
+    return { kind: 'list', name }
   }
 
   /**
@@ -356,6 +395,8 @@ export class App {
       signIn = [],
       env = processEnvironment(),
     } = options
+    requireDeclarable(this.#registry.data)
+    await this.#registry.prepare()
     return createService({
       config,
       identity: { type, name, version, description, info, specification },
@@ -367,6 +408,10 @@ export class App {
       ...replaced,
     })
   }
+}
+
+function isDeclaration(declared: object): declared is PropertyDeclaration {
+  return 'schema' in declared
 }
 
 type Declared = readonly [Handler] | readonly [ActionMetadata | MethodMetadata, Handler | ExclusiveHandler]

@@ -1,8 +1,15 @@
 /** The handle by which applications use an actor. It takes plain values and applies the same rules as other access. */
-import type { ActorHandle, ListHandle, ReadingHandle, StaleHandle } from '../app/actor-handle.ts'
+import type {
+  ActorHandle,
+  AnyDeclared,
+  ListHandle,
+  PropertyPath,
+  ReadingHandle,
+  StaleHandle,
+} from '../app/actor-handle.ts'
 import type { Clients } from '../authorization-server/clients.ts'
 import { clientsHandle } from './clients.ts'
-import { fromPlain, type Json, known, toPlain } from '../json/json.ts'
+import { fromPlain, known, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
 import type { Properties, StaleProperties } from '../property/properties.ts'
@@ -20,7 +27,7 @@ import { activityHandle } from './activity.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { Live } from '../live/live.ts'
 import { type ListHandleDeps, listHandle } from './list.ts'
-import { segmentsOf, transactionHandle } from './transaction.ts'
+import { type ValueChange, declaredType, nameOf, segmentsOf, transactionHandle, updateIn } from './transaction.ts'
 import type { Transactions } from '../transaction/transactions.ts'
 
 export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps {
@@ -49,10 +56,12 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
 
     ...readingHandle(properties, access),
     within: ({ seconds }) => staleHandle(properties.within(seconds * 1000), access),
-    set: async (path, value) => properties.put(access, { path: segmentsOf(path) }, fromPlain(value)),
+    set: async (path: PropertyPath | AnyDeclared, value: unknown) =>
+      properties.put(access, { path: segmentsOf(path) }, fromPlain(value)),
     delete: async (path) => properties.remove(access, { path: segmentsOf(path) }),
     transaction,
-    update: (path, change) => transaction((tx) => tx.update(path, change)),
+    update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
+      deps.transactions.run(access, (attempt) => updateIn(attempt, path, change)),
     ...subscribingHandle(deps, access.actor),
     trust: trustHandle(deps.trusts, deps.companions, access.actor),
     subscriptions: subscriptionsHandle(deps.publications, access.actor),
@@ -64,7 +73,8 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     clients: clientsHandle(deps.clients, access.actor.id),
     services: servicesHandle(deps.connections, access.actor.id, url),
     activity: activityHandle(deps.auditLog, access.actor.id),
-    list: (name): ListHandle => listHandle(deps, access, name),
+    list: (list: string | AnyDeclared): ListHandle<never, never> =>
+      declaredType(listHandle(deps, access, nameOf(list))),
   }
 }
 
@@ -74,10 +84,11 @@ function staleHandle({ properties, ageMs }: StaleProperties, access: Access): St
 
 function readingHandle(properties: Properties, access: Access): ReadingHandle {
   return {
-    async get(path): Promise<Json | undefined> {
+    async get(path: PropertyPath | AnyDeclared): Promise<never> {
       const found = await properties.read(access, { path: segmentsOf(path) })
-      if (found === null) return undefined
-      return toPlain('json' in found ? found.json : known((await Array.fromAsync(found.pieces)).join('')))
+      const text =
+        found === null || 'json' in found ? found?.json : known((await Array.fromAsync(found.pieces)).join(''))
+      return declaredType(text === undefined ? undefined : toPlain(text))
     },
     async all() {
       const shown = await properties.all(access)

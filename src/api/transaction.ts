@@ -1,5 +1,11 @@
 /** The handle by which applications use an actor in a transaction. */
-import type { ListItem, PropertyPath, TransactionHandle, TransactionListHandle } from '../app/actor-handle.ts'
+import type {
+  AnyDeclared,
+  ListItem,
+  PropertyPath,
+  TransactionHandle,
+  TransactionListHandle,
+} from '../app/actor-handle.ts'
 import { fromPlain, toPlain } from '../json/json.ts'
 import type { ActorTransaction } from '../transaction/actor-transaction.ts'
 import type { TransactionList } from '../transaction/transaction-list.ts'
@@ -13,18 +19,17 @@ export function transactionHandle(
     id: actor.id,
     creator: actor.creator,
     url: actor.url,
-    get: async (path) => plainOf(await transaction.get(segmentsOf(path))),
+    get: async (path: PropertyPath | AnyDeclared): Promise<never> =>
+      declaredType(plainOf(await transaction.get(segmentsOf(path)))),
     all: async () => Object.fromEntries([...(await transaction.all())].map(([name, value]) => [name, toPlain(value)])),
     lists: async () => [...(await transaction.lists())].map(([name, length]) => ({ name, length })),
-    set: async (path, value) => transaction.set(segmentsOf(path), fromPlain(value)),
+    set: async (path: PropertyPath | AnyDeclared, value: unknown) =>
+      transaction.set(segmentsOf(path), fromPlain(value)),
     delete: async (path) => transaction.delete(segmentsOf(path)),
-    async update(path, change) {
-      const segments = segmentsOf(path)
-      const value = fromPlain(await change(plainOf(await transaction.get(segments))))
-      await transaction.set(segments, value)
-      return toPlain(value)
-    },
-    list: (name) => transactionListHandle(transaction.list(name), name),
+    update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
+      updateIn(transaction, path, change),
+    list: (list: string | AnyDeclared): TransactionListHandle<never, never> =>
+      declaredType(transactionListHandle(transaction.list(nameOf(list)), nameOf(list))),
   }
 }
 
@@ -80,7 +85,31 @@ function transactionListHandle(list: TransactionList, name: string): Transaction
   }
 }
 
-/** The segments of a path. */
-export function segmentsOf(path: PropertyPath): readonly string[] {
-  return typeof path === 'string' ? path.split('/') : path
+/** Replaces the value at the path by the result of `change`. Returns the stored value. */
+export async function updateIn(
+  transaction: ActorTransaction,
+  path: PropertyPath | AnyDeclared,
+  change: ValueChange,
+): Promise<never> {
+  const segments = segmentsOf(path)
+  await transaction.set(segments, fromPlain(await change(declaredType(plainOf(await transaction.get(segments))))))
+  return declaredType(plainOf(await transaction.get(segments)))
+}
+
+/** A function that `update` calls with the current value. */
+export type ValueChange = (value: never) => unknown
+
+/** The segments of a path. A declared name is one segment. */
+export function segmentsOf(path: PropertyPath | AnyDeclared): readonly string[] {
+  if (typeof path === 'string') return path.split('/')
+  return 'name' in path ? [path.name] : path
+}
+
+export function nameOf(list: string | AnyDeclared): string {
+  return typeof list === 'string' ? list : list.name
+}
+
+/** Gives a result the type of its declaration. Every write has checked the stored data against the declared schema. */
+export function declaredType(result: unknown): never {
+  return result as never
 }

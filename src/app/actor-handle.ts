@@ -1,7 +1,11 @@
 /** The handle by which an application's handlers use an actor. */
 import type { Json } from '../json/json.ts'
+import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
+
+/** A declared property or list of any type. */
+export type AnyDeclared = Pick<DeclaredProperty | DeclaredList, 'kind' | 'name'>
 
 /**
  * The name of a property, or a path below it: `budget/limit`, or `['budget', 'limit']` when a key contains a slash. Below a list,
@@ -13,6 +17,8 @@ export type PropertyPath = string | readonly [string, ...string[]]
 export interface ReadingHandle {
   /** Returns the value, or undefined when it does not exist. Rounds numbers beyond double precision. */
   get(path: PropertyPath): Promise<Json | undefined>
+  /** Returns the value of a declared property, or its default. Undefined when it has neither. */
+  get<Value, Given, Missing>(property: DeclaredProperty<Value, Given, Missing>): Promise<Value | Missing>
   /** Returns every property that is not a list, by name. */
   all(): Promise<{ [name: string]: Json }>
   /** Returns the names and lengths of all lists. */
@@ -33,8 +39,10 @@ export interface WritingHandle {
    * @throws ServiceError `conflict` when the name is a list, or a value on the path is not an object.
    */
   set(path: PropertyPath, value: Json | object): Promise<void>
+  /** Stores a value of a declared property. @throws ServiceError `invalid_value` naming the field that does not fit. */
+  set<Value, Given, Missing>(property: DeclaredProperty<Value, Given, Missing>, value: Given): Promise<void>
   /** Deletes a property, a list or a key. Returns whether the property existed. @throws ServiceError `not_found` for a key. */
-  delete(path: PropertyPath): Promise<boolean>
+  delete(path: PropertyPath | AnyDeclared): Promise<boolean>
   /**
    * Replaces a value by the result of `change`, which receives the current value, and returns it. No other change comes
    * between: `change` runs again when one did.
@@ -42,6 +50,10 @@ export interface WritingHandle {
    * @throws ServiceError `conflict` when other changes came between 50 times.
    */
   update(path: PropertyPath, change: (value: Json | undefined) => Json | object | Promise<Json | object>): Promise<Json>
+  update<Value, Given, Missing>(
+    property: DeclaredProperty<Value, Given, Missing>,
+    change: (value: Value | Missing) => Given | Promise<Given>,
+  ): Promise<Value>
 }
 
 /**
@@ -53,6 +65,7 @@ export interface TransactionHandle extends ReadingHandle, WritingHandle {
   /** URL of the actor, without a trailing slash. */
   readonly url: string
   list(name: string): TransactionListHandle
+  list<Item, Given>(list: DeclaredList<Item, Given>): TransactionListHandle<Item, Given>
 }
 
 export interface ActorHandle extends ReadingHandle, WritingHandle {
@@ -74,6 +87,7 @@ export interface ActorHandle extends ReadingHandle, WritingHandle {
   /** Returns reads that a read replica may answer with data of at most this age, in seconds. Default: no read is old. */
   within(age: { readonly seconds: number }): StaleHandle
   list(name: string): ListHandle
+  list<Item, Given>(list: DeclaredList<Item, Given>): ListHandle<Item, Given>
 
   /** Relationships with other actors. */
   readonly trust: TrustHandle
@@ -366,13 +380,13 @@ export interface Delivery {
   readonly acknowledgedAt: Date | null
 }
 
-export interface ListItem {
+export interface ListItem<Item = Json> {
   readonly index: number
-  readonly item: Json
+  readonly item: Item
 }
 
 /** A version of an item: a write through its handle fails after another write changed the item. */
-export interface ListItemWithHandle extends ListItem {
+export interface ListItemWithHandle<Item = Json> extends ListItem<Item> {
   readonly handle: string
 }
 
@@ -390,7 +404,7 @@ export interface ListMetadata {
 /**
  * An ordered list. Its first item or `create` creates it. Indexes count from 0; negative indexes count from the end.
  */
-export interface ListHandle {
+export interface ListHandle<Item = Json, Given = Json | object> {
   readonly name: string
   /** Creates the list, or changes the description and explanation of an existing list. */
   create(texts?: { description?: string; explanation?: string }): Promise<void>
@@ -400,44 +414,47 @@ export interface ListHandle {
   metadata(): Promise<ListMetadata | null>
 
   /** Adds an item at the end and returns its index. */
-  append(item: Json | object): Promise<number>
-  extend(items: readonly (Json | object)[]): Promise<void>
+  append(item: Given): Promise<number>
+  extend(items: readonly Given[]): Promise<void>
   /** Inserts the item so that it has this index. An index equal to the length appends. */
-  insert(index: number, item: Json | object): Promise<void>
+  insert(index: number, item: Given): Promise<void>
   /** Replaces an item. @throws ServiceError `invalid_index` beyond the end. */
-  update(index: number, item: Json | object): Promise<void>
+  update(index: number, item: Given): Promise<void>
   delete(index: number): Promise<void>
   /** Removes an item (default: the last one) and returns exactly that item; undefined when the list is empty. */
-  pop(index?: number): Promise<Json | undefined>
+  pop(index?: number): Promise<Item | undefined>
   clear(): Promise<void>
   /** Deletes the list itself. Returns whether it existed. */
   remove(): Promise<boolean>
 
-  get(index: number): Promise<Json | undefined>
+  get(index: number): Promise<Item | undefined>
   /** Returns the items from `start` up to but not including `end`. The array is in memory; use `pages` for long lists. */
-  items(start?: number, end?: number): Promise<Json[]>
+  items(start?: number, end?: number): Promise<Item[]>
   /**
    * Yields pages of items in order. Default page size: 1000. The list may change between pages: an item that exists
    * throughout appears exactly once.
    *
    * @throws ServiceError `not_found` when the list is deleted after the first page.
    */
-  pages(pageSize?: number): AsyncIterable<readonly ListItem[]>
+  pages(pageSize?: number): AsyncIterable<readonly ListItem<Item>[]>
   /** Yields the items in order, read page by page. */
-  [Symbol.asyncIterator](): AsyncIterator<ListItem>
+  [Symbol.asyncIterator](): AsyncIterator<ListItem<Item>>
 
   /** Returns the first object in the list whose `field` equals `value`. */
-  find(field: string, value: Json): Promise<ListItem | undefined>
-  findAll(field: string, value: Json): Promise<ListItem[]>
+  find(field: string, value: Json): Promise<ListItem<Item> | undefined>
+  findAll(field: string, value: Json): Promise<ListItem<Item>[]>
   /** Returns the items from `start` up to but not including `end`, each with its handle. */
-  itemsWithHandles(start?: number, end?: number): Promise<ListItemWithHandle[]>
+  itemsWithHandles(start?: number, end?: number): Promise<ListItemWithHandle<Item>[]>
   /** Returns false when the item was changed or removed after the handle was created. */
-  updateByHandle(handle: string, item: Json | object): Promise<boolean>
+  updateByHandle(handle: string, item: Given): Promise<boolean>
   deleteByHandle(handle: string): Promise<boolean>
   /** Returns the number of changed items. Beyond 1024 items or 1 MiB, each page of the list is one transaction. */
-  updateWhere(field: string, value: Json, item: Json | object, options?: { firstOnly?: boolean }): Promise<number>
+  updateWhere(field: string, value: Json, item: Given, options?: { firstOnly?: boolean }): Promise<number>
   removeWhere(field: string, value: Json, options?: { firstOnly?: boolean }): Promise<number>
 }
 
 /** A list in a transaction. Handles of items come from reads before the transaction. */
-export type TransactionListHandle = Omit<ListHandle, 'itemsWithHandles'>
+export type TransactionListHandle<Item = Json, Given = Json | object> = Omit<
+  ListHandle<Item, Given>,
+  'itemsWithHandles'
+>

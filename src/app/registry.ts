@@ -1,9 +1,11 @@
 /** Everything that one application declared, by name. It is complete before the first request. */
 import type { ActorHandle } from './actor-handle.ts'
 import type { ServiceDeclaration } from './service-declaration.ts'
+import { type DataDeclaration, prepareData } from './data-declarations.ts'
 import type { TrustType } from '../permission/trust-types.ts'
 import {
   declaredSchema,
+  requireNewData,
   requireEvent,
   requireHooks,
   requireOperation,
@@ -78,6 +80,7 @@ export class Registry {
   readonly bots: BotHandler[] = []
   readonly pageHandlers: PageHandler[] = []
   readonly #trustTypes: TrustType[] = []
+  readonly #data = new Map<string, DataDeclaration>()
   readonly companions = new Map<string, CompanionKind>()
   readonly services = new Map<string, ServiceDeclaration>()
 
@@ -118,6 +121,21 @@ export class Registry {
   addPropertyHooks(name: string, hooks: PropertyHooks): void {
     requireHooks(name, hooks)
     append(this.#propertyHooks, name, hooks)
+  }
+
+  addData(declaration: DataDeclaration): void {
+    requireNewData(declaration.kind, declaration.name, this.#data.has(declaration.name))
+    this.#data.set(declaration.name, declaration)
+  }
+
+  /** The declared properties and lists, by name. */
+  get data(): ReadonlyMap<string, DataDeclaration> {
+    return this.#data
+  }
+
+  /** Loads what the schemas of the data need. Call it once before the first request. @throws ConfigError */
+  async prepare(): Promise<void> {
+    for (const [name, declaration] of this.#data) this.#data.set(name, await prepareData(declaration))
   }
 
   addResource(name: string, handler: ResourceHandler): void {

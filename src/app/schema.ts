@@ -2,8 +2,9 @@
  * Schemas that an application declares: a Standard Schema that converts to JSON Schema (such as zod 4.2 or later), or
  * plain JSON Schema. Both become a `Schema`: a JSON Schema to publish and a check to run.
  */
-import { type Ajv2020 as Ajv, type ErrorObject } from 'ajv/dist/2020.js'
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { ServiceError } from '../errors.ts'
+import type { Json } from '../json/json.ts'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
@@ -13,7 +14,7 @@ export interface StandardSchema<Output = unknown> {
     readonly version: 1
     readonly vendor: string
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    readonly types?: { readonly output: Output } | undefined
+    readonly types?: { readonly input?: unknown; readonly output: Output } | undefined
     readonly jsonSchema?: {
       readonly input: (options: { target: 'draft-2020-12' }) => Record<string, unknown>
       readonly output: (options: { target: 'draft-2020-12' }) => Record<string, unknown>
@@ -35,6 +36,36 @@ export type DeclaredSchema = StandardSchema | JsonSchema
 /** The type of a handler's input for a declared schema. */
 export type InferOutput<S> = S extends StandardSchema<infer Output> ? Output : unknown
 
+/** The type of a value that fits a declared schema before the schema converts it. */
+export type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly input: infer Input }
+    ? Input
+    : InferOutput<S>
+  : Json | object
+
+/** The type of stored data that fits a declared schema. */
+export type InferData<S> = S extends StandardSchema<infer Output> ? Output : Json
+
+/** A schema of stored data. Its check does not wait, because it runs inside transactions. */
+export interface DataSchema {
+  readonly jsonSchema: JsonSchema | null
+  /** Loads the validator. Call it once before `check`. */
+  load(): Promise<void>
+  /** Returns the value as the schema converts it. @throws UnfitError */
+  check(value: Json): unknown
+}
+
+/** A value that does not fit its schema. The message says why, and `path` where. */
+export class UnfitError extends Error {
+  readonly path: readonly string[]
+
+  constructor(path: readonly string[], message: string) {
+    super(message)
+    this.name = 'UnfitError'
+    this.path = path
+  }
+}
+
 export interface Schema {
   readonly jsonSchema: JsonSchema | null
   /** Validates a value. @throws ServiceError `invalid_input` naming the first invalid field. */
@@ -52,6 +83,44 @@ export function inputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Sc
 /** Like `inputSchema`, for results. */
 export function outputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Schema {
   return { jsonSchema: explicit ?? jsonSchemaOf(declared, 'output'), check: checkOf(declared) }
+}
+
+/**
+ * A schema for stored data.
+ *
+ * @param explicit JSON Schema to publish without conversion.
+ * @throws Error of the schema library when the conversion to JSON Schema fails.
+ */
+export function dataSchema(declared: DeclaredSchema, explicit?: JsonSchema): DataSchema {
+  const jsonSchema = explicit ?? jsonSchemaOf(declared, 'output')
+  if (isStandard(declared)) return { jsonSchema, load: async () => {}, check: (value) => fittingValue(declared, value) }
+  let validate: ValidateFunction | undefined
+  return {
+    jsonSchema,
+    async load() {
+      validate = await compile(declared)
+    },
+    check(value) {
+      if (validate === undefined) throw new Error('Cannot check data: its schema is not loaded')
+      if (validate(value)) return value
+      const [error] = validate.errors ?? []
+      throw new UnfitError(error === undefined ? [] : fieldOf(error), error?.message ?? 'does not fit')
+    },
+  }
+}
+
+function fittingValue(schema: StandardSchema, value: Json): unknown {
+  const result = schema['~standard'].validate(value)
+  if (result instanceof Promise)
+    throw new Error('Cannot check data: its schema waits for a promise, but it must decide at once')
+  if (result.issues === undefined) return result.value
+  const { path, message } = issueOf(result.issues)
+  throw new UnfitError(path, message)
+}
+
+function issueOf([issue]: readonly StandardIssue[]): { readonly path: string[]; readonly message: string } {
+  const path = (issue?.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part))
+  return { path, message: issue?.message ?? 'does not fit' }
 }
 
 function checkOf(declared: DeclaredSchema): Schema['check'] {
@@ -76,9 +145,8 @@ function published(schema: StandardSchema, side: 'input' | 'output'): JsonSchema
 async function checkStandard(schema: StandardSchema, value: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(value)
   if (result.issues === undefined) return result.value
-  const [issue] = result.issues
-  const path = (issue?.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part))
-  throw invalidInput(path, issue?.message ?? 'does not fit')
+  const { path, message } = issueOf(result.issues)
+  throw invalidInput(path, message)
 }
 
 function invalidInput(path: readonly string[], message: string): ServiceError {
@@ -87,11 +155,11 @@ function invalidInput(path: readonly string[], message: string): ServiceError {
 }
 
 function checkJsonSchema(schema: JsonSchema): (value: unknown) => Promise<unknown> {
-  let validator: Promise<ReturnType<Ajv['compile']>> | undefined
+  let validator: Promise<ValidateFunction> | undefined
   return async (value) => {
     validator ??= compile(schema)
     const validate = await validator
-    if (validate(value) === true) return value
+    if (validate(value)) return value
     const [error] = validate.errors ?? []
     throw invalidInput(error === undefined ? [] : fieldOf(error), error?.message ?? 'does not fit')
   }
@@ -107,7 +175,7 @@ function fieldOf(error: ErrorObject): string[] {
 }
 
 /** Loads Ajv on the first use of a plain JSON Schema, so applications with zod schemas never load it. */
-async function compile(schema: JsonSchema): Promise<ReturnType<Ajv['compile']>> {
+async function compile(schema: JsonSchema): Promise<ValidateFunction> {
   const { Ajv2020 } = await import('ajv/dist/2020.js')
   return new Ajv2020({ strict: false, validateFormats: false, ownProperties: true }).compile(schema)
 }

@@ -160,6 +160,14 @@ function nounOf(kind: 'methods' | 'actions'): string {
   return kind === 'methods' ? 'method' : 'action'
 }
 
+/** @throws ConfigError when the name is declared already. */
+export function requireNewData(kind: 'value' | 'list', name: string, isDeclared: boolean): void {
+  if (isDeclared)
+    throw new ConfigError(
+      `Cannot declare the ${kind === 'list' ? 'list' : 'property'} ${quote(name)}: the name is declared already.`,
+    )
+}
+
 /** @throws ConfigError when a hook has an unknown operation or is not a function. */
 export function requireHooks(name: string, hooks: PropertyHooks): void {
   for (const [operation, hook] of Object.entries(hooks) as [string, unknown][]) {

@@ -135,6 +135,24 @@ export function newListMetadata(nowMs: number): ListMetadata {
   }
 }
 
+/** The head of a declared list that no one has written to yet. */
+export function emptyHeadText(texts: { readonly description: string; readonly explanation: string }): string {
+  const never = new Date(0).toISOString()
+  return writeHeadText({
+    id: 'declared',
+    ...texts,
+    createdAt: never,
+    updatedAt: never,
+    nextItem: 1,
+    nextNode: 1,
+    firstItem: 1,
+    firstNode: 1,
+    bytes: 0,
+    root: [],
+    revision: 1,
+  })
+}
+
 type Members = { readonly [name: string]: unknown }
 
 function parseObject(list: string, text: string): Members {

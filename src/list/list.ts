@@ -22,7 +22,15 @@ export { bulk, readBulk, type BulkEntry, type BulkResult } from './list-bulk.ts'
 export type { ListChange, ListOperation } from './list-change.ts'
 export { holds, type ItemMatch, removeWhere, updateWhere } from './list-find.ts'
 export { deleteByHandles, findByHandle, handleOf, locate, updateByHandles, type ItemWithHandle } from './item-handle.ts'
-export { factsOf, listFacts, listMetadata, newListMetadata, type ListFacts, type ListMetadata } from './list-head.ts'
+export {
+  emptyHeadText,
+  factsOf,
+  listFacts,
+  listMetadata,
+  newListMetadata,
+  type ListFacts,
+  type ListMetadata,
+} from './list-head.ts'
 export { indexFromJson, parseIndex, resolveIndex } from './list-index.ts'
 export {
   readItem,
@@ -47,6 +55,11 @@ export { readShortList } from './short-list.ts'
  */
 export async function createList(tx: Transaction, at: ListAddress, texts: ListTexts, nowMs: number): Promise<boolean> {
   return (await makeList(tx, at, texts, nowMs)).isNew
+}
+
+/** Creates the list if it does not exist. @throws ServiceError as `createList` */
+export async function ensureList(tx: Transaction, at: ListAddress, texts: ListTexts, nowMs: number): Promise<void> {
+  if ((await findNamed(tx, at)) === undefined) await createList(tx, at, texts, nowMs)
 }
 
 /** Like `createList`, but also returns the metadata change that subscribers receive. */

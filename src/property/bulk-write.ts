@@ -90,7 +90,7 @@ export class BulkWrite {
     if (typeof entry !== 'string') return entry.pass(room, access, operation)
     const passed = await room.gate.pass(access, operation, [name], entry)
     if (passed === null) throw rejectedWrite([name])
-    return passed
+    return passed === absent ? passed : room.declared.fitValue([name], passed)
   }
 
   async #store(
@@ -100,7 +100,7 @@ export class BulkWrite {
     access: Access,
     entries: ReadonlyMap<string, Entry>,
   ): Promise<JsonText> {
-    const context = { access, now: this.#deps.now() }
+    const context = { access, declared: this.#deps.room.declared, now: this.#deps.now() }
     const values = [...entries].flatMap(([name, entry]) => (typeof entry === 'string' ? [[name, entry] as const] : []))
     if (values.length > 0) {
       const states = await this.#storeValues(tx, actor, new Map(values))

@@ -3,6 +3,7 @@ import { RemovedLists } from '../list/removed-lists.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
 import { BulkWrite } from './bulk-write.ts'
+import { DeclaredData } from './declared-data.ts'
 import { ActorWriter, type ChangeSink, changedNames } from './change.ts'
 import { replaceOther } from './kinds.ts'
 import { ListHooks } from './list-hooks.ts'
@@ -37,13 +38,14 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
     onCollision: (actorId, name) =>
       log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
-  const versions = new Versions(keyRing)
-  const values = new Values({ store, writer, permission, gate, indexes, versions, replaceOther })
+  const declared = new DeclaredData(registry.data)
+  const versions = new Versions(keyRing, declared)
+  const values = new Values({ store, writer, permission, gate, indexes, versions, declared, replaceOther })
   const hooks = new ListHooks(store, gate)
-  const listReader = new ListReader({ store, permission, hooks })
-  const listWriter = new ListWriter({ store, writer, permission, versions, hooks, now, deleteRemoved })
-  const room = { writer, permission, gate, values, listReader, listWriter }
+  const listReader = new ListReader({ store, permission, hooks, declared })
+  const listWriter = new ListWriter({ store, writer, permission, versions, declared, hooks, now, deleteRemoved })
+  const room = { writer, permission, gate, declared, values, listReader, listWriter }
   const properties = new Properties({ room, store, readReplicas, indexes, versions, deleteRemoved })
   const bulkWrite = new BulkWrite({ room, indexes, now })
-  return { properties, listReader, listWriter, bulkWrite, removedLists, writer, values, gate, hooks }
+  return { properties, listReader, listWriter, bulkWrite, removedLists, writer, values, gate, hooks, declared }
 }

@@ -5,6 +5,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { ActorWriter, Change, Record } from './change.ts'
+import type { DeclaredData } from './declared-data.ts'
 import type { ListReader } from './list-reader.ts'
 import type { ListWriter } from './list-writer.ts'
 import type { PropertyGate } from './property-hooks.ts'
@@ -59,6 +60,7 @@ export interface KindRoom {
   readonly writer: ActorWriter
   readonly permission: Permission
   readonly gate: PropertyGate
+  readonly declared: DeclaredData
   readonly values: Values
   readonly listReader: ListReader
   readonly listWriter: ListWriter
@@ -107,6 +109,7 @@ export interface BulkStep {
 
 export interface StepContext {
   readonly access: Access
+  readonly declared: DeclaredData
   /** Unix milliseconds. */
   readonly now: number
 }

@@ -107,7 +107,8 @@ function creation(name: string, texts: ListTexts): BulkStep {
   const step: BulkStep = {
     right: 'write',
     checkName: () => checkListName(name),
-    async pass({ gate }, access, operation) {
+    async pass({ gate, declared }, access, operation) {
+      declared.requireList(name)
       if ((await gate.pass(access, operation, [name], known('[]'))) === null) throw rejectedWrite([name])
       return step
     },
@@ -132,8 +133,9 @@ function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding =
     async pass({ listWriter }, access) {
       return itemChanges(name, await listWriter.passBulk(access, name, entries), isOnlyAdding)
     },
-    async store(tx, actor, record, { access, now }): Promise<JsonText> {
+    async store(tx, actor, record, { access, declared, now }): Promise<JsonText> {
       if (entries.length === 0) return stringText('[No items to update]')
+      await declared.ensureList(tx, { actorId: actor.id, list: name }, now)
       const { updated, deleted, changes } = await bulk(tx, { actorId: actor.id, list: name }, entries, now)
       if (isOnlyAdding) requireOnlyAdded(access, name, changes)
       recordAll(record, name, changes)

@@ -5,6 +5,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { Reads } from '../store/read-replicas.ts'
 import { type Access, listAddress, requireRight } from './access.ts'
 import * as list from '../list/list.ts'
+import type { DeclaredData } from './declared-data.ts'
 import type { ListHooks } from './list-hooks.ts'
 import type { StoredProperty } from './property-store.ts'
 
@@ -12,6 +13,7 @@ export interface ListReaderDeps {
   readonly store: Reads
   readonly permission: Permission
   readonly hooks: ListHooks
+  readonly declared: DeclaredData
 }
 
 export class ListReader {
@@ -29,7 +31,8 @@ export class ListReader {
   /** The metadata of a list. Null when it does not exist or is hidden by a hook. Items are not read, their hooks not run. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
     await requireRight(this.#deps.permission, access, 'read', [name])
-    const metadata = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
+    const stored = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
+    const metadata = stored ?? this.#emptyMetadata(name)
     const isShown = metadata !== null && (await this.#deps.hooks.showsFacts(access, name, metadata))
     return isShown ? metadata : null
   }
@@ -185,10 +188,18 @@ export class ListReader {
     for (;;) {
       await requireRight(this.#deps.permission, access, 'read', [name])
       const page = await scan.next(this.#deps.store, size())
+      const metadata = page === null ? this.#emptyMetadata(name) : null
+      if (metadata !== null) yield emptyPage(metadata)
       if (page === null) return
       yield await this.#seenPage(access, name, page)
       if (page.isLast) return
     }
+  }
+
+  /** The metadata of a declared list that no one has written to yet. Null for any other name. */
+  #emptyMetadata(name: string): list.ListMetadata | null {
+    const property = this.#deps.declared.present(name, null)
+    return property?.kind === 'list' ? list.listMetadata(name, property.content) : null
   }
 
   async #seenPage(access: Access, name: string, page: list.ScanPage): Promise<SeenPage> {
@@ -253,6 +264,10 @@ interface SeenPage {
   readonly metadata: list.ListMetadata
   readonly isLast: boolean
   readonly handleAt: (index: number) => string
+}
+
+function emptyPage(metadata: list.ListMetadata): SeenPage {
+  return { items: [], positions: 0, metadata, isLast: true, handleAt: () => '' }
 }
 
 function metadataOrDamaged(name: string, head: string): list.ListMetadata | 'damaged' {

@@ -14,7 +14,7 @@ import { readTexts } from '../list/list-texts.ts'
 import { quote } from './property-errors.ts'
 import type { Expected, ValuesDeps } from './values.ts'
 
-export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'permission' | 'versions'> {
+export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'permission' | 'versions' | 'declared'> {
   readonly hooks: ListHooks
   readonly now: () => number
   /** Called when a change may have left rows to delete. */
@@ -36,6 +36,7 @@ export class ListWriter {
 
   /** Creates the list, or changes its texts when it exists. True when it is new. */
   async create(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<boolean> {
+    this.#deps.declared.requireList(name)
     await this.#pass(access, 'post', [name], known('[]'))
     return this.#change(access, name, async (tx, at, now) => {
       await this.#deps.versions.require(tx, at.actorId, name, { whole: expected })
@@ -63,7 +64,7 @@ export class ListWriter {
     options: { create?: boolean } = {},
   ): Promise<list.IndexedItem> {
     const right = rightToAdd(options)
-    const item = await this.#pass(access, 'post', [name], given, right)
+    const item = await this.#passItem(access, 'post', [name], given, right)
     const change = await this.#changeOne(
       access,
       name,
@@ -85,7 +86,7 @@ export class ListWriter {
     const right = rightToAdd(options)
     await this.#require(access, right, name)
     const items: JsonText[] = []
-    for (const item of given) items.push(await this.#deps.hooks.passWrite(access, 'post', [name], item))
+    for (const item of given) items.push(await this.#passItem(access, 'post', [name], item, right))
     await this.#changeOne(
       access,
       name,
@@ -106,7 +107,7 @@ export class ListWriter {
     options: { create?: boolean } = {},
   ): Promise<boolean> {
     const path = [name, String(index)]
-    const item = await this.#pass(access, 'post', path, given)
+    const item = await this.#passItem(access, 'post', path, given)
     const change = await this.#changeOne(access, name, async (tx, at, now) => {
       const isNew = options.create === true && (await list.createList(tx, at, {}, now))
       const inserted = await list.insert(tx, at, index, item, now)
@@ -129,7 +130,10 @@ export class ListWriter {
     if (options.orAppend !== true) await this.#require(access, 'write', name)
     const mayReplace = options.orAppend !== true || (await this.#mayReplace(access, name, index))
     const position = await this.#deps.hooks.positionOf(access, 'put', name, index)
-    const item = await this.#deps.hooks.passWrite(access, 'put', [name, String(position)], given)
+    const item = this.#fit(
+      [name, String(position)],
+      await this.#deps.hooks.passWrite(access, 'put', [name, String(position)], given),
+    )
     const change = await this.#changeOne(
       access,
       name,
@@ -206,11 +210,12 @@ export class ListWriter {
 
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {
     await this.#require(access, 'write', name)
-    let item = given
+    let item = this.#deps.declared.fitItem([name], given)
     if (!this.#deps.hooks.isOpen(access, 'put', name)) {
       const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
       if (found === null) return false
-      item = await this.#deps.hooks.passWrite(access, 'put', [name, String(found.index)], given)
+      const path = [name, String(found.index)]
+      item = this.#fit(path, await this.#deps.hooks.passWrite(access, 'put', path, given))
     }
     return (
       (await this.#changeMany(access, name, (tx, at, now) => list.updateByHandles(tx, at, [[handle, item]], now))) > 0
@@ -231,12 +236,15 @@ export class ListWriter {
   async updateWhere(access: Access, name: string, match: list.ItemMatch, given: JsonText): Promise<number> {
     const { hooks } = this.#deps
     if (hooks.isOpen(access, 'put', name) && (await this.#isShort(access, name))) {
-      return this.#changeMany(access, name, (tx, at, now) => list.updateWhere(tx, at, match, given, now))
+      const item = this.#fit([name], given)
+      return this.#changeMany(access, name, (tx, at, now) => list.updateWhere(tx, at, match, item, now))
     }
     return this.#changeMatches(access, name, match, async (matches) => {
       const updates: (readonly [handle: string, item: JsonText])[] = []
-      for (const { index, handle } of matches)
-        updates.push([handle, await hooks.passWrite(access, 'put', [name, String(index)], given)])
+      for (const { index, handle } of matches) {
+        const path = [name, String(index)]
+        updates.push([handle, this.#fit(path, await hooks.passWrite(access, 'put', path, given))])
+      }
       return (tx, at, now) => list.updateByHandles(tx, at, updates, now)
     })
   }
@@ -291,7 +299,7 @@ export class ListWriter {
     const passed: list.BulkEntry[] = []
     for (const { index, item } of entries) {
       const path = [name, String(index)]
-      const value = item === null ? null : await hooks.passWrite(access, 'put', path, item)
+      const value = item === null ? null : this.#fit(path, await hooks.passWrite(access, 'put', path, item))
       passed.push({ index, item: value })
     }
     // Deletions take effect after all updates, so their hooks run last.
@@ -327,7 +335,9 @@ export class ListWriter {
   async #change<T>(access: Access, name: string, work: ListWork<T>, right: Right = 'write'): Promise<T> {
     await this.#require(access, right, name)
     return this.#deps.writer.change(access.actor.id, access.caller, async (tx, record) => {
-      const { changes, result } = await work(tx, listAddress(access, name), this.#deps.now())
+      const at = listAddress(access, name)
+      if (right !== 'delete') await this.#deps.declared.ensureList(tx, at, this.#deps.now())
+      const { changes, result } = await work(tx, at, this.#deps.now())
       recordAll(record, name, changes)
       return result
     })
@@ -344,6 +354,20 @@ export class ListWriter {
     const position = await this.#deps.hooks.positionOf(access, 'delete', name, index)
     await this.#deps.hooks.passItemDelete(access, name, position, options)
     return position
+  }
+
+  async #passItem(
+    access: Access,
+    operation: PropertyOperation,
+    path: readonly string[],
+    given: JsonText,
+    right?: Right,
+  ): Promise<JsonText> {
+    return this.#fit(path, await this.#pass(access, operation, path, given, right))
+  }
+
+  #fit(path: readonly string[], item: JsonText): JsonText {
+    return this.#deps.declared.fitItem(path, item)
   }
 
   async #pass(

@@ -76,6 +76,12 @@ export class Properties {
     return { properties, listReader, ageMs: () => store.ageMs }
   }
 
+  /** The description that the application declared for the name. */
+  descriptionOf(name: string): string | undefined {
+    const description = this.#deps.room.declared.declarationOf(name)?.description
+    return description === '' ? undefined : description
+  }
+
   /** The kind of the property. A caller without the right does not learn whether it exists. */
   async kindOf(
     access: Access,
@@ -185,7 +191,7 @@ export class Properties {
 
   /** The properties that the caller may see, by name. It does not run the hooks of lists; `listed` does. */
   async all(access: Access): Promise<readonly StoredProperty[]> {
-    const stored = await this.#deps.store.read((q) => findProperties(q, access.actor.id))
+    const stored = this.#present(await this.#deps.store.read((q) => findProperties(q, access.actor.id)))
     return this.#show(access, await this.#visible(access, stored))
   }
 
@@ -218,7 +224,7 @@ export class Properties {
   ): Promise<Everything> {
     const { store, room } = this.#deps
     const { stored, contents } = await store.snapshot(async (q) => {
-      const properties = await findProperties(q, access.actor.id)
+      const properties = this.#present(await findProperties(q, access.actor.id))
       return { stored: properties, contents: await read(q, headsOf(properties)) }
     })
     const visible = await this.#visible(access, stored)
@@ -262,7 +268,7 @@ export class Properties {
    */
   async parts(access: Access): Promise<readonly { readonly path: readonly string[]; readonly value: JsonText }[]> {
     const { store, room } = this.#deps
-    const stored = await store.read((q) => findProperties(q, access.actor.id))
+    const stored = this.#present(await store.read((q) => findProperties(q, access.actor.id)))
     const judge = await room.permission.judge(access.actor.id, access.caller, { category: 'properties', right: 'read' })
     const found: { path: readonly string[]; value: JsonText }[] = []
     let left = mostParts
@@ -317,8 +323,13 @@ export class Properties {
     return { stored, items: await readManyLists(q, access.actor.id, shortLists(headsOf(hooked))) }
   }
 
-  #find(access: Access, [name = '']: readonly string[]): Promise<StoredProperty | null> {
-    return this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
+  async #find(access: Access, [name = '']: readonly string[]): Promise<StoredProperty | null> {
+    const stored = await this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
+    return this.#deps.room.declared.present(name, stored)
+  }
+
+  #present(stored: readonly StoredProperty[]): readonly StoredProperty[] {
+    return this.#deps.room.declared.allPresent(stored)
   }
 }
 

@@ -9,6 +9,7 @@ import { rightToPut } from '../permission/required-right.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
 import type { ActorWriter, Change } from './change.ts'
+import type { DeclaredData } from './declared-data.ts'
 import { nameIsTaken, quote, rejectedDelete, rejectedWrite } from './property-errors.ts'
 import type { PropertyGate } from './property-hooks.ts'
 import {
@@ -29,6 +30,7 @@ export interface ValuesDeps {
   readonly gate: PropertyGate
   readonly indexes: Indexes
   readonly versions: Versions
+  readonly declared: DeclaredData
   /** Sets a property of another kind. */
   readonly replaceOther: (
     tx: Transaction,
@@ -80,7 +82,7 @@ export class Values {
     return value
   }
 
-  /** Checks the path, the right and the hooks of a `put`, and returns the value to store. */
+  /** Checks the path, the right, the hooks and the declared schema of a `put`, and returns the value to store. */
   async prepare(
     access: Access,
     path: readonly string[],
@@ -99,7 +101,7 @@ export class Values {
     // A hook may turn a change into a removal.
     if (rightToPut(path, value) !== right)
       await requireRight(this.#deps.permission, access, rightToPut(path, value), path)
-    return value
+    return below.length > 0 || value === absent ? value : this.#deps.declared.fitValue(path, value)
   }
 
   /** Stores the result of `prepare` at the path. @throws as `put` */
@@ -149,11 +151,15 @@ export class Values {
     const [name = '', ...below] = path
     const stored = await findProperty(tx, actor.id, name)
     if (stored !== null && stored.kind !== 'value') throw nameIsTaken(name, stored.kind)
-    const merged = mergeAt(stored?.content, below, value)
+    const before = this.#deps.declared.present(name, stored)?.content
+    const together = mergeAt(before, below, value)
+    const merged = this.#deps.declared.fitValue(path, together)
     await putValue(tx, actor.id, name, merged)
     await this.#deps.indexes.update(tx, actor.id, new Map([[name, merged]]))
-    const states = stateFor(actor, name, { before: stored?.content ?? null, after: merged })
-    return canBeMerged(value) ? partOfValue(name, below, value, states) : wholeValue(name, merged, states)
+    const states = stateFor(actor, name, { before: before ?? null, after: merged })
+    return canBeMerged(value) && merged === together
+      ? partOfValue(name, below, value, states)
+      : wholeValue(name, merged, states)
   }
 
   /**
@@ -183,13 +189,16 @@ export class Values {
   ): Promise<{ readonly change: Change; readonly isChanged: boolean }> {
     const [name = '', ...below] = path
     if (below.length === 0) return this.#replace(tx, actor, name, absent)
-    const stored = await findProperty(tx, actor.id, name)
-    const rest = stored?.kind === 'value' ? deleteAt(stored.content, below) : undefined
-    if (stored?.kind !== 'value' || rest === undefined) throw noSuchKey(path)
+    const { declared, indexes } = this.#deps
+    const stored = declared.present(name, await findProperty(tx, actor.id, name))
+    const without = stored?.kind === 'value' ? deleteAt(stored.content, below) : undefined
+    if (stored?.kind !== 'value' || without === undefined) throw noSuchKey(path)
+    const rest = declared.fitValue(path, without)
     await putValue(tx, actor.id, name, rest)
-    await this.#deps.indexes.update(tx, actor.id, new Map([[name, rest]]))
+    await indexes.update(tx, actor.id, new Map([[name, rest]]))
     const states = stateFor(actor, name, { before: stored.content, after: rest })
-    return { change: partOfValue(name, below, absent, states), isChanged: true }
+    const change = rest === without ? partOfValue(name, below, absent, states) : wholeValue(name, rest, states)
+    return { change, isChanged: true }
   }
 
   async #passDelete(access: Access, path: readonly string[]): Promise<void> {

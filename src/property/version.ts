@@ -7,6 +7,7 @@ import { ServiceError } from '../errors.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Queries } from '../store/store.ts'
 import { readHeadText } from '../list/list-head.ts'
+import type { DeclaredData } from './declared-data.ts'
 import { findProperty, type StoredProperty } from './property-store.ts'
 
 export interface PropertyVersion {
@@ -22,8 +23,10 @@ export const noVersion = 'none'
 /** Computes versions with a key, so that a version does not reveal a value that hooks hide. Key rotation changes versions. */
 export class Versions {
   readonly #key: Buffer
+  readonly #declared: DeclaredData
 
-  constructor({ currentId, keys }: KeyRing) {
+  constructor({ currentId, keys }: KeyRing, declared: DeclaredData) {
+    this.#declared = declared
     const key = keys.get(currentId)
     if (key === undefined) throw new Error('the key ring lacks its current key')
     this.#key = Buffer.from(hkdfSync('sha256', key, '', 'troupe version v1', 32))
@@ -51,7 +54,7 @@ export class Versions {
     expected: { readonly whole?: string | undefined; readonly texts?: string | undefined },
   ): Promise<void> {
     if (expected.whole === undefined && expected.texts === undefined) return
-    const stored = this.of(actorId, await findProperty(q, actorId, name))
+    const stored = this.of(actorId, this.#declared.present(name, await findProperty(q, actorId, name)))
     if ((expected.whole ?? stored.whole) === stored.whole && (expected.texts ?? stored.texts) === stored.texts) return
     if (expected.whole === noVersion) throw new ServiceError('conflict', `“${shown(name)}” already exists.`)
     throw changedMeanwhile(name, stored.whole === noVersion)

@@ -8,6 +8,7 @@ import { ServiceError } from '../errors.ts'
 import { listMetadata, parseIndex } from '../list/list.ts'
 import type { Access } from '../property/access.ts'
 import type { ActorWriter } from '../property/change.ts'
+import type { DeclaredData } from '../property/declared-data.ts'
 import type { ListHooks } from '../property/list-hooks.ts'
 import { nameIsTaken, propertyNotFound, quote, rejectedDelete } from '../property/property-errors.ts'
 import type { PropertyGate } from '../property/property-hooks.ts'
@@ -28,6 +29,7 @@ export interface ActorTransactionDeps {
   readonly values: Values
   readonly gate: PropertyGate
   readonly hooks: ListHooks
+  readonly declared: DeclaredData
   readonly now: () => number
   /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: () => void
@@ -94,7 +96,8 @@ export class ActorTransaction {
     }
     const value = await this.#deps.values.prepare(this.#access, path, given)
     if (entry.list !== null) throw nameIsTaken(name, 'list')
-    if (below.length > 0) entry.value = mergeAt(entry.value ?? undefined, below, value)
+    if (below.length > 0)
+      entry.value = this.#deps.declared.fitValue(path, mergeAt(entry.value ?? undefined, below, value))
     else entry.value = value === absent ? null : value
     this.#push({
       leavesRows: false,
@@ -123,15 +126,17 @@ export class ActorTransaction {
     const entry = await this.#entry(name)
     if (entry.list !== null) {
       if (below.length === 0) return this.list(name).delete()
-      const index = below.length === 1 ? parseIndex(below[0] ?? '') : null
-      if (index === null || (await this.list(name).remove(index, 'delete')) === null) throw propertyNotFound(path)
+      await this.#deleteItem(path)
       return true
     }
     if (entry.value === null && below.length === 0) return false
-    const { gate, values } = this.#deps
-    const current = entry.value === null ? undefined : below.length === 0 ? entry.value : getAt(entry.value, below)
+    const { gate, values, declared } = this.#deps
+    const current = entry.value === null ? undefined : getAt(entry.value, below)
     if ((await gate.pass(this.#access, 'delete', path, current ?? known('{}'))) === null) throw rejectedDelete(path)
-    entry.value = below.length === 0 ? null : restOf(entry.value, path)
+    entry.value =
+      below.length === 0
+        ? (declared.present(name, null)?.content ?? null)
+        : declared.fitValue(path, restOf(entry.value, path))
     this.#push({
       leavesRows: false,
       run: async (tx, record, actor) => record((await values.remove(tx, actor, path)).change),
@@ -139,12 +144,20 @@ export class ActorTransaction {
     return true
   }
 
+  /** @throws ServiceError `not_found` */
+  async #deleteItem(path: readonly string[]): Promise<void> {
+    const [name = '', position = '', ...deeper] = path
+    const index = deeper.length > 0 ? null : parseIndex(position)
+    if (index === null || (await this.list(name).remove(index, 'delete')) === null) throw propertyNotFound(path)
+  }
+
   list(name: string): TransactionList {
-    const { hooks, now } = this.#deps
+    const { hooks, declared, now } = this.#deps
     return new TransactionList(
       {
         access: this.#access,
         hooks,
+        declared,
         now,
         entry: (entryName) => this.#entry(entryName),
         readStored: (entry, work) => this.#readStored(name, entry, work),
@@ -224,15 +237,17 @@ export class ActorTransaction {
       if (entry === undefined) this.#add(property.name, property)
       else if (!isSame(entry.stored, property)) throw new OvertakenError()
     }
+    for (const { name } of this.#deps.declared.allPresent(stored)) if (!this.#entries.has(name)) this.#add(name, null)
     return [...this.#entries].toSorted(([a], [b]) => (a < b ? -1 : 1))
   }
 
   #add(name: string, stored: StoredProperty | null): TransactionEntry {
-    const isList = stored?.kind === 'list'
-    const metadata = isList ? listMetadata(name, stored.content) : null
+    const present = this.#deps.declared.present(name, stored)
+    const isList = present?.kind === 'list'
+    const metadata = isList ? listMetadata(name, present.content) : null
     const entry: TransactionEntry = {
       stored,
-      value: isList ? null : (stored?.content ?? null),
+      value: isList ? null : (present?.content ?? null),
       list: metadata === null ? null : { pieces: new ListPieces(metadata.length), metadata },
     }
     this.#entries.set(name, entry)

@@ -4,6 +4,17 @@ import { Transactions } from './transactions.ts'
 
 export function createTransactions(runtime: Runtime, property: PropertyRoom): Transactions {
   const { store, now, timers, random } = runtime
-  const { writer, values, gate, hooks, removedLists } = property
-  return new Transactions({ store, writer, values, gate, hooks, now, timers, random, deleteRemoved: removedLists.wake })
+  const { writer, values, gate, hooks, declared, removedLists } = property
+  return new Transactions({
+    store,
+    writer,
+    values,
+    gate,
+    hooks,
+    declared,
+    now,
+    timers,
+    random,
+    deleteRemoved: removedLists.wake,
+  })
 }

@@ -10,6 +10,7 @@ import { absent } from '../json/absent.ts'
 import * as list from '../list/list.ts'
 import type { Access } from '../property/access.ts'
 import { nameIsTaken, quote } from '../property/property-errors.ts'
+import type { DeclaredData } from '../property/declared-data.ts'
 import type { ListHooks } from '../property/list-hooks.ts'
 import { recordAll } from '../property/list-writer.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -20,6 +21,7 @@ import { ListPieces, type PiecePlace } from './list-pieces.ts'
 export interface TransactionScope {
   readonly access: Access
   readonly hooks: ListHooks
+  readonly declared: DeclaredData
   /** Unix milliseconds. */
   readonly now: () => number
   /** The property of the name as the transaction sees it. */
@@ -51,7 +53,9 @@ export class TransactionList {
   /** Creates the list, or changes its texts when it exists. */
   async create(texts: list.ListTexts): Promise<void> {
     const entry = await this.#entry()
-    await this.#pass('post', [this.#name], known('[]'))
+    const { access, declared, hooks } = this.#scope
+    declared.requireList(this.#name)
+    await hooks.passWrite(access, 'post', [this.#name], known('[]'))
     this.#requireFree(entry)
     entry.list ??= { pieces: new ListPieces(0), metadata: list.newListMetadata(this.#scope.now()) }
     const { description = entry.list.metadata.description, explanation = entry.list.metadata.explanation } = texts
@@ -130,7 +134,7 @@ export class TransactionList {
     const entry = await this.#existing()
     await this.#passListDelete(entry)
     entry.list.pieces.clear()
-    this.#push(async (tx, at, now) => [await list.clear(tx, at, now)], true)
+    this.#push(async (tx, at, now) => [await list.clear(tx, at, now)], { leavesRows: true })
   }
 
   /** Deletes the list itself. False when it does not exist. */
@@ -140,7 +144,7 @@ export class TransactionList {
     await this.#passListDelete(entry)
     const open: TransactionEntry = entry
     open.list = null
-    this.#push(async (tx, at) => only(await list.deleteList(tx, at)), true)
+    this.#push(async (tx, at) => only(await list.deleteList(tx, at)), { leavesRows: true, isRemoval: true })
     return true
   }
 
@@ -286,18 +290,22 @@ export class TransactionList {
     if (entry.value !== null) throw nameIsTaken(this.#name, 'value')
   }
 
-  #pass(operation: 'put' | 'post', path: readonly string[], value: JsonText): Promise<JsonText> {
-    return this.#scope.hooks.passWrite(this.#scope.access, operation, path, value)
+  async #pass(operation: 'put' | 'post', path: readonly string[], given: JsonText): Promise<JsonText> {
+    const { access, declared, hooks } = this.#scope
+    return declared.fitItem(path, await hooks.passWrite(access, operation, path, given))
   }
 
   #push(
     work: (tx: Transaction, at: list.ListAddress, now: number) => Promise<readonly list.ListChange[]>,
-    leavesRows = false,
+    { leavesRows = false, isRemoval = false }: { readonly leavesRows?: boolean; readonly isRemoval?: boolean } = {},
   ): void {
-    const { now } = this.#scope
+    const { declared, now } = this.#scope
     this.#scope.push({
       leavesRows,
-      run: async (tx, record) => recordAll(record, this.#name, await work(tx, this.#address(), now())),
+      run: async (tx, record) => {
+        if (!isRemoval) await declared.ensureList(tx, this.#address(), now())
+        recordAll(record, this.#name, await work(tx, this.#address(), now()))
+      },
     })
   }
 

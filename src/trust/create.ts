@@ -24,7 +24,7 @@ export function createPermission({ registry, store }: Runtime, rules?: Relations
   return { relationships, permission }
 }
 
-interface TrustNeeds extends Pick<PermissionsDeps, 'declares' | 'needsApproval'> {
+interface TrustNeeds extends Pick<PermissionsDeps, 'declares' | 'needsApproval' | 'declared'> {
   readonly outbox: Outbox
   readonly wakeDeliveries: (actorId: string) => void
   readonly relationships: Relationships
@@ -57,7 +57,16 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     await notices.replaceNotices(tx, actorIds, await deletionNoticesOfActors(tx, keyRing, actorIds))
   })
   const enqueue = config.notifyPermissions ? notices.enqueue : null
-  const permissions = new Permissions({ store, declares, needsApproval, live, relationships, now, enqueue })
+  const permissions = new Permissions({
+    store,
+    declares,
+    needsApproval,
+    declared: needs.declared,
+    live,
+    relationships,
+    now,
+    enqueue,
+  })
   const trustDeps: TrustDeps = {
     ...runtime,
     times,

@@ -4,6 +4,7 @@ import { type EnqueueNotice, type Notice, noticeTo } from '../outbox/notice.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
 import { holdsItems, kinds } from '../property/kinds.ts'
+import type { DeclaredData } from '../property/declared-data.ts'
 import { findKinds, findProperties } from '../property/property-store.ts'
 import type { Live } from '../live/live.ts'
 import type { Store, Transaction } from '../store/store.ts'
@@ -30,6 +31,7 @@ import {
 
 export interface PermissionsDeps {
   readonly store: Store
+  readonly declared: DeclaredData
   readonly relationships: Relationships
   readonly now: () => number
   readonly live: Pick<Live, 'record'>
@@ -162,10 +164,11 @@ export class Permissions {
   /** Lists the properties to which the peer may subscribe. Names of other properties stay hidden. */
   async shared(actorId: string, peerId: string): Promise<SharedProperty[]> {
     const { effective } = await this.require(actorId, peerId)
-    const stored = await this.#deps.store.read((q) => findProperties(q, actorId))
+    const { store, declared } = this.#deps
+    const present = declared.allPresent(await store.read((q) => findProperties(q, actorId)))
     const may = (operation: string, name: string): boolean =>
       decide(effective, { category: 'properties', operation, target: name }).allowed
-    return stored
+    return present
       .filter(({ name }) => may('subscribe', name))
       .map((property) => ({
         name: property.name,
@@ -207,9 +210,10 @@ export class Permissions {
       })
     if (target === '') return this.#answerForAll(trust.actorId, subject, operation)
     const name = target.split('/', 1)[0] ?? ''
-    const stored = await this.#deps.store.read((q) => findKinds(q, trust.actorId, [name]))
+    const { store, declared } = this.#deps
+    const stored = await store.read((q) => findKinds(q, trust.actorId, [name]))
     return explain(subject, question, {
-      holdsItems: holdsItems(stored.get(name)),
+      holdsItems: holdsItems(stored.get(name) ?? declared.present(name, null)?.kind),
       isDeclared: true,
       needsApproval: false,
     })

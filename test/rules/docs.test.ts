@@ -323,7 +323,9 @@ describe('the guide to writing an application', () => {
       card_number: '… 1234',
       email: 'ada@example.com',
       loans: { _list: true, count: 1 },
+      reader: { name: 'New reader', fines: 0 },
       shelf: { _list: true, count: 2 },
+      wishes: { _list: true, count: 0 },
     })
     assert.deepEqual(await call('GET', '/resources/catalogue'), { owner: 'ada@example.com', loans: 1 })
     const script = (await call('POST', '/actions/connect_script', {})) as Record<string, string>

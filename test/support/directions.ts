@@ -145,7 +145,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'trust',
   ],
   service: ['auth', 'http', 'http/edge', 'mcp', 'open-runtime', 'outbox', 'pages', 'rooms'],
-  troupe: ['api', 'authorization-server', 'connection', 'http/edge', 'pages', 'service', 'sign-in'],
+  troupe: ['api', 'authorization-server', 'connection', 'http/edge', 'pages', 'property', 'service', 'sign-in'],
   cli: ['http/edge', 'open-runtime', 'open-store', 'outbox', 'property', 'publication', 'service', 'store', 'troupe'],
   'node-handler': ['http/edge', 'troupe'],
   testing: ['auth', 'http/edge', 'peer', 'service', 'sign-in', 'troupe'],

@@ -1,5 +1,6 @@
 /** Generates the OpenAPI 3.1 document from the route table and the declarations of the application. */
 import type { Identity } from '../../app/identity.ts'
+import type { DataDeclaration } from '../../app/data-declarations.ts'
 import type { Descriptor, OperationKind, Registry } from '../../app/registry.ts'
 import type { FieldSchema } from '../../json/fields.ts'
 import { type Documentation, isOfService, type Route } from './route.ts'
@@ -30,6 +31,12 @@ export function openApiDocument(routes: readonly Route[], about: About): object 
       )
     }
   }
+  const schemas: Record<string, object> = {}
+  for (const data of about.registry.data.values()) {
+    const component = freeName(componentOf(data), schemas)
+    schemas[component] = data.schema.jsonSchema ?? {}
+    for (const [path, method, operation] of describedData(data, component)) add(path, method, operation)
+  }
   return {
     openapi: '3.1.0',
     info: {
@@ -40,6 +47,7 @@ export function openApiDocument(routes: readonly Route[], about: About): object 
     servers: [{ url: about.baseUrl }],
     paths,
     components: {
+      ...(Object.keys(schemas).length === 0 ? {} : { schemas }),
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic', description: 'The actor’s creator and passphrase' },
         bearer: {
@@ -129,6 +137,72 @@ function responses(documented: Documentation['responses']): Operation {
       ]
     }),
   )
+}
+
+/** The name of the schema of declared data. Component names allow few characters. */
+function componentOf({ kind, name }: DataDeclaration): string {
+  return `${kind === 'list' ? 'Item' : 'Property'}_${name.replace(/[^\w.-]/g, '_')}`
+}
+
+/** The name, with a number when another name looks the same. */
+function freeName(name: string, taken: Readonly<Record<string, object>>): string {
+  let free = name
+  for (let number = 2; free in taken; number++) free = `${name}_${number}`
+  return free
+}
+
+function describedData(
+  { kind, name, description }: DataDeclaration,
+  component: string,
+): (readonly [path: string, method: string, operation: Operation])[] {
+  const path = `/{actor}/properties/${encodeURIComponent(name.toWellFormed())}`
+  const schema = { $ref: `#/components/schemas/${component}` }
+  const content = (of: object): Operation => ({ content: { 'application/json': { schema: of } } })
+  const operation = (verb: string, summary: string, rest: Operation): Operation => ({
+    operationId: `${kind === 'list' ? 'list' : 'property'}:${name}:${verb}`,
+    summary: description === '' ? summary : `${description}: ${summary.toLowerCase()}`,
+    tags: ['properties'],
+    parameters: [{ name: 'actor', in: 'path', required: true, schema: { type: 'string' } }],
+    security: [{ basic: [] }, { bearer: [] }],
+    ...rest,
+  })
+  const refusals = {
+    400: { description: '`invalid_value`: the value does not fit the schema. `field` names the place' },
+    403: { description: 'The caller has no right to do this' },
+  }
+  if (kind === 'list')
+    return [
+      [
+        path,
+        'get',
+        operation('read', 'Reads the items', {
+          responses: { 200: { description: 'The items', ...content({ type: 'array', items: schema }) } },
+        }),
+      ],
+      [
+        path,
+        'post',
+        operation('append', 'Appends an item', {
+          requestBody: { required: true, ...content(schema) },
+          responses: { 201: { description: 'The stored item', ...content(schema) }, ...refusals },
+        }),
+      ],
+    ]
+  return [
+    [
+      path,
+      'get',
+      operation('read', 'Reads the value', { responses: { 200: { description: 'The value', ...content(schema) } } }),
+    ],
+    [
+      path,
+      'put',
+      operation('set', 'Sets the value', {
+        requestBody: { required: true, ...content(schema) },
+        responses: { 204: { description: 'The value is stored' }, ...refusals },
+      }),
+    ],
+  ]
 }
 
 const approvalResponses = {

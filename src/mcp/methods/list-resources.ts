@@ -28,7 +28,7 @@ export async function listResources(deps: McpDeps, call: McpRequest): Promise<Mc
   const own = listed.map(({ name, kind }) => ({
     uri: uriOf(name),
     name,
-    description: kinds[kind].description,
+    description: deps.properties.descriptionOf(name) ?? kinds[kind].description,
     mimeType: 'application/json',
   }))
   const all: Listed[] = [

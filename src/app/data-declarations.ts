@@ -1,0 +1,132 @@
+/** Declared data: properties and lists whose values fit a schema. */
+import { ConfigError } from '../config/config-error.ts'
+import { fromPlain, type Json, type JsonText } from '../json/json.ts'
+import { dataSchema, type DataSchema, type DeclaredSchema, type InferInput, type JsonSchema } from './schema.ts'
+
+export interface PropertyDeclaration<S extends DeclaredSchema = DeclaredSchema> {
+  /** Every value that is stored fits this schema, however it is written. A schema that waits for a promise is refused. */
+  readonly schema: S
+  /** JSON Schema to publish instead of the one derived from `schema`. */
+  readonly jsonSchema?: JsonSchema
+  /** The value of actors that have not set the property. Default: none, so the property does not exist until it is set. */
+  readonly default?: InferInput<S>
+  /** Shown to people and AI clients. */
+  readonly description?: string
+}
+
+export interface ListDeclaration<S extends DeclaredSchema = DeclaredSchema> {
+  /** Every item that is stored fits this schema, however it is written. A schema that waits for a promise is refused. */
+  readonly item: S
+  /** JSON Schema to publish instead of the one derived from `item`. */
+  readonly itemSchema?: JsonSchema
+  /** The description of the list. Shown to people and AI clients. */
+  readonly description?: string
+  /** The explanation of the list, for AI clients. */
+  readonly explanation?: string
+}
+
+/**
+ * A declared property, the result of `App.property`.
+ *
+ * @typeParam Value the type of a value that is read.
+ * @typeParam Given the type of a value to write.
+ * @typeParam Missing what a read returns before the property was set: `undefined` without a default.
+ */
+export interface DeclaredProperty<Value = Json, Given = Value, Missing = undefined> {
+  readonly kind: 'property'
+  readonly name: string
+  /** For the type checker only. */
+  readonly '~types'?: { readonly value: Value; readonly given: Given; readonly missing: Missing }
+}
+
+/**
+ * A declared list, the result of `App.list`.
+ *
+ * @typeParam Item the type of an item that is read.
+ * @typeParam Given the type of an item to write.
+ */
+export interface DeclaredList<Item = Json, Given = Item> {
+  readonly kind: 'list'
+  readonly name: string
+  /** For the type checker only. */
+  readonly '~types'?: { readonly item: Item; readonly given: Given }
+}
+
+/** The declaration of a name. */
+export interface DataDeclaration {
+  readonly kind: 'value' | 'list'
+  readonly name: string
+  /** The schema of the value, or of each item. */
+  readonly schema: DataSchema
+  /** The default value. Null without a default, and for a list, which is empty by default. */
+  readonly default: JsonText | null
+  readonly description: string
+  readonly explanation: string
+}
+
+export function declaredProperty<S extends DeclaredSchema>(
+  name: string,
+  declaration: PropertyDeclaration<S>,
+): DataDeclaration {
+  const { schema, jsonSchema, default: given, description = '' } = declaration
+  const what = `the property ${JSON.stringify(name)}`
+  return {
+    kind: 'value',
+    name,
+    schema: schemaOf(what, 'schema', 'jsonSchema', schema, jsonSchema),
+    default: given === undefined ? null : defaultOf(what, given),
+    description,
+    explanation: '',
+  }
+}
+
+export function declaredList<S extends DeclaredSchema>(name: string, declaration: ListDeclaration<S>): DataDeclaration {
+  const { item, itemSchema, description = '', explanation = '' } = declaration
+  const what = `the list ${JSON.stringify(name)}`
+  const schema = schemaOf(what, 'item', 'itemSchema', item, itemSchema)
+  return { kind: 'list', name, schema, default: null, description, explanation }
+}
+
+/** Loads what the schema needs, and checks the default value. @throws ConfigError when the default does not fit the schema. */
+export async function prepareData(declaration: DataDeclaration): Promise<DataDeclaration> {
+  await declaration.schema.load()
+  if (declaration.default === null) return declaration
+  try {
+    const fitting = declaration.schema.check(JSON.parse(declaration.default) as Json)
+    return { ...declaration, default: fromPlain(fitting) }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(
+      `Cannot declare the property ${JSON.stringify(declaration.name)}: its default does not fit its schema: ${reason}`,
+    )
+  }
+}
+
+function schemaOf(
+  what: string,
+  member: string,
+  explicitMember: string,
+  schema: DeclaredSchema | undefined,
+  explicit: JsonSchema | undefined,
+): DataSchema {
+  if (schema === undefined || (typeof schema !== 'object' && typeof schema !== 'function'))
+    throw new ConfigError(
+      `Cannot declare ${what}: ${member} must be a zod schema, any other Standard Schema or a JSON Schema.`,
+    )
+  try {
+    return dataSchema(schema, explicit)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(
+      `Cannot publish the schema of ${what} as JSON Schema: ${reason.replace(/\.$/, '')}. Declare ${explicitMember} too.`,
+    )
+  }
+}
+
+function defaultOf(what: string, given: unknown): JsonText {
+  try {
+    return fromPlain(given)
+  } catch (error) {
+    throw new ConfigError(`Cannot declare ${what}: its default is not JSON: ${String(error)}`)
+  }
+}
