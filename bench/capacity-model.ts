@@ -11,11 +11,12 @@ export interface Costs {
     readonly list: number
     /** An item of 90 bytes. */
     readonly item: number
+    /** A relationship, with the data about the peer. */
     readonly trust: number
     readonly subscription: number
     /** A diff that waits for the subscriber, with its entry in the history of deliveries. */
     readonly diff: number
-    /** A delivered diff, of which only the history remains. */
+    /** A delivered diff, which the subscriber has not acknowledged. */
     readonly delivered: number
     readonly session: number
     readonly auditEntry: number

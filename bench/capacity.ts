@@ -81,7 +81,7 @@ export async function measureCapacity(loader: Loader, run: CapacityRun): Promise
     const total = (tables: Sizes): number => [...tables.values()].reduce((sum, size) => sum + size, 0)
     return {
       costs,
-      predictedBytes: run.actors * bytesOfActor(costs, checked),
+      predictedBytes: run.actors * bytesOfActor(costs, { ...checked, auditEntries: auditEntriesOf(checked) }),
       storedBytes: total(stored.end) - total(stored.empty),
     }
   } finally {
@@ -94,7 +94,7 @@ async function measureBytes(
   subject: Subject,
   peers: Peers,
 ): Promise<{ costs: Costs['bytes']; actors: readonly BenchActor[] }> {
-  const { actors, empty, values, lists, waiting, end } = await fill(run, subject, measured, peers)
+  const { actors, empty, values, lists, delivered, end } = await fill(run, subject, measured, peers)
   const count = run.actors
   const size = (from: Sizes, to: Sizes, ...tables: string[]): number =>
     tables.reduce((sum, table) => sum + (to.get(table) ?? 0) - (from.get(table) ?? 0), 0)
@@ -104,18 +104,19 @@ async function measureBytes(
     property: (size(empty, end, 'property') - heads) / count / measured.properties,
     list: heads / count / measured.lists,
     item: size(empty, end, 'list_item', 'list_node') / count / measured.items,
-    trust: size(empty, end, 'trust') / count / measured.trusts,
+    trust: size(empty, end, 'trust', 'attribute') / count / measured.trusts,
     subscription: size(empty, end, 'publisher_subscription') / count / measured.subscriptions,
-    diff: size(empty, waiting, 'diff', 'delivery', 'delivery_run') / count / measured.waitingDiffs,
-    // The next diff of the subscription reuses the space of the data.
-    delivered: size(waiting, end, 'delivery', 'delivery_run') / count / measured.deliveredDiffs,
+    diff: size(delivered, end, ...diffTables) / count / measured.waitingDiffs,
+    delivered: size(empty, delivered, ...diffTables) / count / measured.deliveredDiffs,
     session: size(empty, end, 'token', 'token_chain') / count / measured.sessions,
     auditEntry: size(empty, end, 'activity') / count / auditEntriesOf(measured),
   }
   return { costs, actors }
 }
 
-/** The requests of `auditEntries`, and the one that creates a subscription. */
+const diffTables = ['diff', 'delivery', 'delivery_run']
+
+/** The requests of a profile, and the one that creates each subscription. */
 const auditEntriesOf = ({ auditEntries, subscriptions }: Profile): number => auditEntries + subscriptions
 
 type Sizes = ReadonlyMap<string, number>
@@ -125,7 +126,7 @@ interface Filled {
   readonly empty: Sizes
   readonly values: Sizes
   readonly lists: Sizes
-  readonly waiting: Sizes
+  readonly delivered: Sizes
   readonly end: Sizes
 }
 
@@ -167,10 +168,10 @@ async function fill(run: CapacityRun, subject: Subject, profile: Profile, peers:
       const texts = Array.from({ length: changes }, (_, at) => value.replace('dark', `dar${at + 100}`))
       for (const text of texts) await each((actor) => send(port, actor, 'PUT', `/properties/${name}`, text))
     }
-    await change('p1', profile.waitingDiffs / (profile.subscriptions - 1))
-    const waiting = await sizesOf(subject.database)
     await change('p0', profile.deliveredDiffs)
     await untilDelivered(subject.database)
+    const delivered = await sizesOf(subject.database)
+    await change('p1', profile.waitingDiffs / (profile.subscriptions - 1))
     // One actor in twenty signs in twenty times.
     await inParallel(
       actors.filter((_, at) => at % 20 === 0),
@@ -183,7 +184,7 @@ async function fill(run: CapacityRun, subject: Subject, profile: Profile, peers:
     })
     // Stopping writes the remaining entries of the audit log.
     await server.stop()
-    return { actors, empty, values, lists, waiting, end: await sizesOf(subject.database) }
+    return { actors, empty, values, lists, delivered, end: await sizesOf(subject.database) }
   } catch (error) {
     await server.stop()
     throw error

@@ -36,7 +36,8 @@ processor time of the thread itself in one pause, and the bound applies to it. O
     heading: '## Capacity',
     introduction: `\`npm run bench -- --only capacity --write\` measures the costs of an actor, a change, a subscriber and a process on both stores,
 and writes this section. The costs are measured through the HTTP interface of one process, on one machine. Bytes include
-indexes and free space. Costs differ between machines, so measure on yours.
+indexes and free space. Costs differ between machines, and other work on a machine raises the processor times, so measure on
+yours.
 
 ### Model
 
