@@ -3,9 +3,16 @@
  *
  * @example
  * ```ts
+ * import { troupe } from 'troupe'
  * import { testing } from 'troupe/testing'
+ * import { z } from 'zod'
  *
- * await using t = await testing(createNotes())
+ * const app = troupe({ type: 'urn:actingweb:example.com:notes', name: 'notes' })
+ * app.action('add_note', { input: z.object({ text: z.string() }) }, async ({ actor, input }) => ({
+ *   index: await actor.list('notes').append(input),
+ * }))
+ *
+ * await using t = await testing(app)
  * const ada = await t.signIn('ada@example.com')
  * await ada.action('add_note', { text: 'Buy a violin' })
  * await t.clock.advance('1h')

@@ -121,12 +121,6 @@ export type RelatedActor = Pick<TestPerson, 'actor'>
  * Runs an application in memory: it needs no port and no file, its clock stands still, and its log prints nothing. After
  * `close`, the application can be tested again.
  *
- * @example
- * ```ts
- * await using t = await testing(createNotes())
- * const ada = await t.signIn('ada@example.com')
- * await ada.action('add_note', { text: 'Buy a violin' })
- * ```
  * @throws Error when the application runs already; ConfigError for an invalid setting.
  */
 export async function testing(

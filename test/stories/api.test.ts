@@ -153,7 +153,9 @@ forEachService((start) => {
       await fresh()
       await actor.list('l').create()
       await changesNothing(service, async () => {
-        await rejects(actor.set('a/b', 1), 'invalid_name', 'Cannot use the name "a/b": it contains a slash')
+        await rejects(actor.set(['a/b'], 1), 'invalid_name', 'Cannot use the name "a/b": it contains a slash')
+        await rejects(actor.set('list:x/b', 1), 'invalid_name', /reserved$/)
+        await rejects(actor.set('a//b', 1), 'not_found', /./)
         await rejects(actor.set('', 1), 'invalid_name', 'Cannot use the name "": it is empty')
         await rejects(actor.delete('list:x'), 'invalid_name', /reserved$/)
         await rejects(actor.set('a', null), 'invalid_value', 'Cannot set "a": null is not a property value')

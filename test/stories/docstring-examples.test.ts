@@ -49,6 +49,7 @@ describe('the examples in doc comments', () => {
         'src/sign-in/providers/github.ts',
         'src/sign-in/providers/google.ts',
         'src/sign-in/providers/openid.ts',
+        'src/testing.ts',
       ],
     )
   })
