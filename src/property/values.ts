@@ -137,7 +137,7 @@ export class Values {
     name: string,
     value: JsonText,
   ): Promise<PropertyStates | undefined> {
-    if (actor.hasKeySubscriptions === 0) return undefined
+    if (actor.keySubscriptionCount === 0) return undefined
     return statesFrom(await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
   }
 

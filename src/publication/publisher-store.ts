@@ -1,4 +1,4 @@
-/** The SQL of publisher-side subscriptions. Every insert and delete updates `actor.subscription_count` in its transaction. */
+/** The SQL of publisher-side subscriptions. Every insert and delete updates the counts of the actor in its transaction. */
 import type { Param, Queries, Transaction } from '../store/store.ts'
 import type { Scope } from '../subscription/scope.ts'
 import type { PublisherSubscription } from './publisher-subscription.ts'
@@ -31,7 +31,7 @@ export async function insertPublisherSubscription(
     subscription.createdAt,
     most,
   )
-  if (inserted === 1) await addToSubscriptionCount(tx, subscription.actorId, 1)
+  if (inserted === 1) await addToCounts(tx, subscription.actorId, 1, [subscription])
   return inserted === 1
 }
 
@@ -75,28 +75,42 @@ export async function deletePublisherSubscription(
   peerId: string,
   subscriptionId: string,
 ): Promise<boolean> {
-  const deleted = await tx.run(
-    'DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3',
+  const deleted = await tx.all<CountedSubscription>(
+    `DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3
+     RETURNING resource`,
     actorId,
     peerId,
     subscriptionId,
   )
-  if (deleted === 0) return false
-  await addToSubscriptionCount(tx, actorId, -1)
-  return true
+  await addToCounts(tx, actorId, -1, deleted)
+  return deleted.length > 0
 }
 
-/** Deletes all subscriptions of a peer. Call this before deleting the relationship, whose cascade would not update the count. */
+/** Deletes all subscriptions of a peer. Call this before deleting the relationship, whose cascade would not update the counts. */
 export async function deletePublisherSubscriptions(tx: Transaction, actorId: string, peerId: string): Promise<number> {
-  const deleted = await tx.run(
-    'DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2',
+  const deleted = await tx.all<CountedSubscription>(
+    'DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2 RETURNING resource',
     actorId,
     peerId,
   )
-  if (deleted > 0) await addToSubscriptionCount(tx, actorId, -deleted)
-  return deleted
+  await addToCounts(tx, actorId, -1, deleted)
+  return deleted.length
 }
 
-async function addToSubscriptionCount(tx: Transaction, actorId: string, change: number): Promise<void> {
-  await tx.run('UPDATE actor SET subscription_count = subscription_count + $2 WHERE id = $1', actorId, change)
+type CountedSubscription = Pick<PublisherSubscription, 'resource'>
+
+async function addToCounts(
+  tx: Transaction,
+  actorId: string,
+  sign: 1 | -1,
+  subscriptions: readonly CountedSubscription[],
+): Promise<void> {
+  if (subscriptions.length === 0) return
+  await tx.run(
+    `UPDATE actor SET subscription_count = subscription_count + $2, key_subscription_count = key_subscription_count + $3
+     WHERE id = $1`,
+    actorId,
+    sign * subscriptions.length,
+    sign * subscriptions.filter(({ resource }) => resource !== '').length,
+  )
 }

@@ -2,10 +2,12 @@
 import { ServiceError } from '../errors.ts'
 import type { LockedActor } from './store.ts'
 
-export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscriptionCount", watched_until AS "watchedUntil",
-     CASE WHEN subscription_count > 0 AND EXISTS (
-       SELECT 1 FROM publisher_subscription s WHERE s.actor_id = $1 AND s.resource <> ''
-     ) THEN 1 ELSE 0 END AS "hasKeySubscriptions"
+/**
+ * Reads the row of the actor alone. When PostgreSQL waits for the lock, it then returns the new columns of the row, but it
+ * would read other tables as they were before the wait.
+ */
+export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscriptionCount",
+     key_subscription_count AS "keySubscriptionCount", watched_until AS "watchedUntil"
    FROM actor WHERE id = $1 FOR UPDATE`
 
 export function requireActor(actor: LockedActor | undefined): LockedActor {

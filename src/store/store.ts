@@ -44,8 +44,8 @@ export interface LockedActor {
   readonly creator: string
   /** Number of subscriptions that peers hold at the actor. */
   readonly subscriptionCount: number
-  /** 1 if one of these subscriptions covers a key of a property, else 0. */
-  readonly hasKeySubscriptions: number
+  /** How many of these subscriptions cover a key of a property. */
+  readonly keySubscriptionCount: number
   /** Until this time, a page or client watches the actor (Unix milliseconds). */
   readonly watchedUntil: number
 }

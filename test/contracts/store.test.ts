@@ -7,12 +7,14 @@ import { describe, it } from 'node:test'
 import { getHeapSpaceStatistics } from 'node:v8'
 import { ServiceError } from '../../src/errors.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
+import { insertPublisherSubscription } from '../../src/publication/publisher-store.ts'
 import { openStore } from '../../src/open-store.ts'
 import { NotCreatedError } from '../../src/store/start-error.ts'
 import { LOCK_ACTOR } from '../../src/store/lock-actor.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 import { createPostgresDatabase, createTestDatabase, counting, faulty, forEachStore } from '../support/stores.ts'
 import { sharedPostgresUrl } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
 const refuses = (code: string) => (error: unknown) => {
   assert.ok(error instanceof ServiceError, String(error))
@@ -319,10 +321,40 @@ forEachStore((dialect, open, database) => {
       await store.writeActor('a', async (_, actor) => {
         assert.deepEqual(
           { ...actor },
-          { id: 'a', creator: 'somebody@example.com', subscriptionCount: 0, watchedUntil: 0, hasKeySubscriptions: 0 },
+          { id: 'a', creator: 'somebody@example.com', subscriptionCount: 0, keySubscriptionCount: 0, watchedUntil: 0 },
         )
       })
     })
+
+    if (dialect === 'postgres') {
+      it('passes the counts as they are after its wait for the lock', async () => {
+        const { url } = await database()
+        const [store, other] = [await open({ url }), await open({ url })]
+        await store.write(async (tx) => {
+          await addActor(tx, 'a')
+          await tx.run(
+            `INSERT INTO trust (actor_id, peer_id, baseuri, type, relationship, secret, secret_hash, verification_token,
+               description, approved, peer_approved, verified, established_via, facts, created_at, last_accessed,
+               last_connected_via)
+             VALUES ('a', 'peer', '', '', 'friend', '', 'hash', '', '', 1, 1, 1, 'trust', '{}', 0, 0, 'trust')`,
+          )
+        })
+        const gate = Promise.withResolvers<void>()
+        const first = { actorId: 'a', peerId: 'peer', subscriptionId: 's', granularity: 'high', createdAt: 1 } as const
+        const scope = { target: 'properties', subtarget: 'p', resource: 'key' } as const
+        const subscribed = store.writeActor('a', async (tx) => {
+          await insertPublisherSubscription(tx, { ...first, ...scope }, 1)
+          await gate.promise
+        })
+        const seen = other.writeActor('a', async (_, actor) => [actor.subscriptionCount, actor.keySubscriptionCount])
+        const waiting = `SELECT 1 AS one FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'`
+        await until(() => store.read(async (q) => (await q.all(waiting)).length > 0))
+        gate.resolve()
+        await subscribed
+        assert.deepEqual(await seen, [1, 1])
+      })
+    }
 
     it('rejects with actor_not_found and does not call its function when the actor does not exist', async () => {
       const store = await open()

@@ -138,6 +138,9 @@ export class Ledger {
         WHERE next_secret_hash IS NOT NULL`),
       ...found(`SELECT id AS actor, subscription_count || ' subscriptions, counted wrong' AS what FROM actor
         WHERE subscription_count <> (SELECT COUNT(*) FROM publisher_subscription s WHERE s.actor_id = actor.id)`),
+      ...found(`SELECT id AS actor, key_subscription_count || ' subscriptions to keys, counted wrong' AS what FROM actor
+        WHERE key_subscription_count <>
+          (SELECT COUNT(*) FROM publisher_subscription s WHERE s.actor_id = actor.id AND s.resource <> '')`),
     ]
   }
 

@@ -203,24 +203,29 @@ forEachService((start) => {
       assert.equal(left['permission_override']?.length, 1)
     })
 
-    it('delete the peer’s subscriptions with the relationship, and update the count (R-TRUST-06)', async () => {
+    it('delete the peer’s subscriptions with the relationship, and update the counts (R-TRUST-06)', async () => {
       const { asker, asked, secret } = await mutual()
       const listeners = async (): Promise<unknown> => {
         const { store } = await there.app.running()
         return (
           await store.read((q) =>
-            q.get<{ count: number }>('SELECT subscription_count AS count FROM actor WHERE id = $1', asked.id),
+            q.get<{ counts: string }>(
+              `SELECT subscription_count || ', to keys ' || key_subscription_count AS counts FROM actor WHERE id = $1`,
+              asked.id,
+            ),
           )
-        )?.count
+        )?.counts
       }
-      for (const subtarget of ['one', 'two']) {
-        const body = { target: 'properties', subtarget, granularity: 'high' }
+      for (const body of [
+        { target: 'properties', subtarget: 'one', granularity: 'high' },
+        { target: 'properties', subtarget: 'two', resource: 'key', granularity: 'high' },
+      ]) {
         const answer = await asPeer(there, 'POST', `/${asked.id}/subscriptions/${asker.id}`, secret, body)
         assert.equal(answer.status, 201)
       }
-      assert.equal(await listeners(), 2)
+      assert.equal(await listeners(), '2, to keys 1')
       assert.equal((await asked.request('DELETE', `/trust/friend/${asker.id}`)).status, 204)
-      assert.equal(await listeners(), 0)
+      assert.equal(await listeners(), '0, to keys 0')
       assert.deepEqual((await storeOf(there, asked))['publisher_subscription'], [])
     })
 

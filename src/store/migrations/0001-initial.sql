@@ -8,9 +8,10 @@ CREATE TABLE actor (
   passphrase TEXT NOT NULL,
   trustee_root TEXT,
   created_at BIGINT NOT NULL,
-  -- The four columns below are read with the actor's lock, so the common case costs no further statement.
-  -- Number of subscriptions that peers hold at this actor.
+  -- The five columns below are read with the actor's lock, so the common case costs no further statement.
+  -- Number of subscriptions that peers hold at this actor, and how many of them cover a key of a property.
   subscription_count BIGINT NOT NULL DEFAULT 0,
+  key_subscription_count BIGINT NOT NULL DEFAULT 0,
   -- A page or client watches the actor's changes until then. `version` numbers the recorded changes.
   watched_until BIGINT NOT NULL DEFAULT 0,
   version BIGINT NOT NULL DEFAULT 0,
