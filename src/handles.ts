@@ -3,6 +3,8 @@ export type {
   Activity,
   ActivityPage,
   ActorClient,
+  Allowance,
+  AskedOperation,
   ClientsHandle,
   ClientStats,
   Delivery,
@@ -23,4 +25,5 @@ export type {
   TransactionListHandle,
   TrustHandle,
 } from './app/actor-handle.ts'
+export type { NewGrant, Withdrawal } from './permission/grants.ts'
 export type { TrustRecord } from './app/trust-record.ts'

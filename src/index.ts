@@ -68,7 +68,7 @@ export type { DeclaredSchema, InferData, InferInput, InferOutput, JsonSchema, St
 export type { Caller } from './caller.ts'
 export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'
-export type { Rule, RuledCategory, Rules } from './permission/rules.ts'
+export type { OperationOf, Rule, RuledCategory, Rules } from './permission/rules.ts'
 export type { TrustType } from './permission/trust-types.ts'
 /** A template tag for the pages of an application. It escapes every inserted value. */
 export { html } from 'hono/html'

@@ -15,14 +15,12 @@ import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
 import type { Properties, StaleProperties } from '../property/properties.ts'
 import type { Connections } from '../connection/connections.ts'
 import { servicesHandle } from './services.ts'
-import type { Companions } from '../trust/companions.ts'
 import type { Publications } from '../publication/publications.ts'
 import { type SubscribingHandleDeps, subscribingHandle } from './subscriber.ts'
 import type { Accounts } from '../sign-in/accounts.ts'
 import { signInHandle } from './sign-in.ts'
 import { subscriptionsHandle } from './subscriptions.ts'
-import { trustHandle } from './trust.ts'
-import type { Trusts } from '../trust/trusts.ts'
+import { type TrustHandleDeps, trustHandle } from './trust.ts'
 import { activityHandle } from './activity.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { Live } from '../live/live.ts'
@@ -30,12 +28,10 @@ import { type ListHandleDeps, listHandle } from './list.ts'
 import { type ValueChange, declaredType, nameOf, segmentsOf, transactionHandle, updateIn } from './transaction.ts'
 import type { Transactions } from '../transaction/transactions.ts'
 
-export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps {
+export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, TrustHandleDeps {
   readonly properties: Properties
   readonly transactions: Transactions
-  readonly trusts: Trusts
   readonly publications: Publications
-  readonly companions: Companions
   readonly accounts: Accounts
   readonly auditLog: AuditLog
   readonly live: Live
@@ -63,7 +59,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
       deps.transactions.run(access, (attempt) => updateIn(attempt, path, change)),
     ...subscribingHandle(deps, access.actor),
-    trust: trustHandle(deps.trusts, deps.companions, access.actor),
+    trust: trustHandle(deps, access.actor),
     subscriptions: subscriptionsHandle(deps.publications, access.actor),
     announce: (changed) =>
       typeof changed === 'string'

@@ -1,11 +1,19 @@
 /** The handle by which applications use the relationships of an actor. */
-import type { TrustHandle } from '../app/actor-handle.ts'
+import type { Allowance, TrustHandle } from '../app/actor-handle.ts'
+import type { Explanation } from '../permission/explain.ts'
 import type { Companions } from '../trust/companions.ts'
+import type { Permissions } from '../trust/permissions.ts'
 import { trustRecord } from '../trust/record.ts'
 import type { Self } from '../trust/trust-deps.ts'
 import type { Trusts } from '../trust/trusts.ts'
 
-export function trustHandle(trusts: Trusts, companions: Companions, actor: Self): TrustHandle {
+export interface TrustHandleDeps {
+  readonly trusts: Trusts
+  readonly permissions: Permissions
+  readonly companions: Companions
+}
+
+export function trustHandle({ trusts, permissions, companions }: TrustHandleDeps, actor: Self): TrustHandle {
   return {
     list: async (filter = {}) => (await trusts.list(actor.id, filter)).map(trustRecord),
     async get(peerId) {
@@ -15,6 +23,10 @@ export function trustHandle(trusts: Trusts, companions: Companions, actor: Self)
     request: async (url, relationship, description) =>
       trustRecord(await trusts.request(actor, { url, relationship, description })),
     approve: async (peerId) => trustRecord(await trusts.change(actor, peerId, null, { approved: true })),
+    grant: (peerId, granted) => permissions.grant(actor.id, peerId, granted),
+    withdraw: (peerId, granted) => permissions.withdraw(actor.id, peerId, granted),
+    may: async (peerId, operation, target) =>
+      allowanceOf(await permissions.explain(actor.id, peerId, `${operation}:${target}`)),
     delete: (peerId) => trusts.delete(actor, peerId, null, { byPeer: false, notify: true }),
     async companion(kind) {
       const { peerId } = await companions.obtain(actor, kind)
@@ -22,4 +34,8 @@ export function trustHandle(trusts: Trusts, companions: Companions, actor: Self)
     },
     deleteCompanion: (kind) => companions.remove(actor, kind),
   }
+}
+
+function allowanceOf({ allowed, because, to_change: toChange, needs_approval: needsApproval }: Explanation): Allowance {
+  return { allowed, reason: because, toChange, needsApproval: needsApproval === true }
 }

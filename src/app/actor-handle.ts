@@ -1,5 +1,7 @@
 /** The handle by which an application's handlers use an actor. */
 import type { Json } from '../json/json.ts'
+import type { NewGrant, Withdrawal } from '../permission/grants.ts'
+import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
@@ -283,6 +285,22 @@ export interface Activity {
   readonly times: number
 }
 
+/** An operation, alone where it names its category, such as `read` for properties, or with it, such as `resources.read`. */
+export type AskedOperation =
+  | OperationOf<Exclude<RuledCategory, 'resources'>>
+  | { [Category in RuledCategory]: `${Category}.${OperationOf<Category>}` }[RuledCategory]
+
+/** Whether a peer may do an operation. */
+export interface Allowance {
+  readonly allowed: boolean
+  /** The reason in one sentence, which names the rule. */
+  readonly reason: string
+  /** How the owner can reverse the result, in one sentence. */
+  readonly toChange: string
+  /** True when each call also needs the owner's approval. */
+  readonly needsApproval: boolean
+}
+
 export interface TrustHandle {
   /** Returns the relationships, ordered by peer id. */
   list(filter?: { relationship?: string; type?: string; peerId?: string }): Promise<TrustRecord[]>
@@ -295,6 +313,26 @@ export interface TrustHandle {
   request(url: string, relationship?: string, description?: string): Promise<TrustRecord>
   /** Approves the relationship and notifies the peer, even when it was approved before. @throws ServiceError `not_found` */
   approve(peerId: string): Promise<TrustRecord>
+  /**
+   * Grants operations on the targets of patterns, in addition to the trust type and the owner's override. Takes effect at
+   * once, and the peer is notified. A later grant of the same operations on the same pattern replaces the earlier one.
+   *
+   * @throws ServiceError `not_found`, `bad_request` when a category, a pattern or an operation is not valid.
+   */
+  grant(peerId: string, granted: NewGrant): Promise<void>
+  /**
+   * Removes grants: those of the given patterns and operations, or all. The trust type and the owner's override stay.
+   * Returns whether one of them existed.
+   *
+   * @throws ServiceError `not_found`, `bad_request` like `grant`.
+   */
+  withdraw(peerId: string, granted?: Withdrawal): Promise<boolean>
+  /**
+   * Returns whether the peer may do the operation, and why, by the rules that the service enforces.
+   *
+   * @throws ServiceError `not_found`, `bad_request` for an unknown operation.
+   */
+  may(peerId: string, operation: AskedOperation, target: string): Promise<Allowance>
   /** Deletes the relationship here at once and notifies the peer. Returns whether it existed. */
   delete(peerId: string): Promise<boolean>
   /**

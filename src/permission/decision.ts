@@ -9,7 +9,7 @@ import {
   refusalBy,
   refusesAllOf,
   type RuledCategory,
-  type Rules,
+  type EffectiveRules,
   type RuleVerdict,
 } from './rules.ts'
 
@@ -29,7 +29,7 @@ export interface Decision extends RuleVerdict {
  * Decides a question by the rules. The address of a property as a resource is checked twice: a refusal by the rules of
  * `resources` is final, and otherwise the rules of `properties` decide.
  */
-export function decide(rules: Rules, { category, operation, target }: Question): Decision {
+export function decide(rules: EffectiveRules, { category, operation, target }: Question): Decision {
   const place = category === 'resources' && operation === 'read' ? propertyAt(target) : null
   if (place === null) return { ...judgeRule(rules[category], operation, target), category, target }
   for (const spelling of spellingsOf(target, place)) {
@@ -40,7 +40,7 @@ export function decide(rules: Rules, { category, operation, target }: Question):
 }
 
 /** True when a name that begins with the target may be allowed. It may err towards true: each name is checked later. */
-export function mayReach(rules: Rules, { category, operation, target }: Question): boolean {
+export function mayReach(rules: EffectiveRules, { category, operation, target }: Question): boolean {
   if (reachesInto(rules[category], operation, target)) return true
   if (category !== 'resources' || operation !== 'read' || !propertiesUri.startsWith(target)) return false
   return !refusesAllOf(rules.resources, 'read', propertiesUri) && reachesInto(rules.properties, 'read', '')

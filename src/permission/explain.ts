@@ -8,10 +8,10 @@ import {
   mergeRules,
   operationsOf,
   type OverrideRules,
+  type EffectiveRules,
   type Rule,
   type RuledCategory,
   ruledCategories,
-  type Rules,
 } from './rules.ts'
 
 export interface Explanation {
@@ -25,7 +25,7 @@ export interface Explanation {
     readonly part: string
     readonly pattern: string | null
     /** Where the deciding pattern is defined. */
-    readonly source: 'approval' | 'trust_type' | 'override' | 'none'
+    readonly source: 'approval' | 'trust_type' | 'override' | 'grant' | 'none'
   }
   /** How the owner can reverse the result, in one sentence. */
   readonly to_change: string
@@ -52,7 +52,7 @@ export interface ExplainSubject {
   readonly relationship: string
   /** Only AI clients can access tools, prompts, and properties as resources. */
   readonly isClient: boolean
-  readonly base: Rules
+  readonly base: EffectiveRules
   readonly override: OverrideRules | null
 }
 
@@ -160,12 +160,12 @@ function textOf({ category, operation, target }: RuledQuestion): string {
 /** The rule that decides, and where it is defined. */
 interface DecidingRule extends Decision {
   readonly operation: string
-  readonly source: 'trust_type' | 'override' | 'none'
+  readonly source: 'trust_type' | 'override' | 'grant' | 'none'
 }
 
 function inWords(
   subject: ExplainSubject,
-  rules: Rules,
+  rules: EffectiveRules,
   operation: string,
   decision: Decision,
 ): Pick<Explanation, 'because' | 'rule' | 'to_change'> {
@@ -203,7 +203,8 @@ function sourceOf(
   category: RuledCategory,
   by: string,
   pattern: string,
-): 'trust_type' | 'override' {
+): 'trust_type' | 'override' | 'grant' {
+  if (by === 'grants') return 'grant'
   const given = override?.[category]
   const part = by === 'operations' ? given?.operations : given?.[by as keyof Rule]
   return (by === 'operations' ? part !== undefined : part?.includes(pattern) === true) ? 'override' : 'trust_type'
@@ -211,6 +212,7 @@ function sourceOf(
 
 function because(relationship: string, { category, by, pattern, source, operation }: DecidingRule): string {
   if (by === 'nothing') return `no rule of ${relationship} for ${category} covers it, and what nothing grants is denied`
+  if (by === 'grants') return `a grant of ${operation} on ${JSON.stringify(pattern)} covers it`
   const where = source === 'override' ? 'your override' : `the trust type ${relationship}`
   if (by === 'operations') return `${where} does not list ${operation} for ${category}`
   return `${JSON.stringify(pattern)} in ${by} of ${where} covers it`
@@ -221,6 +223,8 @@ function toChange({ category, operation, target, by, source }: DecidingRule, rul
   switch (by) {
     case 'patterns':
       return `add ${name} to ${category}.excluded_patterns in an override to deny it`
+    case 'grants':
+      return `withdraw the grant, or add ${name} to ${category}.denied in an override to deny it`
     case 'allowed':
       return `add ${name} to ${category}.denied in an override to deny it`
     case 'operations':

@@ -1,6 +1,6 @@
 /** Compares the rules that a peer grants to this actor before and after a change. Pure functions. */
-import type { Rules } from './rules.ts'
-import { judgeRule } from './rules.ts'
+import type { EffectiveRule, EffectiveRules } from './rules.ts'
+import { grantedPatterns, judgeRule } from './rules.ts'
 
 /** The changes as handlers receive them, with the names of the wire format. */
 export interface PermissionChanges {
@@ -11,9 +11,9 @@ export interface PermissionChanges {
 }
 
 /** Compares the patterns for properties. A new exclusion revokes what it covers, and a removed exclusion grants it. */
-export function changesOfGrants(before: Rules | null, after: Rules): PermissionChanges {
-  const patterns = (rules: Rules | null): readonly string[] => readPatterns(rules?.properties?.patterns, rules)
-  const excluded = (rules: Rules | null): readonly string[] => rules?.properties?.excluded_patterns ?? []
+export function changesOfGrants(before: EffectiveRules | null, after: EffectiveRules): PermissionChanges {
+  const patterns = (rules: EffectiveRules | null): readonly string[] => readPatterns(rules?.properties ?? {})
+  const excluded = (rules: EffectiveRules | null): readonly string[] => rules?.properties?.excluded_patterns ?? []
   const without = (all: readonly string[], others: readonly string[]): string[] =>
     all.filter((pattern) => !others.includes(pattern))
   if (before === null) {
@@ -29,11 +29,12 @@ export function changesOfGrants(before: Rules | null, after: Rules): PermissionC
 }
 
 /** The patterns, or none without the right to read: a copy needs that right. */
-function readPatterns(patterns: readonly string[] | undefined, rules: Rules | null): readonly string[] {
-  return rules?.properties?.operations?.includes('read') === true ? (patterns ?? []) : []
+function readPatterns(rule: EffectiveRule): readonly string[] {
+  const patterns = rule.operations?.includes('read') === true ? (rule.patterns ?? []) : []
+  return [...new Set([...patterns, ...grantedPatterns(rule, 'read')])]
 }
 
 /** True when a copy of the property was granted before and is no longer granted. */
-export function isRevoked(before: Rules, after: Rules, name: string): boolean {
+export function isRevoked(before: EffectiveRules, after: EffectiveRules, name: string): boolean {
   return judgeRule(before.properties, 'read', name).allowed && !judgeRule(after.properties, 'read', name).allowed
 }

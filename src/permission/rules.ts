@@ -15,6 +15,8 @@ export const operationsOf = {
   prompts: ['invoke'],
 } as const satisfies Record<RuledCategory, readonly string[]>
 
+export type OperationOf<Category extends RuledCategory> = (typeof operationsOf)[Category][number]
+
 /** The operations that a rule can grant, which pages offer. */
 export const grantableOf = {
   ...operationsOf,
@@ -28,18 +30,32 @@ const grantedBy: Readonly<Record<string, readonly string[]>> = {
   subscribe: ['read'],
 }
 
-export interface Rule {
+export interface Rule<Operation extends string = string> {
   readonly patterns?: readonly string[]
-  readonly operations?: readonly string[]
+  readonly operations?: readonly Operation[]
   readonly excluded_patterns?: readonly string[]
   readonly allowed?: readonly string[]
   readonly denied?: readonly string[]
 }
 
-export type Rules = { readonly [category in RuledCategory]?: Rule }
+/** Rules as an application declares them. */
+export type Rules = { readonly [Category in RuledCategory]?: Rule<OperationOf<Category>> }
+
+/** Operations on the targets of one pattern, in addition to the rule. */
+export interface PatternGrant {
+  readonly pattern: string
+  readonly operations: readonly string[]
+}
+
+/** A rule that applies to one peer. */
+export interface EffectiveRule extends Rule {
+  readonly grants?: readonly PatternGrant[]
+}
+
+export type EffectiveRules = { readonly [Category in RuledCategory]?: EffectiveRule }
 
 /** The part of a rule that decided. */
-export type DecidedBy = 'denied' | 'allowed' | 'operations' | 'excluded_patterns' | 'patterns' | 'nothing'
+export type DecidedBy = 'denied' | 'allowed' | 'operations' | 'excluded_patterns' | 'patterns' | 'grants' | 'nothing'
 
 export interface RuleVerdict {
   readonly allowed: boolean
@@ -52,23 +68,32 @@ const holdsParts: ReadonlySet<string> = new Set([...operationsOf.properties, ...
 
 const nothing: RuleVerdict = { allowed: false, by: 'nothing', pattern: null }
 
-/** Applies a rule: first `denied`, then `allowed`, then patterns with operations and exclusions. The default is to deny. */
-export function judgeRule(rule: Rule | undefined, operation: string, target: string): RuleVerdict {
+/**
+ * Applies a rule: first `denied`, then `allowed`, then patterns with operations, or grants, and exclusions. The default is
+ * to deny.
+ */
+export function judgeRule(rule: EffectiveRule | undefined, operation: string, target: string): RuleVerdict {
   if (rule === undefined) return nothing
   const denied = findKeeping(rule.denied, operation, target)
   if (denied !== null) return { allowed: false, by: 'denied', pattern: denied }
   const allowed = find(rule.allowed, target)
   if (allowed !== null) return { allowed: true, by: 'allowed', pattern: allowed }
-  const granted = find(rule.patterns, target)
-  if (granted === null || rule.operations === undefined) return nothing
-  if (!lists(rule.operations, operation)) return { allowed: false, by: 'operations', pattern: granted }
+  const ruled = rule.operations === undefined ? null : find(rule.patterns, target)
+  const isListed = ruled !== null && lists(rule.operations ?? [], operation)
+  const granted = isListed ? ruled : find(grantedPatterns(rule, operation), target)
+  if (granted === null) return ruled === null ? nothing : { allowed: false, by: 'operations', pattern: ruled }
   const excluded = findKeeping(rule.excluded_patterns, operation, target)
   if (excluded !== null) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
-  return { allowed: true, by: 'patterns', pattern: granted }
+  return { allowed: true, by: isListed ? 'patterns' : 'grants', pattern: granted }
+}
+
+/** The patterns of the grants that list the operation. */
+export function grantedPatterns({ grants = [] }: EffectiveRule, operation: string): readonly string[] {
+  return grants.filter(({ operations }) => lists(operations, operation)).map(({ pattern }) => pattern)
 }
 
 /** The refusal by a rule that covers the target. Null when the rule grants the target or does not cover it. */
-export function refusalBy(rule: Rule | undefined, operation: string, target: string): RuleVerdict | null {
+export function refusalBy(rule: EffectiveRule | undefined, operation: string, target: string): RuleVerdict | null {
   const verdict = judgeRule(rule, operation, target)
   if (verdict.allowed) return null
   if (verdict.by !== 'nothing') return verdict
@@ -77,12 +102,13 @@ export function refusalBy(rule: Rule | undefined, operation: string, target: str
 }
 
 /** True when `refusalBy` refuses every name that begins with `prefix`. */
-export function refusesAllOf(rule: Rule | undefined, operation: string, prefix: string): boolean {
+export function refusesAllOf(rule: EffectiveRule | undefined, operation: string, prefix: string): boolean {
   const { denied, allowed, patterns, operations, excluded_patterns: excluded } = rule ?? {}
   const isAllOf = (pattern: string): boolean => coversAllOf(pattern, prefix) || coversAbove(pattern, prefix)
   if (denied?.some(isAllOf) === true) return true
   if (allowed?.some((pattern) => coversSomeOf(pattern, prefix)) === true) return false
   if (excluded?.some(isAllOf) === true) return true
+  if (grantedPatterns(rule ?? {}, operation).some((pattern) => coversSomeOf(pattern, prefix))) return false
   // A pattern without the operation refuses the names that it covers, but not names below them.
   const isGranted = patterns?.some((pattern) => coversAllOf(pattern, prefix)) === true
   return isGranted && operations !== undefined && !lists(operations, operation)
@@ -92,15 +118,16 @@ export function refusesAllOf(rule: Rule | undefined, operation: string, prefix: 
  * True when a name that begins with `prefix` may be allowed. It may err towards true, so it is for descriptions only:
  * each name is checked when it is used.
  */
-export function reachesInto(rule: Rule | undefined, operation: string, prefix: string): boolean {
+export function reachesInto(rule: EffectiveRule | undefined, operation: string, prefix: string): boolean {
   const { denied, allowed, patterns, operations, excluded_patterns: excluded } = rule ?? {}
   const isAllOf = (pattern: string): boolean =>
     coversAllOf(pattern, prefix) || (holdsParts.has(operation) && coversAbove(pattern, prefix))
   const isSomeOf = (pattern: string): boolean => coversSomeOf(pattern, prefix)
   if (denied?.some(isAllOf) === true) return false
   if (allowed?.some(isSomeOf) === true) return true
-  if (operations === undefined || !lists(operations, operation) || excluded?.some(isAllOf) === true) return false
-  return patterns?.some(isSomeOf) === true
+  if (excluded?.some(isAllOf) === true) return false
+  if (grantedPatterns(rule ?? {}, operation).some(isSomeOf)) return true
+  return operations !== undefined && lists(operations, operation) && patterns?.some(isSomeOf) === true
 }
 
 /** True when the operations of a rule grant this operation. */
@@ -122,7 +149,7 @@ function findKeeping(patterns: readonly string[] | undefined, operation: string,
 }
 
 /** One category of an override. With `merge: false`, its grants replace the grants of the type. */
-export interface OverrideRule extends Rule {
+export interface OverrideRule extends EffectiveRule {
   readonly merge?: false
 }
 
@@ -130,10 +157,10 @@ export type OverrideRules = { readonly [category in RuledCategory]?: OverrideRul
 
 /**
  * Merges the rules of a type with an override. Exclusions and denials of both always apply, so an override cannot remove
- * one. Grants are united unless the override has `merge: false`.
+ * one. Patterns and names are united unless the override has `merge: false`.
  */
-export function mergeRules(base: Rules, override: OverrideRules): Rules {
-  const merged: { [category in RuledCategory]?: Rule } = { ...base }
+export function mergeRules(base: EffectiveRules, override: OverrideRules): EffectiveRules {
+  const merged: { [category in RuledCategory]?: EffectiveRule } = { ...base }
   for (const category of ruledCategories) {
     const given = override[category]
     if (given !== undefined) merged[category] = mergeRule(base[category] ?? {}, given)
@@ -141,7 +168,7 @@ export function mergeRules(base: Rules, override: OverrideRules): Rules {
   return merged
 }
 
-function mergeRule(base: Rule, { merge, ...given }: OverrideRule): Rule {
+function mergeRule(base: EffectiveRule, { merge, ...given }: OverrideRule): EffectiveRule {
   const granted = (name: 'patterns' | 'allowed'): readonly string[] | undefined =>
     merge === false && given[name] !== undefined ? given[name] : union(base[name], given[name])
   return {
@@ -150,6 +177,7 @@ function mergeRule(base: Rule, { merge, ...given }: OverrideRule): Rule {
     ...defined('excluded_patterns', union(base.excluded_patterns, given.excluded_patterns)),
     ...defined('allowed', granted('allowed')),
     ...defined('denied', union(base.denied, given.denied)),
+    ...(given.grants === undefined ? {} : { grants: given.grants }),
   }
 }
 

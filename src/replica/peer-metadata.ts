@@ -17,7 +17,7 @@ import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import { changesOfGrants, isRevoked, type PermissionChanges } from '../permission/grant-diff.ts'
 import { overrideSchema, readOverride, wireRules } from '../trust/permissions.ts'
-import type { Rules } from '../permission/rules.ts'
+import type { EffectiveRules } from '../permission/rules.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { emptyPending, markForFetch } from './subscriber-store.ts'
 import { removeNames } from './remote-data.ts'
@@ -221,7 +221,7 @@ export class PeerFacts {
     return noted.kind === 'kept' ? noted : null
   }
 
-  async #keepGranted(key: PeerKey, rules: Rules, notice: PermissionNotice): Promise<NoteOutcome> {
+  async #keepGranted(key: PeerKey, rules: EffectiveRules, notice: PermissionNotice): Promise<NoteOutcome> {
     const { store, now, autoDeleteRevoked, fetchesGranted } = this.#deps
     return store.writeActor(key.actorId, async (tx): Promise<NoteOutcome> => {
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return { kind: 'gone' }
@@ -286,7 +286,12 @@ export class PeerFacts {
 }
 
 /** Deletes copied data and pending callbacks that the peer revoked. Returns whether callbacks were pending. */
-async function deleteRevoked(tx: Transaction, key: PeerKey, before: Rules, after: Rules): Promise<boolean> {
+async function deleteRevoked(
+  tx: Transaction,
+  key: PeerKey,
+  before: EffectiveRules,
+  after: EffectiveRules,
+): Promise<boolean> {
   await removeNames(tx, key, (name) => isRevoked(before, after, name))
   return emptyPending(tx, key)
 }
@@ -329,7 +334,7 @@ function ageOf(fact: JsonText | null, now: number): number {
   return typeof time === 'string' ? now - Date.parse(time) : Number.POSITIVE_INFINITY
 }
 
-function grantedText(key: PeerKey, rules: Rules, timestamp: string | null, now: number): string {
+function grantedText(key: PeerKey, rules: EffectiveRules, timestamp: string | null, now: number): string {
   return JSON.stringify({
     actor_id: key.actorId,
     peer_id: key.peerId,
@@ -340,7 +345,7 @@ function grantedText(key: PeerKey, rules: Rules, timestamp: string | null, now: 
   })
 }
 
-function readGranted(fact: JsonText | null): { rules: Rules; timestamp: string | null } | null {
+function readGranted(fact: JsonText | null): { rules: EffectiveRules; timestamp: string | null } | null {
   if (fact === null) return null
   const { timestamp } = toPlain(fact) as { timestamp?: Json }
   return { rules: readOverride(fact).rules, timestamp: typeof timestamp === 'string' ? timestamp : null }

@@ -17,16 +17,29 @@ import {
   parseQuestion,
   type WideQuestion,
 } from '../permission/explain.ts'
+import {
+  keepingGrants,
+  longestPattern,
+  mostGrants,
+  type NewGrant,
+  onlyGrants,
+  readNewGrant,
+  readWithdrawal,
+  withGrants,
+  type Withdrawal,
+  withoutGrants,
+} from '../permission/grants.ts'
 import { decide } from '../permission/decision.ts'
 import { deleteOverride, findOverride, findOverrides, type Override, putOverride } from './override-store.ts'
 import type { Category } from '../permission/operation.ts'
 import type { Relationships } from './relationships.ts'
 import {
+  type EffectiveRules,
   operationsOf,
   type OverrideRule,
   type OverrideRules,
+  type PatternGrant,
   ruledCategories,
-  type Rules,
 } from '../permission/rules.ts'
 
 export interface PermissionsDeps {
@@ -46,14 +59,14 @@ export interface PermissionsDeps {
 export interface PermissionsView {
   readonly trust: Trust
   readonly override: Override | null
-  readonly effective: Rules
+  readonly effective: EffectiveRules
 }
 
-/** A relationship with the trust type that the caller expects. */
+/** A relationship with the trust type that the caller expects. Null: any trust type. */
 export interface RelationshipKey {
   readonly actorId: string
   readonly peerId: string
-  readonly relationship: string
+  readonly relationship: string | null
 }
 
 export interface SharedProperty {
@@ -98,7 +111,7 @@ export class Permissions {
   }
 
   /**
-   * Replaces the given categories of the override. The other categories stay.
+   * Replaces the given categories of the override. The other categories stay, and so do grants that are not given.
    *
    * @returns whether it is the first override.
    * @throws ServiceError `not_found`, `bad_request`
@@ -107,7 +120,7 @@ export class Permissions {
     const given = readOverride(body)
     return this.#change(key, judge, async (tx, before) => {
       const override: Override = {
-        rules: { ...before?.rules, ...given.rules },
+        rules: { ...before?.rules, ...keepingGrants(before?.rules ?? {}, given.rules) },
         createdBy: given.createdBy ?? before?.createdBy ?? by.kind,
         notes: given.notes ?? before?.notes ?? '',
         updatedAt: this.#deps.now(),
@@ -117,7 +130,7 @@ export class Permissions {
     })
   }
 
-  /** Deletes the override, so that the rules of the trust type apply again. @throws ServiceError `not_found` */
+  /** Deletes the override with its grants, so that the rules of the trust type apply again. @throws ServiceError `not_found` */
   async reset(key: RelationshipKey, judge?: RightsJudge): Promise<void> {
     await this.#change(key, judge, async (tx) => {
       await deleteOverride(tx, key.actorId, key.peerId)
@@ -125,19 +138,78 @@ export class Permissions {
     })
   }
 
-  /** Changes the override. It takes effect with the commit, and the peer is notified in the background. */
+  /** Deletes the rules of the override, and keeps its grants. @throws ServiceError `not_found` */
+  async resetRules(key: RelationshipKey, judge?: RightsJudge): Promise<void> {
+    await this.#change(key, judge, async (tx, before) => ({
+      override: before === null ? null : await this.#put(tx, key, before, onlyGrants(before.rules)),
+      result: undefined,
+    }))
+  }
+
+  /**
+   * Adds grants. A grant replaces earlier grants of the same operations on the same pattern.
+   *
+   * @throws ServiceError `not_found`, `bad_request`
+   */
+  async grant(actorId: string, peerId: string, given: NewGrant): Promise<void> {
+    const added = readNewGrant(given)
+    await this.#changeGrants(actorId, peerId, (rules) => withGrants(rules, added))
+  }
+
+  /** Removes these grants, or all grants. Returns whether one of them existed. @throws ServiceError `not_found`, `bad_request` */
+  async withdraw(actorId: string, peerId: string, given?: Withdrawal): Promise<boolean> {
+    const removed = given === undefined ? null : readWithdrawal(given)
+    return this.#changeGrants(actorId, peerId, (rules) => withoutGrants(rules, removed))
+  }
+
+  /** Returns whether the change has an effect. Without one, nothing is stored, and the peer is not notified. */
+  async #changeGrants(
+    actorId: string,
+    peerId: string,
+    change: (rules: OverrideRules) => OverrideRules,
+  ): Promise<boolean> {
+    const key = { actorId, peerId, relationship: null }
+    return this.#change(key, undefined, async (tx, before) => {
+      const after = change(before?.rules ?? {})
+      if (JSON.stringify(after) === JSON.stringify(before?.rules ?? {})) return { result: false }
+      return { override: await this.#put(tx, key, before, after), result: true }
+    })
+  }
+
+  /** Stores the rules of an override by the application. An override without rules is deleted. */
+  async #put(
+    tx: Transaction,
+    { actorId, peerId }: RelationshipKey,
+    before: Override | null,
+    rules: OverrideRules,
+  ): Promise<Override | null> {
+    if (Object.keys(rules).length === 0) {
+      await deleteOverride(tx, actorId, peerId)
+      return null
+    }
+    const { createdBy = 'application', notes = '' } = before ?? {}
+    const override = { rules, createdBy, notes, updatedAt: this.#deps.now() }
+    await putOverride(tx, actorId, peerId, override)
+    return override
+  }
+
+  /**
+   * Changes the override. It takes effect with the commit, and the peer is notified in the background. A result without
+   * `override` means that nothing changed.
+   */
   async #change<T>(
     { actorId, peerId, relationship }: RelationshipKey,
     judge: RightsJudge | undefined,
-    work: (tx: Transaction, before: Override | null) => Promise<{ override: Override | null; result: T }>,
+    work: (tx: Transaction, before: Override | null) => Promise<{ override?: Override | null; result: T }>,
   ): Promise<T> {
     const { store, live } = this.#deps
     return store.writeActor(actorId, async (tx, locked) => {
       const trust = await findTrust(tx, actorId, peerId)
-      if (trust === null || trust.relationship !== relationship) throw noRelationship(peerId)
+      if (trust === null || (relationship !== null && trust.relationship !== relationship)) throw noRelationship(peerId)
       const before = await findOverride(tx, actorId, peerId)
       judge?.(trust, before)
       const done = await work(tx, before)
+      if (done.override === undefined) return done.result
       await live.record(tx, locked, 'trust', [peerId])
       await this.#notify(tx, trust, done.override)
       return done.result
@@ -246,7 +318,7 @@ export class Permissions {
 }
 
 /** Every category, with `unset` where neither the trust type nor the override has rules. */
-export function wireRules(rules: Rules, unset: null | object): Record<string, unknown> {
+export function wireRules(rules: EffectiveRules, unset: null | object): Record<string, unknown> {
   return Object.fromEntries(ruledCategories.map((category) => [category, rules[category] ?? unset]))
 }
 
@@ -276,9 +348,22 @@ export function readOverride(body: JsonText): GivenOverride {
 const ruleParts = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied'] as const
 
 const names = { type: 'array', items: { type: 'string' } }
+const grantSchema = {
+  type: 'object',
+  properties: { pattern: { type: 'string' }, operations: names },
+  required: ['pattern', 'operations'],
+}
 const ruleSchema = {
   type: ['object', 'array', 'null'],
-  properties: { ...Object.fromEntries(ruleParts.map((part) => [part, names])), merge: { type: 'boolean' } },
+  properties: {
+    ...Object.fromEntries(ruleParts.map((part) => [part, names])),
+    grants: {
+      type: ['array', 'null'],
+      items: grantSchema,
+      description: 'Operations on the targets of one pattern each, in addition to the other members',
+    },
+    merge: { type: 'boolean' },
+  },
 }
 
 /** Schema of the override that `readOverride` reads. Responses show permissions in the same form. */
@@ -303,13 +388,36 @@ function readRule(category: string, given: JsonText): OverrideRule {
       : [[part, readNames(category, part, values[part])] as const],
   )
   if (values['merge'] !== undefined && typeof values['merge'] !== 'boolean') throw malformed(`${category}.merge`)
-  return { ...Object.fromEntries(parts), ...(values['merge'] === false ? { merge: false } : {}) }
+  const grants = values['grants'] ?? undefined
+  return {
+    ...Object.fromEntries(parts),
+    ...(grants === undefined ? {} : { grants: readGrants(category, grants) }),
+    ...(values['merge'] === false ? { merge: false } : {}),
+  }
+}
+
+function readGrants(category: string, given: unknown): PatternGrant[] {
+  const where = `${category}.grants`
+  if (!Array.isArray(given) || given.length > mostGrants) throw malformedGrants(where)
+  return given.map((each: unknown) => {
+    const { pattern, operations } = (typeof each === 'object' ? (each ?? {}) : {}) as Readonly<Record<string, unknown>>
+    if (typeof pattern !== 'string' || pattern === '' || pattern.length > longestPattern) throw malformedGrants(where)
+    return { pattern, operations: readNames(category, 'grants', operations) }
+  })
+}
+
+function malformedGrants(where: string): ServiceError {
+  return new ServiceError(
+    'bad_request',
+    `Cannot set permissions: ${where} must be a list of objects with a pattern and operations`,
+    { field: where },
+  )
 }
 
 function readNames(category: string, part: string, value: unknown): string[] {
   if (!Array.isArray(value) || value.length > 1000) throw malformed(`${category}.${part}`)
   return value.map((name: unknown) => {
-    if (typeof name !== 'string' || name === '' || name.length > 1024) throw malformed(`${category}.${part}`)
+    if (typeof name !== 'string' || name === '' || name.length > longestPattern) throw malformed(`${category}.${part}`)
     return name
   })
 }

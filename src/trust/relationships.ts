@@ -4,7 +4,7 @@ import { decide, type Decision, mayReach } from '../permission/decision.ts'
 import type { Operation } from '../permission/operation.ts'
 import { findOverride, findOverrides, type Override } from './override-store.ts'
 import type { RelationshipRules, RulesOfMany, Verdict } from '../permission/permission.ts'
-import { mergeRules, type RuledCategory, type Rules } from '../permission/rules.ts'
+import { type EffectiveRules, mergeRules, type RuledCategory } from '../permission/rules.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 
 /** Translates an operation into the words of rules. Null: rules do not cover the category, and other checks decide. */
@@ -34,8 +34,8 @@ export class Relationships {
   }
 
   /** A trust type that is not registered grants nothing until the owner adds rules. */
-  effective(relationship: string, override: Override | null): Rules {
-    const base = this.types.find(relationship)?.permissions ?? {}
+  effective(relationship: string, override: Override | null): EffectiveRules {
+    const base: EffectiveRules = this.types.find(relationship)?.permissions ?? {}
     return override === null ? base : mergeRules(base, override.rules)
   }
 

@@ -38,7 +38,7 @@ describe('the page about permissions', () => {
 
   it('says correctly what a rule decides, and by which member', () => {
     const rows = rowsOf('Rule', 'Operation', 'Target', 'Result', 'Decided by')
-    assert.equal(rows.length, 26)
+    assert.equal(rows.length, 32)
     for (const [rule = '', operation = '', target = '', result, by] of rows) {
       const verdict = judgeRule(JSON.parse(rule) as Rule, operation, target)
       assert.deepEqual([verdict.allowed ? 'allowed' : 'denied', verdict.by], [result, by], `${rule} ${target}`)
@@ -47,7 +47,7 @@ describe('the page about permissions', () => {
 
   it('says correctly what an override changes', () => {
     const rows = rowsOf('Trust type', 'Override', 'Operation', 'Target', 'Result')
-    assert.equal(rows.length, 9)
+    assert.equal(rows.length, 11)
     for (const [base = '', override = '', operation = '', target = '', result] of rows) {
       const properties = JSON.parse(override) as OverrideRule
       const merged = mergeRules({ properties: JSON.parse(base) as Rule }, { properties })

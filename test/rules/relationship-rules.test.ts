@@ -8,7 +8,14 @@ import { uriOf } from '../../src/permission/property-address.ts'
 import { changesOfGrants, isRevoked } from '../../src/permission/grant-diff.ts'
 import { readOverride } from '../../src/trust/permissions.ts'
 import { Relationships } from '../../src/trust/relationships.ts'
-import { judgeRule, mergeRules, reachesInto, type Rule, type Rules } from '../../src/permission/rules.ts'
+import {
+  type EffectiveRules,
+  judgeRule,
+  mergeRules,
+  reachesInto,
+  type Rule,
+  type Rules,
+} from '../../src/permission/rules.ts'
 import { TrustTypes } from '../../src/permission/trust-types.ts'
 import { known } from '../../src/json/json.ts'
 
@@ -218,7 +225,7 @@ describe('the URI of a property as a resource', () => {
   ]
   for (const [resources, target, category, by] of cases) {
     it(`${target} is decided by ${by} of ${category} with ${resources === undefined ? 'no rule for resources' : `the resource rule ${JSON.stringify(resources)}`} (MCP-12)`, () => {
-      const rules: Rules = { properties, ...(resources === undefined ? {} : { resources }) }
+      const rules: EffectiveRules = { properties, ...(resources === undefined ? {} : { resources }) }
       const decision = decide(rules, { category: 'resources', operation: 'read', target })
       assert.deepEqual([decision.category, decision.by], [category, by])
       assert.equal(decision.allowed, by === 'patterns' || by === 'allowed')
@@ -259,7 +266,7 @@ describe('the URI of a property as a resource', () => {
     )
     fc.assert(
       fc.property(rule, rule, name, (ofResources, ofProperties, each) => {
-        const rules: Rules = { resources: ofResources, properties: ofProperties }
+        const rules: EffectiveRules = { resources: ofResources, properties: ofProperties }
         const question = { category: 'resources', operation: 'read' } as const
         if (!decide(rules, { ...question, target: uriOf(each) }).allowed) return
         for (const target of ['actingweb://properties/', 'actingweb://'])
@@ -495,7 +502,7 @@ describe('a change of the grants of a peer', () => {
 })
 
 describe('the reason of a decision by rules', () => {
-  const rules = {
+  const rules: Rules = {
     properties: { patterns: ['notes/*'], operations: ['read'], excluded_patterns: ['notes/private'] },
     actions: { allowed: ['add_*'], denied: ['add_user'] },
   }

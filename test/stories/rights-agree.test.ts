@@ -147,6 +147,11 @@ const clientProbes: readonly {
 ]
 
 const list = (...names: string[]) => fc.array(fc.constantFrom(...names), { maxLength: 2 })
+const grantsOf = (names: string[], operations: string[]) =>
+  fc.array(
+    fc.record({ pattern: fc.constantFrom('*', ...names), operations: fc.subarray(operations, { minLength: 1 }) }),
+    { maxLength: 2 },
+  )
 const ruleOf = (names: string[], operations: string[]) =>
   fc.record(
     {
@@ -155,11 +160,15 @@ const ruleOf = (names: string[], operations: string[]) =>
       excluded_patterns: list(...names),
       allowed: list('*', ...names),
       denied: list(...names),
+      grants: grantsOf(names, operations),
     },
     { requiredKeys: [] },
   )
-const calledOf = (...names: string[]) =>
-  fc.record({ allowed: list('*', ...names), denied: list('*', ...names) }, { requiredKeys: [] })
+const calledOf = (operation: string, ...names: string[]) =>
+  fc.record(
+    { allowed: list('*', ...names), denied: list('*', ...names), grants: grantsOf(names, [operation]) },
+    { requiredKeys: [] },
+  )
 
 const overrides = fc.record({
   properties: ruleOf(
@@ -170,10 +179,10 @@ const overrides = fc.record({
     ['r', 'notes://*', 'actingweb://', uri('*'), uri('p'), uri('l'), uri('all')],
     ['read', 'write', 'delete'],
   ),
-  methods: calledOf('m', 'unknown', '?'),
-  actions: calledOf('do_it', 'do_*'),
-  tools: calledOf('do_it', 'unknown'),
-  prompts: calledOf('ask_*'),
+  methods: calledOf('call', 'm', 'unknown', '?'),
+  actions: calledOf('execute', 'do_it', 'do_*'),
+  tools: calledOf('use', 'do_it', 'unknown'),
+  prompts: calledOf('invoke', 'ask_*'),
 })
 
 const content = { p: { a: 1, b: 2 }, q: 'text' }

@@ -6,6 +6,7 @@ export interface RuleOnWire {
   readonly excluded_patterns?: readonly string[]
   readonly allowed?: readonly string[]
   readonly denied?: readonly string[]
+  readonly grants?: readonly { readonly pattern: string; readonly operations: readonly string[] }[]
 }
 
 export type RulesOnWire = Readonly<Record<string, RuleOnWire>>
@@ -23,8 +24,17 @@ function judge(rule: RuleOnWire, operation: string, target: string, hasParts: bo
   const { patterns = [], operations, excluded_patterns: excluded = [], allowed = [], denied = [] } = rule
   if (denied.some((pattern) => keeps(pattern, target, hasParts))) return false
   if (allowed.some((pattern) => fits(pattern, target))) return true
-  if (operations === undefined || !patterns.some((pattern) => fits(pattern, target))) return false
   if (excluded.some((pattern) => keeps(pattern, target, hasParts))) return false
+  if (isGrantedAlone(rule, operation, target)) return true
+  if (operations === undefined || !patterns.some((pattern) => fits(pattern, target))) return false
+  return includes(operations, operation)
+}
+
+function isGrantedAlone({ grants = [] }: RuleOnWire, operation: string, target: string): boolean {
+  return grants.some(({ pattern, operations }) => fits(pattern, target) && includes(operations, operation))
+}
+
+function includes(operations: readonly string[], operation: string): boolean {
   if (operation === 'append') return operations.includes('append') || operations.includes('write')
   return operations.includes(operation === 'subscribe' ? 'read' : operation)
 }
@@ -35,6 +45,7 @@ function isRefused(rule: RuleOnWire, address: string): boolean {
   if (denied.some((pattern) => keeps(pattern, address, true))) return true
   if (allowed.some((pattern) => fits(pattern, address))) return false
   if (excluded.some((pattern) => keeps(pattern, address, true))) return true
+  if (isGrantedAlone(rule, 'read', address)) return false
   return operations !== undefined && !operations.includes('read') && patterns.some((pattern) => fits(pattern, address))
 }
 

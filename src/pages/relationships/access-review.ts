@@ -5,7 +5,7 @@ import { typesForPeople } from '../../permission/offered-types.ts'
 import { decide } from '../../permission/decision.ts'
 import { uriOf } from '../../permission/property-address.ts'
 import { holdsItems } from '../../property/kinds.ts'
-import { grantableOf, type RuledCategory, ruledCategories, type Rules } from '../../permission/rules.ts'
+import { grantableOf, type RuledCategory, ruledCategories, type EffectiveRules } from '../../permission/rules.ts'
 import { reachInWords, rightsInWords, verbOf } from '../shared/rights.ts'
 import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
 import { count } from '../shared/plural.ts'
@@ -70,7 +70,7 @@ export async function accessReview(
 }
 
 /** Returns the version of the reviewed rules. If the rights have changed since, the owner reviews them again. */
-function reviewedVersion(relationship: string, rules: Rules): string {
+function reviewedVersion(relationship: string, rules: EffectiveRules): string {
   return hash('sha256', JSON.stringify([relationship, rules]), 'base64url').slice(0, 22)
 }
 
@@ -78,7 +78,7 @@ function reviewedVersion(relationship: string, rules: Rules): string {
 const mostNamed = 20
 
 function dataAccess(
-  rules: Rules,
+  rules: EffectiveRules,
   { names, lists }: Awaited<ReturnType<typeof ownNames>>,
   isApp: boolean,
 ): DataAccess[] {

@@ -210,7 +210,7 @@ export async function changeRights(
       if (body !== null) readOverride(body)
       judge(trust, stored)
       if (step === 'preview') return showPeer(deps, exchange, { sent: { fields, override, error: null } })
-      if (body === null) await deps.permissions.reset(trust, judge)
+      if (body === null) await deps.permissions.resetRules(trust, judge)
       else await deps.permissions.override(trust, body, caller, judge)
       return done('saved')
     },

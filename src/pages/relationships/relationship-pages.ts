@@ -1,8 +1,9 @@
 /** The pages of relationships: the list, the request form, and the page of a peer. */
 import type { ServiceError } from '../../errors.ts'
 import { parseQuestion } from '../../permission/explain.ts'
+import { keepingGrants } from '../../permission/grants.ts'
 import { isClient, type PermissionsView } from '../../trust/permissions.ts'
-import { mergeRules, type OverrideRules, type Rules } from '../../permission/rules.ts'
+import { mergeRules, type OverrideRules, type EffectiveRules } from '../../permission/rules.ts'
 import { reachInWords, rightsInWords } from '../shared/rights.ts'
 import { answerInWords } from './rights-answer-view.ts'
 import type {
@@ -205,10 +206,16 @@ function levelForm(
 async function previewOf(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, AskQuery>,
-  change: { base: Rules; before: OverrideRules; after: OverrideRules; fields: SentRights['fields']; isApp: boolean },
+  change: {
+    base: EffectiveRules
+    before: OverrideRules
+    after: OverrideRules
+    fields: SentRights['fields']
+    isApp: boolean
+  },
 ): Promise<RightsPreview> {
   const { base, before, after, fields, isApp } = change
-  const [now, then] = [mergeRules(base, before), mergeRules(base, after)]
+  const [now, then] = [mergeRules(base, before), mergeRules(base, keepingGrants(before, after))]
   const { names, lists } = await ownNames(deps, exchange, isApp)
   return {
     lines: rightsInWords(then, isApp),

@@ -47,6 +47,8 @@ function becauseInWords({ allowed, category, operation, target, exists, rule }: 
   const who = source === 'override' ? 'you' : kind
   const verb = source === 'override' ? '' : 's'
   switch (part) {
+    case 'grants':
+      return `${grantedInWords([pattern])} is granted to it alone`
     case 'patterns':
     case 'allowed':
       return `${who} open${verb} ${grantedInWords([pattern])}`
@@ -65,13 +67,11 @@ function changeInWords(
   if (part === 'client') return 'no right opens it to another actor'
   const name = `“${target}”`
   const hasPatterns = category === 'properties' || category === 'resources'
+  const closing = closingField(part, hasPatterns)
+  if (closing !== null) return `under “Change these rights”, put ${name} into “${fieldLabels[closing]}”`
   switch (part) {
     case 'approved':
       return allowed ? 'take the approval back' : 'approve the relationship'
-    case 'patterns':
-      return `under “Change these rights”, put ${name} into “${fieldLabels.excluded_patterns}”`
-    case 'allowed':
-      return `under “Change these rights”, put ${name} into “${fieldLabels.denied}”`
     case 'operations':
       return `under “Change these rights”, tick “${verbOf(operation)}”`
     case 'excluded_patterns':
@@ -86,4 +86,11 @@ function changeInWords(
         ? `under “Change these rights”, put ${name} into “${fieldLabels.patterns}” and tick “${verbOf(operation)}”`
         : `under “Change these rights”, put ${name} into “${fieldLabels.patterns}”`
   }
+}
+
+/** The field that takes back what this part of a rule opens. Null: the part opens nothing. */
+function closingField(part: string, hasPatterns: boolean): 'excluded_patterns' | 'denied' | null {
+  if (part === 'patterns') return 'excluded_patterns'
+  if (part === 'grants') return hasPatterns ? 'excluded_patterns' : 'denied'
+  return part === 'allowed' ? 'denied' : null
 }

@@ -1,7 +1,7 @@
 /** Computes what a change of rights opens and closes of the current content. */
 import { decide } from '../../permission/decision.ts'
 import { propertyAt } from '../../permission/property-address.ts'
-import { grantableOf, type RuledCategory, type Rules } from '../../permission/rules.ts'
+import { grantableOf, type RuledCategory, type EffectiveRules } from '../../permission/rules.ts'
 import { verbOf } from '../shared/rights.ts'
 
 type Names = { readonly [category in RuledCategory]: readonly string[] }
@@ -15,8 +15,8 @@ const mostNamed = 200
  * @param lists Properties that are lists: only lists accept items.
  */
 export function differences(
-  before: Rules,
-  after: Rules,
+  before: EffectiveRules,
+  after: EffectiveRules,
   names: Names,
   lists: ReadonlySet<string>,
 ): { readonly gained: readonly string[]; readonly lost: readonly string[] } {

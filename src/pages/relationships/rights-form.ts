@@ -8,7 +8,7 @@ import {
   type Rule,
   type RuledCategory,
   ruledCategories,
-  type Rules,
+  type EffectiveRules,
 } from '../../permission/rules.ts'
 import { rightsInWords, subjects } from '../shared/rights.ts'
 import type { RightsFields, RightsFieldset } from './values.ts'
@@ -17,7 +17,7 @@ import type { Params } from '../../http/edge/params.ts'
 type Fields = Readonly<Record<RuledCategory, RightsFields>>
 
 /** Returns the initial fields of the form. */
-export function fieldsOf(base: Rules, override: OverrideRules): Fields {
+export function fieldsOf(base: EffectiveRules, override: OverrideRules): Fields {
   return byCategory((category) => {
     const given: OverrideRule = override[category] ?? {}
     return {
@@ -59,7 +59,7 @@ export function hiddenFieldsOf(fields: Fields): Readonly<Record<string, string>>
 }
 
 /** Returns the override that the form describes; null when it adds nothing to the trust type. */
-export function overrideIn(fields: Fields, base: Rules): OverrideRules | null {
+export function overrideIn(fields: Fields, base: EffectiveRules): OverrideRules | null {
   const rules = byCategory((category) => ruleIn(category, fields[category], base[category] ?? {}))
   return ruledCategories.every((category) => Object.keys(rules[category]).length === 0) ? null : rules
 }
@@ -82,7 +82,7 @@ export function overrideBody(rules: OverrideRules): JsonText {
   return normalize(JSON.stringify({ ...rules, created_by: 'creator' }))
 }
 
-export function fieldsets(fields: Fields, base: Rules): readonly RightsFieldset[] {
+export function fieldsets(fields: Fields, base: EffectiveRules): readonly RightsFieldset[] {
   const byType = new Map(rightsInWords(base).map((line) => [line.category, line.sentences]))
   return ruledCategories.map((category) => {
     const { patterns, excluded_patterns: excluded, allowed, denied } = fields[category]

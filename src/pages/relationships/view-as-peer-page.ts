@@ -2,7 +2,7 @@
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { Related } from '../../permission/permission.ts'
 import { decide } from '../../permission/decision.ts'
-import type { Rules } from '../../permission/rules.ts'
+import type { EffectiveRules } from '../../permission/rules.ts'
 import { valueOf } from '../../property/kinds.ts'
 import type { Trust } from '../../trust/trust.ts'
 import { verbOf } from '../shared/rights.ts'
@@ -80,7 +80,7 @@ function rememberedOf({ facts }: Trust) {
   return name === undefined ? null : { name, version }
 }
 
-function mayWith(rules: Rules, name: string, canAppend = false): string[] {
+function mayWith(rules: EffectiveRules, name: string, canAppend = false): string[] {
   const may = (operation: string): boolean => decide(rules, { category: 'properties', operation, target: name }).allowed
   return ['read', 'append', 'write', 'delete']
     .filter((operation) => operation !== 'append' || (canAppend && !may('write')))

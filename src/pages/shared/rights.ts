@@ -3,10 +3,11 @@ import { roleTable } from '../../permission/roles.ts'
 import {
   grantableOf,
   reachesInto,
-  type Rule,
+  type EffectiveRule,
+  type EffectiveRules,
   type RuledCategory,
   ruledCategories,
-  type Rules,
+  type PatternGrant,
 } from '../../permission/rules.ts'
 
 export interface RightsLine {
@@ -44,7 +45,7 @@ export function verbOf(operation: string): string {
 }
 
 /** Returns one line for each category. @param isClient Whether to include categories that only AI clients can use. */
-export function rightsInWords(rules: Rules, isClient = true): readonly RightsLine[] {
+export function rightsInWords(rules: EffectiveRules, isClient = true): readonly RightsLine[] {
   return ruledCategories.map((category) =>
     !isClient && forClients.has(category)
       ? {
@@ -77,8 +78,8 @@ const meanings: Readonly<Partial<Record<RuledCategory, string>>> = {
   tools: ofTheApplication,
 }
 
-function lineOf(category: RuledCategory, rule: Rule): RightsLine {
-  const { excluded_patterns: excluded = [], allowed = [], denied = [] } = rule
+function lineOf(category: RuledCategory, rule: EffectiveRule): RightsLine {
+  const { excluded_patterns: excluded = [], allowed = [], denied = [], grants = [] } = rule
   const line = { category, subject: subjects[category] }
   const reached = grantableOf[category].filter((operation) => reachesInto(rule, operation, ''))
   // The right to change includes the right to add, so only one of the two is listed.
@@ -87,16 +88,12 @@ function lineOf(category: RuledCategory, rule: Rule): RightsLine {
   )
   if (reached.length === 0)
     return { ...line, sentences: [`May not ${either(known.map(verbOf))} any.`], is_granted: false }
-  const { allowed: _byName, ...byPatterns } = rule
+  const { allowed: _byName, grants: _grants, ...byPatterns } = rule
   const listed = known.filter((operation) => reachesInto(byPatterns, operation, ''))
+  const exceptions = excluded.length === 0 ? '' : `, but not ${excludedInWords(excluded)}`
   const byPattern =
-    listed.length === 0
-      ? []
-      : [
-          `May ${both(listed.map(verbOf))} ${grantedInWords(rule.patterns ?? [])}${
-            excluded.length === 0 ? '' : `, but not ${excludedInWords(excluded)}`
-          }.`,
-        ]
+    listed.length === 0 ? [] : [`May ${both(listed.map(verbOf))} ${grantedInWords(rule.patterns ?? [])}${exceptions}.`]
+  const byGrant = grantsInWords(category, grants, { excluded, denied }).map((text) => `May ${text}${exceptions}.`)
   const byName = reachesInto({ allowed, denied }, known[0] ?? '', '')
     ? [`May ${both(known.map(verbOf))} ${grantedInWords(allowed)}.`]
     : []
@@ -105,9 +102,28 @@ function lineOf(category: RuledCategory, rule: Rule): RightsLine {
   const besides = missing.length > 0 ? [`May not ${either(missing.map(verbOf))} ${itself[category]}.`] : []
   return {
     ...line,
-    sentences: [...byPattern, ...byName, ...never, ...besides, ...meaningOf(category, reached)],
+    sentences: [...byPattern, ...byGrant, ...byName, ...never, ...besides, ...meaningOf(category, reached)],
     is_granted: true,
   }
+}
+
+/** One text for the patterns with the same operations, such as `read and change “notes” and “photos”`. */
+function grantsInWords(
+  category: RuledCategory,
+  grants: readonly PatternGrant[],
+  exceptions: { readonly excluded: readonly string[]; readonly denied: readonly string[] },
+): readonly string[] {
+  const reaching = grants.flatMap((grant) => {
+    const rule = { grants: [grant], excluded_patterns: exceptions.excluded, denied: exceptions.denied }
+    const operations = grantableOf[category].filter((operation) => reachesInto(rule, operation, ''))
+    const shown = operations.filter(
+      (operation) => operation !== 'append' || !operations.some((each) => each === 'write'),
+    )
+    return shown.length === 0 ? [] : [{ verbs: both(shown.map(verbOf)), pattern: grant.pattern }]
+  })
+  return [...Map.groupBy(reaching, ({ verbs }) => verbs)].map(
+    ([operations, same]) => `${operations} ${grantedInWords(same.map(({ pattern }) => pattern))}`,
+  )
 }
 
 function meaningOf(category: RuledCategory, reached: readonly string[]): readonly string[] {
