@@ -83,6 +83,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
 }
 
 export async function main(args: readonly string[]): Promise<number> {
+  process.stdout.on('error', ignoreClosedPipe)
   try {
     const [command, ...rest] = args
     if (command === undefined || ['help', '--help', '-h'].includes(command)) return print(help)
@@ -98,6 +99,11 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     return fail(error)
   }
+}
+
+/** Lets a command finish its work when the reader of its output has ended, as `head` does. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
 }
 
 function print(text: string): number {

@@ -105,6 +105,13 @@ describe('troupe', () => {
     }
   })
 
+  it('finishes its work when the reader of its output has ended', async () => {
+    const program = place.start(['--help'])
+    program.process.stdout?.destroy()
+    const { code, stderr } = await program.ended
+    assert.deepEqual([code, stderr], [0, ''])
+  })
+
   it('prints its version', async () => {
     const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../../package.json`, 'utf8')) as {
       version: string
