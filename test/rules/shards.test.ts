@@ -1,9 +1,10 @@
 /** Every table has a place on a sharded database, and every statement names the server that it needs, or has a reason. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type pg from 'pg'
 import { readMigrations } from '../../src/store/migrate.ts'
 import { placements } from '../../src/store/placement.ts'
-import { staysInGroup } from '../../src/store/postgres/scale.ts'
+import { planScale, staysInGroup } from '../../src/store/postgres/scale.ts'
 import { readSchema } from '../../src/store/schema-text.ts'
 import { sourceStatements, unplacedTables } from '../support/statements.ts'
 
@@ -123,6 +124,19 @@ describe('the tables of a sharded database', () => {
       Object.keys(placements).toSorted(),
       [...tables.map(({ name }) => name), 'schema_migrations'].toSorted(),
     )
+  })
+
+  it('are all placed by troupe scale init', async () => {
+    const client = {
+      database: 'notes',
+      escapeIdentifier: (name: string) => name,
+      escapeLiteral: (text: string) => text,
+      // A database with the extension, whose tables are on one server.
+      query: async (sql: string) => ({ rows: [], rowCount: sql.includes('pg_extension') ? 1 : 0 }),
+    } as unknown as pg.Client
+    const steps = await planScale(client, { migrations: readMigrations(), shards: 4 })
+    const placed = steps.flatMap(({ title }) => /^(?:Distribute|Copy) (\w+) (?:by|to) /.exec(title)?.[1] ?? [])
+    assert.deepEqual(placed.toSorted(), Object.keys(placements).toSorted())
   })
 
   for (const { name, columns, primaryKey, uniqueIndexes } of tables) {

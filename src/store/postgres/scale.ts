@@ -54,13 +54,12 @@ interface State {
 export async function planScale(client: pg.Client, { migrations, shards }: ScaleOptions): Promise<ScaleStep[]> {
   await requireCitus(client)
   const state = await readState(client)
-  const tables = readSchema(migrations)
-  const waiting = tables.filter(({ name }) => !state.places.has(name))
+  const waiting = Object.keys(placements).filter((name) => !state.places.has(name))
   return [
     ...(waiting.length === 0 ? [] : dropped(state)),
-    ...(waiting.some(({ name }) => name === 'actor_lookup') ? [lookupsOfActors] : []),
-    ...waiting.map((table) => distribution(table.name, shards)),
-    ...keys(tables, waiting.length === 0 ? state.foreignKeys : new Map()),
+    ...(waiting.includes('actor_lookup') ? [lookupsOfActors] : []),
+    ...waiting.map((table) => distribution(table, shards)),
+    ...keys(readSchema(migrations), waiting.length === 0 ? state.foreignKeys : new Map()),
     ...(await settingSteps(client, state)),
   ]
 }
