@@ -57,6 +57,7 @@ export type {
   PropertyHooks,
   PropertyOperation,
   ResourceHandler,
+  ResultFor,
   SubscriptionCall,
   SubscriptionData,
   SubscriptionDataHandler,

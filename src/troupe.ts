@@ -26,6 +26,7 @@ import type {
   PropertyHook,
   PropertyHooks,
   ResourceHandler,
+  ResultFor,
   SubscriptionDataHandler,
   SubscriptionHandler,
   TypedHandler,
@@ -118,24 +119,32 @@ export class App {
 
   /** Declares a method: `POST /<actor>/methods/<name>` and JSON-RPC call it. The name `*` handles every name. */
   method(name: string, handler: Handler): this
-  method<S extends DeclaredSchema>(
+  method<S extends DeclaredSchema, R extends DeclaredSchema>(
     name: string,
-    metadata: MethodMetadata<S> & { readonly exclusive: true },
-    handler: ExclusiveHandler<InferOutput<S>>,
+    metadata: MethodMetadata<S, R> & { readonly exclusive: true },
+    handler: ExclusiveHandler<InferOutput<S>, ResultFor<R>>,
   ): this
-  method<S extends DeclaredSchema>(name: string, metadata: MethodMetadata<S>, handler: TypedHandler<S>): this
+  method<S extends DeclaredSchema, R extends DeclaredSchema>(
+    name: string,
+    metadata: MethodMetadata<S, R>,
+    handler: TypedHandler<S, R>,
+  ): this
   method(name: string, ...declared: Declared): this {
     return this.#declare('methods', name, declared)
   }
 
   /** Declares an action: `POST /<actor>/actions/<name>` calls it. The name `*` handles every name. */
   action(name: string, handler: Handler): this
-  action<S extends DeclaredSchema>(
+  action<S extends DeclaredSchema, R extends DeclaredSchema>(
     name: string,
-    metadata: ActionMetadata<S> & { readonly exclusive: true },
-    handler: ExclusiveHandler<InferOutput<S>>,
+    metadata: ActionMetadata<S, R> & { readonly exclusive: true },
+    handler: ExclusiveHandler<InferOutput<S>, ResultFor<R>>,
   ): this
-  action<S extends DeclaredSchema>(name: string, metadata: ActionMetadata<S>, handler: TypedHandler<S>): this
+  action<S extends DeclaredSchema, R extends DeclaredSchema>(
+    name: string,
+    metadata: ActionMetadata<S, R>,
+    handler: TypedHandler<S, R>,
+  ): this
   action(name: string, ...declared: Declared): this {
     return this.#declare('actions', name, declared)
   }
@@ -396,7 +405,7 @@ export class App {
       env = processEnvironment(),
     } = options
     requireDeclarable(this.#registry.data)
-    await this.#registry.prepare()
+    await this.#registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
     return createService({
       config,
       identity: { type, name, version, description, info, specification },

@@ -4,7 +4,7 @@ import type { Caller } from '../caller.ts'
 import type { Json } from '../json/json.ts'
 import type { TrustRecord } from './trust-record.ts'
 import type { Annotations, McpCall, MethodMcp, ToolDeclaration } from './mcp-declarations.ts'
-import type { DeclaredSchema, InferOutput, JsonSchema } from './schema.ts'
+import type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './schema.ts'
 
 /**
  * The result of a handler: any JSON value. `undefined` means that the handler did its work and has no result (204).
@@ -12,6 +12,13 @@ import type { DeclaredSchema, InferOutput, JsonSchema } from './schema.ts'
  */
 export type HandlerResult = Json | object | undefined | void
 type Awaitable<T> = T | Promise<T>
+
+/**
+ * The type that a handler returns for a declared output. It includes `null`, which declines the call. An output that is
+ * JSON Schema, and an absent one, allow any result.
+ */
+export type ResultFor<S> =
+  S extends StandardSchema<infer Output> ? (unknown extends Output ? HandlerResult : Output | null) : HandlerResult
 
 export type PropertyOperation = 'get' | 'put' | 'post' | 'delete'
 
@@ -35,11 +42,18 @@ export type PropertyHooks = { readonly [operation in PropertyOperation]?: Proper
 
 export type { Annotations }
 
-export interface OperationMetadata<S extends DeclaredSchema = DeclaredSchema> {
+export interface OperationMetadata<
+  S extends DeclaredSchema = DeclaredSchema,
+  R extends DeclaredSchema = DeclaredSchema,
+> {
   readonly description?: string
   /** Schema of the input, checked before the handler runs and published as JSON Schema. */
   readonly input?: S
-  readonly output?: DeclaredSchema
+  /**
+   * Schema of the result, published as JSON Schema. The handler returns its type. In development and in tests, a result
+   * that does not fit is a 500, and the log names the field. In production, results are sent without this check.
+   */
+  readonly output?: R
   /** JSON Schema to publish instead of the one derived from `input`. */
   readonly inputSchema?: JsonSchema
   readonly outputSchema?: JsonSchema
@@ -56,12 +70,14 @@ export interface OperationMetadata<S extends DeclaredSchema = DeclaredSchema> {
   readonly exclusive?: boolean
 }
 
-export interface ActionMetadata<S extends DeclaredSchema = DeclaredSchema> extends OperationMetadata<S> {
+export interface ActionMetadata<S extends DeclaredSchema = DeclaredSchema, R extends DeclaredSchema = DeclaredSchema>
+  extends OperationMetadata<S, R> {
   /** Offers the action to AI clients as a tool. */
   readonly mcp?: true | ToolDeclaration
 }
 
-export interface MethodMetadata<S extends DeclaredSchema = DeclaredSchema> extends OperationMetadata<S> {
+export interface MethodMetadata<S extends DeclaredSchema = DeclaredSchema, R extends DeclaredSchema = DeclaredSchema>
+  extends OperationMetadata<S, R> {
   /** Offers the method to AI clients, as a prompt or as a resource. */
   readonly mcp?: MethodMcp
 }
@@ -75,10 +91,12 @@ export interface Call<Input = unknown, Actor = ActorHandle> {
   readonly mcp?: McpCall
 }
 
-export type Handler<Input = unknown> = (call: Call<Input>) => Awaitable<HandlerResult>
-export type TypedHandler<S extends DeclaredSchema> = Handler<InferOutput<S>>
+export type Handler<Input = unknown, Result = HandlerResult> = (call: Call<Input>) => Awaitable<Result>
+export type TypedHandler<S extends DeclaredSchema, R extends DeclaredSchema> = Handler<InferOutput<S>, ResultFor<R>>
 /** A handler of an exclusive operation. */
-export type ExclusiveHandler<Input = unknown> = (call: Call<Input, TransactionHandle>) => Awaitable<HandlerResult>
+export type ExclusiveHandler<Input = unknown, Result = HandlerResult> = (
+  call: Call<Input, TransactionHandle>,
+) => Awaitable<Result>
 
 /** A request for an application-defined page below `/<actor>/www/`. */
 export interface PageCall {

@@ -1,6 +1,7 @@
 /** Converts the results of an application's handlers and hooks to JSON. */
 import { ServiceError } from '../errors.ts'
-import { fromPlain, type JsonText } from '../json/json.ts'
+import { fromPlain, type JsonText, toPlain } from '../json/json.ts'
+import type { Schema } from './schema.ts'
 
 /** @throws ServiceError `server_error` for a value that JSON cannot represent: the handler is at fault, not the caller. */
 export function handlerResult(value: unknown): JsonText {
@@ -8,5 +9,25 @@ export function handlerResult(value: unknown): JsonText {
     return fromPlain(value)
   } catch (cause) {
     throw new ServiceError('server_error', undefined, { cause })
+  }
+}
+
+/**
+ * Checks a result against the output that its operation declares. Schemas with types check the value of the handler, because
+ * the handler has their type. A JSON Schema checks the JSON that is sent.
+ *
+ * @param what the operation, such as `action "lend"`.
+ * @throws ServiceError `server_error` whose reason names the operation and the field.
+ */
+export async function requireResult(what: string, output: Schema, result: unknown): Promise<void> {
+  const given = output.isTyped || result === undefined ? result : toPlain(handlerResult(result))
+  try {
+    await output.check(given)
+  } catch (cause) {
+    if (!(cause instanceof ServiceError) || cause.code !== 'invalid_input') throw cause
+    const problem = cause.message.replace(/^Cannot accept (?:the input: )?/, '')
+    throw new ServiceError('server_error', undefined, {
+      cause: new Error(`The result of the ${what} does not fit its output: ${problem}`),
+    })
   }
 }

@@ -2,9 +2,11 @@
 import type { ActorHandle } from './actor-handle.ts'
 import type { ServiceDeclaration } from './service-declaration.ts'
 import { type DataDeclaration, prepareData } from './data-declarations.ts'
+import { requireResult } from './handler-result.ts'
 import type { TrustType } from '../permission/trust-types.ts'
 import {
   declaredSchema,
+  nounOf,
   requireNewData,
   requireEvent,
   requireHooks,
@@ -81,6 +83,7 @@ export class Registry {
   readonly pageHandlers: PageHandler[] = []
   readonly #trustTypes: TrustType[] = []
   readonly #data = new Map<string, DataDeclaration>()
+  #checksResults = false
   readonly companions = new Map<string, CompanionKind>()
   readonly services = new Map<string, ServiceDeclaration>()
 
@@ -115,7 +118,14 @@ export class Registry {
     requireOperation(kind, name, metadata, handler, described)
     const input = declaredSchema(kind, name, 'input', metadata, inputSchema)
     const output = declaredSchema(kind, name, 'output', metadata, outputSchema)
-    append(this.#operations[kind], name, { name, run: runnerOf(metadata, handler), input, output, metadata })
+    const run = runnerOf(metadata, handler)
+    const checked: DeclaredOperation['run'] = async (actor, call) => {
+      const result = await run(actor, call)
+      if (this.#checksResults && output !== null && result !== null)
+        await requireResult(`${nounOf(kind)} ${JSON.stringify(name)}`, output, result)
+      return result
+    }
+    append(this.#operations[kind], name, { name, run: output === null ? run : checked, input, output, metadata })
   }
 
   addPropertyHooks(name: string, hooks: PropertyHooks): void {
@@ -133,8 +143,14 @@ export class Registry {
     return this.#data
   }
 
-  /** Loads what the schemas of the data need. Call it once before the first request. @throws ConfigError */
-  async prepare(): Promise<void> {
+  /**
+   * Loads what the schemas of the data need. Call it once before the first request.
+   *
+   * @param options.checksResults whether the results of handlers must fit their declared output.
+   * @throws ConfigError
+   */
+  async prepare({ checksResults }: { readonly checksResults: boolean }): Promise<void> {
+    this.#checksResults = checksResults
     for (const [name, declaration] of this.#data) this.#data.set(name, await prepareData(declaration))
   }
 

@@ -68,6 +68,8 @@ export class UnfitError extends Error {
 
 export interface Schema {
   readonly jsonSchema: JsonSchema | null
+  /** True for a Standard Schema, false for plain JSON Schema. */
+  readonly isTyped: boolean
   /** Validates a value. @throws ServiceError `invalid_input` naming the first invalid field. */
   check(value: unknown): Promise<unknown>
 }
@@ -77,12 +79,12 @@ export interface Schema {
  * @throws Error of the schema library when the conversion to JSON Schema fails.
  */
 export function inputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Schema {
-  return { jsonSchema: explicit ?? jsonSchemaOf(declared, 'input'), check: checkOf(declared) }
+  return schemaFor(declared, explicit ?? jsonSchemaOf(declared, 'input'))
 }
 
 /** Like `inputSchema`, for results. */
 export function outputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Schema {
-  return { jsonSchema: explicit ?? jsonSchemaOf(declared, 'output'), check: checkOf(declared) }
+  return schemaFor(declared, explicit ?? jsonSchemaOf(declared, 'output'))
 }
 
 /**
@@ -123,8 +125,10 @@ function issueOf([issue]: readonly StandardIssue[]): { readonly path: string[]; 
   return { path, message: issue?.message ?? 'does not fit' }
 }
 
-function checkOf(declared: DeclaredSchema): Schema['check'] {
-  return isStandard(declared) ? (value) => checkStandard(declared, value) : checkJsonSchema(declared)
+function schemaFor(declared: DeclaredSchema, jsonSchema: JsonSchema | null): Schema {
+  return isStandard(declared)
+    ? { jsonSchema, isTyped: true, check: (value) => checkStandard(declared, value) }
+    : { jsonSchema, isTyped: false, check: checkJsonSchema(declared) }
 }
 
 function jsonSchemaOf(declared: DeclaredSchema, side: 'input' | 'output'): JsonSchema | null {

@@ -156,7 +156,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function nounOf(kind: 'methods' | 'actions'): string {
+export function nounOf(kind: 'methods' | 'actions'): string {
   return kind === 'methods' ? 'method' : 'action'
 }
 

@@ -14,7 +14,7 @@ function notes(app: App): void {
     {
       description: 'Adds a note',
       input: z.object({ text: z.string() }),
-      output: z.object({ never: z.string() }),
+      output: z.object({ saved: z.boolean(), index: z.int() }),
       annotations: { idempotentHint: false },
       mcp: { title: 'Add note' },
     },

@@ -1,0 +1,124 @@
+/* oxlint-disable no-unused-expressions -- the mistakes that must not compile */
+/**
+ * The types of actions, methods, hooks, events and rules. `npm run check` compiles this file. Each `@ts-expect-error` is a
+ * mistake that must not compile.
+ */
+import { z } from 'zod'
+import {
+  type ActorHandle,
+  type Caller,
+  type HandlerResult,
+  type Json,
+  type ResultFor,
+  troupe,
+  type TransactionHandle,
+} from '../../src/index.ts'
+
+/** Compiles only when the type of the value is `Wanted`. */
+function is<Wanted>() {
+  return <Actual>(
+    _value: Actual,
+    _same: (<T>() => T extends Actual ? 1 : 2) extends <T>() => T extends Wanted ? 1 : 2 ? true : false,
+  ): void => {}
+}
+
+const app = troupe({ type: 'urn:actingweb:example.com:types' })
+const Input = z.object({ text: z.string(), days: z.int().default(14) })
+const Output = z.object({ index: z.int(), note: z.string().optional() })
+
+// Results
+
+app.action('a', { output: Output }, () => ({ index: 1 }))
+app.action('b', { output: Output }, async () => ({ index: 1, note: 'x' }))
+app.action('c', { output: Output }, () => null)
+app.action('d', { input: Input, output: Output }, async ({ input }) => (input.days > 1 ? { index: 1 } : null))
+app.method('e', { output: z.array(z.string()) }, async () => ['x'])
+app.method('f', { output: z.date(), outputSchema: { type: 'string' } }, () => new Date())
+app.action('g', { output: Output, exclusive: true }, async () => ({ index: 1 }))
+// An output that is JSON Schema, and an absent one, allow any result.
+app.action('h', { output: { type: 'object' } }, () => ({ anything: true }))
+app.action('i', { output: { type: 'object' } }, () => {})
+app.action('j', { input: Input }, () => 7)
+app.action('k', () => {})
+
+// @ts-expect-error the result has an index
+app.action('l', { output: Output }, () => ({ foo: 'x' }))
+// @ts-expect-error the index is a number
+app.action('m', { output: Output }, async () => ({ index: 'one' }))
+// @ts-expect-error an action with an output returns a result
+app.action('n', { output: Output }, () => {})
+// @ts-expect-error an action with an output returns a result in every branch
+app.action('o', { input: Input, output: Output }, async ({ input }) => (input.days > 1 ? { index: 1 } : undefined))
+// @ts-expect-error a method returns its output too
+app.method('p', { output: z.array(z.string()) }, async () => [1])
+// @ts-expect-error the handler of an exclusive action returns its output too
+app.action('q', { output: Output, exclusive: true }, async () => ({ index: true }))
+// @ts-expect-error an output is a schema
+app.action('r', { output: 'number' }, () => 7)
+
+export function results(fitting: ResultFor<typeof Output>, any: ResultFor<{ type: 'number' }>): void {
+  is<{ index: number; note?: string | undefined } | null>()(fitting, true)
+  is<HandlerResult>()(any, true)
+}
+
+// Calls
+
+app.action('s', { input: Input }, ({ input, actor, caller, name }) => {
+  is<{ text: string; days: number }>()(input, true)
+  is<ActorHandle>()(actor, true)
+  is<Caller>()(caller, true)
+  is<string>()(name, true)
+  // @ts-expect-error the input has no such member
+  input.title
+})
+app.action('t', { exclusive: true }, async ({ actor, input }) => {
+  is<TransactionHandle>()(actor, true)
+  is<unknown>()(input, true)
+})
+app.method('u', { input: { type: 'object' } }, ({ input }) => {
+  is<unknown>()(input, true)
+})
+// @ts-expect-error confirm names who approves
+app.action('v', { confirm: 'anyone' }, () => {})
+// @ts-expect-error a method is a prompt or a resource, and not a tool
+app.method('w', { mcp: true }, () => 'x')
+// @ts-expect-error an action is a tool, and not a prompt
+app.action('x', { mcp: { prompt: true } }, () => 'x')
+// @ts-expect-error a handler is a function
+app.action('y', { description: 'Nothing' }, 'x')
+
+// Hooks, events and rules
+
+app.property('email', {
+  put: ({ value, path, operation }) => {
+    is<Json>()(value, true)
+    is<readonly string[]>()(path, true)
+    is<'get' | 'put' | 'post' | 'delete'>()(operation, true)
+    return value
+  },
+})
+// @ts-expect-error the operation of a hook is get, put, post or delete
+app.property('email', { read: () => 1 })
+
+app.on('oauth_success', ({ email, access_token }) => {
+  is<string>()(email, true)
+  is<string>()(access_token, true)
+})
+app.on('actor_deleted_complete', ({ actor }) => {
+  is<null>()(actor, true)
+})
+// @ts-expect-error the event does not exist
+app.on('actor_born', () => {})
+// @ts-expect-error the event of a deleted actor has no email
+app.on('actor_deleted', ({ email }) => email)
+
+const reader = { name: 'reader', display_name: 'Reader', description: 'Reads' }
+app.trustType({ ...reader, permissions: { properties: { patterns: ['*'], operations: ['read', 'append'] } } })
+// @ts-expect-error the operation of actions is execute
+app.trustType({ ...reader, permissions: { actions: { patterns: ['*'], operations: ['read'] } } })
+// @ts-expect-error the category is properties
+app.trustType({ ...reader, permissions: { propertys: { patterns: ['*'] } } })
+// @ts-expect-error a trust type has permissions
+app.trustType(reader)
+// @ts-expect-error an application has a type
+troupe({ name: 'Notes' })
