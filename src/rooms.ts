@@ -170,7 +170,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
 export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: Rooms): Promise<void> {
   live.stop()
   await rooms.closeProviders()
-  await rooms.gaps.stop()
+  await Promise.all([rooms.gaps.stop(), rooms.expiries.stop()])
   await rooms.deliveries.stop(rooms.peerClient)
   // `deliveries.stop` closed the peer client, so the calls of these workers have ended.
   await Promise.all([

@@ -54,6 +54,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   rooms.deliveries.wake()
   rooms.gaps.wake()
+  rooms.expiries.wake()
   rooms.removedLists.wake()
   return {
     handle,
@@ -69,8 +70,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     },
     settled: async () => {
       // Each worker may create work for the workers after it: a delivery, for example, acknowledges a fetched diff.
-      const { gaps, facts, dataHooks, contacts, deliveries } = rooms
-      for (const each of [gaps, facts, dataHooks, contacts, deliveries]) await each.settled()
+      const { expiries, gaps, facts, dataHooks, contacts, deliveries } = rooms
+      for (const each of [expiries, gaps, facts, dataHooks, contacts, deliveries]) await each.settled()
     },
     close: () => closeRooms(runtime, rooms),
   }

@@ -1,5 +1,6 @@
 /** The handle by which applications use the relationships of an actor. */
 import type { Allowance, TrustHandle } from '../app/actor-handle.ts'
+import { futureTime } from '../permission/grants.ts'
 import type { Explanation } from '../permission/explain.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Permissions } from '../trust/permissions.ts'
@@ -11,9 +12,10 @@ export interface TrustHandleDeps {
   readonly trusts: Trusts
   readonly permissions: Permissions
   readonly companions: Companions
+  readonly now: () => number
 }
 
-export function trustHandle({ trusts, permissions, companions }: TrustHandleDeps, actor: Self): TrustHandle {
+export function trustHandle({ trusts, permissions, companions, now }: TrustHandleDeps, actor: Self): TrustHandle {
   return {
     list: async (filter = {}) => (await trusts.list(actor.id, filter)).map(trustRecord),
     async get(peerId) {
@@ -22,7 +24,10 @@ export function trustHandle({ trusts, permissions, companions }: TrustHandleDeps
     },
     request: async (url, relationship, description) =>
       trustRecord(await trusts.request(actor, { url, relationship, description })),
-    approve: async (peerId) => trustRecord(await trusts.change(actor, peerId, null, { approved: true })),
+    async approve(peerId, { until } = {}) {
+      const end = until === undefined ? {} : { approvedUntil: futureTime('approve the relationship', until, now()) }
+      return trustRecord(await trusts.change(actor, peerId, null, { approved: true, ...end }))
+    },
     grant: (peerId, granted) => permissions.grant(actor.id, peerId, granted),
     withdraw: (peerId, granted) => permissions.withdraw(actor.id, peerId, granted),
     may: async (peerId, operation, target) =>
@@ -36,6 +41,13 @@ export function trustHandle({ trusts, permissions, companions }: TrustHandleDeps
   }
 }
 
-function allowanceOf({ allowed, because, to_change: toChange, needs_approval: needsApproval }: Explanation): Allowance {
-  return { allowed, reason: because, toChange, needsApproval: needsApproval === true }
+function allowanceOf(explanation: Explanation): Allowance {
+  const { allowed, because, until, to_change: toChange, needs_approval: needsApproval } = explanation
+  return {
+    allowed,
+    reason: because,
+    toChange,
+    until: until === undefined ? null : new Date(until),
+    needsApproval: needsApproval === true,
+  }
 }

@@ -297,6 +297,8 @@ export interface Allowance {
   readonly reason: string
   /** How the owner can reverse the result, in one sentence. */
   readonly toChange: string
+  /** When the grant or the approval ends that allows it. Null: it has no end, or is not allowed. */
+  readonly until: Date | null
   /** True when each call also needs the owner's approval. */
   readonly needsApproval: boolean
 }
@@ -311,13 +313,18 @@ export interface TrustHandle {
    * @throws ServiceError `peer_failed` when the peer rejects the request or fails, `conflict` while another request to it runs.
    */
   request(url: string, relationship?: string, description?: string): Promise<TrustRecord>
-  /** Approves the relationship and notifies the peer, even when it was approved before. @throws ServiceError `not_found` */
-  approve(peerId: string): Promise<TrustRecord>
+  /**
+   * Approves the relationship and notifies the peer, even when it was approved before. The approval ends at `until`, by the
+   * clock of the database. Without `until`, it has no end, also when an earlier approval had one.
+   *
+   * @throws ServiceError `not_found`, `bad_request` when `until` is not in the future.
+   */
+  approve(peerId: string, options?: { until?: Date }): Promise<TrustRecord>
   /**
    * Grants operations on the targets of patterns, in addition to the trust type and the owner's override. Takes effect at
-   * once, and the peer is notified. A later grant of the same operations on the same pattern replaces the earlier one.
+   * once and until `until`, and the peer is notified of both. A later grant of the same operations on the same pattern replaces the earlier one.
    *
-   * @throws ServiceError `not_found`, `bad_request` when a category, a pattern or an operation is not valid.
+   * @throws ServiceError `not_found`, `bad_request` when a category, a pattern, an operation or `until` is not valid.
    */
   grant(peerId: string, granted: NewGrant): Promise<void>
   /**

@@ -9,6 +9,8 @@ export interface TrustRecord extends TrustFacts {
   readonly relationship: string
   readonly desc: string
   readonly approved: boolean
+  /** ISO 8601, UTC: the end of the approval. Absent without an end. */
+  readonly approved_until?: string
   readonly peer_approved: boolean
   readonly verified: boolean
   readonly established_via: string

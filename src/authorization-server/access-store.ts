@@ -15,6 +15,8 @@ export interface FoundAccess {
   readonly expiresAt: number
   readonly relationship: string
   readonly isApproved: boolean
+  /** End of the approval, in Unix milliseconds. Null: no end. */
+  readonly approvedUntil: number | null
   readonly facts: TrustFacts
 }
 
@@ -27,7 +29,8 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
     : await q.get<AccessRow>(
         `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
-       a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved", r.facts
+       a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved",
+       r.approved_until AS "approvedUntil", r.facts
      FROM token t
      JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
      JOIN actor a ON a.id = c.actor_id
@@ -56,7 +59,8 @@ async function findRemote(q: Queries, hash: SecretHash): Promise<AccessRow | und
   const row = await q.get<Omit<AccessRow, 'expiresAt'>>(
     `SELECT c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
-       a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved", r.facts
+       a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved",
+       r.approved_until AS "approvedUntil", r.facts
      FROM token_chain c
      JOIN actor a ON a.id = c.actor_id
      JOIN trust r ON r.actor_id = c.actor_id AND r.peer_id = c.peer_id

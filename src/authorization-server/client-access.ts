@@ -34,7 +34,9 @@ export async function clientAccess(store: Store, token: string): Promise<ClientA
   if (form?.chain !== 'client' || form.kind !== 'access') return null
   const found = await store.read((q) => findClientAccess(q, hashSecret(token)))
   if (found === null || judgeAccess(found, store.now()) !== 'alive') return null
-  const { actor, chainId, clientId, peerId, scope, audience, expiresAt, facts } = found
+  const { actor, chainId, clientId, peerId, scope, audience, expiresAt, approvedUntil, facts } = found
+  // The tokens of a client end with its approval.
+  if (approvedUntil !== null && approvedUntil <= store.now()) return null
   const relationship = found.isApproved ? found.relationship : ''
   const caller = { kind: 'client', clientId, peerId, relationship, via: 'bearer' } as const
   return { actor, caller, chainId, scope, audience, expiresAt, facts }

@@ -42,7 +42,13 @@ export async function ensureClientTrust(
   const existing = await findTrust(tx, actorId, peerId)
   const facts = factsOf(client, identifier)
   if (existing !== null) {
-    await updateTrust(tx, { ...existing, relationship, approved: true, facts: { ...existing.facts, ...facts } })
+    await updateTrust(tx, {
+      ...existing,
+      relationship,
+      approved: true,
+      approvedUntil: null,
+      facts: { ...existing.facts, ...facts },
+    })
     return peerId
   }
   await insertOauthTrust(tx, keyRing, {

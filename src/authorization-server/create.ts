@@ -26,6 +26,9 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   const ends = createClientEnds(runtime, needs.trust)
   actorsDeleting.on((tx, actorIds) => ends.endWithActors(tx, actorIds))
   needs.trust.trustEnding.on((tx, actorId, peerId) => ends.endWithOwnTrust(tx, actorId, peerId))
+  needs.trust.approvalExpired.on(async (tx, actorId, peerId) => {
+    await tokens.endAllOfPeer(tx, actorId, peerId)
+  })
   const documents = new MetadataDocuments(needs.outbox.outsideClient, now)
   const clients = new Clients({ store, actors, keyRing, documents, ends, now })
   /** URLs of the service as a resource of tokens (RFC 8707). */

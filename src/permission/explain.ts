@@ -5,6 +5,7 @@ import type { Category } from './operation.ts'
 import { propertiesUri } from './property-address.ts'
 import { roleTable } from './roles.ts'
 import {
+  endOfGrants,
   mergeRules,
   operationsOf,
   type OverrideRules,
@@ -27,6 +28,8 @@ export interface Explanation {
     /** Where the deciding pattern is defined. */
     readonly source: 'approval' | 'trust_type' | 'override' | 'grant' | 'none'
   }
+  /** When the rule or the approval ends that allows the operation, in ISO 8601. Without it, neither ends. */
+  readonly until?: string
   /** How the owner can reverse the result, in one sentence. */
   readonly to_change: string
   /** `<category>.<operation>:<target>`, when the route requires another right than the question names. */
@@ -49,6 +52,8 @@ interface RuledQuestion extends WideQuestion {
 
 export interface ExplainSubject {
   readonly approved: boolean
+  /** End of the approval, in Unix milliseconds. Null: no end. */
+  readonly approvedUntil: number | null
   readonly relationship: string
   /** Only AI clients can access tools, prompts, and properties as resources. */
   readonly isClient: boolean
@@ -82,6 +87,12 @@ export function parseQuestion(text: string): WideQuestion | null {
 }
 
 export function explain(subject: ExplainSubject, question: WideQuestion, facts: ExplainFacts): Explanation {
+  const { until, ...answer } = explainRule(subject, question, facts)
+  const ends = [until === undefined ? null : Date.parse(until), subject.approvedUntil].filter((end) => end !== null)
+  return answer.allowed && ends.length > 0 ? { ...answer, until: new Date(Math.min(...ends)).toISOString() } : answer
+}
+
+function explainRule(subject: ExplainSubject, question: WideQuestion, facts: ExplainFacts): Explanation {
   const { category, operation, target } = question
   const asked = { operation, category, target }
   if (!subject.approved) {
@@ -168,14 +179,16 @@ function inWords(
   rules: EffectiveRules,
   operation: string,
   decision: Decision,
-): Pick<Explanation, 'because' | 'rule' | 'to_change'> {
-  const { by, pattern, category } = decision
+): Pick<Explanation, 'because' | 'rule' | 'to_change' | 'until'> {
+  const { by, pattern, category, target } = decision
+  const end = by === 'grants' ? endOfGrants(rules[category] ?? {}, operation, target) : null
   const source = pattern === null ? 'none' : sourceOf(subject, category, by, pattern)
   const deciding: DecidingRule = { ...decision, operation, source }
   return {
     because: because(subject.relationship, deciding),
     rule: { part: by, pattern, source },
     to_change: toChange(deciding, rules[category]),
+    ...(end === null ? {} : { until: new Date(end).toISOString() }),
   }
 }
 

@@ -15,6 +15,9 @@ export type NewGrant = {
     readonly patterns: readonly string[]
     readonly operations: readonly OperationOf<Category>[]
   }
+} & {
+  /** The time at which the grant ends, by the clock of the database. Default: no end. */
+  readonly until?: Date
 }
 
 /** The grants that a peer loses. Without `operations`, every operation on the patterns. */
@@ -32,10 +35,49 @@ export const longestPattern = 1024
 type GrantsByCategory = ReadonlyMap<RuledCategory, readonly PatternGrant[]>
 
 /** @throws ServiceError `bad_request` when a member, a pattern or an operation is not valid, or nothing is granted. */
-export function readNewGrant(given: NewGrant): GrantsByCategory {
-  const grants = readByCategory('grant', given)
+export function readNewGrant(given: NewGrant, now: number): GrantsByCategory {
+  if (!isObject(given)) throw refused('grant', 'it must be an object with one member per category')
+  const { until, ...categories } = given
+  const grants = readByCategory('grant', categories)
   if (grants.size === 0) throw refused('grant', 'it names no category')
-  return grants
+  if (until === undefined) return grants
+  const end = futureTime('grant permissions', until, now)
+  return new Map(
+    [...grants].map(([category, all]) => [category, all.map((grant) => ({ ...grant, until: end }))] as const),
+  )
+}
+
+/**
+ * The time of a date after `now`, in Unix milliseconds.
+ *
+ * @param what The action that fails otherwise, such as `grant permissions`.
+ * @throws ServiceError `bad_request`
+ */
+export function futureTime(what: string, until: unknown, now: number): number {
+  const time = until instanceof Date ? until.getTime() : Number.NaN
+  if (Number.isNaN(time)) throw new ServiceError('bad_request', `Cannot ${what}: until must be a valid Date`)
+  if (time <= now)
+    throw new ServiceError(
+      'bad_request',
+      `Cannot ${what}: until must be in the future, not ${new Date(time).toISOString()}`,
+    )
+  return time
+}
+
+/** The earliest end of grants, in Unix milliseconds. Null: none ends. */
+export function firstEnd(rules: OverrideRules): number | null {
+  const ends = ruledCategories.flatMap((category) =>
+    (rules[category]?.grants ?? []).flatMap(({ until }) => (until === undefined ? [] : [until])),
+  )
+  return ends.length === 0 ? null : Math.min(...ends)
+}
+
+/** The rules without the grants that have ended. */
+export function unexpired(rules: OverrideRules, now: number): OverrideRules {
+  const first = firstEnd(rules)
+  if (first === null || now < first) return rules
+  const all = new Map(ruledCategories.map((category) => [category, []]))
+  return changed(rules, all, (_category, before) => before.filter(({ until }) => until === undefined || now < until))
 }
 
 /** @throws ServiceError `bad_request` like `readNewGrant`. */

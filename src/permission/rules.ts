@@ -45,6 +45,8 @@ export type Rules = { readonly [Category in RuledCategory]?: Rule<OperationOf<Ca
 export interface PatternGrant {
   readonly pattern: string
   readonly operations: readonly string[]
+  /** End of the grant, in Unix milliseconds. Default: no end. */
+  readonly until?: number
 }
 
 /** A rule that applies to one peer. */
@@ -85,6 +87,15 @@ export function judgeRule(rule: EffectiveRule | undefined, operation: string, ta
   const excluded = findKeeping(rule.excluded_patterns, operation, target)
   if (excluded !== null) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
   return { allowed: true, by: isListed ? 'patterns' : 'grants', pattern: granted }
+}
+
+/** The latest end of the grants that allow the operation, in Unix milliseconds. Null: one of them has no end. */
+export function endOfGrants({ grants = [] }: EffectiveRule, operation: string, target: string): number | null {
+  const ends = grants
+    .filter(({ pattern, operations }) => lists(operations, operation) && covers(pattern, target))
+    .map(({ until }) => until ?? Number.POSITIVE_INFINITY)
+  const latest = Math.max(...ends)
+  return Number.isFinite(latest) ? latest : null
 }
 
 /** The patterns of the grants that list the operation. */

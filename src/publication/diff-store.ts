@@ -16,6 +16,8 @@ export interface Subscriber {
   readonly isStopped: boolean
   readonly relationship: string
   readonly approved: boolean
+  /** End of the approval, in Unix milliseconds. Null: no end. */
+  readonly approvedUntil: number | null
   /** End of the pause of an open circuit (Unix milliseconds). */
   readonly openUntil: number | null
 }
@@ -46,7 +48,7 @@ export async function findSubscribers(
         )}, name TEXT) AS wanted))`
   const rows = await q.all<Row<Omit<Subscriber, 'isStopped'>> & { readonly state: string }>(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", s.target, s.subtarget, s.resource, s.granularity,
-       s.sequence, s.state, t.relationship, t.approved, t.open_until AS "openUntil"
+       s.sequence, s.state, t.relationship, t.approved, t.approved_until AS "approvedUntil", t.open_until AS "openUntil"
      FROM publisher_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
      WHERE s.actor_id = $1 AND s.target = $2${ofPeer}${ofParts}
      ORDER BY s.peer_id, s.subscription_id`,

@@ -8,6 +8,7 @@ import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Subscr
 import { projectDiff } from './project-diff.ts'
 import { deliversCallbacks } from '../subscription/scope.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
+import { isApprovedAt } from '../trust/trust.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
 
 /** Starts the delivery of entries after their transaction has committed. */
@@ -104,10 +105,14 @@ export class Publisher {
     actorId: string,
     subscribers: readonly Subscriber[],
   ): Promise<(subscriber: Subscriber) => MayReadSome> {
-    const relationOf = ({ peerId, relationship, approved }: Subscriber): Relation => ({
-      actorId,
-      caller: { kind: 'peer', peerId, relationship, approved, via: 'bearer' },
-    })
+    const now = this.#deps.now()
+    const relationOf = (subscriber: Subscriber): Relation => {
+      const { peerId, relationship } = subscriber
+      return {
+        actorId,
+        caller: { kind: 'peer', peerId, relationship, approved: isApprovedAt(subscriber, now), via: 'bearer' },
+      }
+    }
     const judgeOf = await this.#deps.permission.judgeMany(
       q,
       [...new Map(subscribers.map((subscriber) => [subscriber.peerId, relationOf(subscriber)])).values()],

@@ -5,6 +5,7 @@ import type { Sealed } from '../secret/sealed.ts'
 import { byActor, naming } from '../store/by-key.ts'
 import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
+import { isApprovedAt } from '../trust/trust.ts'
 import type { QueueKey } from './queue-store.ts'
 import type { Circuit } from '../outbox/policy.ts'
 
@@ -56,7 +57,8 @@ type QueuedDiffRow = Row<Omit<QueuedDiff, 'data' | 'trace' | 'requestId'>> & {
   readonly origin: string
 }
 
-type QueueStateRow = Row<Omit<QueueState, 'facts' | 'circuit'>> & Circuit & { readonly facts: string }
+type QueueStateRow = Row<Omit<QueueState, 'facts' | 'circuit'>> &
+  Circuit & { readonly facts: string; readonly approvedUntil: number | null }
 
 /** One statement for all queues. A queue is missing when its subscription or relationship was deleted. */
 export async function findQueueStates(
@@ -69,7 +71,7 @@ export async function findQueueStates(
     return q.all<QueueStateRow & { readonly place: number }>(
       `/* delivery */ SELECT queue.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
        s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.leased_until AS "leasedUntil",
-       t.baseuri, t.relationship, t.secret, t.approved, t.facts, t.failures, t.open_until AS "openUntil",
+       t.baseuri, t.relationship, t.secret, t.approved, t.approved_until AS "approvedUntil", t.facts, t.failures, t.open_until AS "openUntil",
        a.watched_until AS "watchedUntil",
        CASE WHEN t.failures > 0 THEN (
          SELECT COUNT(*) FROM publisher_subscription o
@@ -84,7 +86,7 @@ export async function findQueueStates(
       ...named.params,
     )
   })
-  const found = new Map(rows.map(({ place, ...row }) => [place, toQueueState(row)]))
+  const found = new Map(rows.map(({ place, ...row }) => [place, toQueueState(row, now)]))
   return new Map(
     queues.flatMap((queue, place) => {
       const state = found.get(place)
@@ -93,10 +95,10 @@ export async function findQueueStates(
   )
 }
 
-function toQueueState({ failures, openUntil, ...row }: QueueStateRow): QueueState {
+function toQueueState({ failures, openUntil, approvedUntil, ...row }: QueueStateRow, now: number): QueueState {
   return {
     ...row,
-    approved: row.approved !== 0,
+    approved: isApprovedAt({ approved: row.approved !== 0, approvedUntil }, now),
     facts: JSON.parse(row.facts) as TrustFacts,
     circuit: { failures, openUntil },
   }

@@ -24,6 +24,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   trust: byActor(),
   companion: byActor(),
   permission_override: byActor(),
+  expiry: byActor(),
   publisher_subscription: byActor(),
   diff: byActor(),
   delivery: byActor(),

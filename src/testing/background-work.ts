@@ -37,6 +37,7 @@ export class BackgroundWork implements ClockWork {
       for (const { parts } of this.#deps.services()) {
         parts.deliveries.wake()
         parts.gaps.wake()
+        parts.expiries.wake()
       }
     }
   }
@@ -57,7 +58,9 @@ export class BackgroundWork implements ClockWork {
 
   async nextDue(): Promise<number | null> {
     const found = await Promise.all(
-      this.#deps.services().flatMap(({ parts }) => [parts.deliveries.nextDue(), parts.gaps.nextDue()]),
+      this.#deps
+        .services()
+        .flatMap(({ parts }) => [parts.deliveries.nextDue(), parts.gaps.nextDue(), parts.expiries.nextDue()]),
     )
     const due = found.filter((time) => time !== null)
     return due.length === 0 ? null : Math.min(...due)

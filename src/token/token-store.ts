@@ -248,6 +248,11 @@ export async function deleteChainsOfClient(tx: Transaction, clientId: string): P
   return tx.run('DELETE FROM token_chain WHERE client_id = $1', clientId)
 }
 
+/** Deletes the chains of a client in its relationship with an actor. */
+export async function deleteChainsOfPeer(tx: Transaction, actorId: string, peerId: string): Promise<number> {
+  return tx.run('DELETE FROM token_chain WHERE actor_id = $1 AND peer_id = $2', actorId, peerId)
+}
+
 /** Lists valid chains, most recently used first. */
 export async function findLivingChains(q: Queries, actorId: string, kind: ChainKind, now: number): Promise<Chain[]> {
   // A sharded database has the tokens on other servers. There, the purge deletes a chain without tokens.

@@ -10,6 +10,7 @@ import {
   deleteChain,
   deleteChainsOfActor,
   deleteChainsOfClient,
+  deleteChainsOfPeer,
   deleteSessionsExcept,
   deleteToken,
   findAccessToken,
@@ -206,6 +207,11 @@ export class Tokens {
   /** Ends the client's chains of all actors. */
   endAllOfClient(tx: Transaction, clientId: string): Promise<number> {
     return deleteChainsOfClient(tx, clientId)
+  }
+
+  /** Ends the client's chains in its relationship with an actor. */
+  endAllOfPeer(tx: Transaction, actorId: string, peerId: string): Promise<number> {
+    return deleteChainsOfPeer(tx, actorId, peerId)
   }
 
   /** Lists valid sessions, most recently used first. */

@@ -7,6 +7,7 @@ import type { ActorRoom } from '../actor/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import { Companions } from './companions.ts'
+import { Expiries } from './expiries.ts'
 import { LastSeen } from './last-seen.ts'
 import { TrustCalls } from './handshake/peer-calls.ts'
 import { Permissions, type PermissionsDeps } from './permissions.ts'
@@ -17,8 +18,8 @@ import { Trusts } from './trusts.ts'
 import type { Trust } from './trust.ts'
 
 /** @param rules Decides what peers and clients may do. Default: the rules of their relationships. */
-export function createPermission({ registry, store }: Runtime, rules?: RelationshipRules) {
-  const relationships = new Relationships(new TrustTypes(registry.trustTypes))
+export function createPermission({ registry, store, now }: Runtime, rules?: RelationshipRules) {
+  const relationships = new Relationships(new TrustTypes(registry.trustTypes), now)
   const permission =
     rules === undefined ? new Permission(relationships.rules(store), relationships.rulesOfMany) : new Permission(rules)
   return { relationships, permission }
@@ -40,6 +41,8 @@ function trustEvents() {
     trustRenewed: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
     /** The owner approved a relationship that was not approved before. */
     trustApproved: new DomainEvent<[tx: Transaction, actor: LockedActor, trust: Trust]>(),
+    /** The approval of a relationship reached its end. */
+    approvalExpired: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
     /** Both sides have approved, and the transaction is committed. The emitter does not wait. */
     trustMutual: new DomainEvent<[actor: Self, peerId: string]>(),
   }
@@ -57,6 +60,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     await notices.replaceNotices(tx, actorIds, await deletionNoticesOfActors(tx, keyRing, actorIds))
   })
   const enqueue = config.notifyPermissions ? notices.enqueue : null
+  const expiries = new Expiries({ store, timers, now, log, expire: (key) => permissions.expire(key) })
   const permissions = new Permissions({
     store,
     declares,
@@ -66,6 +70,8 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     relationships,
     now,
     enqueue,
+    scheduleExpiry: (tx, key, at) => expiries.schedule(tx, key, at),
+    onExpired: events.approvalExpired.emit,
   })
   const trustDeps: TrustDeps = {
     ...runtime,
@@ -75,6 +81,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     calls: new TrustCalls(peerClient, timers),
     enqueue: (tx, all) => notices.enqueueAll(tx, all),
     enqueueAwaited: (tx, all) => notices.enqueueAwaited(tx, all),
+    scheduleExpiry: (tx, key, at) => expiries.schedule(tx, key, at),
     wakeDelivery: (tx, actorId) => store.afterCommit(tx, () => wakeDeliveries(actorId)),
     defaultRelationship: config.relationship,
     maxPending: config.maxPendingTrusts,
@@ -91,5 +98,5 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   const trusts = new Trusts(trustDeps)
   const companions = new Companions(trustDeps, trusts, peerClient)
   const contacts = new LastSeen(store, log, now)
-  return { trusts, companions, contacts, permissions, relationships, trustDeps, ...events }
+  return { trusts, companions, contacts, permissions, expiries, relationships, trustDeps, ...events }
 }

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import type { LastSeen } from './last-seen.ts'
+import { isApprovedAt } from './trust.ts'
 import { findTrustBySecret } from './trust-store.ts'
 
 /** Finds the relationship by the hash of the secret, only among those of this actor. The clear secret is never compared. */
@@ -14,7 +15,8 @@ export function peerBearer(store: Store, contacts: LastSeen): BearerKind {
     if (trust.peerId === actor.id) {
       throw new ServiceError('forbidden', undefined, { reason: 'an actor cannot be its own peer' })
     }
-    const { peerId, relationship, approved } = trust
+    const { peerId, relationship } = trust
+    const approved = isApprovedAt(trust, store.now())
     const caller = { kind: 'peer', peerId, relationship, approved, via } as const
     contacts.expect(caller, trust)
     return caller

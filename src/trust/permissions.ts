@@ -8,8 +8,9 @@ import type { DeclaredData } from '../property/declared-data.ts'
 import { findKinds, findProperties } from '../property/property-store.ts'
 import type { Live } from '../live/live.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import type { Trust } from './trust.ts'
-import { findTrust } from './trust-store.ts'
+import { type ExpiryKey, setExpiry } from './expiry-store.ts'
+import { isApprovedAt, type Trust } from './trust.ts'
+import { findTrust, updateTrust } from './trust-store.ts'
 import {
   explain,
   type Explanation,
@@ -18,6 +19,8 @@ import {
   type WideQuestion,
 } from '../permission/explain.ts'
 import {
+  firstEnd,
+  futureTime,
   keepingGrants,
   longestPattern,
   mostGrants,
@@ -25,6 +28,7 @@ import {
   onlyGrants,
   readNewGrant,
   readWithdrawal,
+  unexpired,
   withGrants,
   type Withdrawal,
   withoutGrants,
@@ -34,6 +38,7 @@ import { deleteOverride, findOverride, findOverrides, type Override, putOverride
 import type { Category } from '../permission/operation.ts'
 import type { Relationships } from './relationships.ts'
 import {
+  type EffectiveRule,
   type EffectiveRules,
   operationsOf,
   type OverrideRule,
@@ -47,6 +52,10 @@ export interface PermissionsDeps {
   readonly declared: DeclaredData
   readonly relationships: Relationships
   readonly now: () => number
+  /** Stores the first end of grants, in the transaction that stores the grants. */
+  readonly scheduleExpiry: (tx: Transaction, key: ExpiryKey, at: number) => Promise<void>
+  /** Runs in the transaction that ends an approval at its time. */
+  readonly onExpired: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
   readonly live: Pick<Live, 'record'>
   /** Whether the application declares an operation or a resource that this name matches. */
   readonly declares: (category: Category, name: string) => boolean
@@ -118,6 +127,8 @@ export class Permissions {
    */
   async override(key: RelationshipKey, body: JsonText, by: Caller, judge?: RightsJudge): Promise<boolean> {
     const given = readOverride(body)
+    const first = firstEnd(given.rules)
+    if (first !== null) futureTime('set permissions', new Date(first), this.#deps.now())
     return this.#change(key, judge, async (tx, before) => {
       const override: Override = {
         rules: { ...before?.rules, ...keepingGrants(before?.rules ?? {}, given.rules) },
@@ -152,7 +163,7 @@ export class Permissions {
    * @throws ServiceError `not_found`, `bad_request`
    */
   async grant(actorId: string, peerId: string, given: NewGrant): Promise<void> {
-    const added = readNewGrant(given)
+    const added = readNewGrant(given, this.#deps.now())
     await this.#changeGrants(actorId, peerId, (rules) => withGrants(rules, added))
   }
 
@@ -170,7 +181,7 @@ export class Permissions {
   ): Promise<boolean> {
     const key = { actorId, peerId, relationship: null }
     return this.#change(key, undefined, async (tx, before) => {
-      const after = change(before?.rules ?? {})
+      const after = change(unexpired(before?.rules ?? {}, this.#deps.now()))
       if (JSON.stringify(after) === JSON.stringify(before?.rules ?? {})) return { result: false }
       return { override: await this.#put(tx, key, before, after), result: true }
     })
@@ -210,9 +221,38 @@ export class Permissions {
       judge?.(trust, before)
       const done = await work(tx, before)
       if (done.override === undefined) return done.result
+      const first = firstEnd(done.override?.rules ?? {})
+      if (first !== null) await this.#deps.scheduleExpiry(tx, trust, first)
       await live.record(tx, locked, 'trust', [peerId])
       await this.#notify(tx, trust, done.override)
       return done.result
+    })
+  }
+
+  /**
+   * Removes the grants and the approval of a relationship that have ended, and notifies the peer. The clock is read after
+   * the lock of the actor. Does nothing before the end, or when another process has removed them.
+   */
+  async expire(key: ExpiryKey): Promise<void> {
+    const { store, live, onExpired } = this.#deps
+    const { actorId, peerId } = key
+    await store.writeActor(actorId, async (tx, locked) => {
+      const [before, override] = [await findTrust(tx, actorId, peerId), await findOverride(tx, actorId, peerId)]
+      if (before === null) return
+      const now = this.#deps.now()
+      const isOver = before.approved && !isApprovedAt(before, now)
+      const trust = isOver ? { ...before, approved: false, approvedUntil: null } : before
+      const stored = override?.rules ?? {}
+      const rules = unexpired(stored, now)
+      if (isOver) {
+        await updateTrust(tx, trust)
+        await onExpired(tx, actorId, peerId)
+      }
+      const kept = rules === stored ? override : await this.#put(tx, { ...key, relationship: null }, override, rules)
+      await setExpiry(tx, key, earliest(firstEnd(rules), trust.approvedUntil))
+      if (!isOver && rules === stored) return
+      await live.record(tx, locked, 'trust', [peerId])
+      await this.#notify(tx, trust, kept, isOver ? {} : undefined)
     })
   }
 
@@ -221,13 +261,19 @@ export class Permissions {
     await this.#notify(tx, trust, await findOverride(tx, trust.actorId, trust.peerId))
   }
 
-  async #notify(tx: Transaction, trust: Trust, override: Override | null): Promise<void> {
+  /** @param rules The permissions. Default: those of the trust type and the override. */
+  async #notify(
+    tx: Transaction,
+    trust: Trust,
+    override: Override | null,
+    rules = this.#deps.relationships.effective(trust.relationship, override),
+  ): Promise<void> {
     const { enqueue } = this.#deps
-    if (enqueue !== null && trust.baseuri !== '') await enqueue(tx, this.#notice(trust, override))
+    if (enqueue !== null && trust.baseuri !== '') await enqueue(tx, this.#notice(trust, rules))
   }
 
-  #notice(trust: Trust, override: Override | null): Notice {
-    const data = wireRules(this.#deps.relationships.effective(trust.relationship, override), null)
+  #notice(trust: Trust, rules: EffectiveRules): Notice {
+    const data = wireRules(rules, null)
     const timestamp = new Date(this.#deps.now()).toISOString()
     const body = { id: trust.actorId, target: 'permissions', type: 'permission', timestamp, data }
     return noticeTo(trust, 'permission', 'POST', ['callbacks', 'permissions', trust.actorId], body)
@@ -267,11 +313,12 @@ export class Permissions {
   /** Like `explain`, for a relationship that is already loaded. */
   async answer({ trust, override }: PermissionsView, question: WideQuestion): Promise<Explanation> {
     const subject = {
-      approved: trust.approved,
+      approved: isApprovedAt(trust, this.#deps.now()),
+      approvedUntil: trust.approvedUntil,
       relationship: trust.relationship,
       isClient: isClient(trust),
       base: this.#deps.relationships.effective(trust.relationship, null),
-      override: override?.rules ?? null,
+      override: override === null ? null : unexpired(override.rules, this.#deps.now()),
     }
     const { category, operation, target } = question
     if (category !== 'properties')
@@ -319,7 +366,26 @@ export class Permissions {
 
 /** Every category, with `unset` where neither the trust type nor the override has rules. */
 export function wireRules(rules: EffectiveRules, unset: null | object): Record<string, unknown> {
-  return Object.fromEntries(ruledCategories.map((category) => [category, rules[category] ?? unset]))
+  return Object.fromEntries(
+    ruledCategories.map((category) => {
+      const rule = rules[category]
+      return [category, rule === undefined ? unset : wireRule(rule)]
+    }),
+  )
+}
+
+/** Ends of grants are ISO 8601 strings on the wire. */
+function wireRule(rule: EffectiveRule): object {
+  if (rule.grants === undefined) return rule
+  const grants = rule.grants.map(({ until, ...grant }) => ({
+    ...grant,
+    ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+  }))
+  return { ...rule, grants }
+}
+
+function earliest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other)
 }
 
 interface GivenOverride {
@@ -350,7 +416,11 @@ const ruleParts = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'de
 const names = { type: 'array', items: { type: 'string' } }
 const grantSchema = {
   type: 'object',
-  properties: { pattern: { type: 'string' }, operations: names },
+  properties: {
+    pattern: { type: 'string' },
+    operations: names,
+    until: { type: 'string', format: 'date-time', description: 'End of the grant. Default: no end' },
+  },
   required: ['pattern', 'operations'],
 }
 const ruleSchema = {
@@ -400,16 +470,24 @@ function readGrants(category: string, given: unknown): PatternGrant[] {
   const where = `${category}.grants`
   if (!Array.isArray(given) || given.length > mostGrants) throw malformedGrants(where)
   return given.map((each: unknown) => {
-    const { pattern, operations } = (typeof each === 'object' ? (each ?? {}) : {}) as Readonly<Record<string, unknown>>
+    const { pattern, operations, until } = (typeof each === 'object' ? (each ?? {}) : {}) as Readonly<
+      Record<string, unknown>
+    >
     if (typeof pattern !== 'string' || pattern === '' || pattern.length > longestPattern) throw malformedGrants(where)
-    return { pattern, operations: readNames(category, 'grants', operations) }
+    const time = typeof until === 'string' ? Date.parse(until) : Number.NaN
+    if (until !== undefined && Number.isNaN(time)) throw malformedGrants(where)
+    return {
+      pattern,
+      operations: readNames(category, 'grants', operations),
+      ...(until === undefined ? {} : { until: time }),
+    }
   })
 }
 
 function malformedGrants(where: string): ServiceError {
   return new ServiceError(
     'bad_request',
-    `Cannot set permissions: ${where} must be a list of objects with a pattern and operations`,
+    `Cannot set permissions: ${where} must be a list of objects with a pattern and operations, and with a time in until if they end`,
     { field: where },
   )
 }

@@ -22,6 +22,7 @@ export function trustRecord(trust: Trust): TrustRecord {
     relationship: trust.relationship,
     desc: trust.description,
     approved: trust.approved,
+    ...(trust.approvedUntil === null ? {} : { approved_until: timestamp(trust.approvedUntil) }),
     peer_approved: trust.peerApproved,
     verified: trust.verified,
     established_via: trust.establishedVia,

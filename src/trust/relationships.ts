@@ -1,6 +1,7 @@
 /** Rights of a relationship: the rules of its trust type, merged with the owner's override. */
 import type { Store } from '../store/store.ts'
 import { decide, type Decision, mayReach } from '../permission/decision.ts'
+import { unexpired } from '../permission/grants.ts'
 import type { Operation } from '../permission/operation.ts'
 import { findOverride, findOverrides, type Override } from './override-store.ts'
 import type { RelationshipRules, RulesOfMany, Verdict } from '../permission/permission.ts'
@@ -28,15 +29,18 @@ function inRuleWords({ category, right }: Pick<Operation, 'category' | 'right'>)
 
 export class Relationships {
   readonly types: TrustTypes
+  readonly #now: () => number
 
-  constructor(types: TrustTypes) {
+  /** @param now The clock that ends grants. */
+  constructor(types: TrustTypes, now: () => number) {
     this.types = types
+    this.#now = now
   }
 
-  /** A trust type that is not registered grants nothing until the owner adds rules. */
+  /** The rules at this moment. A trust type that is not registered grants nothing until the owner adds rules. */
   effective(relationship: string, override: Override | null): EffectiveRules {
     const base: EffectiveRules = this.types.find(relationship)?.permissions ?? {}
-    return override === null ? base : mergeRules(base, override.rules)
+    return override === null ? base : mergeRules(base, unexpired(override.rules, this.#now()))
   }
 
   judge(relationship: string, override: Override | null): (operation: Operation) => Verdict {

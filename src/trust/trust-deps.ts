@@ -32,6 +32,8 @@ export interface TrustDeps {
   readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>
   /** Like `enqueue`. The result, called after the commit, resolves after the first attempt or after a second. */
   readonly enqueueAwaited: (tx: Transaction, notices: readonly Notice[]) => Promise<FirstAttempts>
+  /** Stores the end of an approval, in the transaction of the approval. */
+  readonly scheduleExpiry: (tx: Transaction, key: Pick<Trust, 'actorId' | 'peerId'>, at: number) => Promise<void>
   /** Starts the delivery of due notices after the commit. */
   readonly wakeDelivery: (tx: Transaction, actorId: string) => void
   /** Trust type of a request that names none. */

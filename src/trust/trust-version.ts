@@ -6,8 +6,9 @@ import type { Trust } from './trust.ts'
 
 /** Version of a relationship, without members that change by themselves, such as the last contact. */
 export function trustVersion(trust: Trust, override: Override | null): string {
-  const { peerId, relationship, baseuri, type, description, approved, verified } = trust
-  return short([peerId, relationship, baseuri, type, description, approved, verified, override?.rules ?? null])
+  const { peerId, relationship, baseuri, type, description, approved, approvedUntil, verified } = trust
+  const approval = [approved, approvedUntil, verified]
+  return short([peerId, relationship, baseuri, type, description, ...approval, override?.rules ?? null])
 }
 
 /** Version of a peer's permissions: the trust type and the owner's override, without the approval. */

@@ -32,6 +32,8 @@ export interface Trust {
   readonly verificationToken: Sealed
   readonly description: string
   readonly approved: boolean
+  /** End of the approval, in Unix milliseconds. Null: no end. */
+  readonly approvedUntil: number | null
   readonly peerApproved: boolean
   /** The verification call-back proved that the requester is at its `baseuri`. */
   readonly verified: boolean
@@ -57,6 +59,14 @@ export interface OwnRequest {
   readonly description?: string
   /** Unix milliseconds. This actor no longer confirms the request after this time. */
   readonly closedAt?: number
+}
+
+/** Whether the owner's approval is valid at `now` (Unix milliseconds). */
+export function isApprovedAt(
+  { approved, approvedUntil }: Pick<Trust, 'approved' | 'approvedUntil'>,
+  now: number,
+): boolean {
+  return approved && (approvedUntil === null || now < approvedUntil)
 }
 
 export function stateOf(trust: Pick<Trust, 'approved' | 'peerApproved'>): TrustState {

@@ -16,7 +16,7 @@ import type { TrustRecord } from '../app/trust-record.ts'
 import { secretOf, tokensOf, type TrustSecrets, trustRecord } from './record.ts'
 import { parseRelationship } from './relationship-name.ts'
 import { findTrust, findTrusts, updateTrust } from './trust-store.ts'
-import { isNamed, type Trust } from './trust.ts'
+import { isApprovedAt, isNamed, type Trust } from './trust.ts'
 import type { Self, TrustDeps } from './trust-deps.ts'
 
 export interface TrustFilter {
@@ -118,19 +118,21 @@ export class Trusts {
     change: TrustChange,
     judge?: TrustJudge,
   ): Promise<Trust> {
-    const { store, live, enqueueAwaited, onRenewed, onApproved } = this.#deps
+    const { store, live, enqueueAwaited, onRenewed, onApproved, scheduleExpiry } = this.#deps
     const { before, after, attempts } = await store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
       await judge?.(before, tx)
       const after = {
         ...before,
         approved: change.approved ?? before.approved,
+        approvedUntil: change.approved === undefined ? before.approvedUntil : (change.approvedUntil ?? null),
         baseuri: change.baseuri ?? before.baseuri,
         description: change.description ?? before.description,
       }
       await updateTrust(tx, after)
+      if (change.approvedUntil !== undefined) await scheduleExpiry(tx, after, change.approvedUntil)
       await live.record(tx, locked, 'trust', [peerId])
-      const isApproval = after.approved && !before.approved
+      const isApproval = after.approved && !isApprovedAt(before, this.#deps.now())
       if (isApproval) await onRenewed(tx, actor.id, peerId)
       const attempts = await enqueueAwaited(
         tx,

@@ -146,7 +146,7 @@ describe('the table of roles', () => {
   }
 
   it('decides alone where rules do not apply: an administrator sees relationships, a friend does not (R-PERM-04)', async () => {
-    const relationships = new Relationships(new TrustTypes([]))
+    const relationships = new Relationships(new TrustTypes([]), () => 0)
     const permission = new Permission(async (_actorId, { relationship }) => relationships.judge(relationship, null))
     const operation = { category: 'trust', right: 'read', target: 'x' } as const
     assert.deepEqual(

@@ -367,7 +367,7 @@ describe('an override', () => {
 })
 
 describe('the built-in trust types', () => {
-  const relationships = new Relationships(new TrustTypes([]))
+  const relationships = new Relationships(new TrustTypes([]), () => 0)
   const may = (
     type: string,
     category: 'properties' | 'methods' | 'actions' | 'resources',
@@ -437,7 +437,8 @@ describe('the built-in trust types', () => {
   it('can be replaced by a type of the same name that the application registers', () => {
     const own = new TrustTypes([{ name: 'friend', display_name: 'F', description: '', permissions: {} }])
     assert.equal(
-      new Relationships(own).judge('friend', null)({ category: 'properties', right: 'read', target: 'x' }).allowed,
+      new Relationships(own, () => 0).judge('friend', null)({ category: 'properties', right: 'read', target: 'x' })
+        .allowed,
       false,
     )
     assert.equal(own.isBuiltIn('friend'), false)
@@ -507,7 +508,7 @@ describe('the reason of a decision by rules', () => {
     actions: { allowed: ['add_*'], denied: ['add_user'] },
   }
   const colleague = { name: 'colleague', display_name: 'C', description: '', permissions: rules }
-  const judge = new Relationships(new TrustTypes([colleague])).judge('colleague', null)
+  const judge = new Relationships(new TrustTypes([colleague]), () => 0).judge('colleague', null)
   const cases: [category: 'properties' | 'actions', right: 'read' | 'write', target: string, reason: string][] = [
     ['properties', 'read', 'notes/1', 'properties.patterns ("notes/*") of colleague allows it'],
     ['properties', 'write', 'notes/1', 'properties.operations ("notes/*") of colleague refuses it'],
@@ -529,7 +530,11 @@ describe('an explanation', () => {
   const ask = (text: string, override = {}, approved = true) => {
     const question = parseQuestion(text)
     assert.ok(question !== null)
-    return explain({ approved, relationship: 'friend', isClient: true, base: friend, override }, question, facts)
+    return explain(
+      { approved, approvedUntil: null, relationship: 'friend', isClient: true, base: friend, override },
+      question,
+      facts,
+    )
   }
 
   it('names the pattern of the trust type that grants', () => {
@@ -560,7 +565,7 @@ describe('an explanation', () => {
     const question = parseQuestion('read:notes')
     assert.ok(question !== null)
     const base = { properties: { patterns: ['*'], operations: ['read'], denied: ['notes'] } } as const
-    const type = { approved: true, relationship: 'friend', isClient: false, base }
+    const type = { approved: true, approvedUntil: null, relationship: 'friend', isClient: false, base }
     const denied = explain({ ...type, override: {} }, question, facts)
     assert.equal(
       denied.to_change,
@@ -602,7 +607,7 @@ describe('an explanation', () => {
       const question = parseQuestion(text)
       assert.ok(question !== null)
       const { allowed, to_change } = explain(
-        { approved: true, relationship: 'none', isClient: true, base: {}, override: null },
+        { approved: true, approvedUntil: null, relationship: 'none', isClient: true, base: {}, override: null },
         question,
         facts,
       )
@@ -615,8 +620,11 @@ describe('an explanation', () => {
     assert.ok(question !== null)
     const base = { tools: { operations: ['use'] } }
     assert.equal(
-      explain({ approved: true, relationship: 'none', isClient: true, base, override: null }, question, facts)
-        .to_change,
+      explain(
+        { approved: true, approvedUntil: null, relationship: 'none', isClient: true, base, override: null },
+        question,
+        facts,
+      ).to_change,
       'add "add_note" to tools.patterns and use to tools.operations in an override to allow it',
     )
   })

@@ -24,6 +24,7 @@ function trust(change: Partial<Trust> = {}): Trust {
     verificationToken: 'sealed' as Sealed,
     description: '',
     approved: true,
+    approvedUntil: null,
     peerApproved: true,
     verified: true,
     establishedVia: 'trust',

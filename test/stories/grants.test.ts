@@ -100,6 +100,7 @@ forEachService((start) => {
         allowed: false,
         reason: 'the relationship is not approved, so nothing is allowed',
         toChange: 'approve the relationship',
+        until: null,
         needsApproval: false,
       })
     })
@@ -321,6 +322,7 @@ forEachService((start) => {
         allowed: true,
         reason: 'a grant of call on "m" covers it',
         toChange: 'withdraw the grant, or add "m" to methods.denied in an override to deny it',
+        until: null,
         needsApproval: false,
       })
     })

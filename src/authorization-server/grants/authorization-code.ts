@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { sameSecret } from '../../secret/hash.ts'
 import type { Transaction } from '../../store/store.ts'
+import { isApprovedAt } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf } from '../authorization-request.ts'
 import type { CodeData } from '../consents.ts'
@@ -34,15 +35,20 @@ export const authorizationCode: Grant = async (deps, request) => {
   const actorId = waiting.actorId ?? ''
   return store.writeActor(actorId, async (tx) => {
     const consumed = await oneTime.consume<CodeData>(tx, presented)
-    if (consumed === null || !(await stands(tx, actorId, consumed.data))) throw refused()
+    if (consumed === null || !(await stands(deps, tx, actorId, consumed.data))) throw refused()
     return issue(deps, tx, { client: request.client, data: consumed.data, actorId, code, audience })
   })
 }
 
 /** Returns whether the relationship of the consent still exists. A relationship that was created later does not count. */
-async function stands(tx: Transaction, actorId: string, { peerId, agreedAt }: CodeData): Promise<boolean> {
+async function stands(
+  { now }: GrantDeps,
+  tx: Transaction,
+  actorId: string,
+  { peerId, agreedAt }: CodeData,
+): Promise<boolean> {
   const trust = await findTrust(tx, actorId, peerId)
-  return trust?.approved === true && trust.createdAt <= agreedAt
+  return trust !== null && isApprovedAt(trust, now()) && trust.createdAt <= agreedAt
 }
 
 /** @returns the audience of the tokens. @throws OAuthError */

@@ -1,4 +1,5 @@
 /** `client_credentials` (RFC 6749 section 4.4): a client acts only for the actor to which it belongs. */
+import { isApprovedAt } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf, scopeIn } from '../authorization-request.ts'
 import { noteClientCame } from '../client-store.ts'
@@ -19,7 +20,8 @@ export const clientCredentials: Grant = async (deps, { client, parameters }) => 
     const isThere = await noteClientCame(tx, clientId, now, now + idleMs)
     const trust = isThere ? await findTrust(tx, actorId, peerId) : null
     // The client must not restore a relationship that the owner ended.
-    if (trust?.approved !== true) throw new OAuthError('invalid_client', 'The client may no longer act for its actor')
+    if (trust === null || !isApprovedAt(trust, now))
+      throw new OAuthError('invalid_client', 'The client may no longer act for its actor')
     return deps.tokens.startClient(
       tx,
       { actorId, identifier: clientId, beganWith: 'mcp', device: client.name },

@@ -1,15 +1,19 @@
 /** `refresh_token` (RFC 6749 section 6): rotates a refresh token by `Tokens.refresh`. */
+import type { Chain, ClientGrant } from '../../token/chain.ts'
+import type { Store } from '../../store/store.ts'
+import { isApprovedAt } from '../../trust/trust.ts'
+import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf, scopeIn } from '../authorization-request.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Grant } from './grant.ts'
 
-export const refreshToken: Grant = async ({ store, tokens, resources }, { client, parameters }) => {
+export const refreshToken: Grant = async ({ store, tokens, resources, now }, { client, parameters }) => {
   const presented = parameters.get('refresh_token')
   if (presented === undefined) throw new OAuthError('invalid_request', 'refresh_token is missing')
   // The request is validated before the token is consumed.
   const chain = await store.read((q) => tokens.chainOf(q, presented))
-  const grant = chain?.client ?? null
-  if (grant === null || grant.clientId !== client.clientId) throw refused()
+  const grant = grantFor(client.clientId, chain)
+  if (!(await stands(store, grant, now()))) throw refused()
   const scope = scopeIn(parameters)
   const granted = grant.scope.split(' ')
   if (scope === null || (parameters.has('scope') && scope.split(' ').some((each) => !granted.includes(each)))) {
@@ -23,6 +27,23 @@ export const refreshToken: Grant = async ({ store, tokens, resources }, { client
   const issued = await tokens.refresh(presented, { kind: 'client', clientId: client.clientId })
   if (issued === null) throw refused()
   return { tokens: issued, scope: grant.scope, isRefreshable: true, members: {} }
+}
+
+/** The grant of a client's chain. @throws OAuthError when the chain is not a chain of the client. */
+function grantFor(clientId: string, chain: Chain | null): ClientGrant & Pick<Chain, 'actorId'> {
+  const grant = chain?.client ?? null
+  if (chain === null || grant?.clientId !== clientId) throw refused()
+  return { ...grant, actorId: chain.actorId }
+}
+
+/** Returns false after the end of the approval, with which the tokens of a client end. A paused client keeps them. */
+async function stands(
+  store: Store,
+  { actorId, peerId }: { readonly actorId: string; readonly peerId: string },
+  now: number,
+): Promise<boolean> {
+  const trust = await store.read((q) => findTrust(q, actorId, peerId))
+  return trust !== null && (!trust.approved || isApprovedAt(trust, now))
 }
 
 function refused(): OAuthError {

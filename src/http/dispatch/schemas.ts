@@ -25,6 +25,11 @@ export const trustSchema = {
     secret: { type: 'string', description: 'Shown to the creator only' },
     desc: { type: 'string' },
     approved: { type: 'boolean', description: 'By the owner of this actor' },
+    approved_until: {
+      type: 'string',
+      format: 'date-time',
+      description: 'The end of the approval. Absent without an end',
+    },
     peer_approved: { type: 'boolean', description: 'By the owner of the peer, as last reported' },
     verified: { type: 'boolean' },
     verification_token: { type: 'string', description: 'Shown to the creator and to the peer' },

@@ -204,6 +204,8 @@ CREATE TABLE trust (
   verification_token TEXT NOT NULL,
   description TEXT NOT NULL,
   approved BIGINT NOT NULL,
+  -- End of the owner's approval. Null: no end.
+  approved_until BIGINT,
   peer_approved BIGINT NOT NULL,
   verified BIGINT NOT NULL,
   established_via TEXT NOT NULL,
@@ -254,6 +256,18 @@ CREATE TABLE permission_override (
   PRIMARY KEY (actor_id, peer_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
+
+-- The next end of a grant or of an approval, when the service announces the change to the peer. Every check of a right
+-- compares the end with the clock itself.
+CREATE TABLE expiry (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  due_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, peer_id),
+  FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX expiry_due ON expiry (due_at);
 
 -- Publisher side: a subscription that a peer holds at this actor. The row is also the queue of its callbacks. One
 -- transaction writes a change, its sequence numbers and the due times.

@@ -3,6 +3,7 @@ import type { Caller } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
 import { hintField, jsonField, optional, plainStringField, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { JsonText } from '../../../json/json.ts'
+import { futureTime } from '../../../permission/grants.ts'
 import type { Permission } from '../../../permission/permission.ts'
 import { type Permissions, readOverride } from '../../../trust/permissions.ts'
 import { incomingRequestSchema, keptOwn } from '../../../trust/handshake/incoming-request.ts'
@@ -51,6 +52,8 @@ export interface TrustRouteDeps extends TrusteeRouteDeps, BaseUrl {
   readonly trusts: Trusts
   readonly permission: Permission
   readonly permissions: Permissions
+  /** Unix milliseconds. */
+  readonly now: () => number
 }
 
 export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
@@ -300,7 +303,7 @@ async function notified(
 async function change(
   deps: TrustRouteDeps,
   exchange: Pick<ActorExchange, 'actor' | 'caller' | 'request'> & OfPeer,
-  { permissions, desc: description, approved, baseuri }: ValuesOf<typeof trustChangeFields>,
+  { permissions, desc: description, approved, approved_until: until, baseuri }: ValuesOf<typeof trustChangeFields>,
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { peerId, relationship } = addressed(exchange)
@@ -308,13 +311,18 @@ async function change(
   if (baseuri !== undefined && deps.permission.isRuled(caller)) {
     throw new ServiceError('forbidden', 'Cannot change the address of the peer: only the owner may')
   }
+  if (until !== undefined && approved !== true) {
+    throw new ServiceError('bad_request', 'Cannot change this relationship: approved_until needs approved to be true')
+  }
+  const end =
+    until === undefined ? {} : { approvedUntil: futureTime('change this relationship', new Date(until), deps.now()) }
   if (permissions !== undefined) readOverride(permissions)
   const trust = await deps.trusts.require(actor.id, peerId, relationship)
   // Set the rights before the approval that makes them effective.
   if (permissions !== undefined) {
     await deps.permissions.override(trust, permissions, caller)
   }
-  await deps.trusts.change(actor, peerId, relationship, { approved, baseuri, description })
+  await deps.trusts.change(actor, peerId, relationship, { approved, baseuri, description, ...end })
   return done(deps, exchange)
 }
 
