@@ -28,6 +28,7 @@ export const catalogue = {
   list_corrupted: { status: 409, text: 'The stored list is damaged' },
   gone: { status: 410, text: 'The resource is no longer available' },
   answer_not_kept: { status: 410, text: 'The request already ran, and its response was too large to keep' },
+  precondition_failed: { status: 412, text: 'The stored version does not meet the condition of the request' },
   payload_too_large: { status: 413, text: 'The body is too large' },
   uri_too_long: { status: 414, text: 'The URL is too long' },
   key_reused: { status: 422, text: 'The Idempotency-Key was used for another request' },

@@ -9,6 +9,7 @@ import type { NamedOption } from '../src/config/named-variables.ts'
 import { providerOptions, providerVariables } from '../src/config/provider-options.ts'
 import { serviceOptions, serviceVariables } from '../src/config/service-options.ts'
 import type { FieldSchema } from '../src/json/fields.ts'
+import { documentedResponses } from '../src/http/dispatch/openapi.ts'
 import { isOfService, rightOf, type Route } from '../src/http/dispatch/route.ts'
 import { documentedRoutes } from '../src/http/routes/all-routes.ts'
 import { Permission } from '../src/permission/permission.ts'
@@ -116,6 +117,7 @@ All endpoints of the service, from its route table. A running service publishes 
 - HEAD works wherever GET does. An unsupported method returns 405 with the complete \`Allow\`.
 - An error is \`{"error": "<code>", "message": "<what could not be done, with what>"}\` ([codes](errors.md)). Besides the statuses below, every endpoint may return 400 for a malformed request, and 414 or 431 for a URL or headers that are too long. When the service fails, it returns 500 or 503.
 - An unlisted query parameter returns 400, except on pages and on endpoints that ignore further parameters. Parameter names are case-insensitive.
+- "Entity tag" means that 200 has an \`ETag\`. A read with \`If-None-Match\` returns 304 when the client has this version. A change with \`If-Match\` or \`If-None-Match\` returns 412 when the stored version does not meet it.
 - "Who" lists the roles that may call the endpoint. Callers other than the creator also need a rule for the target.
 
 ${[...groups].map(([group, members]) => groupText(group, members)).join('\n')}`
@@ -143,10 +145,11 @@ function routeText(route: Route): string {
   const query = Object.entries(route.query ?? {}).map(([name, field]) => `- \`?${name}=\` ${sentenceOf(field.schema)}`)
   const { request } = route
   const body = request === undefined ? [] : [`- Body: ${Object.keys(request.content).map(code).join(', ')}`]
-  const answers = Object.entries(route.responses).map(([status, about]) => ({
+  const answers = Object.entries(documentedResponses(route)).map(([status, about]) => ({
     status: Number(status),
     text: typeof about === 'string' ? about : about.text,
   }))
+  const conditions = { read: ['- Has an entity tag'], write: ['- Accepts conditions on the entity tag'] }
   const refusals = answers.filter(({ status }) => status >= 400).map(({ status }) => status)
   return `### ${code(`${route.method} ${path}`)}
 
@@ -157,6 +160,7 @@ ${[
   ...query,
   ...(route.unknownQuery === 'ignored' ? ['- Further query parameters are ignored'] : []),
   ...body,
+  ...(route.conditions === undefined ? [] : conditions[route.conditions]),
   ...answers.filter(({ status }) => status < 400).map(({ status, text }) => `- ${status}: ${text}`),
   ...(refusals.length === 0 ? [] : [`- Refused with ${refusals.join(', ')}`]),
 ].join('\n')}

@@ -27,6 +27,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   list_corrupted: 'The operator runs `troupe doctor deep` and restores the list from a backup.',
   gone: 'Request a new link, and open it before it expires.',
   answer_not_kept: 'Do not repeat the call: it already ran. `first_status` and `Location` describe the first response.',
+  precondition_failed: 'Read the current version and its `ETag`, then decide whether the change still applies.',
   payload_too_large: 'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit.',
   uri_too_long: 'Shorten the URL.',
   key_reused: 'Use a new `Idempotency-Key` for each different request.',

@@ -5,7 +5,7 @@ import type { Queries } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import { lengthOf, type ListHead, type ListMetadata, metadataOf, readHeadText } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
-import { findAllItems, findAllNodes, findItemsOf, findNodesOf } from './list-store.ts'
+import { findAllItems, findAllNodes, findItemsOf, findNodesOf, type StoredItem } from './list-store.ts'
 import { arrange, inOrder, OpenList } from './open-list.ts'
 import type { Span } from './order-branch.ts'
 import { OrderTree } from './order-tree.ts'
@@ -33,11 +33,27 @@ export async function readItem(
   index: number,
   options: { readonly fromEnd?: boolean } = {},
 ): Promise<JsonText | null> {
+  return (await readItemRow(q, at, index, options))?.row.value ?? null
+}
+
+/** An item as it is stored, with the id of its list. */
+export interface ItemRow {
+  readonly listId: string
+  readonly row: StoredItem
+}
+
+/** Like `readItem`, with the numbers that identify the item and its revision. */
+export async function readItemRow(
+  q: Queries,
+  at: ListAddress,
+  index: number,
+  options: { readonly fromEnd?: boolean } = {},
+): Promise<ItemRow | null> {
   const list = await OpenList.find(q, at)
   const position = resolveIndex(index, list?.length ?? 0, options.fromEnd ?? false)
   if (list === null || position === null) return null
   await list.load([{ from: position, to: position + 1 }])
-  return (await list.item(position)).value
+  return { listId: list.id, row: await list.item(position) }
 }
 
 /**

@@ -34,12 +34,14 @@ export {
 export { indexFromJson, parseIndex, resolveIndex } from './list-index.ts'
 export {
   readItem,
+  readItemRow,
   readItems,
   readItemsAt,
   readManyLists,
   readStarts,
   shortLists,
   type IndexedItem,
+  type ItemRow,
   type ListContent,
   type ListPage,
 } from './list-read.ts'

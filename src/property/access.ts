@@ -3,12 +3,15 @@ import type { Caller } from '../caller.ts'
 import type { ListAddress } from '../list/list-address.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
+import type { WriteCondition } from './condition.ts'
 
 export interface Access {
   readonly actor: { readonly id: string; readonly creator: string }
   readonly caller: Caller
   /** Set when a property hook itself reads or writes, so that its access does not call the hook again. */
   readonly withoutHooks?: true
+  /** Every write of this access decides about it in its transaction. */
+  readonly condition?: WriteCondition
 }
 
 /** @throws ServiceError `forbidden` */

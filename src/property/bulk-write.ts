@@ -52,14 +52,12 @@ export class BulkWrite {
     const allowed = await this.#requireRights(access, asked)
     const entries = new Map<string, Entry>()
     for (const [name, entry] of allowed) entries.set(name, await this.#passHooks(access, name, entry, operation))
-    if (entries.size === 0) return object([])
+    if (entries.size === 0 && access.condition === undefined) return object([])
     // A hook may turn a change into a removal.
     const turned = [...entries].filter(([name, entry]) => rightFor(name, entry) !== rightFor(name, asked.get(name)))
     if (turned.length > 0) await this.#requireRights(access, new Map(turned))
     const { writer } = this.#deps.room
-    return writer.change(access.actor.id, access.caller, (tx, record, actor) =>
-      this.#store(tx, record, actor, access, entries),
-    )
+    return writer.change(access, (tx, record, actor) => this.#store(tx, record, actor, access, entries))
   }
 
   /**

@@ -6,6 +6,8 @@ import type { Caller } from '../caller.ts'
 import { type JsonText, members } from '../json/json.ts'
 import { originText } from '../origin.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
+import type { Access } from './access.ts'
+import type { Versions } from './version.ts'
 
 export interface Change {
   readonly target: 'properties'
@@ -35,28 +37,28 @@ export type Record = (change: Change) => void
 /** Changes data of an actor, always through this class. The change and its sinks run in one actor transaction. */
 export class ActorWriter {
   readonly #store: Store
+  readonly #versions: Pick<Versions, 'requireCondition'>
   readonly #sink: ChangeSink | null
 
-  constructor(store: Store, sink: ChangeSink | null) {
+  constructor(store: Store, versions: Pick<Versions, 'requireCondition'>, sink: ChangeSink | null) {
     this.#store = store
+    this.#versions = versions
     this.#sink = sink
   }
 
-  /** @throws ServiceError `actor_not_found` */
-  change<T>(
-    actorId: string,
-    by: Caller,
-    work: (tx: Transaction, record: Record, actor: LockedActor) => Promise<T>,
-  ): Promise<T> {
+  /** @throws ServiceError `actor_not_found`; `precondition_failed` when the condition of the access is not met */
+  change<T>(access: Access, work: (tx: Transaction, record: Record, actor: LockedActor) => Promise<T>): Promise<T> {
+    const { actor: owner, caller } = access
     return this.#store.writeActor(
-      actorId,
+      owner.id,
       async (tx, actor) => {
+        await this.#versions.requireCondition(tx, access)
         const changes: Change[] = []
         const result = await work(tx, (change) => changes.push(change), actor)
-        if (this.#sink !== null && changes.length > 0) await this.#sink(tx, actor, changes, by)
+        if (this.#sink !== null && changes.length > 0) await this.#sink(tx, actor, changes, caller)
         return result
       },
-      originText(by),
+      originText(caller),
     )
   }
 }

@@ -26,7 +26,9 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
   const { config, registry, store, readReplicas, timers, log, now, keyRing, live, handles } = runtime
   const removedLists = new RemovedLists({ store, timers, log })
   const deleteRemoved = removedLists.wake
-  const writer = new ActorWriter(store, async (tx, actor, changes, by) => {
+  const declared = new DeclaredData(registry.data)
+  const versions = new Versions(keyRing, declared)
+  const writer = new ActorWriter(store, versions, async (tx, actor, changes, by) => {
     for (const sink of changeSinks) await sink(tx, actor, changes, by)
     if (actor.watchedUntil > 0) await live.record(tx, actor, 'properties', changedNames(changes))
   })
@@ -38,13 +40,11 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
     onCollision: (actorId, name) =>
       log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
-  const declared = new DeclaredData(registry.data)
-  const versions = new Versions(keyRing, declared)
   const values = new Values({ store, writer, permission, gate, indexes, versions, declared, replaceOther })
   const hooks = new ListHooks(store, gate)
   const listReader = new ListReader({ store, permission, hooks, declared })
   const listWriter = new ListWriter({ store, writer, permission, versions, declared, hooks, now, deleteRemoved })
-  const room = { writer, permission, gate, declared, values, listReader, listWriter }
+  const room = { writer, permission, gate, declared, versions, values, listReader, listWriter }
   const properties = new Properties({ room, store, readReplicas, indexes, versions, deleteRemoved })
   const bulkWrite = new BulkWrite({ room, indexes, now })
   return { properties, listReader, listWriter, bulkWrite, removedLists, writer, values, gate, hooks, declared }

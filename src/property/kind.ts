@@ -11,6 +11,7 @@ import type { ListWriter } from './list-writer.ts'
 import type { PropertyGate } from './property-hooks.ts'
 import type { StoredProperty } from './property-store.ts'
 import type { Values } from './values.ts'
+import type { Versions } from './version.ts'
 
 export interface Kind {
   /** The description in the resource list of AI clients. */
@@ -61,6 +62,7 @@ export interface KindRoom {
   readonly permission: Permission
   readonly gate: PropertyGate
   readonly declared: DeclaredData
+  readonly versions: Versions
   readonly values: Values
   readonly listReader: ListReader
   readonly listWriter: ListWriter
@@ -74,12 +76,21 @@ export interface PropertyRequest {
   readonly index?: string | undefined
   /** True to read metadata in place of items. */
   readonly isShort?: boolean
+  /** True for the version that the client has. The content of a list is then empty. */
+  readonly isKnown?: (version: string) => boolean
 }
 
 /** The content of a response. Large content comes in pieces, to limit memory. `isWhole` is false for part of a property. */
-export type PropertyContent =
+export type PropertyContent = (
   | { readonly json: JsonText; readonly isWhole: boolean }
   | { readonly pieces: AsyncIterable<string> }
+) & {
+  /**
+   * The version of the content. It may be older than the content, but never newer. Null for a long list whose hooks determine
+   * what the caller sees.
+   */
+  readonly version: () => string | null
+}
 
 export interface Part {
   readonly json: JsonText

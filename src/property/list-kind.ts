@@ -37,21 +37,32 @@ export const listKind: Kind = {
 
   removal: listRemoval,
 
-  async read({ listReader }, access, property, { path, index, isShort }) {
+  async read({ listReader, gate, versions }, access, property, { path, index, isShort, isKnown }) {
     const { name } = property
+    const actorId = access.actor.id
+    const isOpen = gate.isOpen(access, 'get', name)
+    const shown = (version: string, json: JsonText): string => (isOpen ? version : versions.ofShown(version, json))
     const [, position, ...deeper] = path
     if (position !== undefined || index !== undefined) {
       const at = position === undefined ? signedIndex(index ?? '') : deeper.length > 0 ? null : parseIndex(position)
-      const item = at === null ? null : await listReader.item(access, name, at, { fromEnd: true })
-      return item === null ? null : { json: item, isWhole: false }
+      const found = at === null ? null : await listReader.itemRow(access, name, at, { fromEnd: true })
+      if (found === null) return null
+      const { item, row } = found
+      return { json: item, isWhole: false, version: () => shown(versions.ofItem(actorId, name, row), item) }
     }
+    const version = (): string => versions.of(actorId, property).whole
+    if (isOpen && isKnown?.(version()) === true) return { json: known('[]'), isWhole: true, version }
     if (isShort === true) {
       const metadata = await listReader.metadata(access, name)
-      return metadata === null ? null : { json: factsOf(metadata), isWhole: true }
+      if (metadata === null) return null
+      const json = factsOf(metadata)
+      return { json, isWhole: true, version: () => shown(version(), json) }
     }
     const reading = await listReader.openFound(access, property)
     if (reading === null) return null
-    return reading.isComplete ? { json: listArray(reading), isWhole: true } : { pieces: arrayPieces(reading) }
+    if (!reading.isComplete) return { pieces: arrayPieces(reading), version: () => (isOpen ? version() : null) }
+    const json = listArray(reading)
+    return { json, isWhole: true, version: () => shown(version(), json) }
   },
 
   async resource({ listReader }, access, { name }, { from, count }) {

@@ -33,8 +33,16 @@ export class ListReader {
     await requireRight(this.#deps.permission, access, 'read', [name])
     const stored = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
     const metadata = stored ?? this.#emptyMetadata(name)
-    const isShown = metadata !== null && (await this.#deps.hooks.showsFacts(access, name, metadata))
-    return isShown ? metadata : null
+    return metadata === null ? null : this.#shownMetadata(access, name, metadata)
+  }
+
+  /** Like `metadata`, for a list that the caller has found after a check of the right. */
+  foundMetadata(access: Access, { name, content }: StoredProperty): Promise<list.ListMetadata | null> {
+    return this.#shownMetadata(access, name, list.listMetadata(name, content))
+  }
+
+  async #shownMetadata(access: Access, name: string, metadata: list.ListMetadata): Promise<list.ListMetadata | null> {
+    return (await this.#deps.hooks.showsFacts(access, name, metadata)) ? metadata : null
   }
 
   /** True unless a hook hides the list, which may be damaged. */
@@ -114,10 +122,24 @@ export class ListReader {
     index: number,
     options: { fromEnd?: boolean } = {},
   ): Promise<JsonText | null> {
+    return (await this.itemRow(access, name, index, options))?.item ?? null
+  }
+
+  /** An item after the hooks, with its row. */
+  async itemRow(
+    access: Access,
+    name: string,
+    index: number,
+    options: { fromEnd?: boolean } = {},
+  ): Promise<{ readonly item: JsonText; readonly row: list.ItemRow } | null> {
     await requireRight(this.#deps.permission, access, 'read', [name])
     const position = await this.#deps.hooks.positionOf(access, 'get', name, index)
-    const item = await this.#deps.store.snapshot((q) => list.readItem(q, listAddress(access, name), position, options))
-    return item === null ? null : this.#deps.hooks.passRead(access, [name, String(position)], item)
+    const row = await this.#deps.store.snapshot((q) =>
+      list.readItemRow(q, listAddress(access, name), position, options),
+    )
+    if (row === null) return null
+    const item = await this.#deps.hooks.passRead(access, [name, String(position)], row.row.value)
+    return item === null ? null : { item, row }
   }
 
   /**

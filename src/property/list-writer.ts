@@ -334,7 +334,7 @@ export class ListWriter {
 
   async #change<T>(access: Access, name: string, work: ListWork<T>, right: Right = 'write'): Promise<T> {
     await this.#require(access, right, name)
-    return this.#deps.writer.change(access.actor.id, access.caller, async (tx, record) => {
+    return this.#deps.writer.change(access, async (tx, record) => {
       const at = listAddress(access, name)
       if (right !== 'delete') await this.#deps.declared.ensureList(tx, at, this.#deps.now())
       const { changes, result } = await work(tx, at, this.#deps.now())

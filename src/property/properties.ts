@@ -8,6 +8,7 @@ import { requiredOn, rightToPut } from '../permission/required-right.ts'
 import type { ReadReplicas, Reads } from '../store/read-replicas.ts'
 import type { Queries } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
+import type { Condition } from './condition.ts'
 import type { Added, KindRoom, Part, PropertyContent, PropertyRequest } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
 import type { ListReader, SeenList } from './list-reader.ts'
@@ -41,10 +42,26 @@ export interface FoundProperty {
   readonly value: JsonText | null
 }
 
-/** All properties that a caller may see. */
-export interface Everything {
+/** A listing of the properties that a caller may see. */
+export interface Listing {
   /** The properties in order of their names, with values after the hooks. */
   readonly shown: readonly StoredProperty[]
+  /**
+   * The version of the listing, given its content as JSON. Without content, which is then too long for memory, null when hooks
+   * determine what the caller sees.
+   */
+  readonly version: (json: JsonText | null) => string | null
+}
+
+/** A list, before its items are read. */
+export interface FoundList {
+  readonly property: StoredProperty
+  /** The version of what the caller sees. It may be older than the items that are read next, but never newer. */
+  readonly version: Listing['version']
+}
+
+/** All properties that a caller may see. */
+export interface Everything extends Listing {
   /** The items of properties that hold items and are not hidden by a hook. */
   readonly lists: ReadonlyMap<string, SeenList>
 }
@@ -197,12 +214,50 @@ export class Properties {
 
   /** Like `all`, without lists that a hook hides. */
   async listed(access: Access): Promise<readonly StoredProperty[]> {
-    const listed: StoredProperty[] = []
-    for (const property of await this.all(access)) {
+    return (await this.listing(access)).shown
+  }
+
+  /** Like `listed`, with the version of the listing. */
+  async listing(access: Access): Promise<Listing> {
+    const stored = this.#present(await this.#deps.store.read((q) => findProperties(q, access.actor.id)))
+    const visible = await this.#visible(access, stored)
+    const shown: StoredProperty[] = []
+    for (const property of await this.#show(access, visible)) {
       if (valueOf(property) !== null || (await this.#deps.room.listReader.isShown(access, property)))
-        listed.push(property)
+        shown.push(property)
     }
-    return listed
+    return { shown, version: this.#versionOf(access, visible) }
+  }
+
+  #versionOf(access: Access, visible: readonly StoredProperty[]): Listing['version'] {
+    const { versions, room } = this.#deps
+    return (json) => {
+      const version = versions.ofListing(access.actor.id, visible)
+      if (visible.every(({ name }) => room.gate.isOpen(access, 'get', name))) return version
+      return json === null ? null : versions.ofShown(version, json)
+    }
+  }
+
+  /** Null for a name that is not a list. */
+  async findList(access: Access, name: string): Promise<FoundList | null> {
+    const { versions, room } = this.#deps
+    const property = await this.#find(access, [name])
+    await requireRight(room.permission, access, 'read', [name])
+    if (property === null || !holdsItems(property.kind)) return null
+    const version = (json: JsonText | null): string | null => {
+      const { whole } = versions.of(access.actor.id, property)
+      if (room.gate.isOpen(access, 'get', name)) return whole
+      return json === null ? null : versions.ofShown(whole, json)
+    }
+    return { property, version }
+  }
+
+  /** The same access, with a condition on the property at the path, or on all properties that the caller may read. */
+  async withCondition(access: Access, condition: Condition, path: readonly string[] | null): Promise<Access> {
+    if (path !== null) return { ...access, condition: { ...condition, subject: { path } } }
+    const right = { category: 'properties', right: 'read' } as const
+    const judge = await this.#deps.room.permission.judge(access.actor.id, access.caller, right)
+    return { ...access, condition: { ...condition, subject: { mayRead: (name) => judge(name).allowed } } }
   }
 
   /**
@@ -234,7 +289,7 @@ export class Properties {
       const seen = await room.listReader.seen(access, property, contents.get(property.name))
       if (seen !== null) lists.set(property.name, seen)
     }
-    return { shown: await this.#show(access, visible), lists }
+    return { shown: await this.#show(access, visible), lists, version: this.#versionOf(access, visible) }
   }
 
   /** The properties whose names the caller may read. */
@@ -301,7 +356,7 @@ export class Properties {
       if ((await room.gate.pass(access, 'delete', [property.name], value)) === null)
         throw rejectedDelete([property.name])
     }
-    await room.writer.change(access.actor.id, access.caller, async (tx, record) => {
+    await room.writer.change(access, async (tx, record) => {
       // Also deletes and records properties that were added since the hooks ran, unless the caller's rules must allow them.
       const present = await findProperties(tx, access.actor.id)
       if (permission.isRuled(access.caller) && present.some(({ name }) => !judged.has(name)))

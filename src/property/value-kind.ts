@@ -1,5 +1,6 @@
 /** Values: any JSON, stored in the row of the property. A name without a property counts as a value. */
 import { absent } from '../json/absent.ts'
+import { getAt } from '../json/json.ts'
 import type { Kind } from './kind.ts'
 import { propertyNotFound } from './property-errors.ts'
 import { wholeValue } from './value-diff.ts'
@@ -11,9 +12,15 @@ export const valueKind: Kind = {
   entry: ({ content }) => content,
   removal: (name) => wholeValue(name, absent),
 
-  async read({ values }, access, property, { path }) {
+  async read({ values, gate, versions }, access, property, { path }) {
     const json = await values.read(access, property, path)
-    return json === null ? null : { json, isWhole: path.length === 1 }
+    if (json === null) return null
+    const version = (): string => {
+      if (gate.isOpen(access, 'get', property.name)) return versions.ofValue(access.actor.id, path, json)
+      const stored = getAt(property.content, path.slice(1)) ?? json
+      return versions.ofShown(versions.ofValue(access.actor.id, path, stored), json)
+    }
+    return { json, isWhole: path.length === 1, version }
   },
 
   async resource({ values }, access, property, { from }) {

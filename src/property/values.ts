@@ -75,7 +75,7 @@ export class Values {
     { expected }: Expected = {},
   ): Promise<JsonText> {
     const value = await this.prepare(access, path, given, operation)
-    await this.#deps.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+    await this.#deps.writer.change(access, async (tx, record, actor) => {
       await this.#deps.versions.require(tx, access.actor.id, path[0] ?? '', { whole: expected })
       record(await this.store(tx, actor, path, value))
     })
@@ -173,7 +173,7 @@ export class Values {
     await requireRight(this.#deps.permission, access, 'delete', path)
     if (below.includes('')) throw noSuchKey(path)
     await this.#passDelete(access, path)
-    return this.#deps.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+    return this.#deps.writer.change(access, async (tx, record, actor) => {
       await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
       const { change, isChanged } = await this.remove(tx, actor, path)
       record(change)

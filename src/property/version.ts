@@ -1,14 +1,18 @@
 /**
- * Versions of properties. A form contains the version on which it is based. The write compares the version in its
- * transaction, so that it does not overwrite a concurrent change.
+ * Versions of properties, of their parts and of list items. A form and an entity tag contain the version on which a write is
+ * based. The write compares the version in its transaction, so that it does not overwrite a concurrent change.
  */
 import { createHmac, hkdfSync } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
+import { getAt, type JsonText } from '../json/json.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Queries } from '../store/store.ts'
 import { readHeadText } from '../list/list-head.ts'
+import { type ItemRow, parseIndex, readItemRow } from '../list/list.ts'
+import type { Access } from './access.ts'
+import { type ConditionSubject, requireMet } from './condition.ts'
 import type { DeclaredData } from './declared-data.ts'
-import { findProperty, type StoredProperty } from './property-store.ts'
+import { findProperties, findProperty, type StoredProperty } from './property-store.ts'
 
 export interface PropertyVersion {
   /** The version of the value, or of the list with its items. It changes with every change of them. */
@@ -36,10 +40,59 @@ export class Versions {
   of(actorId: string, property: StoredProperty | null): PropertyVersion {
     if (property === null) return { whole: noVersion, texts: noVersion }
     const { name, kind, content } = property
-    const whole = this.#digest([actorId, name, kind, content])
+    const whole =
+      kind === 'value' ? this.ofValue(actorId, [name], content) : this.#digest([actorId, name, kind], content)
     if (kind !== 'list') return { whole, texts: whole }
     const { id, description, explanation } = readHeadText(name, content)
     return { whole, texts: this.#digest([actorId, name, 'texts', id, description, explanation]) }
+  }
+
+  /** The version of a value, or of a part of it. @param path the name, followed by keys. */
+  ofValue(actorId: string, path: readonly string[], value: JsonText): string {
+    return this.#digest([actorId, ...path, 'value'], value)
+  }
+
+  ofItem(actorId: string, name: string, { listId, row }: ItemRow): string {
+    return this.#digest([actorId, name, 'item', listId, String(row.item), String(row.revision)])
+  }
+
+  /** The version of a listing of these properties. */
+  ofListing(actorId: string, properties: readonly StoredProperty[]): string {
+    const facts = properties.map(({ name, kind, content }) => [name, kind, this.#digest([], content)])
+    return this.#digest([actorId, 'all'], JSON.stringify(facts))
+  }
+
+  /** The version of a response whose content hooks of the application determine. */
+  ofShown(version: string, shown: JsonText): string {
+    return `${version}.${this.#digest(['shown'], shown)}`
+  }
+
+  /** @throws ServiceError `precondition_failed` when the access has a condition that the stored state does not meet. */
+  async requireCondition(q: Queries, { actor, condition }: Access): Promise<void> {
+    if (condition === undefined) return
+    const version = await this.#stored(q, actor.id, condition.subject)
+    requireMet(condition, version === noVersion ? null : version)
+  }
+
+  async #stored(q: Queries, actorId: string, subject: ConditionSubject): Promise<string> {
+    if ('mayRead' in subject) {
+      const stored = this.#declared.allPresent(await findProperties(q, actorId))
+      return this.ofListing(
+        actorId,
+        stored.filter(({ name }) => subject.mayRead(name)),
+      )
+    }
+    const [name = '', ...below] = subject.path
+    const property = this.#declared.present(name, await findProperty(q, actorId, name))
+    const [first] = below
+    if (property === null || first === undefined) return this.of(actorId, property).whole
+    if (property.kind === 'list') {
+      const at = below.length === 1 ? parseIndex(first) : null
+      const found = at === null ? null : await readItemRow(q, { actorId, list: name }, at)
+      return found === null ? noVersion : this.ofItem(actorId, name, found)
+    }
+    const part = below.includes('') ? undefined : getAt(property.content, below)
+    return part === undefined ? noVersion : this.ofValue(actorId, subject.path, part)
   }
 
   /**
@@ -60,8 +113,12 @@ export class Versions {
     throw changedMeanwhile(name, stored.whole === noVersion)
   }
 
-  #digest(facts: readonly string[]): string {
-    return createHmac('sha256', this.#key).update(JSON.stringify(facts)).digest('base64url').slice(0, 22)
+  #digest(facts: readonly string[], content = ''): string {
+    return createHmac('sha256', this.#key)
+      .update(JSON.stringify(facts))
+      .update(content)
+      .digest('base64url')
+      .slice(0, 22)
   }
 }
 

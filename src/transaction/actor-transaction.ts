@@ -179,7 +179,7 @@ export class ActorTransaction {
       return
     }
     const { writer, deleteRemoved } = this.#deps
-    await writer.change(this.#access.actor.id, this.#access.caller, async (tx, record, actor) => {
+    await writer.change(this.#access, async (tx, record, actor) => {
       await this.#compare(tx)
       for (const step of this.#steps) await step.run(tx, record, actor)
     })

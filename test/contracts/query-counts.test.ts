@@ -95,7 +95,7 @@ const costs: Readonly<Record<string, Cost>> = {
   putProperty: { statements: 3, rules: 1 },
   postProperty: { statements: 4, rules: 2 },
   deleteProperty: { statements: 4, rules: 2 },
-  getListItems: { statements: 4, rules: 1 },
+  getListItems: { statements: 3, rules: 1 },
   changeListItem: { statements: 8, rules: 2 },
   getListMetadata: { statements: 2, rules: 1 },
   putListMetadata: { statements: 4, rules: 2 },

@@ -16,7 +16,7 @@ export interface IdempotencyDeps {
 }
 
 /** Statuses of requests that had no effect. A client may retry them with the same key. */
-const withoutEffect: ReadonlySet<number> = new Set([401, 403, 404, 429, 503])
+const withoutEffect: ReadonlySet<number> = new Set([401, 403, 404, 412, 429, 503])
 
 /** Runs the request, or returns the stored response to the first request with the key. Runs every request without a key. */
 export function onceOf(

@@ -4,7 +4,7 @@ import type { DataDeclaration } from '../../app/data-declarations.ts'
 import type { Descriptor, OperationKind, Registry } from '../../app/registry.ts'
 import type { FieldSchema } from '../../json/fields.ts'
 import { type Documentation, isOfService, type Route } from './route.ts'
-import { approvalRequiredSchema } from './schemas.ts'
+import { approvalRequiredSchema, conditional, entityTagHeader } from './schemas.ts'
 
 interface About {
   readonly identity: Identity
@@ -93,12 +93,28 @@ function described(route: Route): [path: string, method: string, operation: Oper
           in: 'query',
           ...parameter(field.schema),
         })),
+        ...conditionHeaders(route.conditions),
       ],
       ...security(route),
       ...requestBody(route),
-      responses: responses(route.responses),
+      responses: responses(documentedResponses(route), route.conditions === 'read'),
     },
   ]
+}
+
+function conditionHeaders(conditions: Documentation['conditions']): Operation[] {
+  if (conditions === undefined) return []
+  return Object.entries(conditional[conditions].headers).map(([name, description]) => ({
+    name,
+    in: 'header',
+    description,
+    schema: { type: 'string' },
+  }))
+}
+
+/** All responses of a route, with those that its conditions add. */
+export function documentedResponses({ responses: own, conditions }: Documentation): Documentation['responses'] {
+  return conditions === undefined ? own : { ...own, ...conditional[conditions].responses }
 }
 
 function security(route: Route): Operation {
@@ -125,15 +141,20 @@ function requestBody({ request }: Documentation): Operation {
   }
 }
 
-function responses(documented: Documentation['responses']): Operation {
+function responses(documented: Documentation['responses'], hasTags: boolean): Operation {
   return Object.fromEntries(
     Object.entries(documented).map(([status, response]) => {
-      if (typeof response === 'string') return [status, { description: response }]
+      const headers = hasTags && (status === '200' || status === '304') ? { headers: entityTagHeader } : {}
+      if (typeof response === 'string') return [status, { description: response, ...headers }]
       const { text, schema, type } = response
-      if (schema === undefined && type === undefined) return [status, { description: text }]
+      if (schema === undefined && type === undefined) return [status, { description: text, ...headers }]
       return [
         status,
-        { description: text, content: { [type ?? 'application/json']: schema === undefined ? {} : { schema } } },
+        {
+          description: text,
+          ...headers,
+          content: { [type ?? 'application/json']: schema === undefined ? {} : { schema } },
+        },
       ]
     }),
   )
@@ -151,6 +172,27 @@ function freeName(name: string, taken: Readonly<Record<string, object>>): string
   return free
 }
 
+type Unconditional = Operation & { readonly responses: Operation }
+
+/** A function that describes an operation on declared data, with the conditions on its entity tag. */
+function operationOf({ kind, name, description }: Pick<DataDeclaration, 'kind' | 'name' | 'description'>) {
+  return (verb: string, summary: string, { responses: own, ...rest }: Unconditional): Operation => {
+    const conditions = verb === 'read' ? 'read' : 'write'
+    return {
+      operationId: `${kind === 'list' ? 'list' : 'property'}:${name}:${verb}`,
+      summary: description === '' ? summary : `${description}: ${summary.toLowerCase()}`,
+      tags: ['properties'],
+      parameters: [
+        { name: 'actor', in: 'path', required: true, schema: { type: 'string' } },
+        ...conditionHeaders(conditions),
+      ],
+      security: [{ basic: [] }, { bearer: [] }],
+      ...rest,
+      responses: { ...own, ...responses(conditional[conditions].responses, conditions === 'read') },
+    }
+  }
+}
+
 function describedData(
   { kind, name, description }: DataDeclaration,
   component: string,
@@ -158,14 +200,7 @@ function describedData(
   const path = `/{actor}/properties/${encodeURIComponent(name.toWellFormed())}`
   const schema = { $ref: `#/components/schemas/${component}` }
   const content = (of: object): Operation => ({ content: { 'application/json': { schema: of } } })
-  const operation = (verb: string, summary: string, rest: Operation): Operation => ({
-    operationId: `${kind === 'list' ? 'list' : 'property'}:${name}:${verb}`,
-    summary: description === '' ? summary : `${description}: ${summary.toLowerCase()}`,
-    tags: ['properties'],
-    parameters: [{ name: 'actor', in: 'path', required: true, schema: { type: 'string' } }],
-    security: [{ basic: [] }, { bearer: [] }],
-    ...rest,
-  })
+  const operation = operationOf({ kind, name, description })
   const refusals = {
     400: { description: '`invalid_value`: the value does not fit the schema. `field` names the place' },
     403: { description: 'The caller has no right to do this' },

@@ -62,6 +62,8 @@ export interface Documentation {
     Record<number, string | { readonly text: string; readonly schema?: object; readonly type?: string }>
   >
   readonly query?: RequestFields
+  /** The responses have entity tags, or the changes accept conditions on them. */
+  readonly conditions?: 'read' | 'write'
 }
 
 interface RouteBase extends Documentation {

@@ -70,6 +70,7 @@ const texts: Readonly<Record<number, string>> = {
   404: 'The actor or the resource does not exist',
   408: 'The peer did not return a valid response',
   409: 'The change conflicts with the stored state',
+  412: 'The stored version does not meet If-Match or If-None-Match; nothing was changed',
   413: 'The body is too large',
   415: 'The content type is not supported',
   503: 'Storage cannot be used right now',
@@ -127,3 +128,34 @@ export const formResponses = {
 /** The errors of every route below an actor. */
 export const actorErrors = errorResponses(401, 403, 404)
 export const writeErrors = errorResponses(400, 401, 403, 404, 409, 413, 415, 503)
+
+const entityTag = { type: 'string', examples: ['"Qk2Xw9dV0mT1rYb3Lz8nAA"'] } as const
+
+/** The documentation that a route with entity tags adds. */
+export const conditional: Readonly<
+  Record<
+    'read' | 'write',
+    {
+      /** Request headers, with their descriptions. */
+      readonly headers: Readonly<Record<string, string>>
+      readonly responses: Documentation['responses']
+    }
+  >
+> = {
+  read: {
+    headers: { 'If-None-Match': 'Entity tags that the client has. 304 when the current one is among them' },
+    responses: { 304: 'The client has the current version' },
+  },
+  write: {
+    headers: {
+      'If-Match': 'Entity tags of which the current one must be one. `*`: the target must exist',
+      'If-None-Match': 'Entity tags that the current one must not be. `*`: the target must not exist',
+    },
+    responses: errorResponses(412),
+  },
+}
+
+/** The header of a response with an entity tag. */
+export const entityTagHeader = {
+  ETag: { description: 'The version of the content', schema: entityTag },
+} as const

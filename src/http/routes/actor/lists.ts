@@ -1,7 +1,7 @@
 /** `/<actor>/properties/<list>/items` and `/metadata`. */
 import { ServiceError } from '../../../errors.ts'
 import { choiceField, integerField, jsonField, nullable, optional, type ValuesOf } from '../../../json/fields.ts'
-import type { JsonText } from '../../../json/json.ts'
+import { type JsonText, known } from '../../../json/json.ts'
 import { present } from '../../../json/present.ts'
 import { listTextFields } from '../../../list/list-texts.ts'
 import { indexFromJson, type ListTexts } from '../../../list/list.ts'
@@ -9,6 +9,7 @@ import type { ListReader, ListSpan } from '../../../property/list-reader.ts'
 import type { ListWriter } from '../../../property/list-writer.ts'
 import { type HttpResponse, json, jsonStream, jsonText, noContent } from '../../edge/response.ts'
 import { itemPieces, itemView } from '../../../property/list-json.ts'
+import { isKnownTag, notModified, tagged, writeAccess } from './entity-tags.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -54,6 +55,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
       access: 'properties',
       summary: 'Returns the items of a list with their indexes, all or a range',
       query: rangeQuery,
+      conditions: 'read',
       responses: { 200: { text: 'The items', schema: items }, ...actorErrors },
       handler: (exchange) => getItems(deps, exchange),
     }),
@@ -64,6 +66,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
       access: 'properties',
       summary: 'Adds, updates or deletes one item',
       request: jsonBody('change the list', changeFields),
+      conditions: 'write',
       responses: { 201: { text: 'Added', schema: { type: 'object' } }, 204: 'Updated or deleted', ...writeErrors },
       handler: async (exchange) => changeItem(deps, exchange, await exchange.body()),
     }),
@@ -73,6 +76,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
       path: '/:actor/properties/:name/metadata',
       access: 'properties',
       summary: 'Returns the metadata of a list',
+      conditions: 'read',
       responses: { 200: { text: 'The metadata', schema: texts }, ...actorErrors },
       handler: (exchange) => getMetadata(deps, exchange),
     }),
@@ -83,6 +87,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
       access: 'properties',
       summary: 'Changes description and explanation',
       request: jsonBody('change the list', listTextFields),
+      conditions: 'write',
       responses: { 204: 'Changed', ...writeErrors },
       handler: async (exchange) => putMetadata(deps, exchange, present(await exchange.body())),
     }),
@@ -93,11 +98,22 @@ async function getItems(
   deps: ListRouteDeps,
   exchange: ActorExchange<'name', ValuesOf<typeof rangeQuery>>,
 ): Promise<HttpResponse> {
-  const { actor, caller } = exchange
+  const { request, actor, caller } = exchange
   const { name } = exchange.params
-  const reading = await deps.listReader.open({ actor, caller }, name, rangeOf(exchange.query))
-  if (reading === null) return nestedKey(deps, exchange, name, 'items')
-  return reading.isComplete ? jsonText(200, itemView(reading)) : jsonStream(200, itemPieces(reading))
+  const access = { actor, caller }
+  const found = await deps.properties.findList(access, name)
+  if (found === null) return nestedKey(deps, exchange, name, 'items')
+  const tag = found.version(null)
+  if (tag !== null && isKnownTag(request, tag)) return notModified(tag)
+  const range = rangeOf(exchange.query)
+  const reading =
+    range === undefined
+      ? await deps.listReader.openFound(access, found.property)
+      : await deps.listReader.open(access, name, range)
+  if (reading === null) throw propertyNotFound([name, 'items'])
+  if (!reading.isComplete) return tagged(request, jsonStream(200, itemPieces(reading)), tag)
+  const view = itemView(reading)
+  return tagged(request, jsonText(200, view), found.version(view))
 }
 
 /** Returns undefined for the entire list. */
@@ -110,22 +126,23 @@ function rangeOf({ start, limit }: ValuesOf<typeof rangeQuery>): ListSpan | unde
 /** Reads a key of a value: `/properties/cart/items` is the key `items` when `cart` is a value instead of a list. */
 async function nestedKey(
   deps: ListRouteDeps,
-  { actor, caller }: ActorExchange,
+  { request, actor, caller }: ActorExchange,
   name: string,
   key: string,
 ): Promise<HttpResponse> {
   const path = [name, key]
   const found = await deps.properties.read({ actor, caller }, { path })
   if (found === null || 'pieces' in found) throw propertyNotFound(path)
-  return jsonText(200, found.json)
+  return tagged(request, jsonText(200, found.json), found.version())
 }
 
 async function changeItem(
   deps: ListRouteDeps,
-  { params: { name }, actor, caller }: ActorExchange<'name'>,
+  exchange: ActorExchange<'name'>,
   { action, item_value: item, item_index: given }: ValuesOf<typeof changeFields>,
 ): Promise<HttpResponse> {
-  const access = { actor, caller }
+  const { name } = exchange.params
+  const access = await writeAccess(deps.properties, exchange, [name])
   switch (action) {
     case 'add':
       if (item === undefined) throw missing('item_value')
@@ -160,16 +177,19 @@ function beyond(index: number): ServiceError {
 }
 
 async function getMetadata(deps: ListRouteDeps, exchange: ActorExchange<'name'>): Promise<HttpResponse> {
-  const { actor, caller } = exchange
+  const { request, actor, caller } = exchange
   const { name } = exchange.params
-  const metadata = await deps.listReader.metadata({ actor, caller }, name)
-  if (metadata === null) return nestedKey(deps, exchange, name, 'metadata')
-  return json(200, { name, _list: true, count: metadata.length, ...metadata })
+  const found = await deps.properties.findList({ actor, caller }, name)
+  if (found === null) return nestedKey(deps, exchange, name, 'metadata')
+  const metadata = await deps.listReader.foundMetadata({ actor, caller }, found.property)
+  if (metadata === null) throw propertyNotFound([name, 'metadata'])
+  const view = known(JSON.stringify({ name, _list: true, count: metadata.length, ...metadata }))
+  return tagged(request, jsonText(200, view), found.version(view))
 }
 
 async function putMetadata(
   deps: ListRouteDeps,
-  { params, actor, caller }: ActorExchange<'name'>,
+  exchange: ActorExchange<'name'>,
   given: ListTexts,
 ): Promise<HttpResponse> {
   if (given.description === undefined && given.explanation === undefined) {
@@ -178,6 +198,7 @@ async function putMetadata(
       'Cannot change the metadata: the body has neither description nor explanation',
     )
   }
-  await deps.listWriter.setTexts({ actor, caller }, params.name, given)
+  const { name } = exchange.params
+  await deps.listWriter.setTexts(await writeAccess(deps.properties, exchange, [name]), name, given)
   return noContent()
 }

@@ -22,11 +22,13 @@ import { acceptsJsonByName } from '../../edge/accepts.ts'
 import { type HttpResponse, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
 import { isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
+import type { HttpRequest } from '../../edge/request.ts'
 import { fullPieces, fullView, listingView, metadataView } from './property-listing.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonOf, type RequestBody, valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
+import { isKnownTag, tagged, textForm, writeAccess } from './entity-tags.ts'
 import { readWithin } from './stale-read.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 
@@ -105,6 +107,7 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       access: 'properties',
       summary: 'All properties and lists',
       query: listing,
+      conditions: 'read',
       responses: { 200: { text: 'Values by name, then lists', schema: object_ }, ...actorErrors },
       handler: (exchange) => readWithin(deps, exchange, (read) => listAll(read, exchange)),
     }),
@@ -117,9 +120,12 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       request: valuesToPost,
       // With an empty body each parameter is a property.
       unknownQuery: 'ignored',
+      conditions: 'write',
       responses: { 201: { text: 'What was stored', schema: object_ }, ...writeErrors },
-      handler: async ({ actor, caller, body }) =>
-        jsonText(201, await deps.bulkWrite.write({ actor, caller }, await body(), 'post')),
+      handler: async (exchange) => {
+        const access = await writeAccess(deps.properties, exchange, null)
+        return jsonText(201, await deps.bulkWrite.write(access, await exchange.body(), 'post'))
+      },
     }),
     defineRoute({
       id: 'putProperties',
@@ -128,9 +134,11 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       access: 'properties',
       summary: 'Sets several properties, like POST; other properties stay unchanged',
       request: valuesToPut,
+      conditions: 'write',
       responses: { 204: 'Stored', ...writeErrors },
-      handler: async ({ actor, caller, body }) => {
-        await deps.bulkWrite.write({ actor, caller }, await body(), 'put')
+      handler: async (exchange) => {
+        const access = await writeAccess(deps.properties, exchange, null)
+        await deps.bulkWrite.write(access, await exchange.body(), 'put')
         return noContent()
       },
     }),
@@ -140,9 +148,10 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       path: '/:actor/properties',
       access: 'properties',
       summary: 'Removes all properties and all lists',
+      conditions: 'write',
       responses: { 204: 'Removed', ...actorErrors },
-      handler: async ({ actor, caller }) => {
-        await deps.properties.deleteAll({ actor, caller })
+      handler: async (exchange) => {
+        await deps.properties.deleteAll(await writeAccess(deps.properties, exchange, null))
         return noContent()
       },
     }),
@@ -158,6 +167,7 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
       access: 'properties',
       summary: 'A property, something inside it, a list or one of its items',
       query: reading,
+      conditions: 'read',
       responses: {
         200: { text: 'The value; a top-level string is text/plain unless JSON is requested', schema: anyValue },
         ...actorErrors,
@@ -172,6 +182,7 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
       summary: 'Sets a property, merges below it, or replaces a list item (at the length: appends)',
       query: index,
       request: valueOrField,
+      conditions: 'write',
       responses: { 204: 'Stored', ...writeErrors },
       handler: async (exchange) => putOne(deps, exchange, await exchange.body()),
     }),
@@ -182,6 +193,7 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
       access: 'properties',
       summary: 'Appends to a list, or sets a property',
       request: valueBody(),
+      conditions: 'write',
       responses: { 201: { text: 'The value, with its address', schema: anyValue }, ...writeErrors },
       handler: async (exchange) => postOne(deps, exchange, await exchange.body()),
     }),
@@ -192,6 +204,7 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
       access: 'properties',
       summary: 'Removes a property, a key inside it, a list or one of its items',
       query: index,
+      conditions: 'write',
       responses: { 204: 'Removed', ...actorErrors },
       handler: (exchange) => deleteOne(deps, exchange),
     }),
@@ -200,30 +213,34 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
 
 async function listAll(
   deps: PropertyRouteDeps,
-  { query: { format, metadata }, actor, caller }: ActorExchange<never, ValuesOf<typeof listing>>,
+  { request, query: { format, metadata }, actor, caller }: ActorExchange<never, ValuesOf<typeof listing>>,
 ): Promise<HttpResponse> {
   const access = { actor, caller }
   const wantsMetadata = metadata !== undefined
   if (wantsMetadata && format !== undefined)
     throw new ServiceError('bad_request', 'Cannot give both metadata and a format')
-  if (format === 'full') return listFull(deps, access)
-  const shown = await deps.properties.listed(access)
-  if (!wantsMetadata) return jsonText(200, listingView(shown))
+  if (format === 'full') return listFull(deps, request, access)
+  const { shown, version } = await deps.properties.listing(access)
+  const answer = (json: JsonText): HttpResponse => tagged(request, jsonText(200, json), version(json))
+  if (!wantsMetadata) return answer(listingView(shown))
   const sizes: ListSize[] = []
   for (const property of shown) {
     if (holdsItems(property.kind)) sizes.push(await deps.listReader.size(access, property))
   }
-  return jsonText(200, metadataView(shown, sizes))
+  return answer(metadataView(shown, sizes))
 }
 
-async function listFull(deps: PropertyRouteDeps, access: Access): Promise<HttpResponse> {
+async function listFull(deps: PropertyRouteDeps, request: HttpRequest, access: Access): Promise<HttpResponse> {
   const everything = await deps.properties.everything(access)
   const whole = fullView(everything)
-  if (whole !== null) return jsonText(200, whole)
-  return jsonStream(
-    200,
-    fullPieces(everything, (name) => deps.listReader.open(access, name)),
-  )
+  const answer =
+    whole === null
+      ? jsonStream(
+          200,
+          fullPieces(everything, (name) => deps.listReader.open(access, name)),
+        )
+      : jsonText(200, whole)
+  return tagged(request, answer, everything.version(whole))
 }
 
 /** Converts a form to the equivalent JSON body. `property` names one property with its type; without it each field is one. */
@@ -257,17 +274,33 @@ async function getOne(deps: PropertyRouteDeps, exchange: ReadingExchange): Promi
   const path = pathOf(exchange)
   const found = await deps.properties.read(
     { actor, caller },
-    { path, index: query.index, isShort: query.format === 'short' },
+    {
+      path,
+      index: query.index,
+      isShort: query.format === 'short',
+      isKnown: (version) => isKnownTag(request, version),
+    },
   )
   if (found === null) throw propertyNotFound(path)
-  if ('pieces' in found) return jsonStream(200, found.pieces)
+  const version = found.version()
+  if ('pieces' in found) return tagged(request, jsonStream(200, found.pieces), version)
   const isBareText = found.isWhole && isString(found.json) && !acceptsJsonByName(request)
-  return isBareText ? text(200, stringValue(found.json) ?? '') : jsonText(200, found.json)
+  return isBareText
+    ? tagged(request, text(200, stringValue(found.json) ?? ''), version === null ? null : `${version}.${textForm}`)
+    : tagged(request, jsonText(200, found.json), version)
+}
+
+/** The path that a write changes, with the position of an item that the query names. */
+function subjectOf(exchange: OneExchange): string[] {
+  const path = pathOf(exchange)
+  const position = exchange.query.index
+  return path.length === 1 && position !== undefined ? [...path, position] : path
 }
 
 async function putOne(deps: PropertyRouteDeps, exchange: OneExchange, given: JsonText): Promise<HttpResponse> {
-  const { query, actor, caller } = exchange
-  await deps.properties.put({ actor, caller }, { path: pathOf(exchange), index: query.index }, given)
+  const { query } = exchange
+  const access = await writeAccess(deps.properties, exchange, subjectOf(exchange))
+  await deps.properties.put(access, { path: pathOf(exchange), index: query.index }, given)
   return noContent()
 }
 
@@ -276,15 +309,16 @@ async function postOne(
   exchange: ActorExchange<'name'>,
   given: JsonText,
 ): Promise<HttpResponse> {
-  const { actor, caller } = exchange
   const path = pathOf(exchange)
-  const { value: stored, position } = await deps.properties.add({ actor, caller }, path, given)
-  const url = `${urlOf(deps, actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
+  const access = await writeAccess(deps.properties, exchange, path)
+  const { value: stored, position } = await deps.properties.add(access, path, given)
+  const url = `${urlOf(deps, exchange.actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
   return jsonText(201, stored, { Location: position === null ? url : `${url}/${position}` })
 }
 
 async function deleteOne(deps: PropertyRouteDeps, exchange: OneExchange): Promise<HttpResponse> {
-  const { query, actor, caller } = exchange
-  await deps.properties.remove({ actor, caller }, { path: pathOf(exchange), index: query.index })
+  const { query } = exchange
+  const access = await writeAccess(deps.properties, exchange, subjectOf(exchange))
+  await deps.properties.remove(access, { path: pathOf(exchange), index: query.index })
   return noContent()
 }

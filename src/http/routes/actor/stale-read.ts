@@ -1,5 +1,6 @@
 /** Reads whose caller accepts old data: `Cache-Control: max-stale=<seconds>` (RFC 9111 section 5.2.1.2). */
 import type { Caller } from '../../../caller.ts'
+import { present } from '../../../json/present.ts'
 import type { ListReader } from '../../../property/list-reader.ts'
 import type { Properties } from '../../../property/properties.ts'
 import type { HttpRequest } from '../../edge/request.ts'
@@ -26,7 +27,10 @@ export async function readWithin<T extends Readable>(
   const response = await read({ ...deps, ...stale })
   const age = ageMs()
   if (age === null) return response
-  return { ...response, headers: { ...response.headers, Age: String(Math.ceil(age / 1000)) } }
+  // The replica may have answered one statement and the database the next, so the content may be older than its tag.
+  const { ETag, ...headers } = response.headers
+  const tag = response.status === 304 ? present({ ETag }) : {}
+  return { ...response, headers: { ...headers, ...tag, Age: String(Math.ceil(age / 1000)) } }
 }
 
 /** The seconds of `max-stale`. 0 without the directive, and for one without seconds, which would accept any age. */
