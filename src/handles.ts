@@ -25,5 +25,6 @@ export type {
   TransactionListHandle,
   TrustHandle,
 } from './app/actor-handle.ts'
+export type { PeerHandle, PeerListHandle } from './app/peer-handle.ts'
 export type { NewGrant, Withdrawal } from './permission/grants.ts'
 export type { TrustRecord } from './app/trust-record.ts'

@@ -30,7 +30,8 @@ export { ConfigError } from './config/config.ts'
 export { StoreStartError } from './store/start-error.ts'
 export { ListenError, type Listening } from './http/edge/server.ts'
 export type { NewActor } from './actor/actors.ts'
-export type { ActorHandle, PropertyPath, TransactionHandle } from './app/actor-handle.ts'
+export type { ActorHandle, TransactionHandle } from './app/actor-handle.ts'
+export type { PropertyPath } from './app/property-path.ts'
 export type { ServiceDeclaration, ServiceRequest } from './app/service-declaration.ts'
 export type {
   Annotations,
@@ -66,6 +67,7 @@ export type {
 } from './app/declarations.ts'
 export type { DeclaredList, DeclaredProperty, ListDeclaration, PropertyDeclaration } from './app/data-declarations.ts'
 export type { DeclaredSchema, InferData, InferInput, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
+export { PeerRefused, PeerTimeout, PeerUnreachable } from './app/peer-errors.ts'
 export type { Caller } from './caller.ts'
 export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'

@@ -2,6 +2,7 @@
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { BearerKind } from './auth/authenticate.ts'
 import { createHttp } from './http/create.ts'
+import { toFetch } from './http/edge/fetch.ts'
 import type { Handle } from './http/edge/request.ts'
 import { requireFolder } from './http/edge/static-files.ts'
 import { catalogueOf } from './mcp/catalogue/catalogue.ts'
@@ -52,6 +53,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     health: { isStopping: () => isStopping, checkStore },
     bearerKinds: options.bearerKinds ?? [],
   })
+  rooms.ownAddresses?.connect(toFetch(handle))
   rooms.deliveries.wake()
   rooms.gaps.wake()
   rooms.expiries.wake()

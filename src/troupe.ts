@@ -9,6 +9,7 @@ import {
   type ListDeclaration,
   type PropertyDeclaration,
 } from './app/data-declarations.ts'
+import type { DeclaresAction, DeclaresMethod } from './app/declared-operations.ts'
 import { requireType } from './app/validate-declarations.ts'
 import type {
   AppCallbackHandler,
@@ -118,33 +119,33 @@ export class App {
   // Declarations
 
   /** Declares a method: `POST /<actor>/methods/<name>` and JSON-RPC call it. The name `*` handles every name. */
-  method(name: string, handler: Handler): this
-  method<S extends DeclaredSchema, R extends DeclaredSchema>(
-    name: string,
+  method<Name extends string>(name: Name, handler: Handler): this & DeclaresMethod<Name>
+  method<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema>(
+    name: Name,
     metadata: MethodMetadata<S, R> & { readonly exclusive: true },
     handler: ExclusiveHandler<InferOutput<S>, ResultFor<R>>,
-  ): this
-  method<S extends DeclaredSchema, R extends DeclaredSchema>(
-    name: string,
+  ): this & DeclaresMethod<Name, S, R>
+  method<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema>(
+    name: Name,
     metadata: MethodMetadata<S, R>,
     handler: TypedHandler<S, R>,
-  ): this
+  ): this & DeclaresMethod<Name, S, R>
   method(name: string, ...declared: Declared): this {
     return this.#declare('methods', name, declared)
   }
 
   /** Declares an action: `POST /<actor>/actions/<name>` calls it. The name `*` handles every name. */
-  action(name: string, handler: Handler): this
-  action<S extends DeclaredSchema, R extends DeclaredSchema>(
-    name: string,
+  action<Name extends string>(name: Name, handler: Handler): this & DeclaresAction<Name>
+  action<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema>(
+    name: Name,
     metadata: ActionMetadata<S, R> & { readonly exclusive: true },
     handler: ExclusiveHandler<InferOutput<S>, ResultFor<R>>,
-  ): this
-  action<S extends DeclaredSchema, R extends DeclaredSchema>(
-    name: string,
+  ): this & DeclaresAction<Name, S, R>
+  action<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema>(
+    name: Name,
     metadata: ActionMetadata<S, R>,
     handler: TypedHandler<S, R>,
-  ): this
+  ): this & DeclaresAction<Name, S, R>
   action(name: string, ...declared: Declared): this {
     return this.#declare('actions', name, declared)
   }

@@ -1,12 +1,6 @@
 /** The handle by which applications use an actor. It takes plain values and applies the same rules as other access. */
-import type {
-  ActorHandle,
-  AnyDeclared,
-  ListHandle,
-  PropertyPath,
-  ReadingHandle,
-  StaleHandle,
-} from '../app/actor-handle.ts'
+import type { ActorHandle, AnyDeclared, ListHandle, ReadingHandle, StaleHandle } from '../app/actor-handle.ts'
+import type { PropertyPath } from '../app/property-path.ts'
 import type { Clients } from '../authorization-server/clients.ts'
 import { clientsHandle } from './clients.ts'
 import { fromPlain, known, toPlain } from '../json/json.ts'
@@ -19,6 +13,7 @@ import type { Publications } from '../publication/publications.ts'
 import { type SubscribingHandleDeps, subscribingHandle } from './subscriber.ts'
 import type { Accounts } from '../sign-in/accounts.ts'
 import { signInHandle } from './sign-in.ts'
+import { type PeerHandleDeps, peerHandle } from './peer.ts'
 import { subscriptionsHandle } from './subscriptions.ts'
 import { type TrustHandleDeps, trustHandle } from './trust.ts'
 import { activityHandle } from './activity.ts'
@@ -28,7 +23,7 @@ import { type ListHandleDeps, listHandle } from './list.ts'
 import { type ValueChange, declaredType, nameOf, segmentsOf, transactionHandle, updateIn } from './transaction.ts'
 import type { Transactions } from '../transaction/transactions.ts'
 
-export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, TrustHandleDeps {
+export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, TrustHandleDeps, PeerHandleDeps {
   readonly properties: Properties
   readonly transactions: Transactions
   readonly publications: Publications
@@ -59,6 +54,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
       deps.transactions.run(access, (attempt) => updateIn(attempt, path, change)),
     ...subscribingHandle(deps, access.actor),
+    peer: (peerId): never => declaredType(peerHandle(deps, access.actor.id, peerId)),
     trust: trustHandle(deps, access.actor),
     subscriptions: subscriptionsHandle(deps.publications, access.actor),
     announce: (changed) =>

@@ -1,11 +1,6 @@
 /** The handle by which applications use an actor in a transaction. */
-import type {
-  AnyDeclared,
-  ListItem,
-  PropertyPath,
-  TransactionHandle,
-  TransactionListHandle,
-} from '../app/actor-handle.ts'
+import type { AnyDeclared, ListItem, TransactionHandle, TransactionListHandle } from '../app/actor-handle.ts'
+import type { PropertyPath } from '../app/property-path.ts'
 import { fromPlain, toPlain } from '../json/json.ts'
 import type { ActorTransaction } from '../transaction/actor-transaction.ts'
 import type { TransactionList } from '../transaction/transaction-list.ts'

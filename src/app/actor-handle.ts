@@ -3,17 +3,13 @@ import type { Json } from '../json/json.ts'
 import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
+import type { PeerHandle } from './peer-handle.ts'
+import type { PropertyPath } from './property-path.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
 
 /** A declared property or list of any type. */
 export type AnyDeclared = Pick<DeclaredProperty | DeclaredList, 'kind' | 'name'>
-
-/**
- * The name of a property, or a path below it: `budget/limit`, or `['budget', 'limit']` when a key contains a slash. Below a list,
- * the path is the index of an item.
- */
-export type PropertyPath = string | readonly [string, ...string[]]
 
 /** Reads of properties. */
 export interface ReadingHandle {
@@ -108,6 +104,11 @@ export interface ActorHandle extends ReadingHandle, WritingHandle {
   sync(peerId: string, subscriptionId?: string): Promise<SyncSummary>
   /** Returns the stored copy of a peer's data, its profile and capabilities. */
   remote(peerId: string): RemoteHandle
+  /**
+   * Another actor, to call with the rights that it grants to this actor: `actor.peer<typeof app>(peerId)`. The relationship
+   * must be approved.
+   */
+  peer<Application = unknown>(peerId: string): PeerHandle<Application>
 
   /** Subscriptions of peers to this actor. */
   readonly subscriptions: SubscriptionsHandle

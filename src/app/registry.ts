@@ -13,6 +13,7 @@ import {
   requireOperation,
   requireTrustType,
 } from './validate-declarations.ts'
+import { withoutPeerError } from './peer-errors.ts'
 import { inputSchema, type JsonSchema, outputSchema, type Schema } from './schema.ts'
 import type {
   ActionMetadata,
@@ -241,7 +242,15 @@ function runnerOf(
   metadata: ActionMetadata | MethodMetadata | null,
   handler: Handler | ExclusiveHandler,
 ): DeclaredOperation['run'] {
-  if (metadata?.exclusive !== true) return async (actor, call) => handler({ ...call, actor })
+  if (metadata?.exclusive !== true) {
+    return async (actor, call) => {
+      try {
+        return await handler({ ...call, actor })
+      } catch (error) {
+        throw withoutPeerError(error)
+      }
+    }
+  }
   // The overloads of `App.action` and `App.method` give exclusive operations a handler of this type.
   const exclusive = handler as ExclusiveHandler
   return (actor, call) => actor.transaction(async (tx) => exclusive({ ...call, actor: tx }))

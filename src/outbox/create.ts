@@ -1,5 +1,6 @@
 import { GuardedClient } from '../peer/guarded-client.ts'
 import { ObservedClient } from '../peer/observed-client.ts'
+import { OwnAddresses } from '../peer/own-addresses.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import { peerTimes } from '../peer/timeouts.ts'
 import { release } from '../release.ts'
@@ -16,14 +17,19 @@ interface OutboxNeeds {
 export type Outbox = ReturnType<typeof createOutbox>
 
 export function createOutbox(runtime: Runtime, { deliveries, client }: OutboxNeeds) {
-  const { config, keyRing, now, store, tracing, metrics } = runtime
+  const { baseUrl, config, keyRing, now, store, timers, tracing, metrics } = runtime
   const timeouts = { connectSeconds: config.peerConnectSeconds, readSeconds: config.peerReadSeconds }
   const { allowPrivatePeers, allowHttp } = config
   const outsideClient = client ?? new GuardedClient({ allowPrivatePeers, allowHttp, ...timeouts, release })
+  const { readSeconds } = timeouts
+  const ownAddresses =
+    client === undefined ? new OwnAddresses({ client: outsideClient, baseUrl, timers, readSeconds }) : null
   return {
+    /** Null with another client, which then receives every call. */
+    ownAddresses,
     /** For third-party services. They receive no trace context, because they are not part of the trace. */
     outsideClient,
-    peerClient: new ObservedClient(outsideClient, tracing, metrics),
+    peerClient: new ObservedClient(ownAddresses ?? outsideClient, tracing, metrics),
     times: peerTimes(timeouts),
     notices: new Notices({ keyRing, now, afterCommit: store.afterCommit, ...deliveries }),
   }

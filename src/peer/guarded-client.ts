@@ -20,7 +20,7 @@ export interface GuardedClientOptions extends PeerPolicy {
 }
 
 /** 1 MiB. Only a full synchronization needs more, and it sets a higher limit. */
-const maxAnswerBytes = 1_048_576
+export const maxAnswerBytes = 1_048_576
 
 export const connectionsPerOrigin = 32
 

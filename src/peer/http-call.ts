@@ -2,7 +2,7 @@
 import type { Dispatcher } from 'undici'
 import { storableText } from '../json/json.ts'
 import { BoundedBody } from './bounded-body.ts'
-import type { PeerOutcome } from './peer-client.ts'
+import type { NoAnswer, PeerOutcome } from './peer-client.ts'
 
 export interface ExchangeLimits {
   readonly connectMs: number
@@ -32,14 +32,17 @@ export class HttpCall implements Dispatcher.DispatchHandler {
     this.#settle = resolve
     this.#limits = limits
     this.#body = new BoundedBody(limits.maxAnswerBytes)
-    this.#timer = setTimeout(() => this.#end('no connection in time'), limits.connectMs)
+    this.#timer = setTimeout(() => this.#end('no connection in time', { isTimeout: true }), limits.connectMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) return controller.abort(new Error('The call has already ended'))
     this.#isSent = true
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#cut(controller, 'no complete answer in time'), this.#limits.readMs)
+    this.#timer = setTimeout(
+      () => this.#cut(controller, 'no complete answer in time', { isTimeout: true }),
+      this.#limits.readMs,
+    )
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
@@ -47,14 +50,14 @@ export class HttpCall implements Dispatcher.DispatchHandler {
     this.#headers = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
     )
-    if (Number(this.#headers['content-length']) > this.#limits.maxAnswerBytes) this.#cut(controller, tooLarge)
+    if (Number(this.#headers['content-length']) > this.#limits.maxAnswerBytes) this.#cutOversized(controller)
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const encoding = this.#headers['content-encoding'] ?? 'identity'
     // The request accepts only plain bodies. Nothing is decompressed, so a small response cannot expand in memory.
     if (encoding !== 'identity') this.#cut(controller, `an answer in the encoding ${JSON.stringify(encoding)}`)
-    else if (!this.#body.append(chunk)) this.#cut(controller, tooLarge)
+    else if (!this.#body.append(chunk)) this.#cutOversized(controller)
   }
 
   onResponseEnd(): void {
@@ -62,16 +65,20 @@ export class HttpCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#end(reasonOf(error))
+    this.#end(reasonOf(error), isConnectTimeout(error) ? { isTimeout: true } : {})
   }
 
-  #cut(controller: Dispatcher.DispatchController, reason: string): void {
-    this.#end(reason)
+  #cutOversized(controller: Dispatcher.DispatchController): void {
+    this.#cut(controller, answerTooLarge, { oversizedStatus: this.#status })
+  }
+
+  #cut(controller: Dispatcher.DispatchController, reason: string, facts: Facts = {}): void {
+    this.#end(reason, facts)
     controller.abort(new Error(reason))
   }
 
-  #end(reason: string): void {
-    this.#finish({ kind: this.#isSent ? 'unknown' : 'unreached', reason })
+  #end(reason: string, facts: Facts): void {
+    this.#finish({ kind: this.#isSent ? 'unknown' : 'unreached', reason, ...facts })
   }
 
   #finish(outcome: PeerOutcome): void {
@@ -83,7 +90,13 @@ export class HttpCall implements Dispatcher.DispatchHandler {
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
-const tooLarge = 'an answer that is too large'
+type Facts = Pick<NoAnswer & { readonly kind: 'unknown' }, 'isTimeout' | 'oversizedStatus'>
+
+export const answerTooLarge = 'an answer that is too large'
+
+function isConnectTimeout(error: Error): boolean {
+  return 'code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT'
+}
 
 /** A failure to connect to several addresses has only a code and no message. */
 function reasonOf(error: Error): string {

@@ -34,9 +34,15 @@ export type PeerOutcome =
 /** `reason` is only for the log. Its names and addresses would let a stranger map the network. */
 export type NoAnswer =
   /** The request did not reach the peer: address not allowed, unknown host, connection refused, or TLS failure. */
-  | { readonly kind: 'unreached'; readonly reason: string }
+  | { readonly kind: 'unreached'; readonly reason: string; readonly isTimeout?: true }
   /** The request may have had its effect: the connection broke or timed out after it was sent. */
-  | { readonly kind: 'unknown'; readonly reason: string }
+  | {
+      readonly kind: 'unknown'
+      readonly reason: string
+      readonly isTimeout?: true
+      /** The status of an answer that exceeded the size limit. */
+      readonly oversizedStatus?: number
+    }
 
 /** Returns the message for the user who caused the call. It is the same for every kind of failure. */
 export function neutralText(_outcome: NoAnswer): string {

@@ -57,7 +57,7 @@ export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
     store.afterCommit(tx, () => gaps.wake(actorId))
   })
   trust.trustMutual.on((actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'))
-  return { facts, dataHooks, receiver, subscribing, gaps }
+  return { facts, dataHooks, receiver, subscribing, gaps, peerLinks: links }
 }
 
 function createFacts(runtime: Runtime, links: PeerLinks, gaps: GapWorker): PeerFacts {

@@ -76,9 +76,14 @@ export class PeerLinks {
     }
   }
 
+  /** Reads a body that must be JSON. @throws ServiceError `invalid_json` */
+  json(body: string): JsonText {
+    return normalize(withoutLoneSurrogates(normalize(body, this.#maxJsonDepth)), this.#maxJsonDepth)
+  }
+
   #valueOf(body: string): JsonText {
     try {
-      return normalize(withoutLoneSurrogates(normalize(body, this.#maxJsonDepth)), this.#maxJsonDepth)
+      return this.json(body)
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'invalid_json') {
         return normalize(JSON.stringify(body.toWellFormed()))

@@ -55,6 +55,15 @@ export class Transactions {
     }
   }
 
+  /** @throws ServiceError `bad_request` inside a transaction. `what` completes "Cannot …". */
+  refuseInside(what: string): void {
+    if (this.#isInside.getStore() === true)
+      throw new ServiceError(
+        'bad_request',
+        `Cannot ${what} inside a transaction, which may run again: do it before or after`,
+      )
+  }
+
   async #repeat<T>(access: Access, work: (transaction: ActorTransaction) => Promise<T>): Promise<T> {
     for (let run = 1; run <= mostRuns; run++) {
       if (run > 2) await this.#pause(run)

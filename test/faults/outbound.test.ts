@@ -675,7 +675,7 @@ describe('a response that violates a limit', () => {
         serve(socket)
       })
       const outcome = await client({ readSeconds: 0.2 }).call(get(server.url))
-      assert.deepEqual(outcome, { kind: 'unknown', reason: 'no complete answer in time' })
+      assert.deepEqual(outcome, { kind: 'unknown', reason: 'no complete answer in time', isTimeout: true })
       await closed
     })
   }

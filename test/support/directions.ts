@@ -54,6 +54,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'authorization-server',
     'connection',
     'list',
+    'peer',
     'property',
     'publication',
     'replica',

@@ -1,11 +1,13 @@
 /** Converts errors to responses, in one place. */
 import { present } from '../../json/present.ts'
+import { withoutPeerError } from '../../app/peer-errors.ts'
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import { type HttpResponse, json } from './response.ts'
 
 /** Converts an unexpected error to a `server_error` without detail. The log has its cause under the request's id. */
-export function toServiceError(error: unknown): ServiceError {
+export function toServiceError(thrown: unknown): ServiceError {
+  const error = withoutPeerError(thrown)
   return error instanceof ServiceError ? error : new ServiceError('server_error', undefined, { cause: error })
 }
 

@@ -1,0 +1,63 @@
+/** The errors of calls to a peer by code of the application. */
+import { ServiceError } from '../errors.ts'
+import type { Json } from '../json/json.ts'
+
+/** The peer answered, and refused the call. A redirect, and an answer that cannot be read, count as a refusal too. */
+export class PeerRefused extends Error {
+  override readonly name = 'PeerRefused'
+  /** HTTP status of the answer. */
+  readonly status: number
+  /**
+   * The peer's error code, such as `forbidden`. For an answer without a code, it follows from the status. `redirected`,
+   * `invalid_answer` and `answer_too_large` come from this service.
+   */
+  readonly code: string
+  /** The field that the peer does not accept, when its answer names one. */
+  readonly field: string | undefined
+  /** The members of the peer's error, such as `approval_url`. */
+  readonly details: { readonly [member: string]: Json }
+
+  constructor(status: number, code: string, message: string, details: { readonly [member: string]: Json } = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.field = typeof details['field'] === 'string' ? details['field'] : undefined
+    this.details = details
+  }
+}
+
+/** No answer arrived: an address that is not allowed, an unknown host, or a connection that failed. `cause` is the reason. */
+export class PeerUnreachable extends Error {
+  override readonly name = 'PeerUnreachable'
+  /** True when the request was sent, so the peer may have run the call. */
+  readonly mayHaveRun: boolean
+
+  constructor(mayHaveRun: boolean, reason: string) {
+    super('The peer could not be reached', { cause: reason })
+    this.mayHaveRun = mayHaveRun
+  }
+}
+
+/** The peer did not answer in time. `cause` is the reason. */
+export class PeerTimeout extends Error {
+  override readonly name = 'PeerTimeout'
+  /** True when the request was sent, so the peer may have run the call. */
+  readonly mayHaveRun: boolean
+
+  constructor(mayHaveRun: boolean, reason: string) {
+    super('The peer did not answer in time', { cause: reason })
+    this.mayHaveRun = mayHaveRun
+  }
+}
+
+/**
+ * Converts an error that application code did not catch. The error of a peer becomes `peer_failed`, without the peer's
+ * message, which is for the application only.
+ */
+export function withoutPeerError(error: unknown): unknown {
+  if (error instanceof PeerRefused)
+    return new ServiceError('peer_failed', `The peer refused the call with status ${error.status}`, { cause: error })
+  if (error instanceof PeerUnreachable || error instanceof PeerTimeout)
+    return new ServiceError('peer_failed', error.message, { reason: String(error.cause), cause: error })
+  return error
+}
