@@ -53,6 +53,7 @@ export type {
   RightsPreview,
   SeenOperation,
   SeenProperty,
+  GrantRow,
   TrustStanding,
   TrustConnection,
   TrustListValues,

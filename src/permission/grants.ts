@@ -150,6 +150,22 @@ export function withoutGrants(rules: OverrideRules, removed: GrantsByCategory | 
   return changed(rules, all, (_category, before, grants) => (removed === null ? [] : without(before, grants)))
 }
 
+/** Moves the end of the grants on a pattern. Null: the grants get no end. */
+export function withEnd(
+  rules: OverrideRules,
+  category: RuledCategory,
+  pattern: string,
+  until: number | null,
+): OverrideRules {
+  return changed(rules, new Map([[category, []]]), (_category, before) =>
+    before.map((grant) => {
+      if (grant.pattern !== pattern) return grant
+      const { pattern: _pattern, operations } = grant
+      return { pattern, operations, ...(until === null ? {} : { until }) }
+    }),
+  )
+}
+
 /** The rules of a new override with the grants of the old one, which an override changes only where it names them. */
 export function keepingGrants(before: OverrideRules, after: OverrideRules): OverrideRules {
   const kept = Object.fromEntries(

@@ -29,6 +29,7 @@ import {
   readNewGrant,
   readWithdrawal,
   unexpired,
+  withEnd,
   withGrants,
   type Withdrawal,
   withoutGrants,
@@ -44,6 +45,7 @@ import {
   type OverrideRule,
   type OverrideRules,
   type PatternGrant,
+  type RuledCategory,
   ruledCategories,
 } from '../permission/rules.ts'
 
@@ -168,9 +170,24 @@ export class Permissions {
   }
 
   /** Removes these grants, or all grants. Returns whether one of them existed. @throws ServiceError `not_found`, `bad_request` */
-  async withdraw(actorId: string, peerId: string, given?: Withdrawal): Promise<boolean> {
+  async withdraw(actorId: string, peerId: string, given?: Withdrawal, judge?: RightsJudge): Promise<boolean> {
     const removed = given === undefined ? null : readWithdrawal(given)
-    return this.#changeGrants(actorId, peerId, (rules) => withoutGrants(rules, removed))
+    return this.#changeGrants(actorId, peerId, (rules) => withoutGrants(rules, removed), judge)
+  }
+
+  /**
+   * Moves the end of the grants on a pattern, in Unix milliseconds. Null: the grants get no end. Returns false when nothing
+   * changed.
+   *
+   * @throws ServiceError `not_found`
+   */
+  moveEnd(
+    { actorId, peerId }: Pick<RelationshipKey, 'actorId' | 'peerId'>,
+    { category, pattern }: { readonly category: RuledCategory; readonly pattern: string },
+    until: number | null,
+    judge?: RightsJudge,
+  ): Promise<boolean> {
+    return this.#changeGrants(actorId, peerId, (rules) => withEnd(rules, category, pattern, until), judge)
   }
 
   /** Returns whether the change has an effect. Without one, nothing is stored, and the peer is not notified. */
@@ -178,9 +195,10 @@ export class Permissions {
     actorId: string,
     peerId: string,
     change: (rules: OverrideRules) => OverrideRules,
+    judge?: RightsJudge,
   ): Promise<boolean> {
     const key = { actorId, peerId, relationship: null }
-    return this.#change(key, undefined, async (tx, before) => {
+    return this.#change(key, judge, async (tx, before) => {
       const after = change(unexpired(before?.rules ?? {}, this.#deps.now()))
       if (JSON.stringify(after) === JSON.stringify(before?.rules ?? {})) return { result: false }
       return { override: await this.#put(tx, key, before, after), result: true }

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts'
 import type { Client } from '../../authorization-server/client.ts'
 import type { Chain } from '../../token/chain.ts'
-import type { Trust } from '../../trust/trust.ts'
+import { isApprovedAt, type Trust } from '../../trust/trust.ts'
 import type { AppGroup, ConnectedApp, SessionRow, AppsValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
@@ -116,7 +116,8 @@ async function groupsOf(
     return {
       peer: peerName(trust, undefined, www),
       relationship_name: trustTypeName(deps.relationships.types, trust.relationship),
-      is_approved: trust.approved,
+      is_approved: isApprovedAt(trust, now),
+      approval_ends: trust.approvedUntil === null ? null : momentOf(trust.approvedUntil, now),
       rights: rightsInWords(effective).filter(({ category }) => category === 'properties' || category === 'tools'),
       first_used: momentOf(trust.createdAt, now),
       last_used: momentOf(Math.max(trust.lastAccessed, ...own.map(({ lastUsedAt }) => lastUsedAt)), now),

@@ -20,6 +20,8 @@ export interface ConnectedApp {
   readonly peer: PeerName
   readonly relationship_name: string
   readonly is_approved: boolean
+  /** End of the approval; null without an end. */
+  readonly approval_ends: Moment | null
   /** The app's rights to properties and tools. */
   readonly rights: readonly RightsLine[]
   readonly first_used: Moment

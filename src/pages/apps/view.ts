@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { AppGroup, AppsValues, ConnectedApp, SessionRow } from './values.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
-import { momentView } from '../shared/time.ts'
+import { exactView, momentView } from '../shared/time.ts'
 import { rightsList } from '../relationships/rights-form-view.ts'
 import type { Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
@@ -55,9 +55,9 @@ ${apps.map((app) => connected(values, app))}</section>`
 }
 
 function connected(values: AppsValues, app: ConnectedApp): Html {
-  const { peer, relationship_name, is_approved, rights, first_used, last_used, has_access } = app
+  const { peer, relationship_name, is_approved, approval_ends, rights, first_used, last_used, has_access } = app
   return html`<div class="connected">
-<p>${is_approved ? html`As <strong>${relationship_name}</strong>:` : 'You took its approval back: it may do nothing.'}</p>
+<p>${is_approved ? html`As <strong>${relationship_name}</strong>${approval_ends === null ? '' : html` until ${exactView(approval_ends)}`}:` : 'You took its approval back: it may do nothing.'}</p>
 ${is_approved ? rightsList(rights) : ''}
 <p class="kind">Connected ${momentView(first_used)} · last used ${momentView(last_used)}${has_access ? '' : ' · has no access now, it would have to ask again'}</p>
 <div class="actions"><form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke', peerid: peer.peerid })}<button class="danger" type="submit">Disconnect ${peer.name}</button></form>

@@ -16,6 +16,7 @@ import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
+import { changeGrant, moveApprovalEnd } from './end-forms.ts'
 import { showPeer } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import { confirmationFieldName, requireConfirmation } from './typed-confirmation.ts'
@@ -41,6 +42,13 @@ export async function changeTrust(
         case 'withdraw':
           await deps.trusts.change(actor, peerId, null, { approved: false }, judge)
           return goOn(deps, exchange, sent, here, 'withdrawn')
+        case 'approve_until':
+          await moveApprovalEnd(deps, exchange, peerId, sent, judge)
+          return goOn(deps, exchange, sent, here, 'saved')
+        case 'grant_until':
+        case 'withdraw_grant':
+          await changeGrant(deps, exchange, peerId, sent)
+          return goOn(deps, exchange, sent, here, 'saved')
         case 'level':
           return changeLevel(deps, exchange, peerId, sent)
         case 'follow': {
@@ -60,7 +68,7 @@ export async function changeTrust(
           await deps.trusts.delete(actor, peerId, null, { byPeer: false, notify: true, judge })
           return goOn(deps, exchange, sent, '/trust', 'ended')
         default:
-          throw formRefusal('the action must be approve, withdraw, level, follow or end')
+          throw formRefusal('the action is unknown')
       }
     },
     (error) => showPeer(deps, exchange, { error: notFollowed(error, sent.get('action')), typed: typedOf(sent) }),

@@ -4,6 +4,7 @@ import { operationsOf, ruledCategories } from '../../permission/rules.ts'
 import { confirmationField, levelChoice, reviewView } from './access-review-view.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
+import { approvalEnd, grantList } from './end-forms-view.ts'
 import { momentView } from '../shared/time.ts'
 import { rightsForm, rightsList } from './rights-form-view.ts'
 import { subjects, verbOf } from '../shared/rights.ts'
@@ -26,6 +27,7 @@ export function trustPeerPage(values: TrustPeerValues, navigation: Navigation): 
     },
     html`
 ${following('peer', ['trust', 'subscriptions'], html`${head(values)}${decision(values)}${facts(values)}${follow(values)}${rights(values)}`, peer.peerid)}
+${following('grants', ['trust'], html`${grantList(values)}${approvalEnd(values)}`, peer.peerid)}
 ${mayBox(values)}
 ${following('rights', ['trust'], rightsForm(values), peer.peerid)}
 ${following('access-level', ['trust'], html`${level(values)}`, peer.peerid)}

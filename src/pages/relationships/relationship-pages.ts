@@ -1,13 +1,15 @@
 /** The pages of relationships: the list, the request form, and the page of a peer. */
 import type { ServiceError } from '../../errors.ts'
 import { parseQuestion } from '../../permission/explain.ts'
-import { keepingGrants } from '../../permission/grants.ts'
+import { keepingGrants, unexpired } from '../../permission/grants.ts'
 import { isClient, type PermissionsView } from '../../trust/permissions.ts'
-import { mergeRules, type OverrideRules, type EffectiveRules } from '../../permission/rules.ts'
-import { reachInWords, rightsInWords } from '../shared/rights.ts'
+import { type EffectiveRules, mergeRules, type OverrideRules, ruledCategories } from '../../permission/rules.ts'
+import { both, reachInWords, rightsInWords, subjects, verbOf } from '../shared/rights.ts'
+import { momentOf } from '../shared/time.ts'
 import { answerInWords } from './rights-answer-view.ts'
 import type {
   AccessReview,
+  GrantRow,
   LevelForm,
   OauthClient,
   RightsPreview,
@@ -161,6 +163,7 @@ export async function showPeer(
     version: trustVersion(trust, override),
     rights_version: rightsVersion(trust, override),
     approval: trust.approved ? null : await approvalOf(deps, exchange, trust, override, peer.name),
+    grants: grantRows(own, deps.now()),
     level: isConnected(trust) ? levelForm(deps, trust, { chosen: typed.trust_type, review }) : null,
     typed,
   })
@@ -172,6 +175,18 @@ const nothingAnswered: PeerAnswer = {
   error: null,
   review: null,
   typed: { action: '', confirmation: '', trust_type: '' },
+}
+
+function grantRows(rules: OverrideRules, now: number): readonly GrantRow[] {
+  return ruledCategories.flatMap((category) =>
+    (unexpired(rules, now)[category]?.grants ?? []).map(({ pattern, operations, until }) => ({
+      category,
+      subject: subjects[category],
+      pattern,
+      may: both(operations.map(verbOf)),
+      ends: until === undefined ? null : momentOf(until, now),
+    })),
+  )
 }
 
 function followedHref(www: string, { peerId, subscriptionId }: SubscriberSubscription): string {

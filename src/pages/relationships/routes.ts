@@ -71,9 +71,19 @@ function peerRoutes(deps: RelationshipPageDeps): readonly Route[] {
       path: '/:actor/www/trust/:peerid',
       access: 'www',
       summary:
-        'Approves the relationship, takes the approval back, changes the access level, follows what the peer shows, or ends the relationship',
+        'Changes the relationship: its approval, the end of the approval or of a grant, its access level, or its end. Also withdraws a grant, and follows what the peer shows',
       query: askQuery,
-      request: pageForm('action', 'version', 'confirmation', 'step', 'trust_type', 'reviewed'),
+      request: pageForm(
+        'action',
+        'version',
+        'confirmation',
+        'step',
+        'trust_type',
+        'reviewed',
+        'until',
+        'category',
+        'pattern',
+      ),
       responses: {
         ...formResponses,
         200: { text: 'The page, with what another access level means', type: 'text/html' },

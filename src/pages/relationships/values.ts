@@ -35,6 +35,8 @@ export interface TrustRow extends TrustRecord {
   readonly last_contact: Moment
   readonly approveuri: string
   readonly has_custom_permissions: boolean
+  /** End of the owner's approval; null without an end. */
+  readonly approval_ends: Moment | null
 }
 
 export interface OauthClient {
@@ -151,6 +153,18 @@ export interface MayAnswer {
   readonly to_change: string
 }
 
+/** Operations on the targets of one pattern that this peer has in addition to its trust type. */
+export interface GrantRow {
+  readonly category: RuledCategory
+  /** Category, such as `Properties`. */
+  readonly subject: string
+  readonly pattern: string
+  /** The operations in words, such as `read and add to`. */
+  readonly may: string
+  /** End of the grant; null without an end. */
+  readonly ends: Moment | null
+}
+
 export interface TrustPeerValues extends ActorPageValues {
   readonly trust: TrustRow
   /** The peer's profile by property name, in its own words. */
@@ -171,6 +185,7 @@ export interface TrustPeerValues extends ActorPageValues {
   readonly rights_version: string
   /** The rights that approval would give; null when the connection is approved. */
   readonly approval: AccessReview | null
+  readonly grants: readonly GrantRow[]
   /** Form for another access level; null when the connection does not allow a change. */
   readonly level: LevelForm | null
   /** Input of the refused form; empty otherwise. */

@@ -1,4 +1,5 @@
 /** Describes the rights that rules grant in sentences that an owner can judge. */
+import { exactText } from './time.ts'
 import { roleTable } from '../../permission/roles.ts'
 import {
   grantableOf,
@@ -107,7 +108,7 @@ function lineOf(category: RuledCategory, rule: EffectiveRule): RightsLine {
   }
 }
 
-/** One text for the patterns with the same operations, such as `read and change “notes” and “photos”`. */
+/** One text for the patterns with the same operations and the same end, such as `read and change “notes” and “photos”`. */
 function grantsInWords(
   category: RuledCategory,
   grants: readonly PatternGrant[],
@@ -119,11 +120,13 @@ function grantsInWords(
     const shown = operations.filter(
       (operation) => operation !== 'append' || !operations.some((each) => each === 'write'),
     )
-    return shown.length === 0 ? [] : [{ verbs: both(shown.map(verbOf)), pattern: grant.pattern }]
+    const until = grant.until === undefined ? '' : ` until ${exactText(grant.until)}`
+    return shown.length === 0 ? [] : [{ verbs: both(shown.map(verbOf)), until, pattern: grant.pattern }]
   })
-  return [...Map.groupBy(reaching, ({ verbs }) => verbs)].map(
-    ([operations, same]) => `${operations} ${grantedInWords(same.map(({ pattern }) => pattern))}`,
-  )
+  return [...Map.groupBy(reaching, ({ verbs, until }) => JSON.stringify([verbs, until])).values()].map((same) => {
+    const [first] = same
+    return `${first?.verbs ?? ''} ${grantedInWords(same.map(({ pattern }) => pattern))}${first?.until ?? ''}`
+  })
 }
 
 function meaningOf(category: RuledCategory, reached: readonly string[]): readonly string[] {

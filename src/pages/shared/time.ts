@@ -45,6 +45,11 @@ function exactly(at: string): string {
   return `${dayOf(date)}, ${at.slice(11, 19)} UTC`
 }
 
+/** The date and time as plain text, in UTC. @param ms Unix milliseconds. */
+export function exactText(ms: number): string {
+  return exactly(new Date(ms).toISOString())
+}
+
 export function momentView({ at, words }: Moment): Html {
   return html`<time datetime="${at}" title="${exactly(at)}">${words}</time>`
 }

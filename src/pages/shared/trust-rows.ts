@@ -35,6 +35,7 @@ export function trustRow(deps: TrustRowDeps, trust: Trust, peer: PeerName, isCus
     last_contact: momentOf(trust.lastAccessed, now),
     approveuri: `${deps.basePath}/${trust.actorId}/trust/${encodeURIComponent(trust.relationship)}/${encodeURIComponent(trust.peerId)}`,
     has_custom_permissions: isCustom,
+    approval_ends: trust.approvedUntil === null ? null : momentOf(trust.approvedUntil, now),
   }
 }
 
