@@ -10,6 +10,7 @@ export const catalogue = {
   invalid_value: { status: 400, text: 'The value is not valid' },
   invalid_index: { status: 400, text: 'The index is not valid' },
   invalid_input: { status: 400, text: 'The input does not match the declared schema' },
+  index_required: { status: 400, text: 'The list is too long for this query without an index' },
   rejected: { status: 400, text: 'The application rejected the value' },
   no_result: { status: 400, text: 'No handler returned a result' },
   unauthorized: { status: 401, text: 'Authentication required' },

@@ -181,6 +181,7 @@ export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: 
     rooms.sessionUses.settled(),
     rooms.purge.stop(),
     rooms.removedLists.stop(),
+    rooms.listIndexes.stop(),
     rooms.limiter.settled(),
     live.settled(),
     rooms.auditLog.stop(),

@@ -158,6 +158,7 @@ ${route.summary}.
 ${[
   `- Who: ${who(route)}`,
   ...query,
+  ...Object.entries(route.queryGroups ?? {}).map(([name, description]) => `- \`?${name}[…]=\` ${description}`),
   ...(route.unknownQuery === 'ignored' ? ['- Further query parameters are ignored'] : []),
   ...body,
   ...(route.conditions === undefined ? [] : conditions[route.conditions]),

@@ -9,6 +9,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   invalid_value: 'Correct the value as the message says.',
   invalid_index: 'Read the length of the list, then use an index within it.',
   invalid_input: 'Correct the field that `field` names. `/openapi.json` has the schema.',
+  index_required: 'Query by an indexed field. The application declares the index that the message names.',
   rejected: 'Send a value that the application accepts. Its property hook rejected this value.',
   no_result: 'Check the input: every handler of the operation returned `null`.',
   unauthorized: 'Authenticate, or refresh the token. `WWW-Authenticate` names the accepted schemes.',

@@ -3,6 +3,7 @@ import type { ListHandle, ListItem } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
 import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
+import { readItemQuery, readWhere, writeCursor } from '../property/item-query.ts'
 import type { IndexedItem } from '../list/list.ts'
 import type { ListReader, ListSpan } from '../property/list-reader.ts'
 import type { ListWriter } from '../property/list-writer.ts'
@@ -58,6 +59,12 @@ export function listHandle({ listReader, listWriter }: ListHandleDeps, access: A
       const items = await listReader.itemsWithHandles(access, name, spanOf(start, end))
       return items.map((item) => ({ ...plainItem(item), handle: item.handle }))
     },
+    async query({ where, sort, limit, after } = {}) {
+      const asked = readItemQuery({ where: textsOf(where), sort, limit, after })
+      const { items, next } = await listReader.query(access, name, asked)
+      return { items: items.map(({ item, handle }) => ({ item: toPlain(item), handle })), next: writeCursor(next) }
+    },
+    count: async (where) => listReader.count(access, name, readWhere(textsOf(where))),
     updateByHandle: async (handle, item) => listWriter.updateByHandle(access, name, handle, fromPlain(item)),
     deleteByHandle: async (handle) => listWriter.deleteByHandle(access, name, handle),
     updateWhere: async (field, value, item, options = {}) =>
@@ -65,6 +72,14 @@ export function listHandle({ listReader, listWriter }: ListHandleDeps, access: A
     removeWhere: async (field, value, options = {}) =>
       listWriter.removeWhere(access, name, { ...options, field, value: fromPlain(value) }),
   }
+}
+
+function textsOf(where: object = {}): ReadonlyMap<string, JsonText> {
+  return new Map(
+    Object.entries(where).flatMap(([field, value]) =>
+      value === undefined ? [] : [[field, fromPlain(value)] as const],
+    ),
+  )
 }
 
 /** Returns undefined for the entire list. */

@@ -2,7 +2,7 @@
 import type { Json } from '../json/json.ts'
 import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
-import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
+import type { DeclaredList, DeclaredProperty, ItemField } from './data-declarations.ts'
 import type { PeerHandle } from './peer-handle.ts'
 import type { PropertyPath } from './property-path.ts'
 import type { ServiceRequest } from './service-declaration.ts'
@@ -489,6 +489,15 @@ export interface ListHandle<Item = Json, Given = Json | object> {
   /** Returns the first object in the list whose `field` equals `value`. */
   find(field: string, value: Json): Promise<ListItem<Item> | undefined>
   findAll(field: string, value: Json): Promise<ListItem<Item>[]>
+  /**
+   * Returns a page of the items whose fields have these values. Declared `indexes` answer for a list of any length. Without an
+   * index, at most 10,000 items are searched. A page may be shorter than its limit: `next` says whether more follow.
+   *
+   * @throws ServiceError `index_required` for a longer list; `unavailable` while a new index is built.
+   */
+  query(query?: ListQuery<Item>): Promise<ListQueryPage<Item>>
+  /** Returns the number of items whose fields have these values. @throws ServiceError as `query` */
+  count(where?: ListWhere<Item>): Promise<number>
   /** Returns the items from `start` up to but not including `end`, each with its handle. */
   itemsWithHandles(start?: number, end?: number): Promise<ListItemWithHandle<Item>[]>
   /** Returns false when the item was changed or removed after the handle was created. */
@@ -499,8 +508,39 @@ export interface ListHandle<Item = Json, Given = Json | object> {
   removeWhere(field: string, value: Json, options?: { firstOnly?: boolean }): Promise<number>
 }
 
-/** A list in a transaction. Handles of items come from reads before the transaction. */
+/** The value that each field must have: a string, a number, a boolean or null. */
+export type ListWhere<Item = Json> = {
+  readonly [Field in ItemField<Item>]?: FieldValue<Item, Field>
+}
+
+type FieldValue<Item, Field extends string> = Item extends { readonly [name in Field]?: infer Value }
+  ? Extract<Value, string | number | boolean | null>
+  : never
+
+export interface ListQuery<Item = Json> {
+  readonly where?: ListWhere<Item>
+  /** A field; `-due` for a descending order. Default: as the items were added, or as in the list without `where`. */
+  readonly sort?: ItemField<Item> | `-${ItemField<Item>}`
+  /** The most items of the page, from 1 to 1000. Default: 1000. */
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: string | null
+}
+
+export interface ListQueryPage<Item = Json> {
+  readonly items: readonly QueriedItem<Item>[]
+  /** For `after` of the next page. Null on the last page. */
+  readonly next: string | null
+}
+
+export interface QueriedItem<Item = Json> {
+  readonly item: Item
+  /** For `updateByHandle` and `deleteByHandle`. */
+  readonly handle: string
+}
+
+/** A list in a transaction. Handles of items and results of queries come from reads before the transaction. */
 export type TransactionListHandle<Item = Json, Given = Json | object> = Omit<
   ListHandle<Item, Given>,
-  'itemsWithHandles'
+  'itemsWithHandles' | 'query' | 'count'
 >

@@ -1,7 +1,24 @@
 /** Declared data: properties and lists whose values fit a schema. */
 import { ConfigError } from '../config/config-error.ts'
 import { fromPlain, type Json, type JsonText } from '../json/json.ts'
-import { dataSchema, type DataSchema, type DeclaredSchema, type InferInput, type JsonSchema } from './schema.ts'
+import {
+  dataSchema,
+  type DataSchema,
+  type DeclaredSchema,
+  type InferData,
+  type InferInput,
+  type JsonSchema,
+} from './schema.ts'
+
+/** The most indexes of a list. Each adds a row for every item. */
+const mostIndexes = 8
+
+/** The names of the members of an item. */
+export type ItemField<Item> = Item extends readonly unknown[]
+  ? never
+  : Item extends object
+    ? keyof Item & string
+    : never
 
 export interface PropertyDeclaration<S extends DeclaredSchema = DeclaredSchema> {
   /** Every value that is stored fits this schema, however it is written. A schema that waits for a promise is refused. */
@@ -23,6 +40,8 @@ export interface ListDeclaration<S extends DeclaredSchema = DeclaredSchema> {
   readonly description?: string
   /** The explanation of the list, for AI clients. */
   readonly explanation?: string
+  /** The fields by which a long list can be queried. Each one adds a row for every item. */
+  readonly indexes?: readonly ItemField<InferData<S>>[]
 }
 
 /**
@@ -62,6 +81,8 @@ export interface DataDeclaration {
   readonly default: JsonText | null
   readonly description: string
   readonly explanation: string
+  /** The indexed fields of a list. */
+  readonly indexes: readonly string[]
 }
 
 export function declaredProperty<S extends DeclaredSchema>(
@@ -77,14 +98,24 @@ export function declaredProperty<S extends DeclaredSchema>(
     default: given === undefined ? null : defaultOf(what, given),
     description,
     explanation: '',
+    indexes: [],
   }
 }
 
 export function declaredList<S extends DeclaredSchema>(name: string, declaration: ListDeclaration<S>): DataDeclaration {
-  const { item, itemSchema, description = '', explanation = '' } = declaration
+  const { item, itemSchema, description = '', explanation = '', indexes = [] } = declaration
   const what = `the list ${JSON.stringify(name)}`
   const schema = schemaOf(what, 'item', 'itemSchema', item, itemSchema)
-  return { kind: 'list', name, schema, default: null, description, explanation }
+  return { kind: 'list', name, schema, default: null, description, explanation, indexes: indexesOf(what, indexes) }
+}
+
+function indexesOf(what: string, indexes: readonly string[]): readonly string[] {
+  if (indexes.length > mostIndexes)
+    throw new ConfigError(`Cannot declare ${what}: it has more than ${mostIndexes} indexes.`)
+  const isNames = indexes.every((field) => typeof field === 'string' && field !== '')
+  if (!isNames || new Set(indexes).size < indexes.length)
+    throw new ConfigError(`Cannot declare ${what}: indexes must be different names of fields.`)
+  return indexes
 }
 
 /** Loads what the schema needs, and checks the default value. @throws ConfigError when the default does not fit the schema. */

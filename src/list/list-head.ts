@@ -21,6 +21,8 @@ export interface ListHead {
   readonly root: readonly Branch[]
   /** The number of changes of the list and its items. It distinguishes two changes within one millisecond. */
   readonly revision: number
+  /** The fields whose index contains every item that was changed since it was declared. */
+  readonly indexes: readonly string[]
 }
 
 /** The metadata of a list, as callers see it. */
@@ -52,6 +54,7 @@ export function readHeadText(list: string, text: string): ListHead {
     bytes: bytesOf(list, head['bytes']),
     root: rootOf(list, head['root']),
     revision: head['revision'] === undefined ? 0 : counterOf(list, head, 'revision'),
+    indexes: head['indexes'] === undefined ? [] : indexesOf(list, head['indexes']),
   }
 }
 
@@ -70,6 +73,7 @@ export function writeHeadText(head: ListHead): string {
     bytes: head.bytes ?? undefined,
     root: writeBranches(head.root),
     revision: head.revision,
+    ...(head.indexes.length === 0 ? {} : { indexes: head.indexes }),
   })
 }
 
@@ -150,6 +154,7 @@ export function emptyHeadText(texts: { readonly description: string; readonly ex
     bytes: 0,
     root: [],
     revision: 1,
+    indexes: [],
   })
 }
 
@@ -196,6 +201,12 @@ function rootOf(list: string, value: unknown): readonly Branch[] {
   const root = readBranches(value)
   if (root === null) throw damagedList(list, "the head's root is not an array of branches")
   return root
+}
+
+function indexesOf(list: string, value: unknown): readonly string[] {
+  if (!Array.isArray(value) || !value.every((field): field is string => typeof field === 'string'))
+    throw damagedList(list, "the head's indexes is not an array of names")
+  return value
 }
 
 function isCounter(value: unknown): value is number {

@@ -19,7 +19,7 @@ export const pageItems = 256
 /** The most items of a short list, which is read and changed in one step. */
 const shortItems = 1024
 /** The most bytes of a page, unless its first item alone is larger. */
-const pageBytes = 1_048_576
+export const pageBytes = 1_048_576
 
 /** The store of a scan. `{ snapshot: (work) => work(tx) }` scans inside a transaction. */
 export type SnapshotSource = Pick<Store, 'snapshot'>

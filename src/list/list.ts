@@ -31,6 +31,17 @@ export {
   type ListFacts,
   type ListMetadata,
 } from './list-head.ts'
+export {
+  countIndexed,
+  queryIndexed,
+  sortEntries,
+  type FoundItem,
+  type FoundItems,
+  type ItemQuery,
+} from './list-query.ts'
+export type { ListIndexes } from './list-indexes.ts'
+export { fieldKey, keyChars, valueKey, noKey } from './index-key.ts'
+export type { FieldKey, IndexEntry } from './index-store.ts'
 export { indexFromJson, parseIndex, resolveIndex } from './list-index.ts'
 export {
   readItem,
@@ -59,9 +70,14 @@ export async function createList(tx: Transaction, at: ListAddress, texts: ListTe
   return (await makeList(tx, at, texts, nowMs)).isNew
 }
 
-/** Creates the list if it does not exist. @throws ServiceError as `createList` */
-export async function ensureList(tx: Transaction, at: ListAddress, texts: ListTexts, nowMs: number): Promise<void> {
-  if ((await findNamed(tx, at)) === undefined) await createList(tx, at, texts, nowMs)
+/** Creates the list if it does not exist, with indexes of these fields. @throws ServiceError as `createList` */
+export async function ensureList(
+  tx: Transaction,
+  at: ListAddress,
+  { description, explanation, indexes }: Required<ListTexts> & { readonly indexes: readonly string[] },
+  nowMs: number,
+): Promise<void> {
+  if ((await findNamed(tx, at)) === undefined) await makeList(tx, at, { description, explanation }, nowMs, indexes)
 }
 
 /** Like `createList`, but also returns the metadata change that subscribers receive. */
@@ -70,6 +86,7 @@ export async function makeList(
   at: ListAddress,
   texts: ListTexts,
   nowMs: number,
+  indexes: readonly string[] = [],
 ): Promise<{ readonly isNew: boolean; readonly change: ListChange }> {
   checkListName(at.list)
   const { kind, lastItem, lastNode } = await findForCreation(tx, at)
@@ -95,6 +112,7 @@ export async function makeList(
     bytes: 0,
     root: [],
     revision: 1,
+    indexes,
   }
   await insertHead(tx, at, writeHeadText(head))
   return { isNew: true, change: { operation: 'metadata', length: 0, ...texts } }

@@ -2,6 +2,8 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
+import { fieldKey } from './index-key.ts'
+import { deleteAllIndexed, deleteIndexed, insertIndexed } from './index-store.ts'
 import type { ListAddress } from './list-address.ts'
 import { damagedList } from './list-damage.ts'
 import { type ListHead, type ListMetadata, metadataOf, readHeadText, writeHeadText } from './list-head.ts'
@@ -118,8 +120,12 @@ export class OpenList {
 
   /** The first of the items at these positions that fit into `mostBytes`, but at least one. */
   async itemsUpTo(span: Span, mostBytes: number): Promise<StoredItem[]> {
+    return this.numberedUpTo(this.order.items(span), mostBytes)
+  }
+
+  /** The first of the items with these numbers that fit into `mostBytes`, but at least one. */
+  async numberedUpTo(numbers: readonly number[], mostBytes: number): Promise<StoredItem[]> {
     const { list } = this.address
-    const numbers = this.order.items(span)
     const sized = inOrder(list, numbers, await findSmallItems(this.queries, this.address, numbers))
     const kept: SizedItem[] = []
     let bytes = 0
@@ -164,7 +170,38 @@ export class OpenList {
       saveNodes(tx, this.address, changed),
       deleteNodes(tx, this.address, removed),
       this.#saveHead(tx, nowMs, { ...texts, root, nextNode, bytes }),
+      this.#saveIndexes(tx, items),
     ])
+  }
+
+  async #saveIndexes(tx: Transaction, { insert = [], update = [], delete: deleted = [] }: ItemChanges): Promise<void> {
+    const { indexes } = this.#head
+    if (indexes.length === 0) return
+    const moved = update.filter(([{ value: old }, value]) =>
+      indexes.some((field) => fieldKey(old, field) !== fieldKey(value, field)),
+    )
+    const gone = [...moved.map(([{ item }]) => item), ...deleted.map(({ item }) => item)]
+    await deleteIndexed(tx, this.address, gone)
+    const added = [...insert, ...moved.map(([{ item }, value]) => [item, value] as const)]
+    await insertIndexed(tx, this.address, indexes, added)
+  }
+
+  /** The indexed fields, complete or not. */
+  get indexes(): readonly string[] {
+    return this.#head.indexes
+  }
+
+  get nextItem(): number {
+    return this.#nextItem
+  }
+
+  get firstItem(): number {
+    return this.#head.firstItem
+  }
+
+  /** Maintains indexes of these fields from now on. */
+  async addIndexes(tx: Transaction, fields: readonly string[]): Promise<void> {
+    await updateHead(tx, this.address, writeHeadText({ ...this.#head, indexes: [...this.#head.indexes, ...fields] }))
   }
 
   #bytesAfter(added: readonly JsonText[], removed: readonly JsonText[]): number | null {
@@ -187,6 +224,7 @@ export class OpenList {
       deleteAllItems(tx, this.address, this.#head.firstItem),
       deleteAllNodes(tx, this.address, this.#head.firstNode),
       this.#saveHead(tx, nowMs, { root: [], bytes: 0 }),
+      this.#head.indexes.length === 0 ? undefined : deleteAllIndexed(tx, this.address),
     ])
     if (deleted !== this.length) {
       throw damagedList(this.address.list, `it has ${deleted} items, but the head counts ${this.length}`)

@@ -150,6 +150,13 @@ async function deleteBatch(tx: Transaction, only: string | null): Promise<boolea
       batch.last,
     )
     await tx.run(
+      '/* removed lists */ DELETE FROM list_index WHERE actor_id = $1 AND list = $2 AND item >= $3 AND item <= $4',
+      actorId,
+      list,
+      nextItem,
+      batch.last,
+    )
+    await tx.run(
       '/* removed lists */ UPDATE removed_list SET next_item = $3 WHERE actor_id = $1 AND list = $2',
       actorId,
       list,

@@ -1,4 +1,5 @@
 import { Indexes } from '../actor/indexes.ts'
+import { ListIndexes } from '../list/list-indexes.ts'
 import { RemovedLists } from '../list/removed-lists.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
@@ -25,6 +26,7 @@ export type PropertyRoom = ReturnType<typeof createProperties>
 export function createProperties(runtime: Runtime, { permission, changeSinks }: PropertyNeeds) {
   const { config, registry, store, readReplicas, timers, log, now, keyRing, live, handles } = runtime
   const removedLists = new RemovedLists({ store, timers, log })
+  const listIndexes = new ListIndexes({ store, log })
   const deleteRemoved = removedLists.wake
   const declared = new DeclaredData(registry.data)
   const versions = new Versions(keyRing, declared)
@@ -42,10 +44,22 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
   })
   const values = new Values({ store, writer, permission, gate, indexes, versions, declared, replaceOther })
   const hooks = new ListHooks(store, gate)
-  const listReader = new ListReader({ store, permission, hooks, declared })
+  const listReader = new ListReader({ store, permission, hooks, declared, listIndexes })
   const listWriter = new ListWriter({ store, writer, permission, versions, declared, hooks, now, deleteRemoved })
   const room = { writer, permission, gate, declared, versions, values, listReader, listWriter }
   const properties = new Properties({ room, store, readReplicas, indexes, versions, deleteRemoved })
   const bulkWrite = new BulkWrite({ room, indexes, now })
-  return { properties, listReader, listWriter, bulkWrite, removedLists, writer, values, gate, hooks, declared }
+  return {
+    properties,
+    listReader,
+    listWriter,
+    bulkWrite,
+    removedLists,
+    listIndexes,
+    writer,
+    values,
+    gate,
+    hooks,
+    declared,
+  }
 }

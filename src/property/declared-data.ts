@@ -35,6 +35,11 @@ export class DeclaredData {
     return this.#declarations.get(name)
   }
 
+  /** The fields for which the list has an index. */
+  indexesOf(name: string): readonly string[] {
+    return this.#declarations.get(name)?.indexes ?? []
+  }
+
   /** The stored property, or what the declared name holds without a row. */
   present(name: string, stored: StoredProperty | null): StoredProperty | null {
     return stored ?? this.#initial.get(name) ?? null

@@ -16,15 +16,24 @@ export async function* arrayPieces(reading: ListReading): AsyncGenerator<string>
 }
 
 /** The item view of a list, or part of a list, that was read in one page. */
-export function itemView({ first, metadata }: ListReading): JsonText {
-  return known(`{"items":[${first.map(indexedItem).join(',')}],"count":${metadata.length}}`)
+export function itemView({ first, metadata }: ListReading, next: number | null): JsonText {
+  return known(`{"items":[${first.map(indexedItem).join(',')}],"count":${metadata.length}${nextMember(next)}}`)
 }
 
 /** The item view of a list, page by page. `count` is the length of the list. */
-export async function* itemPieces(reading: ListReading): AsyncGenerator<string> {
+export async function* itemPieces(reading: ListReading, next: number | null): AsyncGenerator<string> {
   yield '{"items":['
   yield* joined(reading, indexedItem)
-  yield `],"count":${reading.metadata.length}}`
+  yield `],"count":${reading.metadata.length}${nextMember(next)}}`
+}
+
+/** The items of a list, one on each line. */
+export async function* itemLines(reading: ListReading): AsyncGenerator<string> {
+  for await (const page of reading.pages()) yield page.map(({ item }) => `${item}\n`).join('')
+}
+
+function nextMember(next: number | null): string {
+  return next === null ? '' : `,"next":${next}`
 }
 
 /** The list in the full listing. Null for a list that is too long to be read in one page. */

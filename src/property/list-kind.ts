@@ -123,7 +123,8 @@ function creation(name: string, texts: ListTexts): BulkStep {
       if ((await gate.pass(access, operation, [name], known('[]'))) === null) throw rejectedWrite([name])
       return step
     },
-    async store(tx, actor, record, { now }) {
+    async store(tx, actor, record, { declared, now }) {
+      await declared.ensureList(tx, { actorId: actor.id, list: name }, now)
       recordAll(record, name, [(await makeList(tx, { actorId: actor.id, list: name }, texts, now)).change])
       return stringText('[Empty list property created]')
     },

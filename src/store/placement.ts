@@ -18,6 +18,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   property: byActor(),
   list_node: byActor(),
   list_item: byActor(),
+  list_index: byActor(),
   removed_list: byActor(),
   actor_lookup: byActor(),
   attribute: byActor(),

@@ -322,6 +322,7 @@ describe('the guide to writing an application', () => {
     assert.deepEqual(await call('GET', '/properties'), {
       card_number: '… 1234',
       email: 'ada@example.com',
+      lent: { _list: true, count: 0 },
       loans: { _list: true, count: 1 },
       reader: { name: 'New reader', fines: 0 },
       shelf: { _list: true, count: 2 },

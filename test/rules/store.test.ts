@@ -166,6 +166,6 @@ describe('a statement of PostgreSQL that keeps the locked row of an actor', () =
         ? [...text.matchAll(/\b(?:INSERT INTO|DELETE FROM|(?<!DO )UPDATE) (\w+)/g)].map(([, table]) => table)
         : [],
     )
-    assert.deepEqual(changed, ['removed_list', 'list_item', 'list_node'])
+    assert.deepEqual(changed, ['removed_list', 'list_item', 'list_index', 'list_node'])
   })
 })

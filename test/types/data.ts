@@ -36,6 +36,8 @@ app.property('email', { get: ({ value }) => value }).property('phone', ({ value 
 
 // @ts-expect-error the default must fit the schema
 app.property('a', { schema: z.string(), default: 7 })
+// @ts-expect-error an index is a field of the item
+app.list('b', { item: z.object({ text: z.string() }), indexes: ['due'] })
 // @ts-expect-error a schema is required
 app.list('b', { description: 'no schema' })
 // @ts-expect-error a schema is not text
@@ -53,6 +55,16 @@ export async function reads(actor: ActorHandle): Promise<void> {
   resolvesTo<Json[]>()(actor.list('shopping').items(), true)
   for await (const { item } of actor.list(shopping)) item.text.trim()
   for await (const page of actor.list(shopping).pages()) page.map(({ item }) => item.done)
+  const page = await actor.list(shopping).query({ where: { done: false }, sort: '-text', limit: 5, after: null })
+  for (const { item, handle } of page.items) item.text.concat(handle)
+  await actor.list(shopping).count({ text: 'milk', done: true })
+  await actor.list('any').query({ where: { anything: null }, sort: 'other' })
+  // @ts-expect-error the item has no such field
+  await actor.list(shopping).query({ where: { price: 1 } })
+  // @ts-expect-error the field is a boolean
+  await actor.list(shopping).count({ done: 'no' })
+  // @ts-expect-error the item has no such field
+  await actor.list(shopping).query({ sort: '-price' })
   const found = await actor.list(shopping).find('text', 'milk')
   found?.item.text.trim()
   // @ts-expect-error an item has no such member

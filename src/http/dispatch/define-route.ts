@@ -49,8 +49,9 @@ export function defineRoute<
   const { params, query, request, handler } = row
   const isOpen = row.unknownQuery === 'ignored' || row.page === true || row.access === 'www'
   const known = isOpen ? null : new Set(namesOf(query, request?.inQuery))
+  const groups = Object.keys(row.queryGroups ?? {})
   const typed = (exchange: Exchange<string, Params>): unknown => {
-    if (known !== null) refuseUnknown(known, exchange.query)
+    if (known !== null) refuseUnknown(known, groups, exchange.query)
     return {
       ...exchange,
       params: params === undefined ? exchange.params : { ...exchange.params, ...readSegments(params, exchange.params) },
@@ -69,11 +70,13 @@ function namesOf(...fields: readonly (RequestFields | undefined)[]): string[] {
 }
 
 /** Refuses unknown query parameters. Names ignore case. `_method` overrides the method at every URL. */
-function refuseUnknown(known: ReadonlySet<string>, query: Params): void {
+function refuseUnknown(known: ReadonlySet<string>, groups: readonly string[], query: Params): void {
   for (const name of query.entries.keys()) {
     const lower = name.toLowerCase()
     if (known.has(lower) || lower === '_method') continue
-    const names = known.size === 0 ? 'no query parameters' : [...known].join(', ')
+    if (groups.some((group) => name.startsWith(`${group}[`) && name.endsWith(']'))) continue
+    const names =
+      known.size === 0 ? 'no query parameters' : [...known, ...groups.map((group) => `${group}[…]`)].join(', ')
     throw new ServiceError('bad_request', `Unknown query parameter ${quoted(name)}: expected ${names}.`)
   }
 }

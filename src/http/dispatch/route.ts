@@ -74,6 +74,8 @@ interface RouteBase extends Documentation {
   readonly path: string
   /** Schemas for the path segments that are not plain strings. */
   readonly params?: RequestFields
+  /** Query parameters with a name in brackets, such as `where[due]`, with their descriptions. */
+  readonly queryGroups?: Readonly<Record<string, string>>
   /**
    * Ignores undeclared query parameters. Without this field they are 400, except on pages, whose links may carry parameters
    * of other sites.

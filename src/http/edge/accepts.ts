@@ -10,3 +10,8 @@ export function acceptsPages(request: HttpRequest): boolean {
 export function acceptsJsonByName(request: HttpRequest): boolean {
   return request.header('accept')?.includes('application/json') === true
 }
+
+/** Returns true when the header names JSON lines, one value on each. */
+export function acceptsLines(request: HttpRequest): boolean {
+  return request.header('accept')?.includes('application/x-ndjson') === true
+}

@@ -38,6 +38,11 @@ export function jsonStream(status: number, pieces: AsyncIterable<string>): HttpR
   return { status, headers: jsonType, body: null, stream: pieces }
 }
 
+/** Like `jsonStream`, with a JSON value on each line. */
+export function lineStream(lines: AsyncIterable<string>): HttpResponse {
+  return { status: 200, headers: { 'Content-Type': 'application/x-ndjson' }, body: null, stream: lines }
+}
+
 export function text(status: number, body: string, headers?: Record<string, string>): HttpResponse {
   return { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers }, body }
 }

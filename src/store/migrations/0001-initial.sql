@@ -73,6 +73,17 @@ CREATE TABLE list_item (
   PRIMARY KEY (actor_id, list, item)
 ) STRICT;
 
+-- The indexes of lists: one row for each item and indexed field (list/index-store.ts). The key sorts as the value does.
+CREATE TABLE list_index (
+  actor_id TEXT_KEY NOT NULL,
+  list TEXT_KEY NOT NULL,
+  field TEXT_KEY NOT NULL,
+  value_key TEXT_KEY NOT NULL,
+  item BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, list, field, value_key, item)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX list_index_item ON list_index (actor_id, list, item);
+
 -- A removed list whose rows are still deleted in batches (list/removed-lists.ts). Items before `next_item` are deleted.
 -- A new list of the same name numbers its items and nodes after `last_item` and `last_node`.
 CREATE TABLE removed_list (
@@ -100,6 +111,9 @@ BEGIN
   DELETE FROM list_item WHERE actor_id = OLD.actor_id AND list = OLD.name AND item <= CASE
     WHEN EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name)
     THEN -1 ELSE 9223372036854775807 END;
+  DELETE FROM list_index WHERE actor_id = OLD.actor_id AND list = OLD.name AND item <= CASE
+    WHEN EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name)
+    THEN -1 ELSE 9223372036854775807 END;
   DELETE FROM list_node WHERE actor_id = OLD.actor_id AND list = OLD.name AND node <= CASE
     WHEN EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name)
     THEN -1 ELSE 9223372036854775807 END;
@@ -120,6 +134,7 @@ BEGIN
           last_node = greatest(stored.last_node, excluded.last_node);
   ELSE
     DELETE FROM list_item WHERE actor_id = OLD.actor_id AND list = OLD.name;
+    DELETE FROM list_index WHERE actor_id = OLD.actor_id AND list = OLD.name;
     DELETE FROM list_node WHERE actor_id = OLD.actor_id AND list = OLD.name;
   END IF;
   RETURN NULL;

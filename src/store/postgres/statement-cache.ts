@@ -54,7 +54,7 @@ export class StatementCache {
 }
 
 /** Tables whose changes never reach the row of an actor or its subscriptions, not even by a trigger or a foreign key. */
-export const TABLES_APART: readonly string[] = ['property', 'list_node', 'list_item']
+export const TABLES_APART: readonly string[] = ['property', 'list_node', 'list_item', 'list_index']
 
 function keepsActor(text: string): boolean {
   const changes = text.matchAll(/\b(?:INSERT INTO|DELETE FROM|(?<!DO )UPDATE(?: ONLY)?|MERGE INTO)\s+(\w+)/gi)

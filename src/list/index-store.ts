@@ -1,0 +1,200 @@
+/**
+ * The SQL of the indexes of lists. Each indexed field has one row for every item. While an index is built, a mark with an
+ * empty key has the number of the next item to index.
+ */
+import type { JsonText } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import { fieldKey } from './index-key.ts'
+import type { ListAddress } from './list-address.ts'
+
+/** A row of an index. */
+export interface IndexEntry {
+  readonly item: number
+  readonly key: string
+}
+
+/** The value that a field must have, as a key. */
+export interface FieldKey {
+  readonly field: string
+  readonly key: string
+}
+
+/** Adds the items to the indexes of the fields. */
+export async function insertIndexed(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  fields: readonly string[],
+  items: readonly (readonly [item: number, value: JsonText])[],
+): Promise<void> {
+  if (fields.length === 0 || items.length === 0) return
+  await tx.run(
+    `INSERT INTO list_index (actor_id, list, field, value_key, item)
+     SELECT $1, $2, added.field, added.value_key, added.item
+     FROM rows($3, field TEXT, value_key TEXT, item BIGINT) AS added WHERE true
+     ON CONFLICT (actor_id, list, field, value_key, item) DO NOTHING`,
+    actorId,
+    list,
+    JSON.stringify(items.flatMap(([item, value]) => fields.map((field) => [field, fieldKey(value, field), item]))),
+  )
+}
+
+/** Removes the items from all indexes of the list. */
+export async function deleteIndexed(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<void> {
+  if (items.length === 0) return
+  await tx.run(
+    `DELETE FROM list_index WHERE actor_id = $1 AND list = $2 AND value_key <> ''
+     AND item IN ARRAY (SELECT item FROM rows($3, item BIGINT) AS wanted)`,
+    actorId,
+    list,
+    JSON.stringify(items.map((item) => [item])),
+  )
+}
+
+export async function deleteAllIndexed(tx: Transaction, { actorId, list }: ListAddress): Promise<void> {
+  await tx.run('DELETE FROM list_index WHERE actor_id = $1 AND list = $2', actorId, list)
+}
+
+/** The fields whose index is not complete, with the number of the next item to index. */
+export async function findMarks(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  fields: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await q.all<{ field: string; item: number }>(
+    `SELECT field, item FROM list_index WHERE actor_id = $1 AND list = $2 AND value_key = ''
+     AND field IN ARRAY (SELECT field FROM rows($3, field TEXT) AS wanted)`,
+    actorId,
+    list,
+    JSON.stringify(fields.map((field) => [field])),
+  )
+  return new Map(rows.map(({ field, item }) => [field, item]))
+}
+
+/** Replaces the mark of a field. Null removes the mark: the index is complete. */
+export async function setMark(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  field: string,
+  next: number | null,
+): Promise<void> {
+  await tx.run(
+    `DELETE FROM list_index WHERE actor_id = $1 AND list = $2 AND field = $3 AND value_key = ''`,
+    actorId,
+    list,
+    field,
+  )
+  if (next === null) return
+  await tx.run(
+    `INSERT INTO list_index (actor_id, list, field, value_key, item) VALUES ($1, $2, $3, '', $4)`,
+    actorId,
+    list,
+    field,
+    next,
+  )
+}
+
+/** The next items to index, by number. */
+export function findUnindexed(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  from: number,
+  most: number,
+): Promise<{ readonly item: number; readonly value: JsonText }[]> {
+  return q.all(
+    'SELECT item, value FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3 ORDER BY item LIMIT $4',
+    actorId,
+    list,
+    from,
+    most,
+  )
+}
+
+/** The items after `after` whose field has the key, by number. At most `most`. */
+export function findByKey(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  { field, key }: FieldKey,
+  after: number,
+  most: number,
+): Promise<IndexEntry[]> {
+  return q.all(
+    `SELECT item, value_key AS "key" FROM list_index
+     WHERE actor_id = $1 AND list = $2 AND field = $3 AND value_key = $4 AND item > $5 ORDER BY item LIMIT $6`,
+    actorId,
+    list,
+    field,
+    key,
+    after,
+    most,
+  )
+}
+
+/** The items after `after` by the key of the field, then by number. At most `most`. */
+export function findSorted(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  { field, isDescending }: { readonly field: string; readonly isDescending: boolean },
+  after: IndexEntry,
+  most: number,
+): Promise<IndexEntry[]> {
+  return q.all(
+    isDescending
+      ? `SELECT item, value_key AS "key" FROM list_index WHERE actor_id = $1 AND list = $2 AND field = $3
+         AND (value_key, item) < ($4, $5) ORDER BY value_key DESC, item DESC LIMIT $6`
+      : `SELECT item, value_key AS "key" FROM list_index WHERE actor_id = $1 AND list = $2 AND field = $3
+         AND (value_key, item) > ($4, $5) ORDER BY value_key, item LIMIT $6`,
+    actorId,
+    list,
+    field,
+    after.key,
+    after.item,
+    most,
+  )
+}
+
+/** The items among `items` whose fields have all these keys. */
+export async function findMatching(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  keys: readonly FieldKey[],
+  items: readonly number[],
+): Promise<ReadonlySet<number>> {
+  let left = items
+  for (const { field, key } of keys) {
+    if (left.length === 0) break
+    const rows = await q.all<{ item: number }>(
+      `SELECT stored.item FROM rows($5, item BIGINT) AS wanted JOIN list_index AS stored
+       ON stored.actor_id = $1 AND stored.list = $2 AND stored.field = $3 AND stored.value_key = $4
+         AND stored.item = wanted.item`,
+      actorId,
+      list,
+      field,
+      key,
+      JSON.stringify(left.map((item) => [item])),
+    )
+    left = rows.map(({ item }) => item)
+  }
+  return new Set(left)
+}
+
+/** The keys of the field of these items. */
+export function findFieldKeys(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  field: string,
+  items: readonly number[],
+): Promise<IndexEntry[]> {
+  if (items.length === 0) return Promise.resolve([])
+  return q.all(
+    `SELECT item, value_key AS "key" FROM list_index WHERE actor_id = $1 AND list = $2 AND field = $3 AND value_key <> ''
+     AND item IN ARRAY (SELECT item FROM rows($4, item BIGINT) AS wanted)`,
+    actorId,
+    list,
+    field,
+    JSON.stringify(items.map((item) => [item])),
+  )
+}

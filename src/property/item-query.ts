@@ -1,0 +1,68 @@
+/** Reads queries of lists, as code and requests give them. */
+import { quoted, ServiceError } from '../errors.ts'
+import { elements, type JsonText, known, stringValue } from '../json/json.ts'
+import { type FieldKey, type IndexEntry, type ItemQuery, keyChars, valueKey, noKey } from '../list/list.ts'
+
+/** The default and greatest number of items of a page. */
+export const mostQueried = 1000
+/** The most fields that a query compares. */
+const mostConditions = 8
+
+export interface GivenQuery {
+  /** The value that each field must have. */
+  readonly where: ReadonlyMap<string, JsonText>
+  /** A field, after a minus for a descending order. */
+  readonly sort?: string | undefined
+  readonly limit?: number | undefined
+  /** `next` of the page before. */
+  readonly after?: string | null | undefined
+}
+
+/** @throws ServiceError `bad_request` */
+export function readItemQuery({ where, sort, limit = mostQueried, after }: GivenQuery): ItemQuery {
+  if (!Number.isInteger(limit) || limit < 1 || limit > mostQueried)
+    throw new ServiceError('bad_request', `Invalid limit: expected a whole number from 1 to ${mostQueried}.`)
+  const isDescending = sort?.startsWith('-') === true
+  const field = isDescending ? sort?.slice(1) : sort
+  if (field === '') throw new ServiceError('bad_request', 'Invalid sort: expected the name of a field.')
+  return {
+    where: readWhere(where),
+    sort: field === undefined ? null : { field, isDescending },
+    limit,
+    after: after === undefined || after === null ? null : readCursor(after),
+  }
+}
+
+/** @throws ServiceError `bad_request` */
+export function readWhere(where: ReadonlyMap<string, JsonText>): FieldKey[] {
+  if (where.size > mostConditions)
+    throw new ServiceError('bad_request', `Invalid where: expected at most ${mostConditions} fields.`)
+  return [...where].map(([field, value]) => {
+    const key = valueKey(value)
+    if (key === noKey)
+      throw new ServiceError(
+        'bad_request',
+        `Invalid where of ${quoted(field)}: expected a string, a number, true, false or null.`,
+      )
+    if ((stringValue(value)?.length ?? 0) >= keyChars)
+      throw new ServiceError(
+        'bad_request',
+        `Invalid where of ${quoted(field)}: expected fewer than ${keyChars} characters.`,
+      )
+    return { field, key }
+  })
+}
+
+/** Where the next page begins, as an opaque string. */
+export function writeCursor(next: IndexEntry | null): string | null {
+  return next === null ? null : Buffer.from(JSON.stringify([next.item, next.key])).toString('base64url')
+}
+
+function readCursor(text: string): IndexEntry {
+  const json = Buffer.from(text, 'base64url').toString()
+  const [item, key] = /^\[\d{1,16},".*"\]$/s.test(json) ? (elements(known(json)) ?? []) : []
+  const given = key === undefined ? null : stringValue(key)
+  if (item === undefined || given === null)
+    throw new ServiceError('bad_request', 'Invalid after: expected `next` of the page before.')
+  return { item: Number(item), key: given }
+}
