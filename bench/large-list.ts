@@ -23,6 +23,8 @@ const requests: readonly (readonly [what: string, method: string, path: string])
   ['GET the list, a 20th as long, through a hook', 'GET', '/properties/hooked'],
   ['GET its items', 'GET', '/properties/long/items'],
   ['GET 1000 items in the middle', 'GET', '/properties/long/items?start=2628000&limit=1000'],
+  ['GET a page of 50 by an indexed `where`', 'GET', '/properties/long/items?where[n]=2628000&limit=50'],
+  ['GET a page of 50 by an indexed sort', 'GET', '/properties/long/items?sort=-n&limit=50'],
   ['GET its metadata', 'GET', '/properties/long/metadata'],
 ]
 const works: readonly Work[] = ['length', 'find the last item', 'iterate over all items', 'removeWhere without a match']

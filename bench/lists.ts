@@ -3,7 +3,7 @@ import { type BenchActor, createActor, requestText, send } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
 import { type Line, micros, rate } from './report.ts'
-import type { Subject } from './subject.ts'
+import { indexedLists, type Subject } from './subject.ts'
 
 const small = 100
 const large = 100_000
@@ -15,6 +15,7 @@ export async function measureLists(store: string, subject: Subject, loader: Load
     const actor = await createActor(server.port, 'lists@example.com')
     await fill(server.port, actor, 'small', small)
     await fill(server.port, actor, 'large', large)
+    for (const [at, list] of indexedLists.entries()) await fill(server.port, actor, list, at === 0 ? small : large)
     const lines: Line[] = []
     for (const { what, cycle } of operations) {
       const [few, many] = await compare(
@@ -62,6 +63,21 @@ const operations: readonly { readonly what: string; readonly cycle: (list: strin
     cycle: (list) => [
       ['DELETE', `/properties/${list}/0`],
       ['POST', `/properties/${list}`, item],
+    ],
+  },
+  {
+    what: 'a page of 50 by an indexed `where`',
+    cycle: (list) => [['GET', `/properties/indexed_${list}/items?where[done]=false&limit=50`]],
+  },
+  {
+    what: 'a page of 50 by an indexed `where`, sorted by another index',
+    cycle: (list) => [['GET', `/properties/indexed_${list}/items?where[done]=false&sort=-due&limit=50`]],
+  },
+  {
+    what: 'append to a list with two indexes, then delete the last',
+    cycle: (list, length) => [
+      ['POST', `/properties/indexed_${list}`, item],
+      ['DELETE', `/properties/indexed_${list}/${length}`],
     ],
   },
   {

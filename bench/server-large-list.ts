@@ -40,6 +40,7 @@ const collect = runInNewContext('gc') as () => void
 const app = subjectApp('warn')
 // Counting items must not call this hook; reading items calls it for each one.
 app.property('hooked', { get: ({ value }) => value })
+app.list('long', { item: { type: 'object' }, indexes: ['n'] })
 const listening = await app.listen()
 const { store } = await app.running()
 const loop = monitorEventLoopDelay({ resolution: 1 })

@@ -1,12 +1,12 @@
 /** The measured application. Separate from `subject.ts`, which the bare server imports without the service. */
 import { createLog } from '../src/observe/log.ts'
 import { App } from '../src/troupe.ts'
-import type { Subject } from './subject.ts'
+import { indexedLists, type Subject } from './subject.ts'
 
 export const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
 
 export function subjectApp(level: 'info' | 'warn'): App {
-  return new App(
+  const app = new App(
     {
       type: 'urn:actingweb:example.com:bench',
       name: 'bench',
@@ -21,4 +21,6 @@ export function subjectApp(level: 'info' | 'warn'): App {
     },
     { log: createLog(level) },
   )
+  for (const list of indexedLists) app.list(list, { item: { type: 'object' }, indexes: ['done', 'due'] })
+  return app
 }

@@ -36,3 +36,6 @@ export function serveMeasurements(port: number, stop: () => Promise<void>): void
     }
   })
 }
+
+/** The lists with indexes of `done` and `due`. */
+export const indexedLists = ['indexed_small', 'indexed_large'] as const
