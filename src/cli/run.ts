@@ -1,9 +1,10 @@
 /** `troupe dev` and `troupe serve`: loads the application's module, serves it, and shuts down gracefully. */
 import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { setDefaultMode } from '../config/env.ts'
 import type { Mode } from '../config/options.ts'
+import { codeFolder } from '../release.ts'
 import { App } from '../troupe.ts'
 import { watchUnhandledErrors } from './unhandled-errors.ts'
 import { stopSignal } from './stop-signal.ts'
@@ -11,7 +12,7 @@ import { UsageError } from './usage-error.ts'
 import { welcome } from './welcome.ts'
 
 /** Folder of this service's own code. */
-const ownFolder = `${dirname(import.meta.dirname)}/`
+const ownFolder = fileURLToPath(codeFolder)
 
 export async function run(mode: Mode, args: readonly string[]): Promise<number> {
   const [file, ...more] = args

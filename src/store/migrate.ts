@@ -1,6 +1,7 @@
 /** Migrates a database to the schema of this release: numbered scripts, each run once in its own transaction. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { codeFolder } from '../release.ts'
 import { compile, type Dialect } from './portable.ts'
 import { NotCreatedError, StoreStartError } from './start-error.ts'
 import type { Param } from './store.ts'
@@ -39,7 +40,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (
 ) STRICT, WITHOUT ROWID`
 
 /** Reads the scripts of this release, `migrations/NNNN-name.sql`, in order. */
-export function readMigrations(folder = new URL('./migrations/', import.meta.url)): Migration[] {
+export function readMigrations(folder = new URL('store/migrations/', codeFolder)): Migration[] {
   return readdirSync(folder)
     .sort()
     .flatMap((file) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -210,6 +211,78 @@ export const main = async () => (process.stdout.write(String(getCompileCacheDir(
   })
 })
 
+/** Returns the files of the built code that package.json or bin name, and the files that these import, in order. */
+async function codeOf(folder: string): Promise<string[]> {
+  const names = ['index', 'handles', 'mcp', 'pages', 'testing', 'cli/main']
+  const found = new Set(names.map((name) => `dist/${name}.js`))
+  for (const path of found) {
+    const text = await readFile(join(folder, path), 'utf8')
+    for (const [, target = ''] of text.matchAll(/(?:from |import |import\()"(\.[^"]+)"/g)) {
+      found.add(posix.join(posix.dirname(path), target))
+    }
+  }
+  return [...found].toSorted()
+}
+
+/** The packages that a start loads. Each costs every start its processor time and memory. */
+const startPackages: readonly string[] = [
+  '@pinojs/redact',
+  'atomic-sleep',
+  'hono',
+  'ipaddr.js',
+  'jose',
+  'liquidjs',
+  'oauth4webapi',
+  'on-exit-leak-free',
+  'openid-client',
+  'pino',
+  'pino-std-serializers',
+  'quick-format-unescaped',
+  'safe-stable-stringify',
+  'sonic-boom',
+  'thread-stream',
+]
+
+/** Serves an empty application with the built package in `folder`, and returns what that process loaded. */
+async function loadedToServe(folder: string): Promise<{ packages: string[]; files: string[] }> {
+  // Without `src`, which the program would prefer.
+  const packed = join(folder, '.tmp', 'packed')
+  await mkdir(packed, { recursive: true })
+  for (const name of ['bin', 'dist', 'package.json'])
+    await cp(join(folder, name), join(packed, name), { recursive: true })
+  await symlink(join(root, 'node_modules'), join(packed, 'node_modules'), 'junction')
+  await writeFile(
+    join(packed, 'app.js'),
+    `import { troupe } from 'troupe'; export default troupe({ type: 'urn:actingweb:example.com:empty', name: 'Empty' })`,
+  )
+  await writeFile(
+    join(packed, 'loaded.js'),
+    `import { registerHooks } from 'node:module'
+import { writeFileSync } from 'node:fs'
+const loaded = []
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+process.on('exit', () => writeFileSync('loaded.json', JSON.stringify(loaded)))`,
+  )
+  const child = execFile(process.execPath, ['--import', './loaded.js', 'bin/troupe.js', 'dev', 'app.js'], {
+    cwd: packed,
+    env: { ...process.env, PORT: '0', HOST: '127.0.0.1', NODE_DISABLE_COMPILE_CACHE: '1' },
+  })
+  let output = ''
+  child.stderr?.on('data', (text) => (output += text))
+  child.stdout?.on('data', (text) => {
+    output += text
+    if (String(text).includes('is ready at')) child.kill('SIGTERM')
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  assert.equal(code, 0, output)
+  const loaded = JSON.parse(await readFile(join(packed, 'loaded.json'), 'utf8')) as string[]
+  const packages = loaded.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [])
+  return {
+    packages: [...new Set(packages)].toSorted(),
+    files: loaded.filter((url) => url.includes('/packed/dist/')),
+  }
+}
+
 describe('the release archive', () => {
   let copy = ''
   let unpackedSize = 0
@@ -235,7 +308,7 @@ describe('the release archive', () => {
   })
   after(() => rm(copy, { recursive: true }))
 
-  it('contains exactly the program, its documents, its examples and its license (SUP-03)', () => {
+  it('contains exactly the program, its documents, its examples and its license (SUP-03)', async () => {
     const folders = new Set(paths.map((path) => (path.includes('/') ? path.replace(/\/.*/, '/') : path)))
     assert.deepEqual([...folders].toSorted(), [
       'CHANGELOG.md',
@@ -249,14 +322,27 @@ describe('the release archive', () => {
       'examples/',
       'package.json',
     ])
-    for (const path of ['dist/errors.js', 'dist/errors.d.ts', 'dist/store/migrations/0001-initial.sql']) {
+    const code = await codeOf(copy)
+    for (const path of [
+      'dist/cli/main.js',
+      'dist/errors.d.ts',
+      'dist/store/migrations/0001-initial.sql',
+      'dist/LICENSES-of-bundled-packages',
+    ]) {
       assert.ok(paths.includes(path), path)
     }
-    for (const path of paths.filter((name) => name.startsWith('dist/'))) {
-      const source = path.replace('dist/', 'src/').replace(/(\.d\.ts|\.js)$/, '.ts')
-      assert.ok(existsSync(join(root, source)) || existsSync(join(root, path.replace('dist/', 'src/'))), path)
+    assert.deepEqual(paths.filter((path) => path.startsWith('dist/') && path.endsWith('.js')).toSorted(), code)
+    for (const path of paths.filter((name) => name.startsWith('dist/') && !name.endsWith('.js'))) {
+      const source = path.replace('dist/', 'src/').replace(/\.d\.ts$/, '.ts')
+      assert.ok(existsSync(join(root, source)) || path === 'dist/LICENSES-of-bundled-packages', path)
       assert.ok(!path.endsWith('.ts') || path.endsWith('.d.ts'), path)
     }
+  })
+
+  it('loads the listed packages and at most twenty files before it serves an application', async () => {
+    const { packages, files } = await loadedToServe(copy)
+    assert.deepEqual(packages, startPackages)
+    assert.ok(files.length > 2 && files.length <= 20, files.join(' '))
   })
 
   it('installs at most 40 MB with its dependencies, and no Node.js', async () => {
