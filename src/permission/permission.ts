@@ -149,18 +149,24 @@ export class Permission {
     }
   }
 
-  /** Like `judge`, for many relationships in one transaction. `isPrefix` has the meaning of `Operation.isPrefix`. */
+  /**
+   * Like `judge`, for many relationships in one transaction. `isPrefix` has the meaning of `Operation.isPrefix`. Relations
+   * that share one function of rules get one function here, so a caller can reuse its verdicts.
+   */
   async judgeMany(
     q: Queries,
     relations: readonly Relation[],
     { category, right }: Omit<Operation, 'target' | 'isPrefix'>,
   ): Promise<(relation: Relation) => (target: string, isPrefix?: boolean) => Verdict> {
     const rulesOf = await this.#rulesOfMany(q, relations)
+    const judges = new Map<(operation: Operation) => Verdict, (target: string, isPrefix?: boolean) => Verdict>()
     return (relation) => {
       const coarse = this.mayTouch(relation.caller, { category, right })
       if (!coarse.allowed) return () => coarse
-      const judge = rulesOf(relation)
-      return (target, isPrefix = false) => judge({ category, right, target, isPrefix })
+      const rules = rulesOf(relation)
+      const judge = judges.get(rules) ?? ((target, isPrefix = false) => rules({ category, right, target, isPrefix }))
+      judges.set(rules, judge)
+      return judge
     }
   }
 

@@ -5,8 +5,8 @@ import { isObject, known, members, object } from '../json/json.ts'
 import { type Change, type ChangeSink, changedNames } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Subscriber } from './diff-store.ts'
-import { projectDiff } from './project-diff.ts'
-import { deliversCallbacks } from '../subscription/scope.ts'
+import { projectDiff, type ProjectedDiff } from './project-diff.ts'
+import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { isApprovedAt } from '../trust/trust.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
@@ -40,7 +40,14 @@ export class Publisher {
     const live = withoutSuspended(changes, suspensions)
     if (live.length === 0) return
     const now = this.#deps.now()
-    const entries = subscribers.flatMap((subscriber) => entriesFor(subscriber, live, mayRead(subscriber), now))
+    const diffsOf = diffsByScope(live)
+    const entries = subscribers.flatMap((subscriber) =>
+      diffsOf(subscriber, mayRead(subscriber)).map((diff, index) => ({
+        ...entryOf(subscriber, subscriber.sequence + index + 1, now),
+        kind: 'diff' as const,
+        ...diff,
+      })),
+    )
     await this.#write(tx, actor.id, entries, now)
   }
 
@@ -118,29 +125,36 @@ export class Publisher {
       [...new Map(subscribers.map((subscriber) => [subscriber.peerId, relationOf(subscriber)])).values()],
       { category: 'properties', right: 'read' },
     )
+    const readers = new Map<ReturnType<typeof judgeOf>, MayReadSome>()
     return (subscriber) => {
       const judge = judgeOf(relationOf(subscriber))
-      return (path, isPrefix) => judge(path, isPrefix).allowed
+      const mayRead: MayReadSome = readers.get(judge) ?? ((path, isPrefix) => judge(path, isPrefix).allowed)
+      readers.set(judge, mayRead)
+      return mayRead
     }
   }
 }
 
-/** A change that the peer may not read gets no sequence number, so the peer sees no gap. */
-function entriesFor(subscriber: Subscriber, changes: readonly Change[], mayRead: MayRead, now: number): DiffEntry[] {
-  const entries: DiffEntry[] = []
-  for (const change of changes) {
-    const projected = projectDiff(change, subscriber)
-    const data = projected === null ? null : visiblePart(projected.data, subscriber, mayRead)
-    if (projected === null || data === null) continue
-    const { replaces } = projected
-    entries.push({
-      ...entryOf(subscriber, subscriber.sequence + entries.length + 1, now),
-      kind: 'diff',
-      data,
-      replaces,
-    })
+/** Subscribers with the same scope and the same rights share their diffs. */
+function diffsByScope(changes: readonly Change[]): (scope: Scope, mayRead: MayRead) => readonly ProjectedDiff[] {
+  const byRights = new Map<MayRead, Map<string, readonly ProjectedDiff[]>>()
+  return (scope, mayRead) => {
+    const byScope = byRights.get(mayRead) ?? new Map<string, readonly ProjectedDiff[]>()
+    byRights.set(mayRead, byScope)
+    const key = JSON.stringify([scope.target, scope.subtarget, scope.resource])
+    const diffs = byScope.get(key) ?? diffsFor(scope, changes, mayRead)
+    byScope.set(key, diffs)
+    return diffs
   }
-  return entries
+}
+
+/** A change that the peer may not read gets no sequence number, so the peer sees no gap. */
+function diffsFor(scope: Scope, changes: readonly Change[], mayRead: MayRead): ProjectedDiff[] {
+  return changes.flatMap((change) => {
+    const projected = projectDiff(change, scope)
+    const data = projected === null ? null : visiblePart(projected.data, scope, mayRead)
+    return projected === null || data === null ? [] : [{ data, replaces: projected.replaces }]
+  })
 }
 
 function entryOf(

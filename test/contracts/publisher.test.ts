@@ -167,6 +167,58 @@ forEachService((start) => {
       )
     })
 
+    it('count only the changes that each peer may read, whatever other peers may read of the same change', async () => {
+      const service = await start({})
+      const actor = await service.createActor()
+      const peers = await Promise.all(Array.from({ length: 5 }, () => relateTo(service, actor)))
+      const [, second, withoutDiary, withoutMood, unapproved] = peers as [
+        TestRelationship,
+        TestRelationship,
+        TestRelationship,
+        TestRelationship,
+        TestRelationship,
+      ]
+      const ids = new Map<TestRelationship, string[]>()
+      for (const peer of peers) {
+        ids.set(peer, [await peer.subscribe({}), await peer.subscribe({ subtarget: 'mood' })])
+      }
+      ids.get(second)?.push(await second.subscribe({ subtarget: 'diary', resource: 'monday' }))
+      for (const [peer, excluded] of [
+        [withoutDiary, 'diary'],
+        [withoutMood, 'mood'],
+      ] as const) {
+        const rights = { properties: { excluded_patterns: [excluded] } }
+        const put = await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, rights)
+        assert.equal(put.status, 201)
+      }
+      const withdrawn = { approved: false }
+      assert.equal((await actor.request('PUT', `/trust/friend/${unapproved.peerId}`, withdrawn)).status, 204)
+      const diary = { monday: 'rain', tuesday: 'sun' }
+      assert.equal((await actor.request('PUT', '/properties', { mood: 'calm', diary })).status, 204)
+
+      const stored: unknown[] = []
+      for (const peer of peers) {
+        for (const id of ids.get(peer) ?? []) {
+          const answer = await actor.request('GET', `/subscriptions/${peer.peerId}/${id}`)
+          const { sequence, data } = (await answer.json()) as { sequence: number; data: Diff[] }
+          stored.push([sequence, ...data.map((diff) => diff.data)])
+        }
+      }
+      assert.deepEqual(stored, [
+        [1, { mood: 'calm', diary }],
+        [1, 'calm'],
+        [1, { mood: 'calm', diary }],
+        [1, 'calm'],
+        [1, 'rain'],
+        [1, { mood: 'calm' }],
+        [1, 'calm'],
+        [1, { diary }],
+        [0],
+        [0],
+        [0],
+      ])
+    })
+
     it('are not assigned, and the change fails with 503, when suspensions cannot be read (SUB-10)', async () => {
       let faults: FaultyStore | undefined
       const service = await start({ wrapStore: (store) => (faults = faulty(store)) })

@@ -4,6 +4,7 @@ import { anonymous, application, type Caller } from '../../src/caller.ts'
 import { ServiceError } from '../../src/errors.ts'
 import type { Category, Operation, Right } from '../../src/permission/operation.ts'
 import { Permission, type RelationshipRules } from '../../src/permission/permission.ts'
+import type { Queries } from '../../src/store/store.ts'
 import { Relationships } from '../../src/trust/relationships.ts'
 import { TrustTypes } from '../../src/permission/trust-types.ts'
 
@@ -15,6 +16,12 @@ const client = {
   relationship: 'mcp_client',
   via: 'bearer',
 } as const
+/** Rules that are not in the store send no statements. */
+const noQueries: Queries = {
+  isSharded: false,
+  all: () => Promise.resolve([]),
+  get: () => Promise.resolve(undefined),
+}
 const as = (relationship: string): Caller => ({ ...peer, relationship })
 
 const callers: Readonly<Record<string, Caller>> = {
@@ -336,5 +343,31 @@ describe('a decision about many targets', () => {
     await assert.rejects(permission.requireAll('actor1', anonymous, operation, targets), { code: 'unauthorized' })
     await permission.requireAll('actor1', application, operation, targets)
     assert.equal(reads(), 0)
+  })
+
+  it('is one function for relationships with the same rules, and another for one that is not approved', async () => {
+    const shared = () => ({ allowed: true, reason: 'shared' })
+    const own = () => ({ allowed: true, reason: 'own' })
+    const permission = new Permission(undefined, () =>
+      Promise.resolve(({ caller }) => (caller.peerId === 'urn:own' ? own : shared)),
+    )
+    const relationTo = (peerId: string, approved = true) => ({
+      actorId: 'actor1',
+      caller: { ...peer, peerId, approved },
+    })
+    const relations = [relationTo('urn:a'), relationTo('urn:b'), relationTo('urn:own'), relationTo('urn:c', false)]
+    const judgeOf = await permission.judgeMany(noQueries, relations, operation)
+    const [first, second, third, unapproved] = relations.map(judgeOf)
+    assert.equal(first, second)
+    assert.notEqual(first, third)
+    assert.deepEqual(
+      [first, second, third, unapproved].map((judge) => judge?.('mood')),
+      [
+        { allowed: true, reason: 'shared' },
+        { allowed: true, reason: 'shared' },
+        { allowed: true, reason: 'own' },
+        { allowed: false, reason: 'the relationship is not approved' },
+      ],
+    )
   })
 })
