@@ -174,14 +174,14 @@ forEachService((start) => {
       assert.equal(service.statements.length, 6)
     })
 
-    for (const [query, first, count] of [
-      ['start=99990', 99_990, 10],
-      ['limit=3', 0, 3],
-      ['start=50000&limit=1000', 50_000, 1000],
-      ['start=99999&limit=5', 99_999, 1],
-      ['start=100000', 100_000, 0],
-      ['start=9007199254740991&limit=1', 0, 0],
-      ['start=&limit=1', 0, 1],
+    for (const [query, first, count, next] of [
+      ['start=99990', 99_990, 10, null],
+      ['limit=3', 0, 3, 3],
+      ['start=50000&limit=1000', 50_000, 1000, 51_000],
+      ['start=99999&limit=5', 99_999, 1, null],
+      ['start=100000', 100_000, 0, null],
+      ['start=9007199254740991&limit=1', 0, 0, null],
+      ['start=&limit=1', 0, 1, 1],
     ] as const) {
       it(`is returned as a range for ?${query}, with absolute indexes and the length of the full list`, async () => {
         const answer = await actor.request('GET', `/properties/long/items?${query}`)
@@ -189,6 +189,7 @@ forEachService((start) => {
         assert.deepEqual(await answer.json(), {
           items: numbers(count).map((n) => ({ index: first + n, item: item(first + n) })),
           count: 100_000,
+          ...(next === null ? {} : { next }),
         })
       })
     }
