@@ -1,11 +1,12 @@
 /** The handle by which applications use a list. */
-import type { ListHandle, ListItem } from '../app/actor-handle.ts'
+import type { ListHandle, ListItem, ListQuery } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
 import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { readItemQuery, readWhere, writeCursor } from '../property/item-query.ts'
-import type { IndexedItem } from '../list/list.ts'
-import type { ListReader, ListSpan } from '../property/list-reader.ts'
+import type { FieldKey, FoundItems, IndexedItem, ItemQuery } from '../list/list.ts'
+import type { ListSpan } from '../property/list-queries.ts'
+import type { ListReader } from '../property/list-reader.ts'
 import type { ListWriter } from '../property/list-writer.ts'
 
 const create = { create: true } as const
@@ -59,12 +60,10 @@ export function listHandle({ listReader, listWriter }: ListHandleDeps, access: A
       const items = await listReader.itemsWithHandles(access, name, spanOf(start, end))
       return items.map((item) => ({ ...plainItem(item), handle: item.handle }))
     },
-    async query({ where, sort, limit, after } = {}) {
-      const asked = readItemQuery({ where: textsOf(where), sort, limit, after })
-      const { items, next } = await listReader.query(access, name, asked)
-      return { items: items.map(({ item, handle }) => ({ item: toPlain(item), handle })), next: writeCursor(next) }
-    },
-    count: async (where) => listReader.count(access, name, readWhere(textsOf(where))),
+    ...queryCalls({
+      query: (asked) => listReader.query(access, name, asked),
+      count: (where) => listReader.count(access, name, where),
+    }),
     updateByHandle: async (handle, item) => listWriter.updateByHandle(access, name, handle, fromPlain(item)),
     deleteByHandle: async (handle) => listWriter.deleteByHandle(access, name, handle),
     updateWhere: async (field, value, item, options = {}) =>
@@ -72,6 +71,27 @@ export function listHandle({ listReader, listWriter }: ListHandleDeps, access: A
     removeWhere: async (field, value, options = {}) =>
       listWriter.removeWhere(access, name, { ...options, field, value: fromPlain(value) }),
   }
+}
+
+/** Answers the queries of a list. */
+interface Answering {
+  query(asked: ItemQuery): Promise<FoundItems>
+  count(where: readonly FieldKey[]): Promise<number>
+}
+
+export function queryCalls(answering: Answering): Pick<ListHandle, 'query' | 'count'> {
+  return {
+    async query(query) {
+      const { items, next } = await answering.query(askedOf(query))
+      return { items: items.map(({ item, handle }) => ({ item: toPlain(item), handle })), next: writeCursor(next) }
+    },
+    count: async (where) => answering.count(readWhere(textsOf(where))),
+  }
+}
+
+/** @throws ServiceError `bad_request` */
+export function askedOf({ where, sort, limit, after }: ListQuery = {}): ItemQuery {
+  return readItemQuery({ where: textsOf(where), sort, limit, after })
 }
 
 function textsOf(where: object = {}): ReadonlyMap<string, JsonText> {

@@ -4,7 +4,7 @@ import type { PropertyPath } from '../app/property-path.ts'
 import { fromPlain, toPlain } from '../json/json.ts'
 import type { ActorTransaction } from '../transaction/actor-transaction.ts'
 import type { TransactionList } from '../transaction/transaction-list.ts'
-import { defaultPageSize, plainItem, plainOf, requireItem } from './list.ts'
+import { defaultPageSize, plainItem, plainOf, queryCalls, requireItem } from './list.ts'
 
 export function transactionHandle(
   transaction: ActorTransaction,
@@ -72,6 +72,7 @@ function transactionListHandle(list: TransactionList, name: string): Transaction
       return found === undefined ? undefined : plainItem(found)
     },
     findAll: async (field, value) => (await list.find({ field, value: fromPlain(value) })).map(plainItem),
+    ...queryCalls(list),
     updateByHandle: async (handle, item) => list.updateByHandle(handle, fromPlain(item)),
     deleteByHandle: async (handle) => list.deleteByHandle(handle),
     updateWhere: async (field, value, item, options = {}) =>

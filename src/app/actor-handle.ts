@@ -539,8 +539,11 @@ export interface QueriedItem<Item = Json> {
   readonly handle: string
 }
 
-/** A list in a transaction. Handles of items and results of queries come from reads before the transaction. */
+/**
+ * A list in a transaction. Its reads and queries see the changes of the transaction. The handle of an item that the transaction
+ * wrote is valid in this transaction.
+ */
 export type TransactionListHandle<Item = Json, Given = Json | object> = Omit<
   ListHandle<Item, Given>,
-  'itemsWithHandles' | 'query' | 'count'
+  'itemsWithHandles'
 >

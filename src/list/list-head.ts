@@ -92,6 +92,11 @@ export function listMetadata(list: string, headText: string): ListMetadata {
   return metadataOf(readHeadText(list, headText))
 }
 
+/** The number that the next new item gets. @throws ServiceError `list_corrupted` */
+export function nextItemOf(list: string, headText: string): number {
+  return readHeadText(list, headText).nextItem
+}
+
 /** The metadata and size of a list, read from its head alone. */
 export interface ListFacts {
   readonly metadata: ListMetadata

@@ -42,6 +42,8 @@ export interface ItemQuery {
 export interface FoundItem {
   readonly item: JsonText
   readonly handle: string
+  /** The number of the item. Equal items are in the order of their numbers. */
+  readonly number: number
 }
 
 export interface FoundItems {
@@ -55,23 +57,32 @@ export interface Unindexed {
   readonly unindexed: readonly string[]
 }
 
+/** No item. */
+const none: ReadonlySet<number> = new Set()
+
 interface Found {
   readonly entries: readonly IndexEntry[]
   readonly next: IndexEntry | null
 }
 
-/** A page of matching items. Null when the list does not exist. @throws ServiceError `list_corrupted` */
+/**
+ * A page of matching items. Null when the list does not exist.
+ *
+ * @param without the numbers of items that do not count.
+ * @throws ServiceError `list_corrupted`
+ */
 export async function queryIndexed(
   q: Queries,
   at: ListAddress,
   asked: ItemQuery,
+  without = none,
 ): Promise<FoundItems | Unindexed | null> {
   const list = await OpenList.find(q, at)
   if (list === null) return null
   const fields = [...asked.where.map(({ field }) => field), ...(asked.sort === null ? [] : [asked.sort.field])]
   const unindexed = await withoutIndex(list, fields)
   if (unindexed.length > 0) return { unindexed }
-  const { entries, next } = await find(list, asked)
+  const { entries, next } = await find(list, asked, without)
   const rows = await list.numberedUpTo(
     entries.map(({ item }) => item),
     pageBytes,
@@ -80,16 +91,23 @@ export async function queryIndexed(
     item: row.value,
     // Without deletions and insertions, this is the position.
     handle: handleOf(list.id, row, Math.min(list.length - 1, row.item - list.firstItem)),
+    number: row.item,
   }))
   return { items, next: rows.length < entries.length ? (entries[rows.length - 1] ?? null) : next }
 }
 
-/** Counts matching items among the next ones. Null when the list does not exist. @param after the result of the count before. */
+/**
+ * Counts matching items among the next ones. Null when the list does not exist.
+ *
+ * @param after the result of the count before.
+ * @param without the numbers of items that do not count.
+ */
 export async function countIndexed(
   q: Queries,
   at: ListAddress,
   where: readonly FieldKey[],
   after: number,
+  without = none,
 ): Promise<{ readonly count: number; readonly next: number | null } | Unindexed | null> {
   const list = await OpenList.find(q, at)
   if (list === null) return null
@@ -101,7 +119,7 @@ export async function countIndexed(
   )
   if (unindexed.length > 0) return { unindexed }
   const entries = await findByKey(q, at, first, Math.max(after, list.firstItem - 1), mostExamined)
-  const matching = await findMatching(q, at, others, numbersOf(entries))
+  const matching = await findMatching(q, at, others, presentIn(list, entries, without))
   return { count: matching.size, next: entries.length < mostExamined ? null : (entries.at(-1)?.item ?? null) }
 }
 
@@ -111,7 +129,11 @@ async function withoutIndex(list: OpenList, fields: readonly string[]): Promise<
   return [...new Set(fields)].filter((field) => !list.indexes.includes(field) || marks.has(field))
 }
 
-async function find(list: OpenList, { where, sort, limit, after }: ItemQuery): Promise<Found> {
+async function find(
+  list: OpenList,
+  { where, sort, limit, after }: ItemQuery,
+  without: ReadonlySet<number>,
+): Promise<Found> {
   const { queries: q, address: at, firstItem } = list
   const [first, ...others] = where
   if (sort === null) {
@@ -119,6 +141,7 @@ async function find(list: OpenList, { where, sort, limit, after }: ItemQuery): P
     const begin = { key: first.key, item: Math.max(after?.item ?? 0, firstItem - 1) }
     return examine(list, {
       where: others,
+      without,
       limit,
       begin,
       read: (last, most) => findByKey(q, at, first, last.item, most),
@@ -126,16 +149,17 @@ async function find(list: OpenList, { where, sort, limit, after }: ItemQuery): P
   }
   const few = first === undefined ? null : await findByKey(q, at, first, firstItem - 1, fewMatches + 1)
   if (few !== null && few.length <= fewMatches) {
-    const matching = await findMatching(q, at, others, numbersOf(few))
+    const matching = await findMatching(q, at, others, presentIn(list, few, without))
     const entries = await findFieldKeys(q, at, sort.field, [...matching])
     return pageOf(sortEntries(entries, sort, after), limit)
   }
   const begin = after ?? { key: sort.isDescending ? '~' : '', item: -1 }
-  return examine(list, { where, limit, begin, read: (last, most) => findSorted(q, at, sort, last, most) })
+  return examine(list, { where, without, limit, begin, read: (last, most) => findSorted(q, at, sort, last, most) })
 }
 
 interface Examination {
   readonly where: readonly FieldKey[]
+  readonly without: ReadonlySet<number>
   readonly limit: number
   readonly begin: IndexEntry
   /** Reads the entries after the last one. */
@@ -143,16 +167,15 @@ interface Examination {
 }
 
 /** The next matching entries. Entries of removed items, which are deleted later, do not count. */
-async function examine(list: OpenList, { where, limit, begin, read }: Examination): Promise<Found> {
+async function examine(list: OpenList, { where, without, limit, begin, read }: Examination): Promise<Found> {
   const found: IndexEntry[] = []
   let last = begin
   let examined = 0
   let most = where.length === 0 ? limit + 1 : Math.min(mostExamined, 4 * limit)
   for (;;) {
     const entries = await read(last, most)
-    const present = entries.filter(({ item }) => item >= list.firstItem)
-    const matching = await findMatching(list.queries, list.address, where, numbersOf(present))
-    found.push(...present.filter(({ item }) => matching.has(item)))
+    const matching = await findMatching(list.queries, list.address, where, presentIn(list, entries, without))
+    found.push(...entries.filter(({ item }) => matching.has(item)))
     last = entries.at(-1) ?? last
     examined += entries.length
     if (found.length > limit) return pageOf(found, limit)
@@ -179,6 +202,7 @@ export function sortEntries<E extends IndexEntry>(
   return entries.filter((entry) => after === null || compare(entry, after) > 0).toSorted(compare)
 }
 
-function numbersOf(entries: readonly IndexEntry[]): number[] {
-  return entries.map(({ item }) => item)
+/** The numbers of the entries whose items count. */
+function presentIn(list: OpenList, entries: readonly IndexEntry[], without: ReadonlySet<number>): number[] {
+  return entries.flatMap(({ item }) => (item < list.firstItem || without.has(item) ? [] : [item]))
 }

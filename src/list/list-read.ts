@@ -83,12 +83,21 @@ export async function readItems(q: Queries, at: ListAddress, span?: Span): Promi
  * @throws ServiceError `list_corrupted`
  */
 export async function readItemsAt(q: Queries, at: ListAddress, indices: readonly number[]): Promise<IndexedItem[]> {
+  return [...(await readRowsAt(q, at, indices))].map(([index, { row }]) => ({ index, item: row.value }))
+}
+
+/** Like `readItemsAt`, with the numbers that identify each item and its revision. */
+export async function readRowsAt(
+  q: Queries,
+  at: ListAddress,
+  indices: readonly number[],
+): Promise<ReadonlyMap<number, ItemRow>> {
   const list = await OpenList.find(q, at)
-  if (list === null) return []
+  if (list === null) return new Map()
   const present = [...new Set(indices)].filter((index) => index < list.length)
   await list.load(present.map((index) => ({ from: index, to: index + 1 })))
   const rows = await list.itemsOf(present.map((index) => list.order.at(index)))
-  return rows.map(({ value }, position) => ({ index: present[position] ?? 0, item: value }))
+  return new Map(rows.map((row, position) => [present[position] ?? 0, { listId: list.id, row }]))
 }
 
 /** Limits for lists that are read together, in items and bytes. */

@@ -28,6 +28,7 @@ export {
   listFacts,
   listMetadata,
   newListMetadata,
+  nextItemOf,
   type ListFacts,
   type ListMetadata,
 } from './list-head.ts'
@@ -38,6 +39,7 @@ export {
   type FoundItem,
   type FoundItems,
   type ItemQuery,
+  type Unindexed,
 } from './list-query.ts'
 export type { ListIndexes } from './list-indexes.ts'
 export { fieldKey, keyChars, valueKey, noKey } from './index-key.ts'
@@ -49,6 +51,7 @@ export {
   readItems,
   readItemsAt,
   readManyLists,
+  readRowsAt,
   readStarts,
   shortLists,
   type IndexedItem,

@@ -1,6 +1,5 @@
 /** Reads metadata, pages and matching items of lists, with checks of rights and hooks. */
-import { setImmediate } from 'node:timers/promises'
-import { quoted, ServiceError } from '../errors.ts'
+import { ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Reads } from '../store/read-replicas.ts'
@@ -8,6 +7,7 @@ import { type Access, listAddress, requireRight } from './access.ts'
 import * as list from '../list/list.ts'
 import type { DeclaredData } from './declared-data.ts'
 import type { ListHooks } from './list-hooks.ts'
+import { countList, type ListSpan, type QueriedList, type QueriedPage, queryList } from './list-queries.ts'
 import type { StoredProperty } from './property-store.ts'
 
 export interface ListReaderDeps {
@@ -17,9 +17,6 @@ export interface ListReaderDeps {
   readonly declared: DeclaredData
   readonly listIndexes: Pick<list.ListIndexes, 'build'>
 }
-
-/** The most items that a query without an index reads. */
-const mostScanned = 10_000
 
 export class ListReader {
   readonly #deps: ListReaderDeps
@@ -196,113 +193,30 @@ export class ListReader {
     }
   }
 
-  /**
-   * A page of matching items. Empty when the list does not exist. Indexes answer if every field has one and no hook changes what
-   * the caller sees. Otherwise the items are read, up to `mostScanned`.
-   *
-   * @throws ServiceError `index_required` for a longer list; `unavailable` while its index is built.
-   */
+  /** A page of matching items. Empty when the list does not exist. @throws ServiceError as `queryList` */
   async query(access: Access, name: string, asked: list.ItemQuery): Promise<list.FoundItems> {
     await requireRight(this.#deps.permission, access, 'read', [name])
-    if (asked.where.length === 0 && asked.sort === null) return this.#inOrder(access, name, asked)
-    const fields = [...asked.where.map(({ field }) => field), ...(asked.sort === null ? [] : [asked.sort.field])]
-    if (this.#mayUseIndex(access, name, fields)) {
-      const found = await this.#deps.store.snapshot((q) => list.queryIndexed(q, listAddress(access, name), asked))
-      if (found === null || !('unindexed' in found)) return found ?? { items: [], next: null }
-      this.#deps.listIndexes.build(listAddress(access, name), found.unindexed)
-    }
-    const matches = await this.#scan(access, name, asked.where, fields)
-    const { sort } = asked
-    const entries = matches.map((match) => ({
-      match,
-      item: match.number,
-      key: sort === null ? '' : list.fieldKey(match.item, sort.field),
-    }))
-    const inOrder = list.sortEntries(entries, sort, asked.after)
-    const page = inOrder.slice(0, asked.limit)
-    const last = page.at(-1)
-    const next = last !== undefined && inOrder.length > page.length ? { item: last.item, key: last.key } : null
-    return { items: page.map(({ match: { item, handle } }) => ({ item, handle })), next }
+    return queryList(this.#queried(access, name), asked)
   }
 
-  /** A page in the order of the list. Its `next` has a position. */
-  async #inOrder(access: Access, name: string, { limit, after }: list.ItemQuery): Promise<list.FoundItems> {
-    const from = after?.item ?? 0
-    const found: list.FoundItem[] = []
-    let length = 0
-    for await (const page of this.#pages(access, name, { from, to: from + limit })) {
-      length = page.metadata.length
-      for (const { index, item } of page.items ?? []) found.push({ item, handle: page.handleAt(index) })
-    }
-    return { items: found, next: from + limit < length ? { item: from + limit, key: '' } : null }
-  }
-
-  /** The number of matching items. @throws ServiceError as `query` */
+  /** The number of matching items. @throws ServiceError as `queryList` */
   async count(access: Access, name: string, where: readonly list.FieldKey[]): Promise<number> {
     await requireRight(this.#deps.permission, access, 'read', [name])
-    const fields = where.map(({ field }) => field)
-    if (this.#mayUseIndex(access, name, fields)) {
-      let counted = 0
-      let after = 0
-      for (;;) {
-        const from = after
-        const found = await this.#deps.store.snapshot((q) =>
-          list.countIndexed(q, listAddress(access, name), where, from),
-        )
-        if (found === null) return counted
-        if ('unindexed' in found) {
-          this.#deps.listIndexes.build(listAddress(access, name), found.unindexed)
-          break
-        }
-        counted += found.count
-        if (found.next === null) return counted
-        after = found.next
-        await setImmediate()
-      }
+    return countList(this.#queried(access, name), where)
+  }
+
+  #queried(access: Access, name: string): QueriedList {
+    const { store, declared, hooks, listIndexes } = this.#deps
+    const at = listAddress(access, name)
+    return {
+      name,
+      indexes: declared.indexesOf(name),
+      isOpen: hooks.isOpen(access, 'get', name),
+      stored: (work) => store.snapshot((q) => work(q, at)),
+      pages: (span) => this.#pages(access, name, span),
+      build: (fields) => listIndexes.build(at, fields),
+      pending: null,
     }
-    return (await this.#scan(access, name, where, fields)).length
-  }
-
-  /** True when indexes of the fields are declared, and no hook hides items that they contain. */
-  #mayUseIndex(access: Access, name: string, fields: readonly string[]): boolean {
-    const { declared, hooks } = this.#deps
-    const indexes = declared.indexesOf(name)
-    return hooks.isOpen(access, 'get', name) && fields.every((field) => indexes.includes(field))
-  }
-
-  /** The matching items of a list that is not long, with their numbers. */
-  async #scan(
-    access: Access,
-    name: string,
-    where: readonly list.FieldKey[],
-    fields: readonly string[],
-  ): Promise<readonly Scanned[]> {
-    const matches: Scanned[] = []
-    for await (const { items, metadata, handleAt, numberAt } of this.#pages(access, name)) {
-      if (metadata.length > mostScanned) throw this.#unindexed(access, name, metadata.length, fields)
-      for (const { index, item } of items ?? []) {
-        if (where.every(({ field, key }) => list.fieldKey(item, field) === key))
-          matches.push({ item, handle: handleAt(index), number: numberAt(index) })
-      }
-    }
-    return matches
-  }
-
-  #unindexed(access: Access, name: string, length: number, fields: readonly string[]): ServiceError {
-    const { declared, hooks } = this.#deps
-    const what = `Cannot query the list ${quoted(name)} of ${length} items`
-    if (!hooks.isOpen(access, 'get', name))
-      return new ServiceError('index_required', `${what}: a hook determines what a caller sees of each item`)
-    const indexes = declared.indexesOf(name)
-    const missing = fields.filter((field) => !indexes.includes(field))
-    if (missing.length === 0)
-      return new ServiceError('unavailable', `${what}: its index is being built. Try again later`, {
-        retryAfterSeconds: 5,
-      })
-    return new ServiceError(
-      'index_required',
-      `${what}: it has no index of ${missing.map(quoted).join(' and ')}. Declare it in \`indexes\` of the list`,
-    )
   }
 
   /** Like `items`, with a handle for each item. */
@@ -363,12 +277,6 @@ export class ListReader {
   }
 }
 
-/** Positions of a list. `to` is exclusive; null means the end. */
-export interface ListSpan {
-  readonly from: number
-  readonly to: number | null
-}
-
 /** A list that is read page by page. */
 export interface ListReading {
   /** The metadata in the snapshot of the first page. */
@@ -393,22 +301,10 @@ export interface ListSize {
   readonly bytes: number
 }
 
-interface SeenPage {
-  /** Null when the hook of the list hides the items. */
-  readonly items: readonly list.IndexedItem[] | null
+interface SeenPage extends QueriedPage {
   /** The number of positions of the page. */
   readonly positions: number
-  readonly metadata: list.ListMetadata
   readonly isLast: boolean
-  readonly handleAt: (index: number) => string
-  /** The number of the item, which stays when its position changes. */
-  readonly numberAt: (index: number) => number
-}
-
-interface Scanned {
-  readonly item: JsonText
-  readonly handle: string
-  readonly number: number
 }
 
 function emptyPage(metadata: list.ListMetadata): SeenPage {

@@ -5,7 +5,7 @@
 import { absent } from '../json/absent.ts'
 import { deleteAt, getAt, isNull, type JsonText, known, mergeAt } from '../json/json.ts'
 import { ServiceError } from '../errors.ts'
-import { listMetadata, parseIndex } from '../list/list.ts'
+import { listMetadata, type ListIndexes, parseIndex } from '../list/list.ts'
 import type { Access } from '../property/access.ts'
 import type { ActorWriter } from '../property/change.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
@@ -30,6 +30,7 @@ export interface ActorTransactionDeps {
   readonly gate: PropertyGate
   readonly hooks: ListHooks
   readonly declared: DeclaredData
+  readonly listIndexes: Pick<ListIndexes, 'build'>
   readonly now: () => number
   /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: () => void
@@ -152,12 +153,13 @@ export class ActorTransaction {
   }
 
   list(name: string): TransactionList {
-    const { hooks, declared, now } = this.#deps
+    const { hooks, declared, listIndexes, now } = this.#deps
     return new TransactionList(
       {
         access: this.#access,
         hooks,
         declared,
+        listIndexes,
         now,
         entry: (entryName) => this.#entry(entryName),
         readStored: (entry, work) => this.#readStored(name, entry, work),

@@ -4,7 +4,7 @@ import { Transactions } from './transactions.ts'
 
 export function createTransactions(runtime: Runtime, property: PropertyRoom): Transactions {
   const { store, now, timers, random } = runtime
-  const { writer, values, gate, hooks, declared, removedLists } = property
+  const { writer, values, gate, hooks, declared, listIndexes, removedLists } = property
   return new Transactions({
     store,
     writer,
@@ -12,6 +12,7 @@ export function createTransactions(runtime: Runtime, property: PropertyRoom): Tr
     gate,
     hooks,
     declared,
+    listIndexes,
     now,
     timers,
     random,

@@ -12,16 +12,18 @@ import type { Access } from '../property/access.ts'
 import { nameIsTaken, quote } from '../property/property-errors.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
 import type { ListHooks } from '../property/list-hooks.ts'
+import { countList, type ListSpan, type QueriedList, type QueriedPage, queryList } from '../property/list-queries.ts'
 import { recordAll } from '../property/list-writer.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { TransactionEntry, TransactionStep } from './entry.ts'
-import { ListPieces, type PiecePlace } from './list-pieces.ts'
+import { ListPieces, type PiecePlace, type WrittenItem } from './list-pieces.ts'
 
 /** The transaction of a list. */
 export interface TransactionScope {
   readonly access: Access
   readonly hooks: ListHooks
   readonly declared: DeclaredData
+  readonly listIndexes: Pick<list.ListIndexes, 'build'>
   /** Unix milliseconds. */
   readonly now: () => number
   /** The property of the name as the transaction sees it. */
@@ -30,6 +32,21 @@ export interface TransactionScope {
   readStored<T>(entry: TransactionEntry, work: (q: Queries) => Promise<T>): Promise<T>
   /** Adds a step of the commit. */
   push(step: TransactionStep): void
+}
+
+/** An item at a place of the list. */
+interface Placed {
+  readonly item: JsonText
+  /** The position of the stored item and its row. Null for an item that is not stored yet. */
+  readonly stored: { readonly position: number; readonly found: list.ItemRow } | null
+}
+
+interface TransactionPage {
+  readonly placed: readonly Placed[]
+  /** The items before the hooks of reads. */
+  readonly raw: readonly list.IndexedItem[]
+  /** The items after the hooks. */
+  readonly items: readonly list.IndexedItem[]
 }
 
 type OpenEntry = TransactionEntry & { list: NonNullable<TransactionEntry['list']> }
@@ -115,7 +132,7 @@ export class TransactionList {
     const entry = operation === 'pop' ? await this.#openOrNull() : await this.#existing()
     const position = list.resolveIndex(index, entry?.list.pieces.length ?? 0, true)
     if (entry === null || position === null) return null
-    const [item = absent] = await this.#itemsAt(entry, entry.list.pieces.span(position, position + 1))
+    const [{ item } = { item: absent }] = await this.#itemsAt(entry, entry.list.pieces.span(position, position + 1))
     await this.#scope.hooks.passDelete(this.#scope.access, [this.#name, String(position)], item)
     this.#takeOut(entry, position, operation)
     return item
@@ -153,9 +170,9 @@ export class TransactionList {
     const entry = await this.#openOrNull()
     const position = list.resolveIndex(index, entry?.list.pieces.length ?? 0, true)
     if (entry === null || position === null) return null
-    const [item] = await this.#itemsAt(entry, entry.list.pieces.span(position, position + 1))
-    if (item === undefined) return null
-    return this.#scope.hooks.passRead(this.#scope.access, [this.#name, String(position)], item)
+    const [found] = await this.#itemsAt(entry, entry.list.pieces.span(position, position + 1))
+    if (found === undefined) return null
+    return this.#scope.hooks.passRead(this.#scope.access, [this.#name, String(position)], found.item)
   }
 
   /** Yields the items of the span page by page. The span refers to the list at the first page. */
@@ -199,8 +216,84 @@ export class TransactionList {
     return position !== null && (await this.remove(position, 'delete')) !== null
   }
 
+  /** A page of matching items, with the changes of the transaction. @throws ServiceError as `queryList` */
+  async query(asked: list.ItemQuery): Promise<list.FoundItems> {
+    const entry = await this.#openOrNull()
+    return entry === null ? { items: [], next: null } : queryList(await this.#queried(entry), asked)
+  }
+
+  /** The number of matching items, with the changes of the transaction. @throws ServiceError as `queryList` */
+  async count(where: readonly list.FieldKey[]): Promise<number> {
+    const entry = await this.#openOrNull()
+    return entry === null ? 0 : countList(await this.#queried(entry), where)
+  }
+
+  async #queried(entry: OpenEntry): Promise<QueriedList> {
+    const { access, declared, hooks, listIndexes } = this.#scope
+    const { pieces } = entry.list
+    const written = pieces.written()
+    const gone = await this.#numbersOfGone(entry, written)
+    const base = entry.stored?.kind === 'list' ? list.nextItemOf(this.#name, entry.stored.content) : 1
+    const numberOf = ({ origin }: WrittenItem): number =>
+      'added' in origin ? base + origin.added : (gone.get(origin.stored) ?? origin.stored)
+    const numbered = new Map(written.map((one) => [one.position, { ...one, number: numberOf(one) }]))
+    return {
+      name: this.#name,
+      indexes: declared.indexesOf(this.#name),
+      isOpen: hooks.isOpen(access, 'get', this.#name),
+      stored: (work) => this.#scope.readStored(entry, (q) => work(q, this.#address())),
+      pages: (span) => this.#queriedPages(entry, numbered, span),
+      build: (fields) => listIndexes.build(this.#address(), fields),
+      pending: {
+        length: pieces.length,
+        hasStored: pieces.hasStored,
+        gone: new Set(gone.values()),
+        written: [...numbered.values()].map(({ item, write, number }) => ({
+          item,
+          handle: handleOfWrite(write),
+          number,
+        })),
+      },
+    }
+  }
+
+  /** The numbers of the stored items that the transaction replaced or removed, by position. */
+  async #numbersOfGone(entry: OpenEntry, written: readonly WrittenItem[]): Promise<ReadonlyMap<number, number>> {
+    const { pieces, metadata } = entry.list
+    const positions = pieces.hasStored
+      ? pieces.gone(metadata.length)
+      : written.flatMap(({ origin }) => ('stored' in origin ? [origin.stored] : []))
+    if (positions.length === 0) return new Map()
+    const rows = await this.#scope.readStored(entry, (q) => list.readRowsAt(q, this.#address(), positions))
+    return new Map([...rows].map(([position, { row }]) => [position, row.item]))
+  }
+
+  async *#queriedPages(
+    entry: OpenEntry,
+    numbered: ReadonlyMap<number, WrittenItem & { readonly number: number }>,
+    { from, to }: ListSpan = { from: 0, to: null },
+  ): AsyncGenerator<QueriedPage> {
+    const metadata = { ...entry.list.metadata, length: entry.list.pieces.length }
+    for await (const { placed, raw, items } of this.#pages(from, to)) {
+      const first = raw[0]?.index ?? 0
+      yield {
+        items,
+        metadata,
+        handleAt(index) {
+          const stored = placed[index - first]?.stored ?? null
+          if (stored !== null) return list.handleOf(stored.found.listId, stored.found.row, stored.position)
+          const written = numbered.get(index)
+          return written === undefined ? '' : handleOfWrite(written.write)
+        },
+        numberAt: (index) => placed[index - first]?.stored?.found.row.item ?? numbered.get(index)?.number ?? 0,
+      }
+    }
+  }
+
   async #positionOf(handle: string): Promise<number | null> {
     const entry = await this.#openOrNull()
+    const write = writeOfHandle(handle)
+    if (write !== null) return entry?.list.pieces.positionOfWrite(write) ?? null
     if (entry === null || entry.stored?.kind !== 'list') return null
     const found = await this.#scope.readStored(entry, (q) => list.findByHandle(q, this.#address(), handle))
     return found === null ? null : entry.list.pieces.positionOf(found.index)
@@ -217,10 +310,7 @@ export class TransactionList {
     return found
   }
 
-  async *#pages(
-    from: number,
-    to: number | null,
-  ): AsyncGenerator<{ readonly raw: readonly list.IndexedItem[]; readonly items: readonly list.IndexedItem[] }> {
+  async *#pages(from: number, to: number | null): AsyncGenerator<TransactionPage> {
     const entry = await this.#openOrNull()
     if (entry === null) return
     const { pieces } = entry.list
@@ -229,24 +319,27 @@ export class TransactionList {
     do {
       if (next > 0) await setImmediate()
       const pageEnd = Math.min(next + list.pageItems, end)
-      const texts = await this.#itemsAt(entry, pieces.span(next, pageEnd))
-      const raw = texts.map((item, offset) => ({ index: next + offset, item }))
+      const placed = await this.#itemsAt(entry, pieces.span(next, pageEnd))
+      const raw = placed.map(({ item }, offset) => ({ index: next + offset, item }))
       const items = await this.#scope.hooks.passItems(this.#scope.access, this.#name, raw)
       // A hook hides the list from this page onwards.
       if (items === null) return
-      yield { raw, items }
+      yield { placed, raw, items }
       next = pageEnd
     } while (next < end)
   }
 
-  async #itemsAt(entry: TransactionEntry, places: readonly PiecePlace[]): Promise<JsonText[]> {
+  async #itemsAt(entry: TransactionEntry, places: readonly PiecePlace[]): Promise<Placed[]> {
     const positions = places.flatMap((place) => ('stored' in place ? [place.stored] : []))
-    const stored =
+    const rows =
       positions.length === 0
-        ? []
-        : await this.#scope.readStored(entry, (q) => list.readItemsAt(q, this.#address(), positions))
-    const byPosition = new Map(stored.map(({ index, item }) => [index, item]))
-    return places.flatMap((place) => ('item' in place ? [place.item] : (byPosition.get(place.stored) ?? [])))
+        ? new Map<number, list.ItemRow>()
+        : await this.#scope.readStored(entry, (q) => list.readRowsAt(q, this.#address(), positions))
+    return places.flatMap((place): Placed[] => {
+      if ('item' in place) return [{ item: place.item, stored: null }]
+      const found = rows.get(place.stored)
+      return found === undefined ? [] : [{ item: found.row.value, stored: { position: place.stored, found } }]
+    })
   }
 
   async #passListDelete(entry: OpenEntry): Promise<void> {
@@ -258,7 +351,7 @@ export class TransactionList {
     const value =
       metadata !== null && !isShort
         ? list.factsOf(metadata)
-        : array(await this.#itemsAt(entry, entry.list.pieces.span(0, length)))
+        : array((await this.#itemsAt(entry, entry.list.pieces.span(0, length))).map(({ item }) => item))
     await hooks.passDelete(access, [this.#name], value)
   }
 
@@ -312,6 +405,17 @@ export class TransactionList {
   #address(): list.ListAddress {
     return { actorId: this.#scope.access.actor.id, list: this.#name }
   }
+}
+
+/** The handle of an item that the transaction wrote. It is valid in this transaction. */
+function handleOfWrite(write: number): string {
+  return `written.${write}`
+}
+
+/** Null for the handle of a stored item. */
+function writeOfHandle(handle: string): number | null {
+  const [, write] = /^written\.([0-9]{1,16})$/.exec(handle) ?? []
+  return write === undefined ? null : Number(write)
 }
 
 function isOpenEntry(entry: TransactionEntry): entry is OpenEntry {

@@ -1,12 +1,13 @@
-/* cspell:ignore acef dfbaec ceabfd dcbafe efabcd efac faec cdef lastnew abcdef */
+/* cspell:ignore acef dfbaec ceabfd dcbafe efabcd efac faec cdef lastnew abcdef Ahbdefg efgh dfbeg efbhgd hgef */
 /** Queries of lists by their fields, over HTTP and from code, with and without indexes. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { z } from 'zod'
-import type { ActorHandle } from '../../src/app/actor-handle.ts'
+import type { ActorHandle, ListHandle, ListQuery } from '../../src/app/actor-handle.ts'
 import { App } from '../../src/troupe.ts'
 import { extend, makeList } from '../../src/list/list.ts'
 import { known } from '../../src/json/json.ts'
+import { seeded } from '../support/random.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { refused } from '../support/stored.ts'
@@ -42,6 +43,33 @@ const some: readonly Given[] = [
   { text: 'd', done: true },
   { text: 'e', due: 'é', rank: 2 },
   { text: 'f', due: '2026-03-01', rank: -20 },
+]
+
+type Querying = Pick<ListHandle, 'query' | 'count'>
+
+/** The texts of all pages of a query. */
+async function allTexts(list: Querying, query: ListQuery): Promise<string[]> {
+  const texts: string[] = []
+  let after: string | null = null
+  do {
+    const page: Awaited<ReturnType<Querying['query']>> = await list.query({ ...query, after })
+    texts.push(...page.items.map(({ item }) => (item as Given).text))
+    assert.ok(page.items.length <= (query.limit ?? 1000))
+    after = page.next
+  } while (after !== null)
+  return texts
+}
+
+const asked: readonly ListQuery[] = [
+  {},
+  { where: { done: false } },
+  { where: { done: true } },
+  { where: { rank: 2 } },
+  { where: { due: null } },
+  { where: { done: false, rank: 2 } },
+  { sort: 'rank' },
+  { sort: '-due' },
+  { where: { done: false }, sort: '-rank' },
 ]
 
 forEachService((start) => {
@@ -176,6 +204,91 @@ forEachService((start) => {
         assert.deepEqual([last.items.length, last.next], [2, null])
       })
 
+      it('in a transaction sees the changes of the transaction', async () => {
+        await fresh()
+        await handle.transaction(async (tx) => {
+          const tasks = tx.list(list)
+          await tasks.append({ text: 'g', rank: 2 })
+          await tasks.update(0, { text: 'A', done: true, rank: 3 })
+          await tasks.delete(2)
+          await tasks.insert(1, { text: 'h', due: null, rank: 10 })
+          const results = []
+          for (const query of asked) results.push((await allTexts(tasks, { ...query, limit: 2 })).join(''))
+          assert.deepEqual(results, ['Ahbdefg', 'efgh', 'Abd', 'eg', 'h', 'eg', 'dfbegAh', 'efbhgdA', 'hgef'])
+          assert.equal(await tasks.count(), 7)
+          assert.equal(await tasks.count({ done: false }), 4)
+          assert.equal(await tasks.count({ rank: 2, done: false }), 2)
+          assert.equal(await tasks.count({ due: '2026-03-01' }), 1)
+          await tasks.clear()
+          assert.deepEqual([await allTexts(tasks, { sort: 'rank' }), await tasks.count({ done: false })], [[], 0])
+          await tasks.append({ text: 'i', rank: 5 })
+          assert.deepEqual(await allTexts(tasks, { where: { rank: 5 } }), ['i'])
+          await tasks.remove()
+          assert.deepEqual([await allTexts(tasks, { sort: 'rank' }), await tasks.count()], [[], 0])
+          await tasks.append({ text: 'j', rank: 5 })
+          assert.deepEqual(await allTexts(tasks, { where: { rank: 5 } }), ['j'])
+        })
+        assert.deepEqual(await allTexts(handle.list(list), { where: { rank: 5 } }), ['j'])
+      })
+
+      it('answers in a transaction as after its end, for 8 seeds', async () => {
+        for (let seed = 1; seed <= 8; seed++) {
+          await fresh()
+          const random = seeded(seed)
+          const task = (text: string): Given => ({
+            text,
+            done: random.below(2) === 0,
+            due: random.pick([null, '2026-01-01', '2026-03-01']),
+            rank: random.below(4),
+          })
+          const results: (string[] | number)[] = []
+          await handle.transaction(async (tx) => {
+            const tasks = tx.list(list)
+            for (let change = 0; change < 12; change++) {
+              const length = await tasks.length()
+              const at = random.below(length)
+              const operation = random.pick(['append', 'insert', 'update', 'update', 'delete'])
+              if (operation === 'append' || length === 0) await tasks.append(task(`${change}`))
+              else if (operation === 'insert') await tasks.insert(at, task(`${change}`))
+              else if (operation === 'update') await tasks.update(at, task(`${change}`))
+              else await tasks.delete(at)
+            }
+            for (const query of asked) results.push(await allTexts(tasks, { ...query, limit: 1 + random.below(4) }))
+            for (const { where } of asked) results.push(await tasks.count(where))
+          })
+          const after: (string[] | number)[] = []
+          for (const query of asked) after.push(await allTexts(handle.list(list), query))
+          for (const { where } of asked) after.push(await handle.list(list).count(where))
+          assert.deepEqual(results, after, `seed ${seed}`)
+        }
+      })
+
+      it('in a transaction returns handles of stored and of new items', async () => {
+        await fresh()
+        let kept = ''
+        await handle.transaction(async (tx) => {
+          const tasks = tx.list(list)
+          await tasks.insert(0, { text: 'g', rank: 99 })
+          await tasks.update(1, { text: 'A', rank: 98 })
+          const [g, replaced, c] = (await tasks.query({ sort: '-rank', limit: 3 })).items
+          assert.deepEqual(
+            [g, replaced, c].map((found) => (found?.item as Given | undefined)?.text),
+            ['g', 'A', 'c'],
+          )
+          kept = g?.handle ?? ''
+          assert.equal(await tasks.updateByHandle(kept, { text: 'G', rank: 97 }), true)
+          assert.equal(await tasks.updateByHandle(kept, { text: 'again' }), false)
+          assert.equal(await tasks.deleteByHandle(replaced?.handle ?? ''), true)
+          assert.equal(await tasks.deleteByHandle(replaced?.handle ?? ''), false)
+          assert.equal(await tasks.updateByHandle(c?.handle ?? '', { text: 'C', rank: 1 }), true)
+          assert.equal(await tasks.deleteByHandle(c?.handle ?? ''), false)
+          const [first] = (await tasks.query({ limit: 1 })).items
+          assert.equal(await tasks.updateByHandle(first?.handle ?? '', { text: 'GG', rank: 96 }), true)
+        })
+        assert.deepEqual(await allTexts(handle.list(list), {}), ['GG', 'b', 'C', 'd', 'e', 'f'])
+        await assert.rejects(handle.list(list).deleteByHandle(kept), { code: 'invalid_value' })
+      })
+
       it('streams JSON lines', async () => {
         await fresh()
         const lines = { accept: 'application/x-ndjson' }
@@ -214,11 +327,31 @@ forEachService((start) => {
     assert.deepEqual(Object.keys((await (await get('tasks/items')).json()) as object), ['items', 'count'])
   })
 
+  it('in a transaction runs again when the list changed after the query', async () => {
+    await fresh()
+    const counts: number[] = []
+    await handle.transaction(async (tx) => {
+      counts.push(await tx.list('tasks').count({ rank: 2 }))
+      if (counts.length === 1) await handle.list('tasks').append({ text: 'g', rank: 2 })
+      await tx.set('counted', counts.at(-1) ?? 0)
+    })
+    assert.deepEqual(counts, [2, 3])
+    assert.equal(await handle.get('counted'), 3)
+  })
+
   it('shows no item that a hook hides', async () => {
     await fresh()
     await handle.list('hooked').append({ text: 'secret', rank: 99 })
     const peer = handle.list('hooked')
     assert.equal(await peer.count({ rank: 99 }), 0)
+    const inside = await handle.transaction(async (tx) => {
+      await tx.list('hooked').append({ text: 'secret too', rank: 99 })
+      return [
+        await tx.list('hooked').count({ rank: 99 }),
+        await allTexts(tx.list('hooked'), { sort: '-rank', limit: 1 }),
+      ]
+    })
+    assert.deepEqual(inside, [0, ['c', 'e', 'a', 'b', 'f', 'd']])
     assert.equal(await texts('hooked/items?sort=-rank&limit=1'), 'c')
   })
 
@@ -249,6 +382,10 @@ forEachService((start) => {
       message: 'Invalid where of "due": expected a string, a number, true, false or null.',
     })
     await assert.rejects(tasks.query({ limit: 0.5 }), { code: 'bad_request' })
+    await assert.rejects(
+      handle.transaction(async (tx) => tx.list('tasks').query({ limit: 1001 })),
+      { code: 'bad_request', message: 'Invalid limit: expected a whole number from 1 to 1000.' },
+    )
     const many = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`f${at}`, 1]))
     await assert.rejects(tasks.count(many), {
       code: 'bad_request',
@@ -289,6 +426,41 @@ forEachService((start) => {
       )
       await assert.rejects(handle.list('plain').count({ rank: 1 }), { code: 'index_required' })
       assert.equal((await handle.list('plain').query({ limit: 3 })).items.length, 3)
+      await assert.rejects(
+        handle.transaction(async (tx) => {
+          await tx.list('plain').append({ text: 'new', rank: 1 })
+          assert.equal((await tx.list('plain').query({ limit: 3 })).items.length, 3)
+          assert.equal(await tx.list('plain').count(), 10_501)
+          await tx.list('plain').count({ rank: 1 })
+        }),
+        {
+          code: 'index_required',
+          message:
+            'Cannot query the list "plain" of 10501 items: it has no index of "rank". Declare it in `indexes` of the list',
+        },
+      )
+    })
+
+    it('is queried in a transaction by its indexes, which are built first', async () => {
+      await fresh()
+      await long('tasks')
+      const { parts } = await service.app.running()
+      const change = (): Promise<unknown> =>
+        handle.transaction(async (tx) => {
+          const tasks = tx.list('tasks')
+          await tasks.delete(-1)
+          await tasks.update(4, { text: 'new', done: true, rank: 20_000 })
+          await tasks.append({ text: 'last', rank: -1 })
+          const { items } = await tasks.query({ where: { done: true }, sort: '-rank', limit: 3 })
+          const [lowest] = (await tasks.query({ sort: 'rank', limit: 1 })).items
+          return [items.map(({ item }) => (item as Given).rank), lowest?.item, await tasks.count({ done: true })]
+        })
+      await assert.rejects(change(), { code: 'unavailable' })
+      await parts.listIndexes.settled()
+      service.reset()
+      assert.deepEqual(await change(), [[20_000, 10_498, 10_496], { text: 'last', done: false, rank: -1 }, 5250])
+      assert.ok(service.statements.length <= 80, `${service.statements.length} statements`)
+      assert.equal(await handle.list('tasks').count({ done: true }), 5250)
     })
 
     it('whose hook determines what a caller sees is refused', async () => {

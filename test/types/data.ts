@@ -131,7 +131,12 @@ export async function transacts(actor: ActorHandle): Promise<void> {
     tx.trust.list()
     // @ts-expect-error a transaction cannot contain another one
     await tx.transaction(async () => 1)
-    // @ts-expect-error handles come from reads before the transaction
+    const page = await tx.list(shopping).query({ where: { done: false }, sort: 'text' })
+    for (const { item, handle } of page.items) item.text.concat(handle)
+    resolvesTo<number>()(tx.list(shopping).count({ done: true }), true)
+    // @ts-expect-error the item has no such field
+    await tx.list(shopping).query({ where: { price: 1 } })
+    // @ts-expect-error queries return the handles
     await tx.list(shopping).itemsWithHandles()
   })
   // @ts-expect-error the work of a transaction is asynchronous
