@@ -9,10 +9,6 @@ export type {
   ClientStats,
   Delivery,
   ListHandle,
-  ListQuery,
-  ListQueryPage,
-  ListWhere,
-  QueriedItem,
   ListItem,
   ListItemWithHandle,
   ListMetadata,
@@ -29,6 +25,7 @@ export type {
   TransactionListHandle,
   TrustHandle,
 } from './app/actor-handle.ts'
-export type { PeerHandle, PeerListHandle } from './app/peer-handle.ts'
+export type { ListQuery, ListQueryPage, ListWhere, QueriedItem } from './app/list-query.ts'
+export type { PeerHandle, PeerListHandle, PeerListPage } from './app/peer-handle.ts'
 export type { NewGrant, Withdrawal } from './permission/grants.ts'
 export type { TrustRecord } from './app/trust-record.ts'

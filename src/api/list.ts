@@ -1,5 +1,6 @@
 /** The handle by which applications use a list. */
-import type { ListHandle, ListItem, ListQuery } from '../app/actor-handle.ts'
+import type { ListHandle, ListItem } from '../app/actor-handle.ts'
+import type { ListQuery } from '../app/list-query.ts'
 import { ServiceError } from '../errors.ts'
 import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'

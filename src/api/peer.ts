@@ -1,15 +1,20 @@
 /** The handle by which applications call a peer. Only the request carries the secret of the relationship. */
 import type { AnyDeclared } from '../app/actor-handle.ts'
+import type { ListQuery, ListWhere } from '../app/list-query.ts'
 import { PeerRefused, PeerTimeout, PeerUnreachable } from '../app/peer-errors.ts'
-import type { PeerHandle, PeerListHandle } from '../app/peer-handle.ts'
+import type { PeerHandle, PeerListHandle, PeerListPage } from '../app/peer-handle.ts'
 import type { PropertyPath } from '../app/property-path.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { fromPlain, type Json, toPlain } from '../json/json.ts'
+import type { FoundItems } from '../list/list.ts'
+import { mostQueried, writeCursor } from '../property/item-query.ts'
+import { holdsAll, pageOfMatches } from '../property/list-queries.ts'
 import type { PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
 import type { PeerLinks } from '../replica/peer-link.ts'
 import type { Transactions } from '../transaction/transactions.ts'
 import type { Trust } from '../trust/trust.ts'
 import type { Trusts } from '../trust/trusts.ts'
+import { askedOf } from './list.ts'
 import { declaredType, nameOf, segmentsOf } from './transaction.ts'
 
 export interface PeerHandleDeps {
@@ -56,15 +61,31 @@ export function peerHandle(deps: PeerHandleDeps, actorId: string, peerId: string
 
 function peerListHandle(calls: PeerCalls, name: string): PeerListHandle {
   const path = ['properties', name, 'items']
-  const page = async (query: string): Promise<{ readonly items: readonly IndexedItem[]; readonly count: number }> => {
+  const page = async (query: string): Promise<ListPart> => {
     const answer = await calls.send('GET', path, undefined, query)
-    const { items, count } = membersOf(calls.resultOf(answer))
-    if (!Array.isArray(items) || typeof count !== 'number') throw invalid(answer, 'a list')
-    return { items: items.map((item: Json) => indexedItem(answer, item)), count }
+    return listPart(answer, calls.resultOf(answer))
+  }
+  const length = async (): Promise<number> => (await page('?start=0&limit=1')).count
+  const query = async (given: ListQuery = {}): Promise<PeerListPage> => {
+    const search = searchOf(given)
+    const answer = await calls.send('GET', path, undefined, `?${search.toString()}`)
+    return queriedPage(answer, calls.resultOf(answer), given)
   }
   return {
     name,
-    length: async () => (await page('?start=0&limit=1')).count,
+    length,
+    query,
+    async count(where = {}) {
+      if (Object.values(where).every((value) => value === undefined)) return length()
+      let counted = 0
+      let after: string | null = null
+      do {
+        const { items, next }: PeerListPage = await query({ where, after })
+        counted += items.length
+        after = next
+      } while (after !== null)
+      return counted
+    },
     get: async (index) => calls.resultOf(await calls.find(['properties', name], `?index=${index}`)),
     async items({ start = 0, limit } = {}) {
       const { items } = await page(`?start=${start}${limit === undefined ? '' : `&limit=${limit}`}`)
@@ -78,6 +99,68 @@ function peerListHandle(calls: PeerCalls, name: string): PeerListHandle {
       return index
     },
   }
+}
+
+/** The query of the address. @throws ServiceError `bad_request` for a query that no service accepts. */
+function searchOf(query: ListQuery): URLSearchParams {
+  askedOf(query)
+  const { where = {}, sort, limit = mostQueried, after } = query
+  const search = new URLSearchParams()
+  // A string in quotes is never read as a number.
+  for (const [field, value] of Object.entries<ListWhere[string]>(where))
+    if (value !== undefined) search.set(`where[${field}]`, fromPlain(value))
+  if (sort !== undefined) search.set('sort', sort)
+  search.set('limit', String(limit))
+  if (after !== undefined && after !== null) search.set('after', after)
+  return search
+}
+
+/** Reads the answer to a query. A peer without queries returns its items with indexes, and this service selects. */
+function queriedPage(answer: Answer, result: Json | undefined, query: ListQuery): PeerListPage {
+  const { items, count, next = null } = membersOf(result)
+  if (count !== undefined) {
+    const found = selected(answer, listPart(answer, result), query)
+    return { items: found.items.map(({ item }) => ({ item: toPlain(item) })), next: writeCursor(found.next) }
+  }
+  if (!Array.isArray(items) || (next !== null && typeof next !== 'string')) throw invalid(answer, 'a page of a query')
+  return {
+    items: items.map((given: Json) => {
+      const { item } = membersOf(given)
+      if (item === undefined) throw invalid(answer, 'a page of a query')
+      return { item }
+    }),
+    next,
+  }
+}
+
+/** Selects among the items of a list, or takes the requested range without a condition. */
+function selected(answer: Answer, { items, count }: ListPart, query: ListQuery): FoundItems {
+  const asked = askedOf(query)
+  const found = items.map(({ index, item }) => ({ item: fromPlain(item), handle: '', number: index }))
+  if (asked.where.length === 0 && asked.sort === null) {
+    const from = asked.after?.item ?? 0
+    const to = from + asked.limit
+    const range = found.filter(({ number }) => number >= from && number < to)
+    return { items: range, next: to < count ? { item: to, key: '' } : null }
+  }
+  if (items.length < count) throw invalid(answer, 'a page of a query')
+  return pageOfMatches(
+    found.filter(({ item }) => holdsAll(item, asked.where)),
+    asked,
+    null,
+  )
+}
+
+/** Items of a list, and its length. */
+interface ListPart {
+  readonly items: readonly IndexedItem[]
+  readonly count: number
+}
+
+function listPart(answer: Answer, result: Json | undefined): ListPart {
+  const { items, count } = membersOf(result)
+  if (!Array.isArray(items) || typeof count !== 'number') throw invalid(answer, 'a list')
+  return { items: items.map((item: Json) => indexedItem(answer, item)), count }
 }
 
 interface IndexedItem {

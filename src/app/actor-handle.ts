@@ -2,7 +2,8 @@
 import type { Json } from '../json/json.ts'
 import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
-import type { DeclaredList, DeclaredProperty, ItemField } from './data-declarations.ts'
+import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
+import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
 import type { PeerHandle } from './peer-handle.ts'
 import type { PropertyPath } from './property-path.ts'
 import type { ServiceRequest } from './service-declaration.ts'
@@ -506,37 +507,6 @@ export interface ListHandle<Item = Json, Given = Json | object> {
   /** Returns the number of changed items. Beyond 1024 items or 1 MiB, each page of the list is one transaction. */
   updateWhere(field: string, value: Json, item: Given, options?: { firstOnly?: boolean }): Promise<number>
   removeWhere(field: string, value: Json, options?: { firstOnly?: boolean }): Promise<number>
-}
-
-/** The value that each field must have: a string, a number, a boolean or null. */
-export type ListWhere<Item = Json> = {
-  readonly [Field in ItemField<Item>]?: FieldValue<Item, Field>
-}
-
-type FieldValue<Item, Field extends string> = Item extends { readonly [name in Field]?: infer Value }
-  ? Extract<Value, string | number | boolean | null>
-  : never
-
-export interface ListQuery<Item = Json> {
-  readonly where?: ListWhere<Item>
-  /** A field; `-due` for a descending order. Default: as the items were added, or as in the list without `where`. */
-  readonly sort?: ItemField<Item> | `-${ItemField<Item>}`
-  /** The most items of the page, from 1 to 1000. Default: 1000. */
-  readonly limit?: number
-  /** `next` of the page before. */
-  readonly after?: string | null
-}
-
-export interface ListQueryPage<Item = Json> {
-  readonly items: readonly QueriedItem<Item>[]
-  /** For `after` of the next page. Null on the last page. */
-  readonly next: string | null
-}
-
-export interface QueriedItem<Item = Json> {
-  readonly item: Item
-  /** For `updateByHandle` and `deleteByHandle`. */
-  readonly handle: string
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { Json } from '../json/json.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { InputOf, NameOf, OperationsOf, ResultOf } from './declared-operations.ts'
+import type { ListQuery, ListWhere } from './list-query.ts'
 import type { PropertyPath } from './property-path.ts'
 
 /**
@@ -46,6 +47,19 @@ export interface PeerListHandle<Item = Json, Given = Json | object> {
   get(index: number): Promise<Item | undefined>
   /** Returns `limit` items from `start`. Default: all. A peer that runs Troupe accepts limits up to 1000. */
   items(range?: { readonly start?: number; readonly limit?: number }): Promise<Item[]>
+  /**
+   * Returns a page of the items whose fields have these values, as the query of an own list does. The indexes of the peer answer.
+   * A page may be shorter than its limit: `next` says whether more follow.
+   */
+  query(query?: ListQuery<Item>): Promise<PeerListPage<Item>>
+  /** Returns the number of items whose fields have these values. With a condition, it reads all pages of the query. */
+  count(where?: ListWhere<Item>): Promise<number>
   /** Adds an item at the end and returns its index. */
   append(item: Given): Promise<number>
+}
+
+export interface PeerListPage<Item = Json> {
+  readonly items: readonly { readonly item: Item }[]
+  /** For `after` of the next page. Null on the last page. */
+  readonly next: string | null
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
-import type { PeerHandle } from '../../src/app/peer-handle.ts'
+import type { ListQuery } from '../../src/app/list-query.ts'
+import type { PeerHandle, PeerListPage } from '../../src/app/peer-handle.ts'
 import { PeerRefused, PeerTimeout, PeerUnreachable } from '../../src/app/peer-errors.ts'
 import { testing } from '../../src/testing.ts'
 import { type App, troupe } from '../../src/troupe.ts'
@@ -16,6 +17,10 @@ import { writtenAuditLog } from '../support/written-audit-log.ts'
 
 function declare(app: App): void {
   app.list('shopping', { item: z.object({ text: z.string().min(1) }), description: 'What to buy' })
+  app.list('tasks', {
+    item: z.object({ text: z.string(), rank: z.number().optional(), due: z.string().nullable().optional() }),
+    indexes: ['rank'],
+  })
   app.property('budget', { schema: z.object({ limit: z.number() }), default: { limit: 500 } })
   app.property('private', ({ caller, value }) => (caller.kind === 'peer' ? null : value))
   app.action('add_item', { input: z.object({ text: z.string().min(1) }) }, async ({ actor, input, caller }) => ({
@@ -40,7 +45,7 @@ function declare(app: App): void {
     description: 'Shops together',
     permissions: {
       properties: {
-        patterns: ['shopping', 'budget', 'budget/*', 'private'],
+        patterns: ['shopping', 'tasks', 'budget', 'budget/*', 'private'],
         operations: ['read', 'write'],
       },
       methods: { allowed: ['readings'] },
@@ -97,6 +102,58 @@ forEachService((start) => {
       assert.equal(await peer.get(['budget', 'nothing']), undefined)
       assert.equal(await peer.action('tidy'), undefined)
       assert.deepEqual(await (await handleOf(service, ada)).list('shopping').items(), [])
+    })
+
+    it('queries its lists, page by page', async () => {
+      const { service, ada, peer } = await family()
+      const tasks = [
+        { text: 'a', rank: 3 },
+        { text: 'b', rank: 1, due: '12' },
+        { text: 'c', rank: 3, due: null },
+        { text: 'd "&=?', rank: 12 },
+      ]
+      await (await handleOf(service, ada)).list('tasks').extend(tasks)
+      const list = peer.list('tasks')
+      const texts = async (query: ListQuery): Promise<string[]> => {
+        const found: string[] = []
+        let after: string | null = null
+        do {
+          const page: PeerListPage = await list.query({ ...query, after })
+          assert.ok(page.items.length <= (query.limit ?? 1000))
+          found.push(...page.items.map(({ item }) => (item as { text: string }).text))
+          after = page.next
+        } while (after !== null)
+        return found
+      }
+      for (const limit of [1, 3, 1000]) {
+        assert.deepEqual(await texts({ limit }), ['a', 'b', 'c', 'd "&=?'])
+        assert.deepEqual(await texts({ limit, where: { rank: 3 } }), ['a', 'c'])
+        assert.deepEqual(await texts({ limit, where: { rank: 3, due: null } }), ['c'])
+        assert.deepEqual(await texts({ limit, where: { due: '12' } }), ['b'])
+        assert.deepEqual(await texts({ limit, where: { text: 'd "&=?' } }), ['d "&=?'])
+        assert.deepEqual(await texts({ limit, sort: '-rank' }), ['d "&=?', 'c', 'a', 'b'])
+      }
+      assert.equal(await list.count(), 4)
+      assert.equal(await list.count({ rank: 3 }), 2)
+      assert.equal(await list.count({ rank: '3' }), 0)
+      await assert.rejects(list.query({ limit: 0 }), { name: 'ServiceError', code: 'bad_request' })
+      await assert.rejects(list.count({ rank: [3] as unknown as number }), {
+        name: 'ServiceError',
+        code: 'bad_request',
+      })
+      await assert.rejects(list.query({ after: 'x', sort: 'rank' }), { name: 'ServiceError', code: 'bad_request' })
+      assert.deepEqual(await refusal(peer.list('other').query()), { status: 403, code: 'forbidden', field: undefined })
+    })
+
+    it('receives the refusal of a query that needs an index', async () => {
+      const { service, ada, peer } = await family()
+      const tasks = (await handleOf(service, ada)).list('tasks')
+      await tasks.extend(Array.from({ length: 10_001 }, () => ({ text: 't' })))
+      assert.deepEqual(await refusal(peer.list('tasks').query({ sort: 'due' })), {
+        status: 400,
+        code: 'index_required',
+        field: undefined,
+      })
     })
 
     it('is refused by the rights, the hooks and the schemas of the peer', async () => {
@@ -266,6 +323,20 @@ describe('the answers of a peer', () => {
         message: 'The answer of the peer is not a list',
       })
     }
+    const search = '?where%5Bk%5D=%22a%22&sort=-k&limit=2'
+    const query = { where: { k: 'a' }, sort: '-k', limit: 2 } as const
+    // An item of a list that this service would have to select from is missing.
+    const part = { items: [{ index: 0, item: { k: 'a' } }], count: 2 }
+    for (const body of [7, { items: {} }, { items: [1] }, { items: [], next: 3 }, part]) {
+      peers.answers.set(`GET /properties/l/items${search}`, { body })
+      await assert.rejects(peer.list('l').query(query), {
+        name: 'PeerRefused',
+        code: 'invalid_answer',
+        message: 'The answer of the peer is not a page of a query',
+      })
+    }
+    peers.answers.set(`GET /properties/l/items${search}`, { body: { items: [{ item: { k: 'a' } }], next: 'abc' } })
+    assert.deepEqual(await peer.list('l').query(query), { items: [{ item: { k: 'a' } }], next: 'abc' })
     peers.answers.set('POST /properties/l/items', { status: 201, body: { success: true } })
     await assert.rejects(peer.list('l').append(1), { message: 'The answer of the peer is not the index of an item' })
   })
@@ -375,6 +446,11 @@ describe('a peer over the network', () => {
         status: 200,
         body: { items: ['a', 'b', 'c'].map((item, index) => ({ index, item })), count: 3 },
       }))
+      const numbered = [{ k: 1, n: 5 }, { k: 2 }, { k: 1, n: 7 }]
+      python.route('GET', /^\/properties\/m\/items/, () => ({
+        status: 200,
+        body: { items: numbered.map((item, index) => ({ index, item })), count: 3 },
+      }))
       python.route('POST', /^\/properties\/l\/items$/, () => ({ status: 201, body: { success: true, index: 3 } }))
       const peer = await calling(python.url)
       assert.deepEqual(await peer.action('add', { text: 'milk' }), { given: { text: 'milk' } })
@@ -382,6 +458,20 @@ describe('a peer over the network', () => {
       assert.equal(await peer.get('missing'), undefined)
       assert.deepEqual(await peer.list('l').items({ start: 1, limit: 1 }), ['b'])
       assert.equal(await peer.list('l').length(), 3)
+      const first = await peer.list('l').query({ limit: 2 })
+      assert.deepEqual(first.items, [{ item: 'a' }, { item: 'b' }])
+      assert.deepEqual(await peer.list('l').query({ limit: 2, after: first.next }), {
+        items: [{ item: 'c' }],
+        next: null,
+      })
+      assert.deepEqual(await peer.list('l').query({ where: { k: 1 } }), { items: [], next: null })
+      const highest = await peer.list('m').query({ where: { k: 1 }, sort: '-n', limit: 1 })
+      assert.deepEqual(highest.items, [{ item: { k: 1, n: 7 } }])
+      assert.deepEqual(await peer.list('m').query({ where: { k: 1 }, sort: '-n', after: highest.next }), {
+        items: [{ item: { k: 1, n: 5 } }],
+        next: null,
+      })
+      assert.equal(await peer.list('m').count({ k: 1 }), 2)
       assert.equal(await peer.list('l').append('d'), 3)
       assert.deepEqual(await refusal(peer.action('other')), { status: 404, code: 'not_found', field: undefined })
       const { headers } = python.requests[0] ?? {}

@@ -12,7 +12,7 @@ import {
   PeerUnreachable,
   troupe,
 } from '../../src/index.ts'
-import type { PeerHandle, PeerListHandle } from '../../src/handles.ts'
+import type { PeerHandle, PeerListHandle, PeerListPage } from '../../src/handles.ts'
 
 /** True when both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -65,6 +65,10 @@ export async function typed(actor: ActorHandle): Promise<void> {
   resolvesTo<Shopping | undefined>()(ada.list(shopping).get(0), true)
   resolvesTo<number>()(ada.list(shopping).append({ text: 'milk' }), true)
   resolvesTo<number>()(ada.list(shopping).length(), true)
+  const page = await ada.list(shopping).query({ where: { done: false }, sort: '-text', limit: 5, after: null })
+  for (const { item } of page.items) item.text.trim()
+  resolvesTo<number>()(ada.list(shopping).count({ text: 'milk' }), true)
+  await ada.list('any').query({ where: { anything: null }, sort: 'other' })
   await ada.set(budget, { limit: 1 })
   // @ts-expect-error the input has no such member
   await ada.action('add_item', { name: 'milk' })
@@ -88,6 +92,11 @@ export async function typed(actor: ActorHandle): Promise<void> {
   await ada.get(shopping)
   // @ts-expect-error a property is not a list
   ada.list(budget)
+  // @ts-expect-error the item has no such field
+  await ada.list(shopping).query({ where: { price: 1 } })
+  // @ts-expect-error the field is a boolean
+  await ada.list(shopping).count({ done: 'no' })
+  resolvesTo<PeerListPage<Shopping>>()(ada.list(shopping).query(), true)
   // @ts-expect-error a start is a number
   await ada.list(shopping).items({ start: 'first' })
 }

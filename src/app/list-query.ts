@@ -1,0 +1,34 @@
+/** The types of queries of lists. */
+import type { Json } from '../json/json.ts'
+import type { ItemField } from './data-declarations.ts'
+
+/** The value that each field must have: a string, a number, a boolean or null. */
+export type ListWhere<Item = Json> = {
+  readonly [Field in ItemField<Item>]?: FieldValue<Item, Field>
+}
+
+type FieldValue<Item, Field extends string> = Item extends { readonly [name in Field]?: infer Value }
+  ? Extract<Value, string | number | boolean | null>
+  : never
+
+export interface ListQuery<Item = Json> {
+  readonly where?: ListWhere<Item>
+  /** A field; `-due` for a descending order. Default: as the items were added, or as in the list without `where`. */
+  readonly sort?: ItemField<Item> | `-${ItemField<Item>}`
+  /** The most items of the page, from 1 to 1000. Default: 1000. */
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: string | null
+}
+
+export interface ListQueryPage<Item = Json> {
+  readonly items: readonly QueriedItem<Item>[]
+  /** For `after` of the next page. Null on the last page. */
+  readonly next: string | null
+}
+
+export interface QueriedItem<Item = Json> {
+  readonly item: Item
+  /** For `updateByHandle` and `deleteByHandle`. */
+  readonly handle: string
+}
