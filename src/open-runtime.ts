@@ -62,6 +62,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
     now,
     timers,
     random: options.random ?? Math.random,
+    mostDirectSubscriptions: options.mostDirectSubscriptions ?? 64,
     keyRing,
     log,
     metrics,

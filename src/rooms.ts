@@ -115,7 +115,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const tokenRoom = createTokens(runtime)
   const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient })
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)
-  const publisher = createPublisher(runtime, { permission, delivery })
+  const { publisher, waitingChanges } = createPublisher(runtime, { permission, delivery })
   const changeSinks = [publisher.sink, ...(options.changeSink === undefined ? [] : [options.changeSink])]
   const property = createProperties(runtime, { permission, changeSinks })
   const accounts = createAccounts(runtime)
@@ -134,6 +134,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     relationships,
     permission,
     publisher,
+    waitingChanges,
     property,
     transactions,
     accounts,
@@ -144,7 +145,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
 
 /** Creates the rooms for relationships, operations, and both sides of subscriptions. */
 function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActorRooms>) {
-  const { delivery, auditLog, outbox, relationships, permission, publisher, property, declared } = ground
+  const { delivery, auditLog, outbox, relationships, permission, property, declared } = ground
   const { actors, actorsDeleting } = ground.actorRoom
   const trust = createTrust(runtime, {
     declared: property.declared,
@@ -156,7 +157,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
     needsApproval: (category, name) => declared.needsApproval(category, name),
   })
   const operation = createOperations(runtime, { permission, auditLog })
-  const publication = createPublications(runtime, { permission, publisher, delivery, outbox, property, actors, trust })
+  const publication = createPublications(runtime, { ...ground, actors, trust })
   const replica = createReplica(runtime, {
     outbox,
     actors,
@@ -170,7 +171,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
 export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: Rooms): Promise<void> {
   live.stop()
   await rooms.closeProviders()
-  await Promise.all([rooms.gaps.stop(), rooms.expiries.stop()])
+  await Promise.all([rooms.gaps.stop(), rooms.expiries.stop(), rooms.waitingChanges.stop()])
   await rooms.deliveries.stop(rooms.peerClient)
   // `deliveries.stop` closed the peer client, so the calls of these workers have ended.
   await Promise.all([

@@ -54,6 +54,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     bearerKinds: options.bearerKinds ?? [],
   })
   rooms.ownAddresses?.connect(toFetch(handle))
+  rooms.waitingChanges.wake()
   rooms.deliveries.wake()
   rooms.gaps.wake()
   rooms.expiries.wake()
@@ -72,8 +73,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     },
     settled: async () => {
       // Each worker may create work for the workers after it: a delivery, for example, acknowledges a fetched diff.
-      const { expiries, gaps, facts, dataHooks, contacts, deliveries } = rooms
-      for (const each of [expiries, gaps, facts, dataHooks, contacts, deliveries]) await each.settled()
+      const { expiries, gaps, facts, dataHooks, contacts, waitingChanges, deliveries } = rooms
+      for (const each of [expiries, gaps, facts, dataHooks, contacts, waitingChanges, deliveries]) await each.settled()
     },
     close: () => closeRooms(runtime, rooms),
   }

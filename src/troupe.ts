@@ -93,6 +93,7 @@ export type Replaceable = Pick<
   | 'now'
   | 'timers'
   | 'random'
+  | 'mostDirectSubscriptions'
   | 'bearerKinds'
   | 'relationshipRules'
   | 'changeSink'

@@ -5,7 +5,8 @@
 import type { Caller } from '../caller.ts'
 import { type JsonText, members } from '../json/json.ts'
 import { originText } from '../origin.ts'
-import type { LockedActor, Store, Transaction } from '../store/store.ts'
+import type { AfterCommitStore } from '../store/after-commit-store.ts'
+import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { Versions } from './version.ts'
 
@@ -36,11 +37,15 @@ export type Record = (change: Change) => void
 
 /** Changes data of an actor, always through this class. The change and its sinks run in one actor transaction. */
 export class ActorWriter {
-  readonly #store: Store
+  readonly #store: Pick<AfterCommitStore, 'changeActor'>
   readonly #versions: Pick<Versions, 'requireCondition'>
   readonly #sink: ChangeSink | null
 
-  constructor(store: Store, versions: Pick<Versions, 'requireCondition'>, sink: ChangeSink | null) {
+  constructor(
+    store: Pick<AfterCommitStore, 'changeActor'>,
+    versions: Pick<Versions, 'requireCondition'>,
+    sink: ChangeSink | null,
+  ) {
     this.#store = store
     this.#versions = versions
     this.#sink = sink
@@ -49,7 +54,7 @@ export class ActorWriter {
   /** @throws ServiceError `actor_not_found`; `precondition_failed` when the condition of the access is not met */
   change<T>(access: Access, work: (tx: Transaction, record: Record, actor: LockedActor) => Promise<T>): Promise<T> {
     const { actor: owner, caller } = access
-    return this.#store.writeActor(
+    return this.#store.changeActor(
       owner.id,
       async (tx, actor) => {
         await this.#versions.requireCondition(tx, access)

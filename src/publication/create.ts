@@ -9,15 +9,16 @@ import { fullState } from './full-state.ts'
 import { deletePublisherSubscriptions } from './publisher-store.ts'
 import { Publications } from './publications.ts'
 import { Publisher } from './publisher.ts'
+import { WaitingChanges } from './waiting-changes.ts'
 import { DeliveryWorker } from './worker.ts'
 
 const dayMs = 86_400_000
 
 export function createPublisher(
-  { config, store, now }: Runtime,
+  { config, store, timers, log, now, mostDirectSubscriptions }: Runtime,
   { permission, delivery }: { readonly permission: Permission; readonly delivery: DeliveryPort },
-): Publisher {
-  return new Publisher({
+) {
+  const publisher: Publisher = new Publisher({
     permission,
     now,
     maxDiffs: config.maxDiffs,
@@ -25,12 +26,19 @@ export function createPublisher(
       store.afterCommit(tx, () =>
         config.synchronousCallbacks ? delivery.worker.attempted(actorId, entries) : delivery.wake(actorId),
       ),
+    announceWaiting: (tx, actorId) => store.afterCommit(tx, () => waitingChanges.wake(actorId)),
+    // A response that waits for the callbacks waits for the diffs too.
+    mostDirectSubscriptions: config.synchronousCallbacks ? Number.MAX_SAFE_INTEGER : mostDirectSubscriptions,
   })
+  const waitingChanges = new WaitingChanges({ store, timers, log, now, publisher })
+  store.connect(waitingChanges)
+  return { publisher, waitingChanges }
 }
 
 interface PublicationNeeds {
   readonly permission: Permission
   readonly publisher: Publisher
+  readonly waitingChanges: WaitingChanges
   readonly delivery: DeliveryPort
   readonly outbox: Outbox
   readonly property: PropertyRoom
@@ -40,7 +48,7 @@ interface PublicationNeeds {
 
 export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   const { config, store, live, registry, log, now, handles } = runtime
-  const { permission, publisher, trust, outbox, delivery } = needs
+  const { permission, publisher, waitingChanges, trust, outbox, delivery } = needs
   const deliveries = createWorker(runtime, needs)
   delivery.connect(deliveries)
   runtime.metrics.backlogFrom(() => deliveries.backlog())
@@ -54,6 +62,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
     registry,
     permission,
     publisher,
+    waitingChanges,
     log,
     now,
     maxPeerSubscriptions: config.maxPeerSubscriptions,
@@ -62,7 +71,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
     wake: deliveries.wake,
     handleOf: handles.of,
   })
-  return { publications, deliveries }
+  return { publications, waitingChanges, deliveries }
 }
 
 function createWorker(runtime: Runtime, { permission, outbox, property, actors, trust }: PublicationNeeds) {

@@ -2,7 +2,7 @@
 import type { JsonText } from '../json/json.ts'
 import { naming, runByActor } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
-import { requestOrigin } from '../origin.ts'
+import type { SubscriptionOf } from './backlog-store.ts'
 
 /** A publisher-side subscription with the facts that a change needs. */
 export interface Subscriber {
@@ -28,17 +28,19 @@ export interface SubscriberFilter {
   readonly subtargets?: readonly string[]
   /** Default: every peer. */
   readonly peerId?: string
+  /** At most `most` subscriptions, those after this one. Default: all. */
+  readonly page?: { readonly after: SubscriptionOf; readonly most: number }
 }
 
-/** The subscriptions to a target with their relationships. */
+/** The subscriptions to a target with their relationships, in the order of their keys. */
 export async function findSubscribers(
   q: Queries,
   actorId: string,
   target: string,
-  { subtargets, peerId }: SubscriberFilter,
+  { subtargets, peerId, page }: SubscriberFilter,
 ): Promise<Subscriber[]> {
   const values: (string | number)[] = [actorId, target]
-  const placeholder = (value: string): string => `$${values.push(value)}`
+  const placeholder = (value: string | number): string => `$${values.push(value)}`
   const ofPeer = peerId === undefined ? '' : ` AND s.peer_id = ${placeholder(peerId)}`
   const ofParts =
     subtargets === undefined
@@ -46,12 +48,17 @@ export async function findSubscribers(
       : ` AND (s.subtarget = '' OR s.subtarget IN (SELECT name FROM rows(${placeholder(
           JSON.stringify(subtargets.map((name) => [name])),
         )}, name TEXT) AS wanted))`
+  const ofPage =
+    page === undefined
+      ? ''
+      : ` AND (s.peer_id, s.subscription_id) > (${placeholder(page.after.peerId)}, ${placeholder(page.after.subscriptionId)})`
+  const limit = page === undefined ? '' : ` LIMIT ${placeholder(page.most)}`
   const rows = await q.all<Row<Omit<Subscriber, 'isStopped'>> & { readonly state: string }>(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", s.target, s.subtarget, s.resource, s.granularity,
        s.sequence, s.state, t.relationship, t.approved, t.approved_until AS "approvedUntil", t.open_until AS "openUntil"
      FROM publisher_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
-     WHERE s.actor_id = $1 AND s.target = $2${ofPeer}${ofParts}
-     ORDER BY s.peer_id, s.subscription_id`,
+     WHERE s.actor_id = $1 AND s.target = $2${ofPeer}${ofParts}${ofPage}
+     ORDER BY s.peer_id, s.subscription_id${limit}`,
     ...values,
   )
   return rows.map(({ state, ...row }) => ({ ...row, isStopped: state === 'stopped', approved: row.approved !== 0 }))
@@ -71,6 +78,16 @@ export interface DiffEntry {
   readonly dueAt: number | null
 }
 
+/** When and by which call the change was made whose entries are written. */
+export interface Made {
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  /** Number of changes that led to this one. */
+  readonly hops: number
+  /** `Transaction.origin` */
+  readonly origin: string
+}
+
 /**
  * Writes entries in three statements that are sent together. Entries of one subscription must be in the order of their
  * sequence numbers.
@@ -79,8 +96,7 @@ export async function insertEntries(
   tx: Transaction,
   actorId: string,
   entries: readonly DiffEntry[],
-  now: number,
-  hops: number,
+  made: Made,
 ): Promise<void> {
   const outcomes = entries.map((entry) => [
     entry.peerId,
@@ -90,15 +106,15 @@ export async function insertEntries(
   ])
   await Promise.all([
     moveSequences(tx, actorId, entries),
-    insertDiffs(tx, actorId, entries, now, hops),
+    insertDiffs(tx, actorId, entries, made),
     tx.run(
       `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin)
        SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4
        FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
       actorId,
       JSON.stringify(outcomes),
-      now,
-      tx.origin || requestOrigin(),
+      made.createdAt,
+      made.origin,
     ),
   ])
 }
@@ -129,8 +145,7 @@ function insertDiffs(
   tx: Transaction,
   actorId: string,
   entries: readonly DiffEntry[],
-  now: number,
-  hops: number,
+  { createdAt, hops }: Made,
 ): Promise<number> {
   // Many subscribers get the same data: each string is sent to the store once.
   const texts = new Map<JsonText, number>()
@@ -156,7 +171,7 @@ function insertDiffs(
     actorId,
     JSON.stringify(rows),
     JSON.stringify([...texts].map(([data, text]) => [text, data])),
-    now,
+    createdAt,
     hops,
   )
 }

@@ -35,12 +35,14 @@ import { findRecords, type RecordFilter, type SubscriptionRecord } from '../subs
 import { deleteSuspension, findSuspensions, insertSuspension, type Suspension } from './suspension-store.ts'
 import { type PublisherSubscription, publisherView } from './publisher-subscription.ts'
 import { type MayRead, visiblePart, withheld } from './visibility.ts'
+import type { WaitingChanges } from './waiting-changes.ts'
 
 export interface PublicationsDeps {
   readonly store: Store
   readonly registry: Registry
   readonly permission: Permission
   readonly publisher: Publisher
+  readonly waitingChanges: Pick<WaitingChanges, 'catchUp'>
   readonly live: Live
   readonly log: Log
   readonly now: () => number
@@ -88,25 +90,42 @@ export class Publications {
 
   /** Lists the subscriptions of a peer. `peerId` null: of all peers. */
   list(actorId: string, peerId: string | null = null): Promise<PublisherSubscription[]> {
-    return this.#deps.store.read((q) => findPublisherSubscriptions(q, actorId, peerId))
+    const { store } = this.#deps
+    return this.#upToDate(
+      actorId,
+      () => store.read((q) => findPublisherSubscriptions(q, actorId, peerId)),
+      ([first]) => first,
+    )
   }
 
   /** All subscriptions with their backlogs, in one snapshot. */
   listWithBacklogs(
     actorId: string,
   ): Promise<{ readonly subscription: PublisherSubscription; readonly backlog: Backlog | undefined }[]> {
-    return this.#deps.store.snapshot(async (q) => {
+    const read = async (q: Queries) => {
       const subscriptions = await findPublisherSubscriptions(q, actorId, null)
       const backlogs = await findBacklogs(q, actorId)
       const keyOf = ({ peerId, subscriptionId }: SubscriptionOf): string => JSON.stringify([peerId, subscriptionId])
       const behind = new Map(backlogs.map((backlog) => [keyOf(backlog), backlog]))
       return subscriptions.map((subscription) => ({ subscription, backlog: behind.get(keyOf(subscription)) }))
-    })
+    }
+    const { store } = this.#deps
+    return this.#upToDate(
+      actorId,
+      () => store.snapshot(read),
+      ([first]) => first?.subscription,
+    )
   }
 
   /** Subscriptions of both sides, as the wire lists them. */
-  records(actorId: string, filter: RecordFilter): Promise<SubscriptionRecord[]> {
-    return this.#deps.store.read((q) => findRecords(q, actorId, filter))
+  async records(actorId: string, filter: RecordFilter): Promise<readonly SubscriptionRecord[]> {
+    const { store } = this.#deps
+    const found = await this.#upToDate(
+      actorId,
+      () => store.read((q) => findRecords(q, actorId, filter)),
+      (read) => read,
+    )
+    return found.records
   }
 
   /**
@@ -135,6 +154,7 @@ export class Publications {
       state: 'live',
       failingSince: null,
       createdAt: now(),
+      waitingChanges: 0,
     }
     await store.writeActor(actorId, async (tx, locked) => {
       if ((await findTrust(tx, actorId, peerId)) === null) {
@@ -154,13 +174,19 @@ export class Publications {
   /** Reads without clearing. Null: the subscription does not exist. */
   async poll(address: Address, caller: Caller): Promise<Polled | null> {
     const { actorId, peerId, subscriptionId } = address
-    return this.#deps.store.snapshot(async (q) => {
+    const read = async (q: Queries): Promise<Polled | null> => {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const diffs = await findDiffs(q, actorId, peerId, subscriptionId, maxPollCharacters)
       const mayRead = diffs.length === 0 ? () => false : await this.#reader(q, actorId, caller)
       return { subscription, diffs: diffs.map((diff) => shown(diff, subscription, mayRead)) }
-    })
+    }
+    const { store } = this.#deps
+    return this.#upToDate(
+      actorId,
+      () => store.snapshot(read),
+      (polled) => polled?.subscription,
+    )
   }
 
   /**
@@ -182,27 +208,37 @@ export class Publications {
     const readWith = async (q: Queries, find: () => Promise<StoredDiff | null>) => {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       const diff = subscription === null ? null : await find()
-      if (subscription === null || diff === null) return null
-      return { subscription, diff, mayRead: await this.#reader(q, actorId, caller) }
+      if (subscription === null || diff === null) return { subscription, diff: null }
+      return { subscription, diff: shown(diff, subscription, await this.#reader(q, actorId, caller)) }
     }
-    const read = clears
-      ? await store.write((tx) => readWith(tx, () => clearDiff(tx, place, { ...readable, now: at })))
-      : await store.snapshot((q) => readWith(q, () => findDiff(q, place, readable)))
-    return read === null
-      ? null
-      : { subscription: read.subscription, diff: shown(read.diff, read.subscription, read.mayRead) }
+    const { subscription, diff } = await this.#upToDate(
+      actorId,
+      () =>
+        clears
+          ? store.write((tx) => readWith(tx, () => clearDiff(tx, place, { ...readable, now: at })))
+          : store.snapshot((q) => readWith(q, () => findDiff(q, place, readable))),
+      (read) => (read.diff === null ? read.subscription : null),
+    )
+    return subscription === null || diff === null ? null : { subscription, diff }
   }
 
   /** Acknowledges everything up to `sequence`, or all diffs with 0. False: the subscription does not exist. */
   async acknowledge(address: Address, sequence: number): Promise<boolean> {
     const { actorId, peerId, subscriptionId } = address
-    return this.#deps.store.write(async (tx) => {
+    const { store, now } = this.#deps
+    const write = async (tx: Transaction): Promise<PublisherSubscription | null> => {
       const subscription = await findPublisherSubscription(tx, actorId, peerId, subscriptionId)
-      if (subscription === null) return false
+      if (subscription === null) return null
       const upTo = sequence === 0 ? subscription.sequence : Math.min(sequence, subscription.sequence)
-      await acknowledgeDiffs(tx, { ...address, upTo }, this.#deps.now())
-      return true
-    })
+      await acknowledgeDiffs(tx, { ...address, upTo }, now())
+      return subscription
+    }
+    const acknowledged = await this.#upToDate(
+      actorId,
+      () => store.write(write),
+      (found) => (found !== null && (sequence === 0 || sequence > found.sequence) ? found : null),
+    )
+    return acknowledged !== null
   }
 
   /** Deletes a subscription. The peer is notified when the owner does so. False: the subscription did not exist. */
@@ -236,13 +272,19 @@ export class Publications {
 
   /** Outcomes of the latest sequence numbers. Null: the subscription does not exist. */
   async timeline({ actorId, peerId, subscriptionId }: Address): Promise<Timeline | null> {
-    return this.#deps.store.snapshot(async (q) => {
+    const read = async (q: Queries): Promise<Timeline | null> => {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const entries = await findTimeline(q, actorId, peerId, subscriptionId, maxTimelineEntries)
       const [backlog] = await findBacklogs(q, actorId, { peerId, subscriptionId })
       return { subscription, entries, backlog }
-    })
+    }
+    const { store } = this.#deps
+    return this.#upToDate(
+      actorId,
+      () => store.snapshot(read),
+      (timeline) => timeline?.subscription,
+    )
   }
 
   /** Sends failed diffs that are still stored again, and returns their number. Null: the subscription does not exist. */
@@ -273,6 +315,22 @@ export class Publications {
       await this.#deps.publisher.resync(tx, actorId, suspension)
       return true
     })
+  }
+
+  /**
+   * Runs `work` again after the waiting diffs are written, so that it meets every change that was made before.
+   *
+   * @param stateOf Returns what shows whether diffs wait that concern the result. Null or undefined: none.
+   */
+  async #upToDate<T>(
+    actorId: string,
+    work: () => Promise<T>,
+    stateOf: (result: T) => Pick<PublisherSubscription, 'waitingChanges'> | null | undefined,
+  ): Promise<T> {
+    const result = await work()
+    if ((stateOf(result)?.waitingChanges ?? 0) === 0) return result
+    await this.#deps.waitingChanges.catchUp(actorId)
+    return work()
   }
 
   async #reader(q: Queries, actorId: string, caller: Caller): Promise<MayRead> {

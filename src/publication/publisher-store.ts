@@ -4,7 +4,8 @@ import type { Scope } from '../subscription/scope.ts'
 import type { PublisherSubscription } from './publisher-subscription.ts'
 
 const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
-  granularity, sequence, committed, state, failing_since AS "failingSince", created_at AS "createdAt"`
+  granularity, sequence, committed, state, failing_since AS "failingSince", created_at AS "createdAt",
+  (SELECT a.waiting_changes FROM actor a WHERE a.id = $1) AS "waitingChanges"`
 
 /**
  * Returns false when the peer already has `most` subscriptions.

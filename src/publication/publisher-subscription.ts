@@ -20,6 +20,8 @@ export interface PublisherSubscription extends Scope {
   readonly failingSince: number | null
   /** Unix milliseconds. */
   readonly createdAt: number
+  /** Number of changes of the actor whose diffs are not written yet. */
+  readonly waitingChanges: number
 }
 
 /** A publisher-side subscription as the wire and applications see it. */

@@ -1,15 +1,20 @@
-/** Writes the diffs of a change, in the transaction of the change. The number of statements is constant. */
+/**
+ * Writes the diffs of a change. The number of statements is constant. With few subscriptions the diffs are written in the
+ * transaction of the change, otherwise behind its response (docs/decisions/050).
+ */
 import { currentContext } from '../observe/context.ts'
 import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
 import { type Change, type ChangeSink, changedNames } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
-import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Subscriber } from './diff-store.ts'
+import { requestOrigin } from '../origin.ts'
+import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Made, type Subscriber } from './diff-store.ts'
 import { projectDiff, type ProjectedDiff } from './project-diff.ts'
 import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { isApprovedAt } from '../trust/trust.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
+import { deleteWaitingChange, findWaitingChange, insertWaitingChange, moveWaitingChange } from './waiting-store.ts'
 
 /** Starts the delivery of entries after their transaction has committed. */
 export type Announce = (tx: Transaction, actorId: string, entries: readonly DiffEntry[]) => void
@@ -20,7 +25,14 @@ export interface PublisherDeps {
   /** Maximum number of stored diffs per subscription. */
   readonly maxDiffs: number
   readonly announce: Announce
+  /** Starts the writing of diffs after the transaction of their change has committed. */
+  readonly announceWaiting: (tx: Transaction, actorId: string) => void
+  /** The diffs of an actor with more subscriptions are written behind the response of the change. */
+  readonly mostDirectSubscriptions: number
 }
+
+/** A waiting change counts as so many subscriptions at least: reading it has a cost of its own. */
+const leastCost = 25
 
 export class Publisher {
   readonly #deps: PublisherDeps
@@ -31,6 +43,8 @@ export class Publisher {
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
     if (actor.subscriptionCount === 0) return
+    if (actor.subscriptionCount > this.#deps.mostDirectSubscriptions) return this.#postpone(tx, actor, changes)
+    if (actor.waitingChanges > 0) await this.writeWaiting(tx, actor.id, Number.MAX_SAFE_INTEGER)
     const subscribers = await findSubscribers(tx, actor.id, 'properties', { subtargets: changedNames(changes) })
     if (subscribers.length === 0) return
     const [suspensions, mayRead] = await Promise.all([
@@ -38,17 +52,42 @@ export class Publisher {
       this.#readers(tx, actor.id, subscribers),
     ])
     const live = withoutSuspended(changes, suspensions)
+    await this.#write(tx, actor.id, entriesOf(live, subscribers, mayRead, this.#now(tx)))
+  }
+
+  /** Stores the changes for `writeWaiting`, without the parts that are suspended now. */
+  async #postpone(tx: Transaction, actor: LockedActor, changes: readonly Change[]): Promise<void> {
+    const effective = changes.filter(({ changesNothing }) => changesNothing !== true)
+    if (effective.length === 0) return
+    const live = withoutSuspended(effective, await findSuspensions(tx, actor.id))
     if (live.length === 0) return
-    const now = this.#deps.now()
-    const diffsOf = diffsByScope(live)
-    const entries = subscribers.flatMap((subscriber) =>
-      diffsOf(subscriber, mayRead(subscriber)).map((diff, index) => ({
-        ...entryOf(subscriber, subscriber.sequence + index + 1, now),
-        kind: 'diff' as const,
-        ...diff,
-      })),
-    )
-    await this.#write(tx, actor.id, entries, now)
+    await insertWaitingChange(tx, actor.id, { changes: live, ...this.#now(tx) })
+    this.#deps.announceWaiting(tx, actor.id)
+  }
+
+  /**
+   * Writes the diffs of waiting changes, oldest change first, for at most `most` subscriptions. Resolves with false when
+   * nothing waits.
+   */
+  async writeWaiting(tx: Transaction, actorId: string, most: number): Promise<boolean> {
+    for (let left = most; left > 0; ) {
+      const waiting = await findWaitingChange(tx, actorId)
+      if (waiting === null) return false
+      const { changes, position } = waiting
+      const subscribers = await findSubscribers(tx, actorId, 'properties', {
+        subtargets: changedNames(changes),
+        page: { after: waiting, most: left },
+      })
+      if (subscribers.length > 0) {
+        const mayRead = await this.#readers(tx, actorId, subscribers)
+        await this.#write(tx, actorId, entriesOf(changes, subscribers, mayRead, waiting))
+      }
+      const last = subscribers.at(-1)
+      if (last === undefined || subscribers.length < left) await deleteWaitingChange(tx, actorId, position)
+      else await moveWaitingChange(tx, actorId, { ...last, position })
+      left -= Math.max(subscribers.length, leastCost)
+    }
+    return true
   }
 
   /** Writes one resync for each subscription of a resumed target whose peer may read any of it. */
@@ -79,22 +118,26 @@ export class Publisher {
   ): Promise<void> {
     if (subscribers.length === 0) return
     const mayRead = await this.#readers(tx, actorId, subscribers)
-    const now = this.#deps.now()
+    const made = this.#now(tx)
     const entries = subscribers
       .filter((subscriber) => maySeeAny(subscriber, name, mayRead(subscriber)))
       .map((subscriber) => ({
-        ...entryOf(subscriber, subscriber.sequence + 1, now),
+        ...entryOf(subscriber, subscriber.sequence + 1, made),
         kind: 'resync' as const,
         data: known('""'),
         replaces: false,
       }))
-    await this.#write(tx, actorId, entries, now)
+    await this.#write(tx, actorId, { entries, made })
   }
 
-  async #write(tx: Transaction, actorId: string, entries: readonly DiffEntry[], now: number): Promise<void> {
+  #now(tx: Transaction): Made {
+    return { createdAt: this.#deps.now(), hops: currentContext()?.hops ?? 0, origin: tx.origin || requestOrigin() }
+  }
+
+  async #write(tx: Transaction, actorId: string, { entries, made }: Written): Promise<void> {
     if (entries.length === 0) return
-    await insertEntries(tx, actorId, entries, now, currentContext()?.hops ?? 0)
-    await dropOldest(tx, this.#overfull(actorId, entries), now)
+    await insertEntries(tx, actorId, entries, made)
+    await dropOldest(tx, this.#overfull(actorId, entries), this.#deps.now())
     this.#deps.announce(tx, actorId, entries)
   }
 
@@ -135,6 +178,28 @@ export class Publisher {
   }
 }
 
+interface Written {
+  readonly entries: readonly DiffEntry[]
+  readonly made: Made
+}
+
+function entriesOf(
+  changes: readonly Change[],
+  subscribers: readonly Subscriber[],
+  mayRead: (subscriber: Subscriber) => MayRead,
+  made: Made,
+): Written {
+  const diffsOf = diffsByScope(changes)
+  const entries = subscribers.flatMap((subscriber) =>
+    diffsOf(subscriber, mayRead(subscriber)).map((diff, index) => ({
+      ...entryOf(subscriber, subscriber.sequence + index + 1, made),
+      kind: 'diff' as const,
+      ...diff,
+    })),
+  )
+  return { entries, made }
+}
+
 /** Subscribers with the same scope and the same rights share their diffs. */
 function diffsByScope(changes: readonly Change[]): (scope: Scope, mayRead: MayRead) => readonly ProjectedDiff[] {
   const byRights = new Map<MayRead, Map<string, readonly ProjectedDiff[]>>()
@@ -160,10 +225,10 @@ function diffsFor(scope: Scope, changes: readonly Change[], mayRead: MayRead): P
 function entryOf(
   { peerId, subscriptionId, granularity, isStopped, openUntil }: Subscriber,
   sequence: number,
-  now: number,
+  { createdAt }: Made,
 ): Omit<DiffEntry, 'kind' | 'data' | 'replaces'> {
   const isSent = deliversCallbacks(granularity)
-  const dueAt = isSent && !isStopped ? Math.max(now, openUntil ?? 0) : null
+  const dueAt = isSent && !isStopped ? Math.max(createdAt, openUntil ?? 0) : null
   return { peerId, subscriptionId, sequence, isCallback: isSent, dueAt }
 }
 

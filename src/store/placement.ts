@@ -28,6 +28,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   expiry: byActor(),
   publisher_subscription: byActor(),
   diff: byActor(),
+  waiting_change: byActor(),
   delivery: byActor(),
   delivery_run: byActor(),
   suspension: byActor(),

@@ -46,6 +46,8 @@ export interface LockedActor {
   readonly subscriptionCount: number
   /** How many of these subscriptions cover a key of a property. */
   readonly keySubscriptionCount: number
+  /** Number of changes whose diffs are not written yet. */
+  readonly waitingChanges: number
   /** Until this time, a page or client watches the actor (Unix milliseconds). */
   readonly watchedUntil: number
 }

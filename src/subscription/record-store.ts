@@ -13,13 +13,19 @@ export interface SubscriptionRecord extends Scope {
   readonly callback: boolean
 }
 
+export interface Records {
+  readonly records: readonly SubscriptionRecord[]
+  /** Number of changes of the actor whose diffs are not written yet. */
+  readonly waitingChanges: number
+}
+
 export interface RecordFilter extends Partial<Scope> {
   readonly peerId?: string
   readonly subscriptionId?: string
 }
 
 /** Oldest first. */
-export async function findRecords(q: Queries, actorId: string, filter: RecordFilter): Promise<SubscriptionRecord[]> {
+export async function findRecords(q: Queries, actorId: string, filter: RecordFilter): Promise<Records> {
   const params: Param[] = [actorId]
   const { peerId, subscriptionId, target, subtarget, resource } = filter
   const wanted = { peer_id: peerId, subscription_id: subscriptionId, target, subtarget, resource }
@@ -35,11 +41,15 @@ export async function findRecords(q: Queries, actorId: string, filter: RecordFil
          ${callback} AS callback, created_at
        FROM ${table} WHERE actor_id = $1${conditions.join('')}`,
   )
-  const rows = await q.all<Row<SubscriptionRecord>>(
+  const rows = await q.all<Row<SubscriptionRecord> & { readonly waitingChanges: number }>(
     `SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
-       granularity, sequence, callback
+       granularity, sequence, callback,
+       (SELECT a.waiting_changes FROM actor a WHERE a.id = $1) AS "waitingChanges"
      FROM (${selects.join(' UNION ALL ')}) AS both_sides ORDER BY created_at, callback, peer_id, subscription_id`,
     ...params,
   )
-  return rows.map((row) => ({ ...row, callback: row.callback !== 0 }))
+  return {
+    records: rows.map(({ waitingChanges: _waiting, ...row }) => ({ ...row, callback: row.callback !== 0 })),
+    waitingChanges: rows[0]?.waitingChanges ?? 0,
+  }
 }

@@ -37,6 +37,7 @@ export class BackgroundWork implements ClockWork {
       for (const { parts } of this.#deps.services()) {
         parts.deliveries.wake()
         parts.gaps.wake()
+        parts.waitingChanges.wake()
         parts.expiries.wake()
       }
     }
@@ -60,7 +61,9 @@ export class BackgroundWork implements ClockWork {
     const found = await Promise.all(
       this.#deps
         .services()
-        .flatMap(({ parts }) => [parts.deliveries.nextDue(), parts.gaps.nextDue(), parts.expiries.nextDue()]),
+        .flatMap(({ parts: { deliveries, gaps, expiries, waitingChanges } }) =>
+          [deliveries, gaps, expiries, waitingChanges].map((each) => each.nextDue()),
+        ),
     )
     const due = found.filter((time) => time !== null)
     return due.length === 0 ? null : Math.min(...due)

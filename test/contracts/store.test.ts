@@ -321,7 +321,14 @@ forEachStore((dialect, open, database) => {
       await store.writeActor('a', async (_, actor) => {
         assert.deepEqual(
           { ...actor },
-          { id: 'a', creator: 'somebody@example.com', subscriptionCount: 0, keySubscriptionCount: 0, watchedUntil: 0 },
+          {
+            id: 'a',
+            creator: 'somebody@example.com',
+            subscriptionCount: 0,
+            keySubscriptionCount: 0,
+            waitingChanges: 0,
+            watchedUntil: 0,
+          },
         )
       })
     })

@@ -97,6 +97,9 @@ const exceptions: readonly (readonly [reason: keyof typeof reasons, file: string
   ],
   ['purge', 'publication/queue-store.ts', '/* delivery */ DELETE FROM delivery WHERE written_at'],
   ['purge', 'publication/queue-store.ts', '/* delivery */ DELETE FROM delivery_run WHERE ended_at'],
+  ['sweep', 'publication/waiting-store.ts', '/* changes */ SELECT (SELECT MIN(due_at)'],
+  ['sweep', 'publication/waiting-store.ts', '/* changes */ SELECT actor_id AS "actorId", MAX(due_at)'],
+  ['sweep', 'publication/waiting-store.ts', '/* changes */ UPDATE waiting_change SET due_at = $2 WHERE due_at >'],
   ['purge', 'rate-limit/limit-store.ts', 'DELETE FROM rate_limit WHERE key IN'],
   ['sweep', 'replica/subscriber-store.ts', '/* receiving */ SELECT (SELECT MIN(gap_due_at)'],
   [

@@ -20,6 +20,7 @@ export interface StartOptions extends Partial<TroupeOptions> {
   readonly listen?: boolean
   readonly now?: () => number
   readonly timers?: Timers
+  readonly mostDirectSubscriptions?: number
   readonly random?: () => number
   readonly wrapStore?: (store: Store) => Store
   /** Runs in the transaction of each write, before its changes are recorded here. */
@@ -125,6 +126,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     peerClient,
     timers,
     random,
+    mostDirectSubscriptions,
     ...appOptions
   } = options
   const statements: string[] = []
@@ -164,6 +166,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       ...(peerClient === undefined ? {} : { peerClient }),
       ...(timers === undefined ? {} : { timers }),
       ...(random === undefined ? {} : { random }),
+      ...(mostDirectSubscriptions === undefined ? {} : { mostDirectSubscriptions }),
     },
   )
   declare?.(app)

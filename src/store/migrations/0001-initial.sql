@@ -8,10 +8,12 @@ CREATE TABLE actor (
   passphrase TEXT NOT NULL,
   trustee_root TEXT,
   created_at BIGINT NOT NULL,
-  -- The five columns below are read with the actor's lock, so the common case costs no further statement.
+  -- The six columns below are read with the actor's lock, so the common case costs no further statement.
   -- Number of subscriptions that peers hold at this actor, and how many of them cover a key of a property.
   subscription_count BIGINT NOT NULL DEFAULT 0,
   key_subscription_count BIGINT NOT NULL DEFAULT 0,
+  -- Number of rows in waiting_change.
+  waiting_changes BIGINT NOT NULL DEFAULT 0,
   -- A page or client watches the actor's changes until then. `version` numbers the recorded changes.
   watched_until BIGINT NOT NULL DEFAULT 0,
   version BIGINT NOT NULL DEFAULT 0,
@@ -337,6 +339,25 @@ CREATE TABLE diff (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX diff_by_age ON diff (created_at);
+
+-- Changes of an actor with many subscriptions, in their order, until their diffs are written (record 050).
+CREATE TABLE waiting_change (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  position BIGINT NOT NULL,
+  -- JSON of the changes of one transaction (publication/waiting-store.ts).
+  changes TEXT NOT NULL,
+  -- The last subscription that has its diffs. Empty: none has.
+  peer_id TEXT_KEY NOT NULL DEFAULT '',
+  subscription_id TEXT_KEY NOT NULL DEFAULT '',
+  created_at BIGINT NOT NULL,
+  -- Time when the service writes the diffs: at once, or later after a failure.
+  due_at BIGINT NOT NULL,
+  hops BIGINT NOT NULL DEFAULT 0,
+  origin TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (actor_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX waiting_change_due ON waiting_change (due_at);
 
 -- The outcome of each sequence number, for the owner's timeline.
 CREATE TABLE delivery (
