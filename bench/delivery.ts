@@ -1,6 +1,6 @@
 /** Measures the cost of subscriptions: until a write is answered, and until all subscribers have the change. */
 import { Agent, request as httpRequest } from 'node:http'
-import { type BenchActor, value } from './client.ts'
+import type { BenchActor } from './client.ts'
 import { median } from './compare.ts'
 import type { Arrived } from './peers.ts'
 import { type Peers, type Running, startCaller, startPeers, startServer } from './process.ts'
@@ -65,7 +65,7 @@ async function measureWrites(
         if (subscribers === fanOut && round % 10 !== 0) continue
         await peers.reset()
         const before = performance.timeOrigin + performance.now()
-        const took = await timed(server, actor, index)
+        const took = await timed(server, actor)
         const { last } = await peers.until(subscribers)
         if (round < 0) continue
         times[index]?.push(took)
@@ -128,7 +128,7 @@ async function measureForeign(
         const actor = actors[index]
         if (actor === undefined) continue
         await peers.reset()
-        const took = await timed(server, actor, round)
+        const took = await timed(server, actor)
         await peers.until(1)
         if (round >= 0) times[index]?.push(took)
       }
@@ -234,8 +234,10 @@ async function measureBacklog(
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** Returns the milliseconds until a write is answered. */
-function timed(server: Running, actor: BenchActor, round: number): Promise<number> {
+let written = 0
+
+/** Returns the milliseconds until a write is answered. Each value is new: a write that changes nothing has no diff. */
+function timed(server: Running, actor: BenchActor): Promise<number> {
   const started = performance.now()
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -244,7 +246,7 @@ function timed(server: Running, actor: BenchActor, round: number): Promise<numbe
         host: '127.0.0.1',
         port: server.port,
         method: 'PUT',
-        path: `/${actor.id}/properties/p${((round % 7) + 7) % 7}`,
+        path: `/${actor.id}/properties/p`,
         headers: { authorization: actor.authorization, 'content-type': 'application/json' },
       },
       (response) => {
@@ -256,9 +258,10 @@ function timed(server: Running, actor: BenchActor, round: number): Promise<numbe
       },
     )
     request.on('error', reject)
-    request.end(value)
+    written += 1
+    request.end(JSON.stringify({ theme: { mode: 'dark', size: written, note: 'x'.repeat(130) } }))
   })
 }
 
-const milliseconds = (value_: number): string => `${value_.toFixed(2)} ms`
+const milliseconds = (time: number): string => `${time.toFixed(2)} ms`
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1_048_576)} MiB`
