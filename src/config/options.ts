@@ -389,7 +389,7 @@ export const options = {
   webUi: flag({
     env: 'TROUPE_WEB_UI',
     byDefault: true,
-    text: 'Serves the pages under `/<actor>/www`. When off, a signed-in browser is redirected to `/<actor>/app`, which the application supplies.',
+    text: 'Serves the pages under `/<actor>/www`. When off, or with `TROUPE_SINGLE_PAGE`, a signed-in browser is redirected to `/<actor>/app`.',
   }),
   approvalUrl: text<string | null>(
     {
@@ -433,7 +433,7 @@ export const options = {
     env: 'TROUPE_SINGLE_PAGE',
     byDefault: null,
     values: 'path of a folder',
-    text: 'A single-page application: `/<actor>/app` serves its `index.html`, and so does `/login` when `TROUPE_WEB_UI` is off. Its other files are at `/assets/<path>`; symbolic links out of the folder are not served.',
+    text: 'A single-page application: `/<actor>/app` serves its `index.html`, and is the start page of a signed-in browser. `/login` serves the same file when `TROUPE_WEB_UI` is off. Its other files are at `/assets/<path>`; symbolic links out of the folder are not served.',
     defaultText: 'none: the application that embeds the service serves these URLs',
   }),
   devtest: flag({

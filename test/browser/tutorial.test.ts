@@ -41,11 +41,11 @@ describe('the tutorial', () => {
     await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
     await page.getByLabel('E-mail address').fill(creator)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.waitForURL(/\/www$/)
+    await page.waitForURL(/\/app$/)
     return page
   }
 
-  const actorAt = (page: WatchedPage): string => page.url().replace(/\/www.*$/, '')
+  const actorAt = (page: WatchedPage): string => page.url().replace(/\/app$/, '')
 
   it('shows one list to two users in their browsers', { timeout: 120_000 }, async () => {
     const program = reader.place.start(['dev', 'household.ts'], {
@@ -54,13 +54,13 @@ describe('the tutorial', () => {
     url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
     const ada = await signIn('ada@example.com')
     const adasActor = actorAt(ada)
-    await ada.goto(`${adasActor}/app`)
     await ada.getByLabel('What do we need?').fill('Milk')
     await ada.getByRole('button', { name: 'Add' }).click()
     await ada.getByText('Milk (ada@example.com)').waitFor()
 
     const ben = await signIn('ben@example.com')
     const bensActor = actorAt(ben)
+    await ben.getByRole('link', { name: 'Housemates, assistants and activity' }).click()
     await ben.getByRole('link', { name: 'Relationships' }).first().click()
     await ben.getByRole('link', { name: 'Ask for a relationship' }).first().click()
     await ben.getByLabel('Address of the other actor').fill(adasActor)

@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { ConfigError, html, type PageCall } from '../../src/index.ts'
+import { ConfigError, html, type PageCall, troupe } from '../../src/index.ts'
 import { templateNames } from '../../src/pages/shared/page-set.ts'
+import { testing } from '../../src/testing.ts'
 import { sqliteService, type StartOptions } from '../support/service.ts'
 import { asBrowser, OwnersBrowser } from '../support/sessions.ts'
 
@@ -349,6 +350,23 @@ describe('a single-page application from a folder', () => {
     const { id } = await service.createActor()
     assert.doesNotMatch(await (await service.request('/login')).text(), /assets\/app\.js/)
     assert.equal(await (await service.request(`/${id}/app`)).text(), index)
+  })
+
+  it('is the start page of a signed-in person, also when the service has pages (R-WEB-04)', async () => {
+    write({ 'index.html': index })
+    for (const [settings, home] of [
+      [{ singlePage: folder }, 'app'],
+      [{ singlePage: folder, webUi: false }, 'app'],
+      [{ webUi: false }, 'app'],
+      [{}, 'www'],
+    ] as const) {
+      await using t = await testing(troupe({ type: 'urn:test' }), { settings })
+      const ada = await t.signIn('ada@example.com')
+      for (const path of [`${t.url}/`, `${t.url}/${ada.actor.id}`]) {
+        const answer = await ada.fetch(path, { headers: { accept: 'text/html' } })
+        assert.equal(answer.headers.get('location'), `${t.url}/${ada.actor.id}/${home}`)
+      }
+    }
   })
 
   it('serves no hidden file, no unknown type, and no file outside the folder (R-WEB-04)', async () => {

@@ -7,14 +7,15 @@ export interface BaseUrl {
 }
 
 export interface HomeDeps extends BaseUrl {
-  readonly config: Pick<Config, 'webUi'>
+  readonly config: Pick<Config, 'webUi' | 'singlePage'>
 }
 
 export function urlOf({ baseUrl }: BaseUrl, actorId: string): string {
   return `${baseUrl}/${actorId}`
 }
 
-/** Returns the start page of a signed-in user: the pages of the actor, or the single-page application. */
+/** Returns the start page of a signed-in user: the single-page application, if there is one, or the pages of the actor. */
 export function homeOf({ baseUrl, config }: HomeDeps, actorId: string): string {
-  return `${baseUrl}/${actorId}/${config.webUi ? 'www' : 'app'}`
+  const hasOwnApp = config.singlePage !== null || !config.webUi
+  return `${baseUrl}/${actorId}/${hasOwnApp ? 'app' : 'www'}`
 }

@@ -1,7 +1,6 @@
 /** Email addresses that no provider verified: the form, and the verification link. */
 import { parseAddress } from '../../../actor/address.ts'
 import type { Identity } from '../../../app/identity.ts'
-import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { hintField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
@@ -16,6 +15,7 @@ import { browserOf } from '../../edge/cookies.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { OpenExchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
+import { homeOf } from '../../dispatch/urls.ts'
 import { type SessionResponseDeps, signedIn } from './session-response.ts'
 import { spaBody } from '../../../spa/spa-body.ts'
 import { tokenResponse } from '../../../spa/token-response.ts'
@@ -41,7 +41,6 @@ const linkQuery = { token: optional(stringField('Of the link')), ...formatQuery 
 type EmailExchange = VisitorExchange<string, ValuesOf<typeof formatQuery>>
 
 export interface EmailRouteDeps extends SessionResponseDeps {
-  readonly config: Pick<Config, 'webUi'>
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
@@ -265,7 +264,7 @@ function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Ent
     status: 'success',
     message: 'You are signed in; the address waits to be verified',
     email: address,
-    redirect_url: `${deps.basePath}/${tokens.actorId}/${deps.config.webUi ? 'www' : 'app'}`,
+    redirect_url: homePathOf(deps, tokens.actorId),
     email_requires_verification: true,
   })
 }
@@ -308,7 +307,7 @@ async function follow(
     status: 'verified',
     message,
     email: verified.address,
-    redirect_url: `${deps.basePath}/${verified.actor.id}/www`,
+    redirect_url: homePathOf(deps, verified.actor.id),
   })
 }
 
@@ -326,7 +325,7 @@ async function verificationPage(
     email: address,
     action: `${deps.basePath}/oauth/email`,
     token,
-    redirect_url: `${deps.basePath}/${actor.id}/${deps.config.webUi ? 'www' : 'app'}`,
+    redirect_url: homePathOf(deps, actor.id),
   })
   return html(200, page)
 }
@@ -343,4 +342,9 @@ async function followOrResend(
   await exchange.charge('email_entry', actor.id)
   await deps.signIn.verification.resend(actor, browserOf(request))
   return noContent()
+}
+
+/** Returns the path of the user's start page. */
+function homePathOf({ basePath, config }: EmailRouteDeps, actorId: string): string {
+  return homeOf({ baseUrl: basePath, config }, actorId)
 }

@@ -1,6 +1,5 @@
 /** Sign-in on the web: the redirect to a provider, and its callbacks. */
 import type { Identity } from '../../../app/identity.ts'
-import type { Config } from '../../../config/options.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { SignInRefusal } from '../../../sign-in/refusal.ts'
 import type { AuthorizationResponse, CallbackSender, Ending } from '../../../sign-in/callback.ts'
@@ -49,7 +48,6 @@ const callbackResponses = {
 } as const
 
 export interface SignInRouteDeps extends SessionResponseDeps {
-  readonly config: Pick<Config, 'webUi'>
   /** The path prefix of every URL of the service; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
