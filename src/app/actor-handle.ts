@@ -374,8 +374,13 @@ export interface SubscriptionsHandle {
 
 /** The stored copy of a peer's data, updated by subscriptions. Reading it sends no request to the peer. */
 export interface RemoteHandle {
-  /** Returns the value, or the items of a list; undefined when the copy does not contain the name. */
+  /**
+   * Returns the value, or the items of a list; undefined when the copy does not contain the name. The types are those of this
+   * code: the service does not compare the copy with them.
+   */
   get(name: string): Promise<Json | undefined>
+  get<Value, Given, Missing>(property: DeclaredProperty<Value, Given, Missing>): Promise<Value | undefined>
+  get<Item, Given>(list: DeclaredList<Item, Given>): Promise<Item[] | undefined>
   /** Returns all values and lists, by name. */
   all(): Promise<{ [name: string]: Json }>
   /** Returns the subscriptions that update the copy. */

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { z } from 'zod'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
-import { App } from '../../src/troupe.ts'
+import { testing } from '../../src/testing.ts'
+import { App, troupe } from '../../src/troupe.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -250,6 +251,28 @@ forEachService((start) => {
       await assert.rejects(handle.set('shopping', 1), { code: 'conflict' })
       assert.deepEqual(await handle.all(), { budget: { limit: 500, spent: 0 }, count: 1 })
     })
+  })
+})
+
+describe('the copy of a peer', () => {
+  it('has declared properties with their defaults, and declared lists', async () => {
+    const app = troupe({ type: 'urn:actingweb:example.com:test' })
+    const budget = app.property('budget', { schema: Budget, default: { limit: 500 } })
+    const motto = app.property('motto', { schema: z.string() })
+    const shopping = app.list('shopping', { item: Item })
+    await using t = await testing(app)
+    const [ada, ben] = [await t.signIn('ada@example.com'), await t.signIn('ben@example.com')]
+    const copy = ben.actor.remote(ada.actor.id)
+    await t.befriend(ben, ada, 'friend')
+    assert.deepEqual([await copy.get(budget), await copy.get(shopping)], [undefined, undefined])
+    await ada.actor.list(shopping).append({ text: 'milk' })
+    await ben.actor.subscribe(ada.actor.id)
+    assert.deepEqual(await copy.get(budget), { limit: 500, spent: 0 })
+    assert.deepEqual(await copy.get(shopping), [{ text: 'milk', done: false }])
+    assert.equal(await copy.get(motto), undefined)
+    await ada.actor.update(budget, (value) => ({ ...value, spent: 7 }))
+    await t.settled()
+    assert.equal((await copy.get(budget))?.spent, 7)
   })
 })
 

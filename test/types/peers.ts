@@ -1,4 +1,4 @@
-/* oxlint-disable typescript/no-unsafe-call -- the mistakes that must not compile */
+/* oxlint-disable no-unused-expressions, typescript/no-unsafe-call -- the mistakes that must not compile */
 /**
  * The types of calls to peers. `npm run check` compiles this file. Each `@ts-expect-error` is a mistake that must not compile.
  */
@@ -51,6 +51,17 @@ const open = troupe({ type: 'urn:actingweb:example.com:open' })
 // The chain is the application itself, and has the declarations besides.
 household.property('email', ({ value }) => value)
 export const asApp: App = household
+
+export async function copies(actor: ActorHandle): Promise<void> {
+  const copy = actor.remote('peer')
+  resolvesTo<{ limit: number } | undefined>()(copy.get(budget), true)
+  resolvesTo<Shopping[] | undefined>()(copy.get(shopping), true)
+  resolvesTo<Json | undefined>()(copy.get('budget'), true)
+  // @ts-expect-error a copy has no such member
+  ;(await copy.get(budget))?.spent
+  // @ts-expect-error a copy may not have the list
+  ;(await copy.get(shopping)).length
+}
 
 export async function typed(actor: ActorHandle): Promise<void> {
   const ada = actor.peer<typeof household>('peer')
