@@ -8,7 +8,7 @@ import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
 export function editableOf(typed: { readonly value: string; readonly value_type: string }): Editable {
-  return { text: typed.value, type: typed.value_type === 'json' ? 'json' : 'text' }
+  return { text: typed.value, type: ['json', 'fields'].includes(typed.value_type) ? 'json' : 'text' }
 }
 
 /** Returns the id of the field with the typed value; null without one. */

@@ -1,4 +1,5 @@
 /** Renders each kind of property for the pages. */
+import type { DataDeclaration } from '../../app/data-declarations.ts'
 import { ServiceError } from '../../errors.ts'
 import { isString, type JsonText, pretty, stringValue, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
@@ -10,7 +11,9 @@ import type { PropertyKind, StoredProperty } from '../../property/property-store
 import { pagingOf, type PartQuery } from '../shared/paging.ts'
 import { count } from '../shared/plural.ts'
 import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
-import type { Editable, PropertyRow, PropertyValues } from './values.ts'
+import { isTypedItem, shownForm } from './form-fields.ts'
+import { formShape, type FormShape } from './form-shape.ts'
+import type { Editable, PropertyRow, PropertyValues, TypedItem } from './values.ts'
 
 interface KindView {
   /** Renders a row of the listing. */
@@ -22,6 +25,7 @@ interface KindView {
 export interface KindViewDeps {
   readonly properties: Properties
   readonly listReader: ListReader
+  readonly registry: { readonly data: ReadonlyMap<string, DataDeclaration> }
 }
 
 type ShownRow = Pick<PropertyRow, 'kind' | 'preview' | 'is_list_property' | 'is_read_only'>
@@ -31,6 +35,8 @@ interface ShownProperty {
   /** The value that the hooks returned; null for a list. */
   readonly value: JsonText | null
   readonly query: PartQuery
+  /** The input of a refused form that the page shows again; null in a conflict and without one. */
+  readonly typed: TypedItem | null
 }
 
 type Shown = Pick<
@@ -47,6 +53,8 @@ type Shown = Pick<
   | 'paging'
   | 'tree'
   | 'editable'
+  | 'fields'
+  | 'new_fields'
 >
 
 export const itemsOnAPage = 50
@@ -64,6 +72,8 @@ const nothing = {
   items: [],
   tree: null,
   editable: null,
+  fields: null,
+  new_fields: null,
 } as const
 
 /** The property was deleted while its form was filled in. */
@@ -80,9 +90,11 @@ const valueView: KindView = {
     return { kind: kindInWords(value), preview: previewOf(value), is_list_property: false, is_read_only: isReadOnly }
   },
 
-  async page({ properties }, access, { name, value }) {
+  async page({ properties, registry }, access, { name, value, typed }) {
     if (value === null) throw propertyNotFound([name])
     const editable = editableOf(value)
+    const isTooLong = editable.text.length > longestEditable
+    const shape = isTooLong ? null : declaredForm(registry, 'value', name)
     return {
       ...nothing,
       value: editable.text,
@@ -91,7 +103,8 @@ const valueView: KindView = {
       is_read_only: !(await properties.isWritable(access, name, value)),
       paging: { page: 1, pages: 1, total: 1 },
       tree: treeOf(value),
-      editable: editable.text.length > longestEditable ? null : editable,
+      editable: isTooLong ? null : editable,
+      fields: shownForm(shape, value, typed?.form === 'value' ? typed : null),
     }
   },
 }
@@ -101,13 +114,14 @@ const listView: KindView = {
     return { kind: lengthInWords(property), preview: '', is_list_property: true, is_read_only: false }
   },
 
-  async page({ listReader }, access, { name, query }) {
+  async page({ listReader, registry }, access, { name, query, typed }) {
     const metadata = await listReader.metadata(access, name)
     if (metadata === null) throw propertyNotFound([name])
     const paging = pagingOf(query, metadata.length, itemsOnAPage)
     const from = (paging.page - 1) * itemsOnAPage
     const items = await listReader.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
     const kind = `List with ${count(metadata.length, 'item')}`
+    const shape = declaredForm(registry, 'list', name)
     return {
       ...nothing,
       value: `[${kind}]`,
@@ -121,13 +135,25 @@ const listView: KindView = {
         handle,
         tree: treeOf(item),
         editable: editableOf(item),
+        fields: shownForm(shape, item, isTypedItem(typed, { index, handle }) ? typed : null),
       })),
+      new_fields: shownForm(shape, undefined, typed?.form === 'add' ? typed : null),
       paging,
     }
   },
 }
 
 export const kindViews: Readonly<Record<PropertyKind, KindView>> = { value: valueView, list: listView }
+
+/** The form of a declared value, or of the items of a declared list. Null when no form exists for its schema. */
+export function declaredForm(
+  { data }: KindViewDeps['registry'],
+  kind: DataDeclaration['kind'],
+  name: string,
+): FormShape | null {
+  const declaration = data.get(name)
+  return declaration?.kind === kind ? formShape(declaration.schema.jsonSchema) : null
+}
 
 /** Describes the length. A damaged list is marked, so that the rest of the listing stays readable. */
 function lengthInWords(property: StoredProperty): string {

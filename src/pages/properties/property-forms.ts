@@ -1,13 +1,16 @@
 /** The forms on the pages of properties (WIRE-PAGE-02). */
 import { ServiceError } from '../../errors.ts'
-import { type JsonText, normalize, stringText } from '../../json/json.ts'
+import { type JsonText, normalize, pretty, stringText } from '../../json/json.ts'
 import { indexFromJson } from '../../list/list.ts'
+import type { Access } from '../../property/access.ts'
 import { noVersion } from '../../property/version.ts'
 import type { TypedItem, TypedProperty } from './values.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { itemsOnAPage } from './kind-views.ts'
+import { fieldNameAt, readForm, sentFields } from './form-fields.ts'
+import type { FormShape } from './form-shape.ts'
+import { declaredForm, itemsOnAPage } from './kind-views.ts'
 import { type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PartQuery } from '../shared/paging.ts'
@@ -92,7 +95,8 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
   const { actor, caller, params } = exchange
   const sent = await exchange.body()
   const name = params['name'] ?? ''
-  const typed: TypedItem = {
+  const access = { actor, caller }
+  let typed: TypedItem = {
     ...nothingTyped,
     form: 'value',
     ...typedValue(sent.get('value') ?? sent.get('property_value'), sent),
@@ -100,9 +104,12 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
   return refusedOnPage(
     exchange,
     async () => {
-      const value = await atField('value', () => valueOf(deps, typed.value, typed.value_type))
+      const shape = sentShape(deps, 'value', name, sent)
+      const shown = shape === null ? null : (await deps.properties.getWithVersion(access, name)).found
+      const value = await givenValue(deps, { shape, typed, field: 'value', stored: shown?.value ?? undefined })
+      typed = withValue(typed, value)
       const expected = sent.get('version')
-      await atField('value', () => deps.properties.put({ actor, caller }, { path: [name] }, value, { expected }))
+      await atFormField(shape, 'value', () => deps.properties.put(access, { path: [name] }, value, { expected }))
       return goOn(deps, exchange, sent, '/properties', 'saved')
     },
     (error) => showProperty(deps, exchange, { error, typed }),
@@ -131,7 +138,7 @@ export async function deleteProperty(deps: PropertyPageDeps, exchange: FormExcha
 export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const sent = await exchange.body()
   const action = sent.get('action') ?? ''
-  const typed: TypedItem = {
+  let typed: TypedItem = {
     ...nothingTyped,
     form: action === 'update' || action === 'delete' ? action : 'add',
     item_index: sent.get('item_index') ?? '',
@@ -140,34 +147,43 @@ export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange)
   }
   return refusedOnPage(
     exchange,
-    () => changeItemAs(deps, exchange, action, typed, sent),
+    () =>
+      changeItemAs(deps, exchange, typed, sent, (value) => {
+        typed = withValue(typed, value)
+      }),
     (error) => showProperty(deps, exchange, { error, typed }),
   )
 }
 
+/** @param accept Called with the item that the form sent. */
 async function changeItemAs(
   deps: PropertyPageDeps,
   exchange: PageExchange<string, PartQuery>,
-  action: string,
   typed: TypedItem,
   sent: Params,
+  accept: (item: JsonText) => void,
 ): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const access = { actor, caller }
   const name = params['name'] ?? ''
   const path = `/properties/${encodeURIComponent(name)}`
-  const typedItem = (): Promise<JsonText> => atField('item_value', () => valueOf(deps, typed.value, typed.value_type))
-  switch (action) {
+  const shape = sentShape(deps, 'list', name, sent)
+  const typedItem = async (stored?: JsonText): Promise<JsonText> => {
+    const item = await givenValue(deps, { shape, typed, field: 'item_value', stored })
+    accept(item)
+    return item
+  }
+  switch (sent.get('action')) {
     case 'add': {
       const item = await typedItem()
-      const { index } = await atField('item_value', () =>
+      const { index } = await atFormField(shape, 'item_value', () =>
         keepTyped(sent, () => deps.listWriter.append(access, name, item)),
       )
       return goOn(deps, exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
     }
     case 'update': {
-      const item = await typedItem()
-      await atField('item_value', () =>
+      const item = await typedItem(shape === null ? undefined : await shownItem(deps, access, name, typed))
+      await atFormField(shape, 'item_value', () =>
         changePlace(sent, {
           byHandle: (handle) => deps.listWriter.updateByHandle(access, name, handle, item),
           byIndex: (index) => deps.listWriter.update(access, name, index, item),
@@ -184,6 +200,17 @@ async function changeItemAs(
     default:
       throw formRefusal('the action is neither add, update nor delete')
   }
+}
+
+/** The item that the form edits, as it is now. */
+async function shownItem(
+  { listReader }: PropertyPageDeps,
+  access: Access,
+  name: string,
+  { item_handle: handle, item_index: index }: TypedItem,
+): Promise<JsonText | undefined> {
+  if (handle !== '') return (await listReader.locate(access, name, handle))?.item
+  return (await listReader.item(access, name, indexFromJson(stringText(index)))) ?? undefined
 }
 
 /** Converts the refusal of a meanwhile deleted list to a conflict, so that the page keeps the typed values. */
@@ -258,10 +285,65 @@ function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText 
   }
 }
 
-const nothingTyped = { item_index: '', item_handle: '', value: '', value_type: '', description: '', explanation: '' }
+/** The value of a form: text, or the fields of declared data. */
+interface Given {
+  readonly shape: FormShape | null
+  readonly typed: TypedItem
+  /** The field with the text. */
+  readonly field: string
+  /** The value that the form showed. */
+  readonly stored: JsonText | undefined
+}
 
-function typedValue(value: string | undefined, sent: Params): Pick<TypedItem, 'value' | 'value_type'> {
-  return { value: value ?? '', value_type: sent.get('value_type') ?? '' }
+async function givenValue(deps: PropertyPageDeps, { shape, typed, field, stored }: Given): Promise<JsonText> {
+  return shape === null
+    ? atField(field, () => valueOf(deps, typed.value, typed.value_type))
+    : readForm(shape, typed.fields, stored)
+}
+
+/** Null for a form that sends the value as text. @throws ServiceError `bad_request` when the data has no form. */
+function sentShape(
+  { registry }: PropertyPageDeps,
+  kind: 'value' | 'list',
+  name: string,
+  sent: Params,
+): FormShape | null {
+  if (sent.get('value_type') !== 'fields') return null
+  const shape = declaredForm(registry, kind, name)
+  if (shape === null) throw formRefusal('the data is not declared, or its schema has no form')
+  return shape
+}
+
+/** Attributes a refusal to the field that it names, and otherwise to the entire form. */
+async function atFormField<T>(shape: FormShape | null, field: string, work: () => Promise<T>): Promise<T> {
+  if (shape === null) return atField(field, work)
+  try {
+    return await work()
+  } catch (error) {
+    const wrong = error instanceof ServiceError ? error.detail.members?.['field'] : undefined
+    return atField(fieldNameAt(shape, typeof wrong === 'string' ? wrong : ''), () => {
+      throw error
+    })
+  }
+}
+
+/** In a form of fields, the page shows the value as JSON if it conflicts with a newer one. */
+function withValue(typed: TypedItem, value: JsonText): TypedItem {
+  return typed.value_type === 'fields' ? { ...typed, value: pretty(value) } : typed
+}
+
+const nothingTyped = {
+  item_index: '',
+  item_handle: '',
+  value: '',
+  value_type: '',
+  fields: {},
+  description: '',
+  explanation: '',
+}
+
+function typedValue(value: string | undefined, sent: Params): Pick<TypedItem, 'value' | 'value_type' | 'fields'> {
+  return { value: value ?? '', value_type: sent.get('value_type') ?? '', fields: sentFields(sent.entries) }
 }
 
 /** Returns only these two fields, because the list would store any further member. */

@@ -134,7 +134,12 @@ export async function showProperty(
   const shown =
     found === null
       ? nothingShown
-      : await kindViews[found.kind].page(deps, access, { name, value: found.value, query: exchange.query })
+      : await kindViews[found.kind].page(deps, access, {
+          name,
+          value: found.value,
+          query: exchange.query,
+          typed: conflict === null ? typed : null,
+        })
   return showPage(exchange, deps.pages.property({ ...values, ...shown }), refused?.error.status)
 }
 

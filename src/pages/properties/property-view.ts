@@ -1,10 +1,12 @@
 /** View of `/<actor>/www/properties/<name>`: one value or list, and the forms to change it. */
 import { html } from 'hono/html'
 import { conflictField, conflictView, editableOf } from './edit-conflict.ts'
+import { fieldId, fieldsView, type WrongField } from './fields-view.ts'
+import { isTypedItem } from './form-fields.ts'
 import { formField } from '../shared/form-field.ts'
 import { deletion, hiddenFields, pager, pastRows, valueField } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
-import type { Editable, ListItemValues, PropertyValues, TypedItem } from './values.ts'
+import type { Editable, FilledField, ListItemValues, PropertyValues, TypedItem } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
@@ -39,29 +41,29 @@ ${values.is_list_property ? list(values) : simple(values)}`,
 }
 
 /** Returns the id of the refused field. In a conflict, the typed value is in the form that resolves the conflict. */
-function wrongFieldOf({ error_field: field, typed, conflict, items }: PropertyValues): string | null {
+function wrongFieldOf(values: PropertyValues): string | null {
+  const { error_field: field, typed, conflict, items } = values
   if (field === null || typed === null) return null
   if (conflict !== null) return conflictField(conflict, typed)
+  const shown = (id: string, root: FilledField | null): string | null => {
+    if (typed.value_type !== 'fields') return id
+    // The outermost group is the form itself.
+    return root === null || (root.kind === 'group' && field === root.name) ? null : fieldId(`${id}-fields`, field)
+  }
   switch (typed.form) {
     case 'value':
-      return 'value'
+      return shown('value', values.fields)
     case 'add':
-      return 'new-item'
+      return shown('new-item', values.new_fields)
     case 'metadata':
       return 'description'
     case 'update': {
       const item = items.find((each) => isTypedItem(typed, each))
-      return item === undefined ? null : `item-value-${item.index}`
+      return item === undefined ? null : shown(`item-value-${item.index}`, item.fields)
     }
     default:
       return null
   }
-}
-
-/** Whether the refused form edited this item. The built-in forms use the handle, because the position may have changed. */
-function isTypedItem(typed: TypedItem | null, { handle, index }: ListItemValues): boolean {
-  if (typed?.form !== 'update') return false
-  return typed.item_handle === '' ? typed.item_index === String(index) : typed.item_handle === handle
 }
 
 /** Returns the error for the field of this form, if the field caused the refusal. */
@@ -85,13 +87,55 @@ ${deletion(values, {
 function change(values: PropertyValues): Html {
   const { typed, form_action, conflict } = values
   if (conflict?.about === 'value') return html``
-  const isTyped = typed?.form === 'value'
-  const editable: Editable | null = isTyped ? editableOf(typed) : values.editable
-  if (editable === null) return html`<p class="fine">It is too long to be changed on this page. Programs can.</p>`
-  return html`<details class="card"${isTyped ? html` open` : ''}><summary>Change it</summary>
-<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ redirect_to: form_action, version: values.version })}
-${valueField('value', 'value', 'Value', editable, errorIn(values, 'value'))}
-<button type="submit">Save</button></form></details>`
+  const form = typed?.form === 'value' ? typed : null
+  if (values.editable === null)
+    return html`<p class="fine">It is too long to be changed on this page. Programs can.</p>`
+  return html`<details class="card"${form === null ? '' : html` open`}><summary>Change it</summary>
+${editors(values, {
+  id: 'value',
+  name: 'value',
+  label: 'Value',
+  action: form_action,
+  hidden: { redirect_to: form_action, version: values.version },
+  fields: values.fields,
+  editable: values.editable,
+  typed: form,
+  button: 'Save',
+})}</details>`
+}
+
+interface Editing {
+  readonly id: string
+  /** Name of the form field with the JSON. */
+  readonly name: string
+  readonly label: string
+  readonly action: string
+  readonly hidden: Readonly<Record<string, string>>
+  readonly fields: FilledField | null
+  readonly editable: Editable
+  /** The input of this form, if it was refused. */
+  readonly typed: TypedItem | null
+  readonly button: string
+}
+
+/** Renders the form of declared data with the editor of its JSON below, or the editor alone. */
+function editors(values: PropertyValues, editing: Editing): Html {
+  const { id, name, label, action, hidden, fields, typed, button } = editing
+  const form = (content: Html): Html =>
+    html`<form method="post" action="${action}">${forgeryField(values)}${hiddenFields(hidden)}
+${content}
+<button type="submit">${button}</button></form>`
+  const isTyped = typed !== null && (typed.value_type !== 'fields' || fields === null)
+  const error = typed === null ? null : errorIn(values, typed.form)
+  const editor = form(
+    valueField(id, name, label, isTyped ? editableOf(typed) : editing.editable, isTyped ? error : null),
+  )
+  if (fields === null) return editor
+  const wrong: WrongField | null =
+    isTyped || error === null || values.error_field === null ? null : { name: values.error_field, error }
+  return html`${form(fieldsView(`${id}-fields`, fields, label, wrong))}
+<details class="fold other"${isTyped ? html` open` : ''}><summary>Edit it as JSON</summary>
+${editor}</details>`
 }
 
 function list(values: PropertyValues): Html {
@@ -144,7 +188,7 @@ function itemView(values: PropertyValues, item: ListItemValues): Html {
   const { index, handle, tree, editable } = item
   const number = index + 1
   const isTyped = conflict === null && isTypedItem(typed, item)
-  const fields = {
+  const place = {
     item_index: String(index),
     item_handle: handle,
     redirect_to: `${form_action}?page=${paging.page}`,
@@ -152,18 +196,20 @@ function itemView(values: PropertyValues, item: ListItemValues): Html {
   return html`<li class="item" id="item-${index}"><span class="kind">Item ${number}</span>${valueView(tree)}
 <div class="item-tools">
 <details${isTyped ? html` open` : ''}><summary>Change <span class="unseen">item ${number}</span></summary>
-<form method="post" action="${form_action}/items">${forgeryField(values)}${hiddenFields({ action: 'update', ...fields })}
-${valueField(
-  `item-value-${index}`,
-  'item_value',
-  `Item ${number}`,
-  isTyped && typed !== null ? editableOf(typed) : editable,
-  isTyped ? errorIn(values, 'update') : null,
-)}
-<button type="submit">Save</button></form></details>
+${editors(values, {
+  id: `item-value-${index}`,
+  name: 'item_value',
+  label: `Item ${number}`,
+  action: `${form_action}/items`,
+  hidden: { action: 'update', ...place },
+  fields: item.fields,
+  editable,
+  typed: isTyped ? typed : null,
+  button: 'Save',
+})}</details>
 ${deletion(values, {
   action: `${form_action}/items`,
-  fields: { action: 'delete', ...fields },
+  fields: { action: 'delete', ...place },
   what: `item ${number}`,
   warning: `Item ${number} will be gone, and the ones behind it move up.`,
 })}
@@ -175,13 +221,15 @@ function addition(values: PropertyValues): Html {
   const { typed, form_action, conflict } = values
   const isTyped = typed?.form === 'add' && conflict === null
   return html`<details class="card" id="add"${isTyped ? html` open` : ''}><summary>Add an item</summary>
-<form method="post" action="${form_action}/items">${forgeryField(values)}${hiddenFields({ action: 'add', version: values.version })}
-${valueField(
-  'new-item',
-  'item_value',
-  'New item',
-  isTyped ? editableOf(typed) : { text: '', type: 'text' },
-  errorIn(values, 'add'),
-)}
-<button type="submit">Add</button></form></details>`
+${editors(values, {
+  id: 'new-item',
+  name: 'item_value',
+  label: 'New item',
+  action: `${form_action}/items`,
+  hidden: { action: 'add', version: values.version },
+  fields: values.new_fields,
+  editable: { text: '', type: 'text' },
+  typed: isTyped ? typed : null,
+  button: 'Add',
+})}</details>`
 }

@@ -1,5 +1,6 @@
 /** Values of the pages of properties. */
 import type { Json } from '../../json/json.ts'
+import type { FieldAttributes } from '../shared/form-field.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
@@ -62,6 +63,29 @@ export interface ListItemValues {
   readonly handle: string
   readonly tree: ValueTree
   readonly editable: Editable
+  /** The form for declared items; null without one. */
+  readonly fields: FilledField | null
+}
+
+/** A field of a form for declared data, or a group of fields. */
+export interface FilledField {
+  /** Name of the form field. */
+  readonly name: string
+  /** `boolean` is a checkbox that sends `true`; `lines` has one element on each line. */
+  readonly kind: 'text' | 'number' | 'date' | 'date_time' | 'boolean' | 'choice' | 'lines' | 'group'
+  /** Empty when the field is the entire form and its schema has no title. */
+  readonly label: string
+  readonly hint: string
+  readonly value: string
+  /** True when the member may be missing or null. */
+  readonly may_be_empty: boolean
+  /** Attributes of the input, such as `type`, `min` and `required`. */
+  readonly attributes: FieldAttributes
+  /** Number of lines; null for a field of one line. */
+  readonly rows: number | null
+  /** Each value is JSON. */
+  readonly choices: readonly { readonly label: string; readonly value: string }[]
+  readonly members: readonly FilledField[]
 }
 
 /** A value in a form field. */
@@ -91,6 +115,10 @@ export interface PropertyValues extends ActorPageValues {
   readonly tree: ValueTree | null
   /** Null for a list, and for a value that is too long for a form. */
   readonly editable: Editable | null
+  /** The form for a declared value; null for a list, and when the value cannot be edited in a form. */
+  readonly fields: FilledField | null
+  /** The form for a new item of a declared list; null without one. */
+  readonly new_fields: FilledField | null
   /** URL of the property's forms; the URLs of items and metadata are below it. */
   readonly form_action: string
   /** The input of the refused form; null when no form was refused. */
@@ -122,8 +150,12 @@ export interface TypedItem {
   readonly form: 'value' | 'add' | 'update' | 'delete' | 'metadata' | 'remove'
   readonly item_index: string
   readonly item_handle: string
+  /** In a form of declared data, the JSON of its fields. Empty if they could not be read. */
   readonly value: string
+  /** `text`, `json`, or `fields` for a form of declared data. */
   readonly value_type: string
+  /** The fields of a form of declared data, by name. */
+  readonly fields: Readonly<Record<string, string>>
   readonly description: string
   readonly explanation: string
 }

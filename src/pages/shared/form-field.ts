@@ -38,7 +38,7 @@ export const emailAddress: FieldAttributes = {
  * A refused field has `autofocus`, so the browser scrolls to it without a script.
  */
 export function formField(field: Field): Html {
-  const { id, name, label, value, hint, error, rows } = field
+  const { id, name, label, value, rows } = field
   const attributes = attributesView({ ...field.attributes, ...errorAttributes(field) })
   return html`<div class="field"><label for="${id}">${label}</label>
 ${
@@ -47,7 +47,31 @@ ${
     : // The parser drops one line break after the tag.
       html`<textarea id="${id}" name="${name}" rows="${rows}"${attributes}>
 ${value}</textarea>`
-}${hint === undefined ? '' : html`<p class="hint" id="${id}-hint">${hint}</p>`}${fieldError(id, error, field.isOnlyMessage)}</div>`
+}${belowField(field)}</div>`
+}
+
+/** Renders a labelled choice of one among several values. */
+export function selectField(
+  field: Field,
+  choices: readonly { readonly label: string; readonly value: string }[],
+): Html {
+  const { id, name, label, value } = field
+  return html`<div class="field"><label for="${id}">${label}</label>
+<select id="${id}" name="${name}"${attributesView({ ...field.attributes, ...errorAttributes(field) })}>${choices.map(
+    (choice) =>
+      html`<option value="${choice.value}"${choice.value === value ? html` selected` : ''}>${choice.label}</option>`,
+  )}</select>${belowField(field)}</div>`
+}
+
+/** Renders a labelled checkbox, which sends the value of the field. */
+export function checkField(field: Field, isChecked: boolean): Html {
+  const { id, name, label, value } = field
+  const attributes = attributesView({ checked: isChecked, ...field.attributes, ...errorAttributes(field) })
+  return html`<div class="field"><label class="choice" for="${id}"><input type="checkbox" id="${id}" name="${name}" value="${value}"${attributes}> <span>${label}</span></label>${belowField(field)}</div>`
+}
+
+function belowField({ id, hint, error, isOnlyMessage }: Field): Html {
+  return html`${hint === undefined ? '' : html`<p class="hint" id="${id}-hint">${hint}</p>`}${fieldError(id, error, isOnlyMessage)}`
 }
 
 /** Renders the error below a refused field or group of radio buttons. */

@@ -105,6 +105,7 @@ h1 + .card { margin-top: 1rem; }
 /* Forms */
 label, legend { display: block; font-weight: 550; margin-bottom: .35rem; padding: 0; overflow-wrap: anywhere; }
 fieldset { border: 0; margin: 0 0 1rem; padding: 0; min-width: 0; }
+fieldset.group { border-left: 2px solid var(--line); padding-left: .9rem; }
 input:not([type=radio], [type=checkbox], [type=hidden]), textarea, select { font: inherit; display: block; width: 100%; color: inherit; background: var(--ground); border: 1px solid var(--muted); border-radius: 9px; padding: .6rem .8rem; margin-bottom: 1rem; }
 textarea { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; line-height: 1.5; resize: vertical; min-height: 3.2rem; }
 ::placeholder { color: var(--muted); opacity: 1; font-style: italic; }
@@ -113,6 +114,7 @@ textarea { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace
 [aria-invalid=true] { border-color: var(--alert) !important; border-width: 2px !important; }
 .error a { color: inherit; }
 .choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: 0 0 .3rem; }
+.field > .choice { margin-bottom: 1rem; }
 button, .button { font: inherit; font-weight: 600; display: inline-block; text-align: center; text-decoration: none; color: var(--accent-ink); background: var(--accent); border: 1px solid transparent; border-radius: 9px; padding: .6rem 1.1rem; cursor: pointer; }
 button:hover, .button:hover { filter: brightness(1.08); }
 .narrow button, .narrow .button { display: block; width: 100%; padding: .75rem 1rem; }

@@ -1,0 +1,60 @@
+/** Renders the form of declared data: one labelled field for each scalar, and a group for each object. */
+import { html } from 'hono/html'
+import { checkField, type Field, fieldError, formField, selectField } from '../shared/form-field.ts'
+import { hiddenFields } from '../shared/forms.ts'
+import type { Html } from '../shared/values.ts'
+import type { FilledField } from './values.ts'
+
+/** The field that caused the refusal of the form. */
+export interface WrongField {
+  readonly name: string
+  readonly error: string
+}
+
+/**
+ * Renders all fields of a form.
+ *
+ * @param id Id of the outermost field, unique on the page.
+ * @param label Label of a field that is the entire form.
+ */
+export function fieldsView(id: string, root: FilledField, label: string, wrong: WrongField | null): Html {
+  const type = hiddenFields({ value_type: 'fields' })
+  if (root.kind !== 'group') return html`${type}${fieldView({ ...root, label: root.label || label }, id, wrong)}`
+  return html`${type}${hintView(root, id)}${root.members.map((member) => fieldView(member, id, wrong))}`
+}
+
+/** Id of the field with this name. */
+export function fieldId(id: string, name: string): string {
+  return `${id}${name.replace(/^[^/]*/, '')}`
+}
+
+function fieldView(field: FilledField, rootId: string, wrong: WrongField | null): Html {
+  const id = fieldId(rootId, field.name)
+  const error = wrong?.name === field.name ? wrong.error : null
+  if (field.kind === 'group')
+    return html`<fieldset class="group" id="${id}"${error === null ? '' : html` tabindex="-1" autofocus aria-describedby="${id}-error"`}><legend>${labelView(field)}</legend>
+${hintView(field, id)}${fieldError(id, error)}${field.members.map((member) => fieldView(member, rootId, wrong))}</fieldset>`
+  const common: Field = {
+    id,
+    name: field.name,
+    label: labelView(field),
+    value: field.value,
+    error,
+    attributes: { autocomplete: 'off', ...field.attributes },
+    ...(field.hint === '' ? {} : { hint: field.hint }),
+    ...(field.rows === null ? {} : { rows: field.rows }),
+  }
+  if (field.kind === 'boolean') return checkField({ ...common, value: 'true' }, field.value === 'true')
+  if (field.kind !== 'choice') return formField(common)
+  const nothing = { label: field.may_be_empty ? 'Not set' : 'Choose…', value: '' }
+  return selectField(common, field.may_be_empty || field.value === '' ? [nothing, ...field.choices] : field.choices)
+}
+
+function labelView({ label, may_be_empty, attributes }: FilledField): Html {
+  const mark = may_be_empty ? '(optional)' : attributes['required'] === true ? '(required)' : null
+  return mark === null ? html`${label}` : html`${label} <span class="kind">${mark}</span>`
+}
+
+function hintView({ hint }: FilledField, id: string): Html | string {
+  return hint === '' ? '' : html`<p class="fine" id="${id}-hint">${hint}</p>`
+}
