@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { accessibilityViolations, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import { Workplace } from '../support/program.ts'
+
+const example = join(dirname(dirname(import.meta.dirname)), 'examples', 'household', 'app.ts')
+
+describe('the page of the household example', () => {
+  const place = new Workplace()
+  let url = ''
+  before(async () => {
+    const program = place.start(['dev', example], { env: { PORT: '0' } })
+    url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
+  })
+  after(() => place.remove())
+
+  async function signIn(email: string): Promise<WatchedPage> {
+    const page = await openPage({ viewport: phone, colorScheme: 'dark' })
+    await page.goto(url)
+    await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForURL(/\/app$/)
+    await page.getByText('0.00 of 500.00 spent').waitFor()
+    return page
+  }
+
+  async function add(page: WatchedPage, text: string): Promise<void> {
+    await page.getByLabel('What do we need?').fill(text)
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByRole('button', { name: text }).waitFor()
+  }
+
+  it('shows one list and one sum to two people, on phones with dark colors', { timeout: 120_000 }, async () => {
+    const [ada, ben] = [await signIn('ada@example.com'), await signIn('ben@example.com')]
+    await add(ada, 'Milk')
+    await ben.getByRole('link', { name: 'Family and assistants' }).click()
+    await ben.getByRole('link', { name: 'Relationships' }).first().click()
+    await ben.getByRole('link', { name: 'Ask for a relationship' }).first().click()
+    await ben.getByLabel('Address of the other actor').fill(ada.url().replace(/\/app$/, ''))
+    await ben.getByLabel('Family').check()
+    await ben.getByRole('button', { name: 'Review request' }).click()
+    await ben.getByRole('button', { name: 'Send request' }).click()
+    const owner = await ada.context().newPage()
+    await owner.goto(ada.url().replace(/\/app$/, '/www/trust'))
+    await owner.getByRole('link', { name: 'Decide about' }).click()
+    await owner.getByRole('button', { name: 'Approve', exact: true }).click()
+
+    await ben.goto(ben.url().replace(/\/www.*$/, '/app'))
+    await ben.getByRole('button', { name: 'Milk ada@example.com' }).click()
+    await ben.getByLabel('Price of “Milk”').fill('2.5')
+    await ben.getByRole('button', { name: 'Save' }).click()
+    await ada.getByText('2.50 of 1000.00 spent').waitFor()
+    await ada.getByRole('button', { name: 'Milk' }).waitFor({ state: 'detached' })
+    await add(ada, 'A birthday cake for Grandmother, not with nuts, and candles')
+    assert.deepEqual(await accessibilityViolations(ada), [])
+    assert.deepEqual([ada.complaints, ben.complaints], [[], []])
+  })
+
+  it('changes no budget that another window has changed', async () => {
+    const page = await signIn('grace@example.com')
+    await page.getByRole('button', { name: 'Change my budget' }).click()
+    await page.getByLabel('My budget').fill('300')
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await other.getByRole('button', { name: 'Change my budget' }).click()
+    await other.getByLabel('My budget').fill('400')
+    await other.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('0.00 of 400.00 spent').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('status').getByText('Nothing was changed').waitFor()
+    assert.equal(await page.getByText('0.00 of 400.00 spent').count(), 1)
+  })
+
+  it('leads a person without a session to the sign-in, and back', async () => {
+    const page = await signIn('alan@example.com')
+    await page.context().clearCookies()
+    await page.reload()
+    await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+    await page.getByLabel('E-mail address').fill('alan@example.com')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByText('0.00 of 500.00 spent').waitFor()
+  })
+})
