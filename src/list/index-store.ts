@@ -167,9 +167,8 @@ export async function findMatching(
   for (const { field, key } of keys) {
     if (left.length === 0) break
     const rows = await q.all<{ item: number }>(
-      `SELECT stored.item FROM rows($5, item BIGINT) AS wanted JOIN list_index AS stored
-       ON stored.actor_id = $1 AND stored.list = $2 AND stored.field = $3 AND stored.value_key = $4
-         AND stored.item = wanted.item`,
+      `SELECT item FROM list_index WHERE actor_id = $1 AND list = $2 AND field = $3 AND value_key = $4
+       AND item IN ARRAY (SELECT item FROM rows($5, item BIGINT) AS wanted)`,
       actorId,
       list,
       field,

@@ -61,7 +61,9 @@ export interface PendingItems {
  * @throws ServiceError `index_required` for a longer list; `unavailable` while its index is built.
  */
 export async function queryList(queried: QueriedList, asked: list.ItemQuery): Promise<list.FoundItems> {
-  const { where, sort } = asked
+  const { where, sort, after } = asked
+  // SQLite answers within a turn of the event loop, so a reader of all pages would block it.
+  if (after !== null) await setImmediate()
   if (where.length === 0 && sort === null) return inOrder(queried, asked)
   const fields = [...where.map(({ field }) => field), ...(sort === null ? [] : [sort.field])]
   return (await queryByIndex(queried, asked, fields)) ?? pageOfMatches(await scan(queried, where, fields), asked, null)
