@@ -243,8 +243,15 @@ const startPackages: readonly string[] = [
   'thread-stream',
 ]
 
+interface Loaded {
+  readonly packages: readonly string[]
+  readonly files: readonly string[]
+  /** The modules of Node.js, also internal ones. */
+  readonly builtIn: readonly string[]
+}
+
 /** Serves an empty application with the built package in `folder`, and returns what that process loaded. */
-async function loadedToServe(folder: string): Promise<{ packages: string[]; files: string[] }> {
+async function loadedToServe(folder: string): Promise<Loaded> {
   // Without `src`, which the program would prefer.
   const packed = join(folder, '.tmp', 'packed')
   await mkdir(packed, { recursive: true })
@@ -261,7 +268,7 @@ async function loadedToServe(folder: string): Promise<{ packages: string[]; file
 import { writeFileSync } from 'node:fs'
 const loaded = []
 registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
-process.on('exit', () => writeFileSync('loaded.json', JSON.stringify(loaded)))`,
+process.on('exit', () => writeFileSync('loaded.json', JSON.stringify({ loaded, builtIn: process.moduleLoadList })))`,
   )
   const child = execFile(process.execPath, ['--import', './loaded.js', 'bin/troupe.js', 'dev', 'app.js'], {
     cwd: packed,
@@ -275,11 +282,15 @@ process.on('exit', () => writeFileSync('loaded.json', JSON.stringify(loaded)))`,
   })
   const [code] = (await once(child, 'exit')) as [number | null]
   assert.equal(code, 0, output)
-  const loaded = JSON.parse(await readFile(join(packed, 'loaded.json'), 'utf8')) as string[]
+  const { loaded, builtIn } = JSON.parse(await readFile(join(packed, 'loaded.json'), 'utf8')) as {
+    loaded: string[]
+    builtIn: string[]
+  }
   const packages = loaded.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [])
   return {
     packages: [...new Set(packages)].toSorted(),
     files: loaded.filter((url) => url.includes('/packed/dist/')),
+    builtIn: builtIn.map((name) => name.replace('NativeModule ', '')),
   }
 }
 
@@ -339,10 +350,12 @@ describe('the release archive', () => {
     }
   })
 
-  it('loads the listed packages and at most twenty files before it serves an application', async () => {
-    const { packages, files } = await loadedToServe(copy)
+  it('loads the listed packages, at most twenty files and no `fetch` before it serves an application', async () => {
+    const { packages, files, builtIn } = await loadedToServe(copy)
     assert.deepEqual(packages, startPackages)
     assert.ok(files.length > 2 && files.length <= 20, files.join(' '))
+    assert.ok(builtIn.includes('http'))
+    assert.ok(!builtIn.includes('internal/deps/undici/undici'))
   })
 
   it('installs at most 40 MB with its dependencies, and no Node.js', async () => {

@@ -1,9 +1,10 @@
 /** Responses for connections that the HTTP parser rejects, and for CONNECT. */
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import { errorResponse } from './error-response.ts'
+import { nodeHttp } from './node-http.ts'
 
 /** How long the client may take to receive the response before the connection is closed, in milliseconds. */
 const lingerMs = 500
@@ -77,6 +78,6 @@ function refuse(socket: Duplex, error: ServiceError): void {
   const linger = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(linger))
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${typeof body === 'string' ? body : ''}`,
+    `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${typeof body === 'string' ? body : ''}`,
   )
 }

@@ -1,9 +1,10 @@
 /** The built-in HTTP server: limits, start and graceful shutdown. */
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../../config/options.ts'
 import type { Handle } from './request.ts'
+import { nodeHttp } from './node-http.ts'
 import { toNodeListener } from './node.ts'
 import { refuseBadConnections } from './refused-connection.ts'
 
@@ -138,7 +139,7 @@ async function listenOn(
 }
 
 function createServer(config: Config, onRequest: RequestListener): Server {
-  const server = createHttpServer(
+  const server = nodeHttp.createServer(
     {
       maxHeaderSize: maxHeaderBytes,
       // Headers and body have separate deadlines, so that slow clients cannot hold connections.
