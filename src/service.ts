@@ -9,7 +9,7 @@ import { catalogueOf } from './mcp/catalogue/catalogue.ts'
 import { openRuntime } from './open-runtime.ts'
 import type { Notices } from './outbox/notices.ts'
 import { type OwnPages, pageSet } from './pages/shared/page-set.ts'
-import { Templates } from './pages/shared/templates.ts'
+import type { Templates } from './pages/shared/templates.ts'
 import type { RuntimeOptions } from './runtime.ts'
 import type { KeyRing } from './secret/key-ring.ts'
 import type { Store } from './store/store.ts'
@@ -39,7 +39,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { config } = options
   const catalogue = catalogueOf(options.registry)
   if (config.singlePage !== null) await requireFolder('TROUPE_SINGLE_PAGE', config.singlePage)
-  const pages = pageSet(options.pages ?? {}, config.templates === null ? null : Templates.load(config.templates))
+  const pages = pageSet(options.pages ?? {}, config.templates === null ? null : await loadTemplates(config.templates))
   const { runtime, keyCheck } = await openRuntime(options)
   const rooms = createRooms(runtime, options, catalogue)
   let isStopping = false
@@ -78,4 +78,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     },
     close: () => closeRooms(runtime, rooms),
   }
+}
+
+/** Loads the template engine only for applications with templates. @throws ConfigError */
+async function loadTemplates(folder: string): Promise<Templates> {
+  const { Templates } = await import('./pages/shared/templates.ts')
+  return Templates.load(folder)
 }

@@ -1,7 +1,6 @@
 /** Apple: responds by form_post, requires a freshly signed client secret, and sends all facts in the id_token. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { SignJWT } from 'jose'
 import { aboutThePerson, textOf, confirmedAddress } from './person.ts'
 import {
   type ClientSecret,
@@ -82,28 +81,34 @@ const bucketMs = 300_000
 /** Lifetime of the client secret. Apple accepts up to six months; a secret that is signed on demand needs less. */
 const lifetimeSeconds = 3600
 
-/** Signs one client secret per five minutes, and reuses it to save signatures. */
-function signedSecret(client: {
+interface AppleClient {
   readonly key: KeyObject
   readonly keyId: string
   readonly teamId: string
   readonly clientId: string
-}): ClientSecret {
+}
+
+/** Signs one client secret per five minutes, and reuses it to save signatures. */
+function signedSecret(client: AppleClient): ClientSecret {
   let made: { readonly bucket: number; readonly secret: Promise<string> } | undefined
   return (now) => {
     const bucket = Math.floor(now / bucketMs)
     if (made?.bucket !== bucket) {
-      const issuedAt = (bucket * bucketMs) / 1000
-      const secret = new SignJWT()
-        .setProtectedHeader({ alg: 'ES256', kid: client.keyId })
-        .setIssuer(client.teamId)
-        .setSubject(client.clientId)
-        .setAudience(audience)
-        .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + lifetimeSeconds)
-        .sign(client.key)
-      made = { bucket, secret }
+      made = { bucket, secret: signed(client, (bucket * bucketMs) / 1000) }
     }
     return made.secret
   }
+}
+
+/** @param issuedAt Unix seconds. */
+async function signed({ key, keyId, teamId, clientId }: AppleClient, issuedAt: number): Promise<string> {
+  const { SignJWT } = await import('jose')
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'ES256', kid: keyId })
+    .setIssuer(teamId)
+    .setSubject(clientId)
+    .setAudience(audience)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + lifetimeSeconds)
+    .sign(key)
 }

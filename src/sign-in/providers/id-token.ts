@@ -1,6 +1,6 @@
 /** Verification of id_tokens (OpenID Connect Core section 3.1.3.7, RFC 8725). */
 import { createHash } from 'node:crypto'
-import { errors, type JWTPayload, jwtVerify } from 'jose'
+import type { JWTPayload } from 'jose'
 import { sameSecret } from '../../secret/hash.ts'
 import type { KeySets } from './key-sets.ts'
 
@@ -74,6 +74,8 @@ async function verifiedPayload(
   keySets: KeySets,
   now: number,
 ): Promise<JWTPayload> {
+  // Loaded with the first token, so that a start does not load it.
+  const { errors, jwtVerify } = await import('jose')
   try {
     const { payload } = await jwtVerify(token, (header) => keySets.find(rules.keySet, header), {
       algorithms: [rules.algorithm],

@@ -1,5 +1,5 @@
 /** Cache of the providers' public keys (RFC 7517). */
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTHeaderParameters } from 'jose'
+import type { createLocalJWKSet, JSONWebKeySet, JWTHeaderParameters } from 'jose'
 import { ProviderError } from '../provider.ts'
 import type { Outbound } from './outbound.ts'
 import { Cached } from './cached.ts'
@@ -29,6 +29,7 @@ export class KeySets {
    * @throws ProviderError `unreachable`; JWKSNoMatchingKey when the provider has no such key.
    */
   async find(url: string, header: JWTHeaderParameters): Promise<PublicKey> {
+    const { errors } = await import('jose')
     if (typeof header.kid !== 'string') throw new errors.JWKSNoMatchingKey('The token has no kid')
     const cached = this.#of(url)
     const set = await cached.get()
@@ -52,6 +53,7 @@ export class KeySets {
 
   async #fetch(url: string): Promise<KeySet> {
     const set = (await this.#outbound.json('keys', url)) as JSONWebKeySet
+    const { createLocalJWKSet } = await import('jose')
     try {
       return createLocalJWKSet(set)
     } catch (error) {

@@ -1,6 +1,6 @@
 /** A provider by its plan: requests a code, redeems it, and identifies the person. */
 import { present } from '../../json/present.ts'
-import * as client from 'openid-client'
+import type * as openidClient from 'openid-client'
 import type { Log } from '../../observe/log.ts'
 import {
   type ProviderAuthorization,
@@ -215,13 +215,14 @@ export class OAuthProvider implements Provider {
     { code, redirectUri, codeVerifier }: CodeExchange,
   ): Promise<{ tokens: ProviderTokens; idToken: string | undefined }> {
     const plan = this.#plan
+    const client = await loadClient()
     const secret = await plan.clientSecret?.(this.#deps.now())
     const server = { issuer: metadata.issuers[0] ?? metadata.endpoints.token, token_endpoint: metadata.endpoints.token }
     const configuration = new client.Configuration(
       server,
       plan.clientId,
       undefined,
-      authenticationFor(secret, metadata.clientAuthentication),
+      authenticationFor(client, secret, metadata.clientAuthentication),
     )
     client.allowInsecureRequests(configuration) // `Outbound` enforces https
     let idToken: string | undefined
@@ -245,7 +246,7 @@ export class OAuthProvider implements Provider {
       if (error instanceof Error && error.cause instanceof ProviderError) throw error.cause
       throw new ProviderError(
         'exchange',
-        `${this.name} rejected the code: ${reasonOf(error)}`,
+        `${this.name} rejected the code: ${reasonOf(client, error)}`,
         status === undefined ? {} : { status },
       )
     }
@@ -287,6 +288,7 @@ export class OAuthProvider implements Provider {
     const { metadata } = this.#plan
     if (!('issuer' in metadata)) return metadata
     const { issuer, given } = metadata
+    const client = await loadClient()
     try {
       const configuration = await client.discovery(new URL(issuer), this.#plan.clientId, undefined, client.None(), {
         [client.customFetch]: this.#deps.outbound.fetchFor('discovery'),
@@ -313,7 +315,7 @@ export class OAuthProvider implements Provider {
     } catch (error) {
       if (error instanceof ProviderError) throw error
       if (error instanceof Error && error.cause instanceof ProviderError) throw error.cause
-      throw new ProviderError('unreachable', `Cannot discover ${issuer}: ${reasonOf(error)}`)
+      throw new ProviderError('unreachable', `Cannot discover ${issuer}: ${reasonOf(client, error)}`)
     }
   }
 }
@@ -328,7 +330,18 @@ function refuseOtherIssuer({ issuers, announcesIssuer }: Metadata, { issuer, non
   if (isOther) throw new ProviderError('exchange', 'Cannot accept the response: its issuer is missing or unexpected')
 }
 
-function authenticationFor(secret: string | undefined, methods: readonly string[] | null): client.ClientAuth {
+type OpenIdClient = typeof openidClient
+
+/** Loads the library with the first call to a provider. A service whose people sign in elsewhere never loads it. */
+function loadClient(): Promise<OpenIdClient> {
+  return import('openid-client')
+}
+
+function authenticationFor(
+  client: OpenIdClient,
+  secret: string | undefined,
+  methods: readonly string[] | null,
+): openidClient.ClientAuth {
   if (secret === undefined) return client.None()
   const onlyBasic =
     methods !== null && methods.includes('client_secret_basic') && !methods.includes('client_secret_post')
@@ -356,13 +369,13 @@ async function withoutIdToken(response: Response): Promise<{ response: Response;
   }
 }
 
-function tokensOf(answer: client.TokenEndpointResponse, idToken: string | undefined): ProviderTokens {
+function tokensOf(answer: openidClient.TokenEndpointResponse, idToken: string | undefined): ProviderTokens {
   const { access_token, refresh_token, expires_in } = answer
   return present({ access_token, refresh_token, expires_in, id_token: idToken })
 }
 
 /** Returns the error code of the provider or runtime. Never returns request or response data. */
-function reasonOf(error: unknown): string {
+function reasonOf(client: OpenIdClient, error: unknown): string {
   if (error instanceof client.ResponseBodyError) return /^[\w.-]{1,64}$/.test(error.error) ? error.error : 'an error'
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'invalid response'
 }
