@@ -225,19 +225,7 @@ async function codeOf(folder: string): Promise<string[]> {
 }
 
 /** The packages that a start loads. Each costs every start its processor time and memory. */
-const startPackages: readonly string[] = [
-  '@pinojs/redact',
-  'atomic-sleep',
-  'hono',
-  'ipaddr.js',
-  'on-exit-leak-free',
-  'pino',
-  'pino-std-serializers',
-  'quick-format-unescaped',
-  'safe-stable-stringify',
-  'sonic-boom',
-  'thread-stream',
-]
+const startPackages: readonly string[] = ['ipaddr.js']
 
 interface Loaded {
   readonly packages: readonly string[]
@@ -246,8 +234,8 @@ interface Loaded {
   readonly builtIn: readonly string[]
 }
 
-/** Serves an empty application with the built package in `folder`, and returns what that process loaded. */
-async function loadedToServe(folder: string): Promise<Loaded> {
+/** Places an empty application beside the built package in `folder`, and returns the folder of both. */
+async function placeApplication(folder: string): Promise<string> {
   // Without `src`, which the program would prefer.
   const packed = join(folder, '.tmp', 'packed')
   await mkdir(packed, { recursive: true })
@@ -258,6 +246,11 @@ async function loadedToServe(folder: string): Promise<Loaded> {
     join(packed, 'app.js'),
     `import { troupe } from 'troupe'; export default troupe({ type: 'urn:actingweb:example.com:empty', name: 'Empty' })`,
   )
+  return packed
+}
+
+/** Serves the application in the folder `packed`, and returns what that process loaded. */
+async function loadedToServe(packed: string): Promise<Loaded> {
   await writeFile(
     join(packed, 'loaded.js'),
     `import { registerHooks } from 'node:module'
@@ -292,6 +285,7 @@ process.on('exit', () => writeFileSync('loaded.json', JSON.stringify({ loaded, b
 
 describe('the release archive', () => {
   let copy = ''
+  let packed = ''
   let unpackedSize = 0
   let paths: string[] = []
   before(async () => {
@@ -312,6 +306,7 @@ describe('the release archive', () => {
     const [archive] = JSON.parse(stdout) as [{ unpackedSize: number; files: { path: string }[] }]
     unpackedSize = archive.unpackedSize
     paths = archive.files.map(({ path }) => path)
+    packed = await placeApplication(copy)
   })
   after(() => rm(copy, { recursive: true }))
 
@@ -339,6 +334,7 @@ describe('the release archive', () => {
       assert.ok(paths.includes(path), path)
     }
     assert.deepEqual(paths.filter((path) => path.startsWith('dist/') && path.endsWith('.js')).toSorted(), code)
+    for (const path of code) assert.doesNotMatch(await readFile(join(copy, path), 'utf8'), /[^\0-\x7f]/, path)
     for (const path of paths.filter((name) => name.startsWith('dist/') && !name.endsWith('.js'))) {
       const source = path.replace('dist/', 'src/').replace(/\.d\.ts$/, '.ts')
       assert.ok(existsSync(join(root, source)) || path === 'dist/LICENSES-of-bundled-packages', path)
@@ -347,7 +343,7 @@ describe('the release archive', () => {
   })
 
   it('loads the listed packages, at most twenty files and no `fetch` before it serves an application', async () => {
-    const { packages, files, builtIn } = await loadedToServe(copy)
+    const { packages, files, builtIn } = await loadedToServe(packed)
     assert.deepEqual(packages, startPackages)
     assert.ok(files.length > 2 && files.length <= 20, files.join(' '))
     assert.ok(builtIn.includes('http'))

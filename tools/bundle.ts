@@ -1,0 +1,81 @@
+/** Joins modules of this project into few files, as the published package has them. */
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { build } from 'rolldown'
+
+/**
+ * Packages that become part of these files: the libraries of metrics, traces, the log, HTML and JSON Schema, more than 200
+ * modules. They need no identity shared with the application: OpenTelemetry finds the SDK by a global, the service has its
+ * own registry of metrics and its own log, and safe HTML is known by a member. Other dependencies stay packages, which an
+ * application can update.
+ */
+const bundled = [
+  '@opentelemetry/api',
+  '@pinojs/redact',
+  'ajv',
+  'atomic-sleep',
+  'bintrees',
+  'fast-deep-equal',
+  'fast-uri',
+  'hono',
+  'json-schema-traverse',
+  'on-exit-leak-free',
+  'pino',
+  'pino-std-serializers',
+  'prom-client',
+  'quick-format-unescaped',
+  'real-require',
+  'require-from-string',
+  'safe-stable-stringify',
+  'sonic-boom',
+  'tdigest',
+  'thread-stream',
+]
+const inside = [...bundled, '@oxc-project/runtime']
+
+/**
+ * Writes the files of the entries, the files that they share, and files that the code reads at run time, such as migrations.
+ *
+ * @param root folder of the project, with its `src` and `node_modules`.
+ * @param input source files of the entries, by the name of the file to write.
+ */
+export async function bundle(root: string, input: Readonly<Record<string, string>>, folder: string): Promise<void> {
+  const { output } = await build({
+    cwd: root,
+    input: { ...input },
+    platform: 'node',
+    external: (name) =>
+      /^[\w@]/.test(name) && !isAbsolute(name) && !inside.some((own) => name === own || name.startsWith(`${own}/`)),
+    transform: { target: 'es2024' },
+    logLevel: 'warn',
+    output: {
+      dir: folder,
+      format: 'esm',
+      entryFileNames: '[name].js',
+      // All other files are in the folder itself, because `codeFolder` in src/release.ts is the folder of its own file.
+      chunkFileNames: '[name]-[hash].js',
+      comments: false,
+    },
+  })
+  // V8 keeps the text of a file in half of the memory if all its characters are ASCII.
+  for (const file of output)
+    if (file.type === 'chunk') await writeFile(join(folder, file.fileName), withEscapes(file.code))
+  await cp(join(root, 'src'), folder, { recursive: true, filter: (source) => !source.endsWith('.ts') })
+}
+
+/** Returns the licenses of the packages that are part of the files. */
+export async function bundledLicenses(root: string): Promise<string> {
+  const licenses = bundled.map(async (name) => `${name}\n\n${await licenseOf(join(root, 'node_modules', name))}`)
+  return (await Promise.all(licenses)).join('\n')
+}
+
+/** Escapes all characters except ASCII. Without comments, they occur only in strings, templates and regular expressions. */
+function withEscapes(code: string): string {
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+async function licenseOf(folder: string): Promise<string> {
+  const file = (await readdir(folder)).find((name) => /^license(\.md)?$/i.test(name))
+  if (file === undefined) throw new Error(`Cannot publish the package in ${folder}: it has no file with its license`)
+  return readFile(join(folder, file), 'utf8')
+}
