@@ -1,5 +1,6 @@
 /** `troupe dev` and `troupe serve`: loads the application's module, serves it, and shuts down gracefully. */
 import { existsSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { setDefaultMode } from '../config/env.ts'
@@ -27,6 +28,8 @@ export async function run(mode: Mode, args: readonly string[]): Promise<number> 
   const { parts } = await app.running()
   const broken = watchUnhandledErrors(parts.log).then(() => 1)
   process.stdout.write(welcome(parts, listening.url))
+  // Node.js writes the cache at the exit, so a killed process would write none. A complete cache is not written again.
+  flushCompileCache()
   const code = await Promise.race([stop.then(() => 0), broken])
   process.stdout.write('\nStopping: waiting for running requests.\n')
   await listening.stop()

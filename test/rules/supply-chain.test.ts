@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, posix } from 'node:path'
+import { basename, dirname, join, posix, sep } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 interface Manifest {
@@ -348,6 +349,19 @@ describe('the release archive', () => {
     assert.ok(files.length > 2 && files.length <= 20, files.join(' '))
     assert.ok(builtIn.includes('http'))
     assert.ok(!builtIn.includes('internal/deps/undici/undici'))
+  })
+
+  it('stores the compile cache while it serves, so that a killed process leaves one', async () => {
+    const cache = join(packed, 'cache')
+    const env = { ...process.env, PORT: '0', HOST: '127.0.0.1', NODE_COMPILE_CACHE: cache }
+    const child = execFile(process.execPath, ['bin/troupe.js', 'dev', 'app.js'], { cwd: packed, env })
+    const exited = once(child, 'exit')
+    const stored = async (): Promise<string[]> =>
+      existsSync(cache) ? (await readdir(cache, { recursive: true })).filter((path) => path.includes(sep)) : []
+    // Real time: another process writes the cache.
+    while ((await stored()).length === 0 && child.exitCode === null) await setTimeout(20)
+    child.kill('SIGKILL')
+    assert.deepEqual(await exited, [null, 'SIGKILL'])
   })
 
   it('installs at most 40 MB with its dependencies, and no Node.js', async () => {
