@@ -26,9 +26,10 @@ export function canPin(): boolean {
  * Starts a process and pins it to a processor where the system supports that: servers to one, load to the other. Otherwise
  * they would alternate on both, and a server would pay for waking the load generator.
  */
-function start(file: string, args: readonly string[] = [], processor: 0 | 1 = 0): ChildProcess {
+function start(file: string, args: readonly string[] = [], processor: 0 | 1 = 0, env = process.env): ChildProcess {
   const child = fork(new URL(file, import.meta.url), args, {
     execArgv: ['--conditions=troupe-source', '--no-warnings'],
+    env,
   })
   spawnSync('taskset', ['-a', '-c', '-p', String(processor), String(child.pid)], { stdio: 'ignore' })
   return child
@@ -40,11 +41,12 @@ async function ask<T>(child: ChildProcess, message: object | string): Promise<T>
   return (await answer)[0]
 }
 
-/** Starts a server from the sources, or from the folder of `buildService`. */
+/** Starts a server from the sources, or from the folder of `buildService`, with a compile cache there. */
 export async function startServer(kind: 'troupe' | 'bare', subject: Subject, built?: string): Promise<Running> {
   const file =
-    built === undefined ? `./server-${kind}.ts` : pathToFileURL(join(built, 'bench', `server-${kind}.js`)).href
-  const child = start(file, [JSON.stringify(subject)])
+    built === undefined ? `./server-${kind}.ts` : pathToFileURL(join(built, 'dist', `server-${kind}.js`)).href
+  const env = built === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: join(built, 'cache') }
+  const child = start(file, [JSON.stringify(subject)], 0, env)
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   return {
     port,

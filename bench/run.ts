@@ -92,10 +92,10 @@ const add = (measured: readonly Line[]): void => {
 }
 
 const builds = new Map<string, string>()
-/** Compiles the service of a checkout once, and returns its folder. */
-const build = (root: string): string => {
+/** Builds the service of a checkout once, and returns its folder. */
+const build = async (root: string): Promise<string> => {
   const built = builds.get(root) ?? join(folder, `built-${builds.size}`)
-  if (!builds.has(root)) buildService(root, built)
+  if (!builds.has(root)) await buildService(root, built)
   builds.set(root, built)
   return built
 }
@@ -104,14 +104,14 @@ const measureOnOneProcessor = async (store: string, database: () => Promise<Subj
     loader,
     {
       store,
-      service: { folder: build(dirname(import.meta.dirname)), subject: await database() },
-      base: base === undefined ? null : { folder: build(base), subject: await database() },
+      service: { folder: await build(dirname(import.meta.dirname)), subject: await database() },
+      base: base === undefined ? null : { folder: await build(base), subject: await database() },
     },
     { ...slices, connections: 16 },
   )
 
 const parts: readonly (readonly [name: string, measure: () => Promise<readonly Line[]>])[] = [
-  ['start', async () => [await measureColdStart(5)]],
+  ['start', async () => measureColdStart(join(folder, 'installed'), 7)],
   ['requests', async () => measureRequests('SQLite', file('requests'), loader, slices)],
   ['clients', async () => measureClients('SQLite', file('clients'), loader, slices)],
   ['clients', async () => measureClients('PostgreSQL', await onPostgres(), loader, slices)],
@@ -128,14 +128,14 @@ const parts: readonly (readonly [name: string, measure: () => Promise<readonly L
   ['large-list', async () => measureLargeList('PostgreSQL', await onPostgres(), listItems)],
 ]
 
-const measureCapacityOf = (
+const measureCapacityOf = async (
   store: 'SQLite' | 'PostgreSQL',
   database: () => Promise<Subject>,
 ): Promise<MeasuredCapacity> =>
   measureCapacity(loader, {
     store,
     database,
-    folder: build(dirname(import.meta.dirname)),
+    folder: await build(dirname(import.meta.dirname)),
     restart: async () => {
       await postgres.stop('fast')
       await postgres.start()
