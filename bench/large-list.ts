@@ -12,9 +12,14 @@ const mostCpuMs = 50
 const mostMegabytes = 64
 const usualRequests = 3000
 
+interface SendOptions {
+  readonly body?: string
+  readonly accept?: string
+}
+
 type Work = Extract<Order, { kind: 'work' }>['what']
 
-const requests: readonly (readonly [what: string, method: string, path: string])[] = [
+const requests: readonly (readonly [what: string, method: string, path: string, options?: SendOptions])[] = [
   ['GET all properties', 'GET', '/properties'],
   ['GET ?metadata=true', 'GET', '/properties?metadata=true'],
   ['GET ?format=full', 'GET', '/properties?format=full'],
@@ -25,9 +30,18 @@ const requests: readonly (readonly [what: string, method: string, path: string])
   ['GET 1000 items in the middle', 'GET', '/properties/long/items?start=2628000&limit=1000'],
   ['GET a page of 50 by an indexed `where`', 'GET', '/properties/long/items?where[n]=2628000&limit=50'],
   ['GET a page of 50 by an indexed sort', 'GET', '/properties/long/items?sort=-n&limit=50'],
+  ['GET its items as lines of JSON', 'GET', '/properties/long/items', { accept: 'application/x-ndjson' }],
   ['GET its metadata', 'GET', '/properties/long/metadata'],
+  ['append an item', 'POST', '/properties/long', { body: '{"n":-3}' }],
+  ['delete the first item', 'DELETE', '/properties/long/0'],
 ]
-const works: readonly Work[] = ['length', 'find the last item', 'iterate over all items', 'removeWhere without a match']
+const works: readonly Work[] = [
+  'length',
+  'query in a transaction',
+  'find the last item',
+  'iterate over all items',
+  'removeWhere without a match',
+]
 /** Deletions in this order; the last one deletes everything that remains. */
 const removals: readonly (readonly [what: string, method: string, path: string])[] = [
   ['DELETE the list, with the deletion of its rows', 'DELETE', '/properties/long'],
@@ -57,7 +71,8 @@ export async function measureLargeList(store: string, subject: Subject, items: n
       await server.stop()
     }
   }
-  for (const [what, method, path] of requests) await measure(what, ({ port }) => send(port, actor, method, path))
+  for (const [what, method, path, options] of requests)
+    await measure(what, ({ port }) => send(port, actor, method, path, options))
   for (const what of works) await measure(what, (server) => server.obey({ kind: 'work', actorId: actor.id, what }))
   for (const [what, method, path] of removals) {
     await measure(what, async (server) => {
@@ -81,8 +96,15 @@ function lineOf(store: string, what: string, seconds: number, { delayMs, cpuMs, 
 }
 
 /** Reads the response to its end and discards it. */
-async function send(port: number, { id, authorization }: BenchActor, method: string, path: string): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${port}/${id}${path}`, { method, headers: { authorization } })
+async function send(
+  port: number,
+  { id, authorization }: BenchActor,
+  method: string,
+  path: string,
+  { body, accept = 'application/json' }: SendOptions = {},
+): Promise<void> {
+  const headers = { authorization, accept, 'content-type': 'application/json' }
+  const answer = await fetch(`http://127.0.0.1:${port}/${id}${path}`, { method, headers, body: body ?? null })
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`)
   if (answer.body !== null) for await (const _chunk of answer.body);
 }

@@ -14,6 +14,7 @@ import { type MeasuredCapacity, measureCapacity } from './capacity.ts'
 import { capacityTables } from './capacity-report.ts'
 import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
+import { measureDeclared } from './declared.ts'
 import { measureDelivery } from './delivery.ts'
 import { measureLargeList } from './large-list.ts'
 import { measureLists } from './lists.ts'
@@ -34,7 +35,18 @@ const command = {
     write: { kind: 'flag', about: 'Also writes docs/benchmarks.md, or for capacity docs/scaling.md.' },
     only: {
       kind: 'choice',
-      choices: ['start', 'requests', 'clients', 'pages', 'lists', 'scale', 'delivery', 'large-list', 'capacity'],
+      choices: [
+        'start',
+        'requests',
+        'clients',
+        'pages',
+        'lists',
+        'declared',
+        'scale',
+        'delivery',
+        'large-list',
+        'capacity',
+      ],
       about: 'Runs one part only. large-list and capacity run only with this option.',
     },
     pinned: {
@@ -117,6 +129,8 @@ const parts: readonly (readonly [name: string, measure: () => Promise<readonly L
   ['clients', async () => measureClients('PostgreSQL', await onPostgres(), loader, slices)],
   ['pages', async () => measurePages('SQLite', file('pages'), loader, slices)],
   ['lists', async () => measureLists('SQLite', file('lists'), loader, slices)],
+  ['declared', async () => measureDeclared('SQLite', file('declared'), loader, slices)],
+  ['declared', async () => measureDeclared('PostgreSQL', await onPostgres(), loader, slices)],
   ['scale', async () => measureScale(file('few'), file('many'), actors, loader, slices)],
   ['requests', async () => measureRequests('PostgreSQL', await onPostgres(), loader, slices)],
   ['lists', async () => measureLists('PostgreSQL', await onPostgres(), loader, slices)],

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { ListHandle } from '../src/app/actor-handle.ts'
+import type { ActorHandle, ListHandle } from '../src/app/actor-handle.ts'
 import { subjectApp } from './subject-app.ts'
 
 /** A message to the process. */
@@ -28,6 +28,11 @@ export interface Strain {
 
 const works = {
   length: async (list: ListHandle) => void (await list.length()),
+  'query in a transaction': async (list: ListHandle, actor: ActorHandle) =>
+    actor.transaction(async (tx) => {
+      await tx.list(list.name).append({ n: -4 })
+      await tx.list(list.name).query({ sort: '-n', limit: 50 })
+    }),
   'find the last item': async (list: ListHandle) => void (await list.find('n', -1)),
   'iterate over all items': async (list: ListHandle) => {
     for await (const _item of list);
@@ -106,7 +111,7 @@ async function obey(order: Order): Promise<unknown> {
     case 'work': {
       const actor = await app.actors.get(order.actorId)
       if (actor === undefined) throw new Error('The actor does not exist')
-      return works[order.what](actor.list('long'))
+      return works[order.what](actor.list('long'), actor)
     }
     case 'settle':
       return settle()

@@ -1,7 +1,15 @@
 /** The measured application. Separate from `subject.ts`, which the bare server imports without the service. */
+import { z } from 'zod'
 import { createLog } from '../src/observe/log.ts'
 import { App } from '../src/troupe.ts'
 import { indexedLists, type Subject } from './subject.ts'
+
+const declared = z.object({
+  limit: z.number().min(0),
+  spent: z.number().default(0),
+  currency: z.enum(['EUR', 'USD']),
+  tags: z.array(z.string().max(40)),
+})
 
 export const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
 
@@ -21,6 +29,8 @@ export function subjectApp(level: 'info' | 'warn'): App {
     },
     { log: createLog(level) },
   )
+  app.property('declared', { schema: declared })
+  app.action('spend', async ({ actor }) => ({ spent: await actor.update('spent', (spent) => Number(spent ?? 0) + 1) }))
   for (const list of indexedLists) app.list(list, { item: { type: 'object' }, indexes: ['done', 'due'] })
   return app
 }
