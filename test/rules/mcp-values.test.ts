@@ -4,7 +4,7 @@ import { known } from '../../src/json/json.ts'
 import { contradicted, headerParameters } from '../../src/mcp/catalogue/header-parameters.ts'
 import { fits } from '../../src/mcp/call/input-required.ts'
 import { toolResult } from '../../src/mcp/call/tool-result.ts'
-import { UriTemplate } from '../../src/mcp/catalogue/uri-template.ts'
+import { UriTemplate } from '../../src/app/uri-template.ts'
 
 const result = (value: unknown): object => toolResult(known(JSON.stringify(value)))
 

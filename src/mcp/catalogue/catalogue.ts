@@ -10,9 +10,9 @@ import type {
   ToolDeclaration,
 } from '../../app/mcp-declarations.ts'
 import { type DeclaredSchema, inputSchema, type JsonSchema, outputSchema, type Schema } from '../../app/schema.ts'
+import { UriTemplate } from '../../app/uri-template.ts'
 import { propertiesUri } from '../../permission/property-address.ts'
 import { headerParameters, type HeaderParameter } from './header-parameters.ts'
-import { UriTemplate } from './uri-template.ts'
 
 export interface Tool {
   readonly name: string

@@ -1,5 +1,5 @@
 /** URI templates of RFC 6570. `{name}` matches text without `/`, and `{+name}` any text, in one pass without backtracking. */
-import { ConfigError } from '../../config/config-error.ts'
+import { ConfigError } from '../config/config-error.ts'
 
 interface Variable {
   readonly name: string
