@@ -1,5 +1,6 @@
 /** `troupe/mcp`: the types that handlers and declarations need for AI clients. */
 export { McpFailure, type McpFailureKind } from './mcp/protocol/failure.ts'
+export type { MethodInput } from './app/method-input.ts'
 export type {
   ClientInfo,
   ClientQuestion,

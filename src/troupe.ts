@@ -10,6 +10,8 @@ import {
   type PropertyDeclaration,
 } from './app/data-declarations.ts'
 import type { DeclaresAction, DeclaresMethod } from './app/declared-operations.ts'
+import type { MethodMcp } from './app/mcp-declarations.ts'
+import type { MethodInput } from './app/method-input.ts'
 import { requireType } from './app/validate-declarations.ts'
 import type {
   AppCallbackHandler,
@@ -121,16 +123,16 @@ export class App {
 
   /** Declares a method: `POST /<actor>/methods/<name>` and JSON-RPC call it. The name `*` handles every name. */
   method<Name extends string>(name: Name, handler: Handler): this & DeclaresMethod<Name>
-  method<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema>(
+  method<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema, const M extends MethodMcp>(
     name: Name,
-    metadata: MethodMetadata<S, R> & { readonly exclusive: true },
-    handler: ExclusiveHandler<InferOutput<S>, ResultFor<R>>,
-  ): this & DeclaresMethod<Name, S, R>
-  method<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema>(
+    metadata: MethodMetadata<S, R, M> & { readonly exclusive: true },
+    handler: ExclusiveHandler<MethodInput<S, M>, ResultFor<R>>,
+  ): this & DeclaresMethod<Name, S, R, M>
+  method<Name extends string, S extends DeclaredSchema, R extends DeclaredSchema, const M extends MethodMcp>(
     name: Name,
-    metadata: MethodMetadata<S, R>,
-    handler: TypedHandler<S, R>,
-  ): this & DeclaresMethod<Name, S, R>
+    metadata: MethodMetadata<S, R, M>,
+    handler: Handler<MethodInput<S, M>, ResultFor<R>>,
+  ): this & DeclaresMethod<Name, S, R, M>
   method(name: string, ...declared: Declared): this {
     return this.#declare('methods', name, declared)
   }

@@ -74,8 +74,7 @@ app.method(
     },
   },
   async ({ actor, input }) => {
-    const { tag } = input as { tag?: string }
-    const notes = tag === undefined ? await actor.list('notes').items() : await notesWith(actor, tag)
+    const notes = input.tag === undefined ? await actor.list('notes').items() : await notesWith(actor, input.tag)
     return `Summarize these notes in a few sentences:\n\n${notes.map((each) => `- ${note.parse(each).text}`).join('\n')}`
   },
 )
@@ -83,7 +82,7 @@ app.method(
 app.method(
   'notes_with_tag',
   { description: 'The notes with a tag', mcp: { resource: { uri: 'notes://tags/{tag}', name: 'Notes with a tag' } } },
-  async ({ actor, input }) => notesWith(actor, (input as { tag: string }).tag),
+  async ({ actor, input }) => notesWith(actor, input.tag),
 )
 
 app.method(

@@ -76,10 +76,16 @@ export interface ActionMetadata<S extends DeclaredSchema = DeclaredSchema, R ext
   readonly mcp?: true | ToolDeclaration
 }
 
-export interface MethodMetadata<S extends DeclaredSchema = DeclaredSchema, R extends DeclaredSchema = DeclaredSchema>
-  extends OperationMetadata<S, R> {
-  /** Offers the method to AI clients, as a prompt or as a resource. */
-  readonly mcp?: MethodMcp
+export interface MethodMetadata<
+  S extends DeclaredSchema = DeclaredSchema,
+  R extends DeclaredSchema = DeclaredSchema,
+  M extends MethodMcp = MethodMcp,
+> extends OperationMetadata<S, R> {
+  /**
+   * Offers the method to AI clients, as a prompt or as a resource. Without `input`, the arguments of the prompt or the
+   * variables of the URI template are the input of the method, for every caller.
+   */
+  readonly mcp?: M
 }
 
 export interface Call<Input = unknown, Actor = ActorHandle> {

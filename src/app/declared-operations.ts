@@ -1,5 +1,6 @@
 /** The types of declared methods and actions, for calls between actors. Only the type checker uses them. */
 import type { Json } from '../json/json.ts'
+import type { McpInput } from './method-input.ts'
 import type { DeclaredSchema, InferInput, StandardSchema } from './schema.ts'
 
 /** The types of an operation: its input as a caller gives it, and its result. */
@@ -14,15 +15,17 @@ export interface DeclaresAction<Name extends string, Input = DeclaredSchema, Out
 }
 
 /** Adds a method to the type of an application. */
-export interface DeclaresMethod<Name extends string, Input = DeclaredSchema, Output = DeclaredSchema> {
-  readonly '~methods'?: { readonly [Declared in Name]: TypesOf<Input, Output> }
+export interface DeclaresMethod<Name extends string, Input = DeclaredSchema, Output = DeclaredSchema, Mcp = unknown> {
+  readonly '~methods'?: { readonly [Declared in Name]: TypesOf<Input, Output, Mcp> }
 }
 
 /** The types for schemas of an input and an output. Without a schema, any JSON. */
-type TypesOf<Input, Output> = OperationTypes<
-  unknown extends InferInput<Input> ? Json | object : InferInput<Input>,
+type TypesOf<Input, Output, Mcp = unknown> = OperationTypes<
+  OrAny<DeclaredSchema extends Input ? McpInput<Mcp> : InferInput<Input>>,
   ResultIn<Output>
 >
+
+type OrAny<Input> = unknown extends Input ? Json | object : Input
 
 /** An operation whose output has no type may return nothing. */
 type ResultIn<Output> =

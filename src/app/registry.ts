@@ -3,6 +3,7 @@ import type { ActorHandle } from './actor-handle.ts'
 import type { ServiceDeclaration } from './service-declaration.ts'
 import { type DataDeclaration, prepareData } from './data-declarations.ts'
 import { requireResult } from './handler-result.ts'
+import { isOfMethod, mcpInputSchema } from './mcp-input.ts'
 import type { TrustType } from '../permission/trust-types.ts'
 import {
   declaredSchema,
@@ -117,7 +118,7 @@ export class Registry {
   ): void {
     const described = this.#operations[kind].get(name)?.some((operation) => operation.metadata !== null) === true
     requireOperation(kind, name, metadata, handler, described)
-    const input = declaredSchema(kind, name, 'input', metadata, inputSchema)
+    const input = declaredSchema(kind, name, 'input', metadata, inputSchema) ?? mcpInput(metadata)
     const output = declaredSchema(kind, name, 'output', metadata, outputSchema)
     const run = runnerOf(metadata, handler)
     const checked: DeclaredOperation['run'] = async (actor, call) => {
@@ -236,6 +237,13 @@ export class Registry {
         ...(this.needsApproval(kind, name) ? { confirm: 'owner' as const } : {}),
       }))
   }
+}
+
+/** The input by the arguments of a prompt or the variables of a URI template; null when the declaration has none. */
+function mcpInput(metadata: ActionMetadata | MethodMetadata | null): Schema | null {
+  const mcp = metadata?.mcp
+  const schema = mcp === undefined || !isOfMethod(mcp) ? null : mcpInputSchema(mcp)
+  return schema === null ? null : inputSchema(schema)
 }
 
 function runnerOf(

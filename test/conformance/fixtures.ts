@@ -384,7 +384,7 @@ function declarePrompts(app: App): void {
       },
     },
     async ({ input }) => {
-      const { arg1, arg2 } = input as { arg1: string; arg2: string }
+      const { arg1, arg2 } = input
       return `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`
     },
   )
@@ -395,7 +395,7 @@ function declarePrompts(app: App): void {
       mcp: { prompt: { arguments: [{ name: 'resourceUri', description: 'Which', required: true }] } },
     },
     async ({ input }) => {
-      const { resourceUri: uri } = input as { resourceUri: string }
+      const { resourceUri: uri } = input
       const resource = { uri, mimeType: 'text/plain', text: 'Embedded resource content for testing.' }
       return {
         messages: [
@@ -444,8 +444,7 @@ function declareResources(app: App): void {
       description: 'A resource of a template',
       mcp: { resource: { uri: 'test://template/{id}/data', mimeType: 'application/json' } },
     },
-    async ({ input }) => {
-      const { id } = input as { id: string }
+    async ({ input: { id } }) => {
       return { id, templateTest: true, data: `Data for ID: ${id}` }
     },
   )

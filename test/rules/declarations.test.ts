@@ -76,6 +76,11 @@ const refusals: [
     'Cannot publish the output of the method "when" as JSON Schema: BigInt cannot be represented in JSON Schema. Declare outputSchema too.',
   ],
   [
+    'a resource whose address cannot be matched',
+    (app) => app['method']?.('a', { mcp: { resource: { uri: 'x://{a}{b}' } } }, handler),
+    'Cannot match the URI template "x://{a}{b}": use {name} or {+name}, with text between two of them.',
+  ],
+  [
     'a trust type without a name',
     (app) => app['trustType']?.({ display_name: 'x', description: '', permissions: {} }),
     'Cannot add a trust type: its name must be a string.',
@@ -193,11 +198,6 @@ const starts: [what: string, declare: (app: App) => unknown, sentence: string][]
     'a tool whose output JSON Schema cannot express',
     (app) => app.action('a', { mcp: { output: z.object({ at: z.date() }) } }, handler),
     'Cannot publish the output of the tool "a" as JSON Schema: Date cannot be represented in JSON Schema.',
-  ],
-  [
-    'a resource whose address cannot be matched',
-    (app) => app.method('a', { mcp: { resource: { uri: 'x://{a}{b}' } } }, handler),
-    'Cannot match the URI template "x://{a}{b}": use {name} or {+name}, with text between two of them.',
   ],
 ]
 

@@ -58,12 +58,10 @@ function notes(app: App): void {
   app.method(
     'summarize',
     { description: 'Sums up', mcp: { prompt: { arguments: [{ name: 'topic', required: true }] } } },
-    async ({ input }) => `Sum up ${(input as { topic: string }).topic}`,
+    async ({ input }) => `Sum up ${input.topic}`,
   )
   app.method('status', { mcp: { resource: { uri: 'notes://status' } } }, async () => ({ state: 'open' }))
-  app.method('note', { mcp: { resource: { uri: 'notes://{id}' } } }, async ({ input }) => ({
-    id: (input as { id: string }).id,
-  }))
+  app.method('note', { mcp: { resource: { uri: 'notes://{id}' } } }, async ({ input }) => ({ id: input.id }))
 }
 
 describe('/mcp without a token', () => {
@@ -518,6 +516,84 @@ describe('an AI client', () => {
       })
       const missing = await client.legacy('prompts/get', { name: 'summarize', arguments: {} })
       assert.equal(missing.body.error.code, -32602)
+    })
+
+    it('has its arguments and variables checked in calls over HTTP too, and published (R-OP-03)', async () => {
+      const service = await start({
+        declare: (app) => {
+          notes(app)
+          app.method('near', { mcp: { resource: { uri: 'places://{+path}/{id}' } } }, ({ input }) => input)
+          app.method('plan', { mcp: { prompt: { arguments: [{ name: 'on', title: 'Day' }] } } }, ({ input }) => input)
+          app.method(
+            'own',
+            { input: z.object({ n: z.number() }), mcp: { prompt: { arguments: [{ name: 'topic', required: true }] } } },
+            ({ input }) => input.n,
+          )
+        },
+      })
+      const actor = await service.createActor()
+      const answer = async (method: string, input: object): Promise<unknown> => {
+        const response = await actor.request('POST', `/methods/${method}`, input)
+        return [response.status, await response.json()]
+      }
+      const refused = (field: string, problem: string): unknown => [
+        400,
+        { error: 'invalid_input', message: `Cannot accept field "${field}": ${problem}`, field },
+      ]
+      assert.deepEqual(await answer('summarize', { topic: 'spring' }), [200, 'Sum up spring'])
+      assert.deepEqual(await answer('summarize', {}), refused('topic', "must have required property 'topic'"))
+      assert.deepEqual(await answer('summarize', { topic: 7 }), refused('topic', 'must be string'))
+      assert.deepEqual(await answer('note', { id: '7' }), [200, { id: '7' }])
+      assert.deepEqual(await answer('note', { id: null }), refused('id', 'must be string'))
+      assert.deepEqual(await answer('note', { id: '7', uri: 8 }), refused('uri', 'must be string'))
+      assert.deepEqual(await answer('near', { path: 'a/b', id: '1' }), [200, { path: 'a/b', id: '1' }])
+      assert.deepEqual(await answer('near', { path: 'a/b' }), refused('id', "must have required property 'id'"))
+      assert.deepEqual(await answer('plan', {}), [200, {}])
+      assert.deepEqual(await answer('plan', { on: 'Monday', else: 1 }), [200, { on: 'Monday', else: 1 }])
+      assert.deepEqual(await answer('plan', { on: [] }), refused('on', 'must be string'))
+      assert.deepEqual(await answer('own', { n: 4 }), [200, 4])
+      const get = await actor.request('GET', '/methods/summarize')
+      assert.equal(get.status, 400)
+      const { methods } = (await (await actor.request('GET', '/methods')).json()) as {
+        methods: { name: string; input_schema: unknown }[]
+      }
+      const schemas = Object.fromEntries(methods.map((each) => [each.name, each.input_schema]))
+      assert.deepEqual(schemas, {
+        summarize: { type: 'object', properties: { topic: { type: 'string' } }, required: ['topic'] },
+        status: null,
+        note: {
+          type: 'object',
+          properties: {
+            uri: { type: 'string', description: 'The address that a client reads' },
+            id: { type: 'string' },
+          },
+          required: ['id'],
+        },
+        near: {
+          type: 'object',
+          properties: {
+            uri: { type: 'string', description: 'The address that a client reads' },
+            path: { type: 'string' },
+            id: { type: 'string' },
+          },
+          required: ['path', 'id'],
+        },
+        plan: { type: 'object', properties: { on: { type: 'string', title: 'Day' } }, required: [] },
+        own: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'], additionalProperties: false },
+      })
+    })
+
+    it('reads a resource with its address beside the variables', async () => {
+      const service = await start({
+        declare: (app) =>
+          app.method('place', { mcp: { resource: { uri: 'places://{city}' } } }, ({ input }) => [
+            input.uri,
+            input.city,
+          ]),
+      })
+      const client = await authorizeClient(service, await service.createActor(), { relationship: 'admin' })
+      const { body } = await client.modern('resources/read', { uri: 'places://caf%C3%A9' })
+      assert.equal(body.result.contents[0].text, '["places://caf%C3%A9","café"]')
     })
 
     it('reads the resources of the application, and the properties and lists of the actor', async () => {

@@ -13,6 +13,7 @@ import {
   troupe,
   type TransactionHandle,
 } from '../../src/index.ts'
+import type { PromptArgument } from '../../src/mcp.ts'
 
 /** Compiles only when the type of the value is `Wanted`. */
 function is<Wanted>() {
@@ -86,6 +87,66 @@ app.method('w', { mcp: true }, () => 'x')
 app.action('x', { mcp: { prompt: true } }, () => 'x')
 // @ts-expect-error a handler is a function
 app.action('y', { description: 'Nothing' }, 'x')
+
+// Prompts and resources
+
+app.method(
+  'ask',
+  { mcp: { prompt: { arguments: [{ name: 'day' }, { name: 'tag', required: true }] } } },
+  ({ input }) => {
+    is<{ readonly day?: string; readonly tag: string }>()(input, true)
+    // @ts-expect-error the prompt has no such argument
+    input.topic
+  },
+)
+app.method(
+  'complete',
+  { mcp: { prompt: { arguments: [{ name: 'tag', complete: ({ value, actor }) => [value, actor.id] }] } } },
+  async ({ input, actor }) => {
+    is<{ readonly tag?: string }>()(input, true)
+    is<ActorHandle>()(actor, true)
+    return input.tag ?? null
+  },
+)
+app.method('read', { mcp: { resource: { uri: 'notes://{folder}/{+path}' } } }, ({ input }) => {
+  is<{ readonly folder: string; readonly path: string; readonly uri?: string }>()(input, true)
+  // @ts-expect-error the template has no such variable
+  input.id
+})
+app.method('move', { mcp: { resource: { uri: 'notes://{id}' } }, exclusive: true }, async ({ input, actor }) => {
+  is<{ readonly id: string; readonly uri?: string }>()(input, true)
+  is<TransactionHandle>()(actor, true)
+})
+// An own input replaces the arguments.
+app.method('own', { input: Input, mcp: { prompt: { arguments: [{ name: 'day' }] } } }, ({ input }) => {
+  is<{ text: string; days: number }>()(input, true)
+})
+app.method('shape', { input: { type: 'object' }, mcp: { prompt: { arguments: [{ name: 'day' }] } } }, ({ input }) => {
+  is<unknown>()(input, true)
+})
+// Without arguments and variables, the input has no type.
+app.method('bare', { mcp: { prompt: true } }, ({ input }) => {
+  is<unknown>()(input, true)
+})
+app.method('fixed', { mcp: { resource: { uri: 'notes://all' } } }, ({ input }) => {
+  is<unknown>()(input, true)
+})
+export function untold(uri: string, args: PromptArgument[]): void {
+  app.method('any', { mcp: { resource: { uri } } }, ({ input }) => {
+    is<string | undefined>()(input['id'], true)
+  })
+  app.method('some', { mcp: { prompt: { arguments: args } } }, ({ input }) => {
+    is<string | undefined>()(input['tag'], true)
+  })
+}
+// @ts-expect-error the result fits the output
+app.method('out', { output: Output, mcp: { resource: { uri: 'n://{id}' } } }, ({ input }) => ({ index: input.id }))
+// @ts-expect-error the name of an argument is a string
+app.method('bad', { mcp: { prompt: { arguments: [{ name: 7 }] } } }, () => 'x')
+// @ts-expect-error the address of a resource is `uri`
+app.method('bad', { mcp: { resource: { url: 'notes://{id}' } } }, () => 'x')
+// @ts-expect-error a method is a prompt or a resource, and not both
+app.method('bad', { mcp: { prompt: true, resource: true } }, () => 'x')
 
 // Hooks, events and rules
 

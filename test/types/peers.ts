@@ -41,6 +41,7 @@ const household = app
   .action('tidy', { exclusive: true, input: z.object({ all: z.boolean().optional() }) }, async () => {})
   .action('ping', () => 'pong')
   .action('shaped', { input: { type: 'object' }, output: { type: 'object' } }, () => ({}))
+  .method('note', { mcp: { resource: { uri: 'notes://{id}' } }, output: z.string() }, ({ input }) => input.id)
   .method('readings', { input: z.object({ from: z.string(), to: z.string() }), output: z.array(z.number()) }, () => [1])
 
 /** An application whose action `*` takes every name. */
@@ -67,6 +68,9 @@ export async function typed(actor: ActorHandle): Promise<void> {
   const ada = actor.peer<typeof household>('peer')
   resolvesTo<{ index: number }>()(ada.action('add_item', { text: 'milk' }), true)
   resolvesTo<number[]>()(ada.method('readings', { from: 'a', to: 'b' }), true)
+  resolvesTo<string>()(ada.method('note', { id: '7' }), true)
+  // @ts-expect-error the resource has the variable id
+  ada.method('note')
   resolvesTo<Json | undefined>()(ada.action('tidy'), true)
   resolvesTo<Json | undefined>()(ada.action('tidy', { all: true }), true)
   resolvesTo<Json | undefined>()(ada.action('ping'), true)

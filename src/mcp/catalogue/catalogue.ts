@@ -2,13 +2,8 @@
 import { present } from '../../json/present.ts'
 import type { DeclaredOperation, Registry } from '../../app/registry.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import type {
-  Icon,
-  MethodMcp,
-  PromptDeclaration,
-  ResourceDeclaration,
-  ToolDeclaration,
-} from '../../app/mcp-declarations.ts'
+import type { Icon, PromptDeclaration, ResourceDeclaration, ToolDeclaration } from '../../app/mcp-declarations.ts'
+import { isOfMethod } from '../../app/mcp-input.ts'
 import { type DeclaredSchema, inputSchema, type JsonSchema, outputSchema, type Schema } from '../../app/schema.ts'
 import { UriTemplate } from '../../app/uri-template.ts'
 import { propertiesUri } from '../../permission/property-address.ts'
@@ -73,10 +68,6 @@ export function catalogueOf(registry: Registry): Catalogue {
     if (resource !== null) resources.push({ ...resource, needsApproval })
   }
   return { tools, prompts, resources }
-}
-
-function isOfMethod(mcp: true | ToolDeclaration | MethodMcp): mcp is MethodMcp {
-  return mcp !== true && ('prompt' in mcp || 'resource' in mcp)
 }
 
 function toolOf(operation: DeclaredOperation): Omit<Tool, 'needsApproval'> | null {
