@@ -1,5 +1,5 @@
 /** Declared data: properties and lists whose values fit a schema. */
-import { ConfigError } from '../config/config-error.ts'
+import { ConfigError, problemIn } from '../config/config-error.ts'
 import { fromPlain, type Json, type JsonText } from '../json/json.ts'
 import {
   dataSchema,
@@ -120,16 +120,18 @@ function indexesOf(what: string, indexes: readonly string[]): readonly string[] 
 
 /** Loads what the schema needs, and checks the default value. @throws ConfigError when the default does not fit the schema. */
 export async function prepareData(declaration: DataDeclaration): Promise<DataDeclaration> {
-  await declaration.schema.load()
+  const what = `the ${declaration.kind === 'list' ? 'list' : 'property'} ${JSON.stringify(declaration.name)}`
+  try {
+    await declaration.schema.load()
+  } catch (error) {
+    throw new ConfigError(`Cannot declare ${what}: its schema is not a valid JSON Schema: ${problemIn(error)}.`)
+  }
   if (declaration.default === null) return declaration
   try {
     const fitting = declaration.schema.check(JSON.parse(declaration.default) as Json)
     return { ...declaration, default: fromPlain(fitting) }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigError(
-      `Cannot declare the property ${JSON.stringify(declaration.name)}: its default does not fit its schema: ${reason}`,
-    )
+    throw new ConfigError(`Cannot declare ${what}: its default does not fit its schema: ${problemIn(error)}`)
   }
 }
 
@@ -147,9 +149,8 @@ function schemaOf(
   try {
     return dataSchema(schema, explicit)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
     throw new ConfigError(
-      `Cannot publish the schema of ${what} as JSON Schema: ${reason.replace(/\.$/, '')}. Declare ${explicitMember} too.`,
+      `Cannot publish the schema of ${what} as JSON Schema: ${problemIn(error)}. Declare ${explicitMember} too.`,
     )
   }
 }

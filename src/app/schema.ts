@@ -16,10 +16,15 @@ export interface StandardSchema<Output = unknown> {
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
     readonly types?: { readonly input?: unknown; readonly output: Output } | undefined
     readonly jsonSchema?: {
-      readonly input: (options: { target: 'draft-2020-12' }) => Record<string, unknown>
-      readonly output: (options: { target: 'draft-2020-12' }) => Record<string, unknown>
+      readonly input: (options: JsonSchemaOptions) => Record<string, unknown>
+      readonly output: (options: JsonSchemaOptions) => Record<string, unknown>
     }
   }
+}
+
+interface JsonSchemaOptions {
+  readonly target: 'draft-2020-12'
+  readonly libraryOptions?: Record<string, unknown> | undefined
 }
 
 type StandardResult<Output> =
@@ -68,6 +73,8 @@ export class UnfitError extends Error {
 
 export interface Schema {
   readonly jsonSchema: JsonSchema | null
+  /** Loads the validator of a plain JSON Schema. @throws Error when the JSON Schema is not valid. */
+  load(): Promise<void>
   /** True for a Standard Schema, false for plain JSON Schema. */
   readonly isTyped: boolean
   /** Validates a value. @throws ServiceError `invalid_input` naming the first invalid field. */
@@ -76,7 +83,7 @@ export interface Schema {
 
 /**
  * @param explicit JSON Schema to publish without conversion, so `declared` may use features that JSON Schema lacks.
- * @throws Error of the schema library when the conversion to JSON Schema fails.
+ * @throws Error whose message names the field, when the conversion to JSON Schema fails.
  */
 export function inputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Schema {
   return schemaFor(declared, explicit ?? jsonSchemaOf(declared, 'input'))
@@ -91,7 +98,7 @@ export function outputSchema(declared: DeclaredSchema, explicit?: JsonSchema): S
  * A schema for stored data.
  *
  * @param explicit JSON Schema to publish without conversion.
- * @throws Error of the schema library when the conversion to JSON Schema fails.
+ * @throws Error whose message names the field, when the conversion to JSON Schema fails.
  */
 export function dataSchema(declared: DeclaredSchema, explicit?: JsonSchema): DataSchema {
   const jsonSchema = explicit ?? jsonSchemaOf(declared, 'output')
@@ -126,9 +133,18 @@ function issueOf([issue]: readonly StandardIssue[]): { readonly path: string[]; 
 }
 
 function schemaFor(declared: DeclaredSchema, jsonSchema: JsonSchema | null): Schema {
-  return isStandard(declared)
-    ? { jsonSchema, isTyped: true, check: (value) => checkStandard(declared, value) }
-    : { jsonSchema, isTyped: false, check: checkJsonSchema(declared) }
+  if (isStandard(declared))
+    return { jsonSchema, isTyped: true, load: async () => {}, check: (value) => checkStandard(declared, value) }
+  let validator: Promise<ValidateFunction> | undefined
+  const load = (): Promise<ValidateFunction> => (validator ??= compile(declared))
+  return {
+    jsonSchema,
+    isTyped: false,
+    async load() {
+      await load()
+    },
+    check: async (value) => checkJsonSchema(await load(), value),
+  }
 }
 
 function jsonSchemaOf(declared: DeclaredSchema, side: 'input' | 'output'): JsonSchema | null {
@@ -140,10 +156,49 @@ function isStandard(declared: DeclaredSchema): declared is StandardSchema {
 }
 
 function published(schema: StandardSchema, side: 'input' | 'output'): JsonSchema | null {
-  const convert = schema['~standard'].jsonSchema
+  const convert = schema['~standard'].jsonSchema?.[side]
   if (convert === undefined) return null
-  const { $schema: _dialect, ...rest } = convert[side]({ target: 'draft-2020-12' })
-  return rest
+  try {
+    const { $schema: _dialect, ...rest } = convert({ target: 'draft-2020-12' })
+    return rest
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const field = fieldAt(placeOfFailure(convert))
+    throw new Error(field === '' ? reason : `field "${field}": ${reason}`, { cause })
+  }
+}
+
+/**
+ * The place in the JSON Schema at which zod fails to convert. Empty for other libraries. The first conversion does not pass
+ * this function, because earlier versions of zod take any function as leave to publish less.
+ */
+function placeOfFailure(convert: (options: JsonSchemaOptions) => unknown): readonly PropertyKey[] {
+  let place: readonly PropertyKey[] | undefined
+  const unrepresentable = ({ path }: { readonly path: readonly PropertyKey[] }): 'any' => {
+    place ??= path
+    return 'any'
+  }
+  try {
+    convert({ target: 'draft-2020-12', libraryOptions: { unrepresentable } })
+  } catch {
+    // The conversion fails for another reason, which has no place.
+  }
+  return place ?? []
+}
+
+/** The field at a place of a JSON Schema: `times[].at` for `properties/times/items/properties/at`. */
+function fieldAt(place: readonly PropertyKey[]): string {
+  let field = ''
+  for (let at = 0; at < place.length; at++) {
+    const keyword = String(place[at])
+    if (keyword === 'properties') field += `.${String(place[++at])}`
+    else if (keyword === 'items') field += '[]'
+    else if (keyword === 'prefixItems') field += `[${String(place[++at])}]`
+    else if (keyword === 'additionalProperties') field += '.*'
+    else if (keyword === 'patternProperties') field += `.${String(place[++at])}`
+    else if (['anyOf', 'oneOf', 'allOf'].includes(keyword)) at++
+  }
+  return field.replace(/^\./, '')
 }
 
 async function checkStandard(schema: StandardSchema, value: unknown): Promise<unknown> {
@@ -158,15 +213,10 @@ function invalidInput(path: readonly string[], message: string): ServiceError {
   return new ServiceError('invalid_input', `Cannot accept ${field}: ${message}`, { members: { field: path.join('.') } })
 }
 
-function checkJsonSchema(schema: JsonSchema): (value: unknown) => Promise<unknown> {
-  let validator: Promise<ValidateFunction> | undefined
-  return async (value) => {
-    validator ??= compile(schema)
-    const validate = await validator
-    if (validate(value)) return value
-    const [error] = validate.errors ?? []
-    throw invalidInput(error === undefined ? [] : fieldOf(error), error?.message ?? 'does not fit')
-  }
+function checkJsonSchema(validate: ValidateFunction, value: unknown): unknown {
+  if (validate(value)) return value
+  const [error] = validate.errors ?? []
+  throw invalidInput(error === undefined ? [] : fieldOf(error), error?.message ?? 'does not fit')
 }
 
 function fieldOf(error: ErrorObject): string[] {

@@ -1,5 +1,5 @@
 /** Validates declarations at run time, because JavaScript applications have no type checks. */
-import { ConfigError } from '../config/config-error.ts'
+import { ConfigError, problemIn } from '../config/config-error.ts'
 import { operationsOf, type RuledCategory, ruledCategories } from '../permission/rules.ts'
 import type { TrustType } from '../permission/trust-types.ts'
 import type { ActionMetadata, EventName, MethodMetadata, PropertyHooks, PropertyOperation } from './declarations.ts'
@@ -102,10 +102,29 @@ export function declaredSchema(
   try {
     return convert(declared, explicit)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
     throw new ConfigError(
-      `Cannot publish the ${side} of the ${nounOf(kind)} ${quote(name)} as JSON Schema: ${reason.replace(/\.$/, '')}. Declare ${side}Schema too.`,
+      `Cannot publish the ${side} of the ${nounOf(kind)} ${quote(name)} as JSON Schema: ${problemIn(error)}. Declare ${side}Schema too.`,
     )
+  }
+}
+
+/**
+ * Loads the schemas of an operation.
+ *
+ * @throws ConfigError when one of them is not a valid JSON Schema.
+ */
+export async function requireValidSchemas(
+  kind: 'methods' | 'actions',
+  { name, ...sides }: { readonly name: string; readonly input: Schema | null; readonly output: Schema | null },
+): Promise<void> {
+  for (const side of ['input', 'output'] as const) {
+    try {
+      await sides[side]?.load()
+    } catch (error) {
+      throw new ConfigError(
+        `Cannot declare the ${nounOf(kind)} ${quote(name)}: its ${side} is not a valid JSON Schema: ${problemIn(error)}.`,
+      )
+    }
   }
 }
 

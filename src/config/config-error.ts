@@ -2,3 +2,8 @@
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
+
+/** The message of an error, as a part of a sentence. */
+export function problemIn(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
+}

@@ -65,7 +65,8 @@ export class TestPerson {
 
   async #call(kind: 'actions' | 'methods', name: string, input: unknown, output?: StandardSchema): Promise<unknown> {
     const result = await this.json(`/${kind}/${encodeURIComponent(name)}`, { json: input })
-    return output === undefined ? result : outputSchema(output).check(result)
+    // The schema is not published, so it may contain what JSON Schema cannot express.
+    return output === undefined ? result : outputSchema(output, {}).check(result)
   }
 
   /**

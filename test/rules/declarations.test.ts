@@ -68,7 +68,50 @@ const refusals: [
   [
     'an input that JSON Schema cannot express',
     (app) => app['action']?.('when', { input: z.object({ at: z.coerce.date() }) }, handler),
-    'Cannot publish the input of the action "when" as JSON Schema: Date cannot be represented in JSON Schema. Declare inputSchema too.',
+    'Cannot publish the input of the action "when" as JSON Schema: field "at": Date cannot be represented in JSON Schema. Declare inputSchema too.',
+  ],
+  [
+    'a field of items in an input that JSON Schema cannot express',
+    (app) => {
+      const at = z.object({ at: z.date().optional() })
+      app['action']?.('when', { input: z.object({ times: z.array(at.nullable()) }) }, handler)
+    },
+    'Cannot publish the input of the action "when" as JSON Schema: field "times[].at": Date cannot be represented in JSON Schema. Declare inputSchema too.',
+  ],
+  [
+    'a field of a choice that JSON Schema cannot express',
+    (app) =>
+      app['method']?.(
+        'when',
+        { output: z.object({ by: z.union([z.string(), z.map(z.string(), z.string())]) }) },
+        handler,
+      ),
+    'Cannot publish the output of the method "when" as JSON Schema: field "by": Map cannot be represented in JSON Schema. Declare outputSchema too.',
+  ],
+  [
+    'an input of another library that JSON Schema cannot express',
+    (app) => {
+      const convert = (): never => {
+        throw new Error('cannot convert a predicate.')
+      }
+      const validate = (value: unknown) => ({ value })
+      const input = {
+        '~standard': { version: 1, vendor: 'own', validate, jsonSchema: { input: convert, output: convert } },
+      }
+      app['action']?.('when', { input }, handler)
+    },
+    'Cannot publish the input of the action "when" as JSON Schema: cannot convert a predicate. Declare inputSchema too.',
+  ],
+  [
+    'a property that JSON Schema cannot express',
+    (app) =>
+      app['property']?.('trip', { schema: z.object({ stays: z.record(z.string(), z.object({ from: z.date() })) }) }),
+    'Cannot publish the schema of the property "trip" as JSON Schema: field "stays.*.from": Date cannot be represented in JSON Schema. Declare jsonSchema too.',
+  ],
+  [
+    'items of a list that JSON Schema cannot express',
+    (app) => app['list']?.('places', { item: z.tuple([z.string(), z.bigint()]) }),
+    'Cannot publish the schema of the list "places" as JSON Schema: field "[1]": BigInt cannot be represented in JSON Schema. Declare itemSchema too.',
   ],
   [
     'an output that JSON Schema cannot express',
@@ -175,6 +218,8 @@ describe('a declaration', () => {
     assert.doesNotThrow(() =>
       app.action('when', { inputSchema, input: z.object({ at: z.coerce.date() }) }, ({ input }) => input.at),
     )
+    assert.doesNotThrow(() => app.property('trip', { jsonSchema: inputSchema, schema: z.object({ at: z.date() }) }))
+    assert.doesNotThrow(() => app.list('trips', { itemSchema: inputSchema, item: z.object({ at: z.date() }) }))
   })
 })
 
@@ -197,7 +242,22 @@ const starts: [what: string, declare: (app: App) => unknown, sentence: string][]
   [
     'a tool whose output JSON Schema cannot express',
     (app) => app.action('a', { mcp: { output: z.object({ at: z.date() }) } }, handler),
-    'Cannot publish the output of the tool "a" as JSON Schema: Date cannot be represented in JSON Schema.',
+    'Cannot publish the output of the tool "a" as JSON Schema: field "at": Date cannot be represented in JSON Schema. Declare it as JSON Schema.',
+  ],
+  [
+    'an input that is not a valid JSON Schema',
+    (app) => app.action('a', { input: { type: 'object', properties: { due: { type: 'dat' } } } }, handler),
+    'Cannot declare the action "a": its input is not a valid JSON Schema: schema is invalid: data/properties/due/type must be equal to one of the allowed values, data/properties/due/type must be array, data/properties/due/type must match a schema in anyOf.',
+  ],
+  [
+    'an output that is not a valid JSON Schema',
+    (app) => app.method('a', { output: { required: 'due' } }, handler),
+    'Cannot declare the method "a": its output is not a valid JSON Schema: schema is invalid: data/required must be array.',
+  ],
+  [
+    'a list whose items have no valid JSON Schema',
+    (app) => app.list('a', { item: { properties: [] } }),
+    'Cannot declare the list "a": its schema is not a valid JSON Schema: schema is invalid: data/properties must be object.',
   ],
 ]
 

@@ -123,6 +123,15 @@ describe('a person of a test', () => {
     assert.deepEqual(await ada.actor.list('notes').items(), [])
   })
 
+  it('receives results by a schema that JSON Schema cannot express', async () => {
+    const app = createNotes()
+    app.method('opened', { outputSchema: { type: 'string' }, output: z.date() }, () => new Date('2026-01-02'))
+    await using t = await testing(app)
+    const ada = await t.signIn('ada@example.com')
+    assert.deepEqual(await ada.method('opened', {}, z.coerce.date()), new Date('2026-01-02'))
+    await assert.rejects(ada.method('opened', {}, z.date()), { code: 'invalid_input' })
+  })
+
   it('receives each refusal with its status and code', async () => {
     await using t = await testing(createNotes())
     const ada = await t.signIn('ada@example.com')

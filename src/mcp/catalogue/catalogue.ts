@@ -1,7 +1,7 @@
 /** The tools, prompts and resources that an application declares for AI clients. */
 import { present } from '../../json/present.ts'
 import type { DeclaredOperation, Registry } from '../../app/registry.ts'
-import { ConfigError } from '../../config/config-error.ts'
+import { ConfigError, problemIn } from '../../config/config-error.ts'
 import type { Icon, PromptDeclaration, ResourceDeclaration, ToolDeclaration } from '../../app/mcp-declarations.ts'
 import { isOfMethod } from '../../app/mcp-input.ts'
 import { type DeclaredSchema, inputSchema, type JsonSchema, outputSchema, type Schema } from '../../app/schema.ts'
@@ -110,8 +110,9 @@ function outputOf(name: string, output: DeclaredSchema | undefined): Schema | nu
   try {
     return output === undefined ? null : outputSchema(output)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigError(`Cannot publish the output of the tool ${JSON.stringify(name)} as JSON Schema: ${reason}.`)
+    throw new ConfigError(
+      `Cannot publish the output of the tool ${JSON.stringify(name)} as JSON Schema: ${problemIn(error)}. Declare it as JSON Schema.`,
+    )
   }
 }
 
