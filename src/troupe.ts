@@ -12,7 +12,7 @@ import {
 import type { DeclaresAction, DeclaresMethod } from './app/declared-operations.ts'
 import type { MethodMcp } from './app/mcp-declarations.ts'
 import type { MethodInput } from './app/method-input.ts'
-import { requireType } from './app/validate-declarations.ts'
+import { requireConfiguredTypes, requireType } from './app/validate-declarations.ts'
 import type {
   AppCallbackHandler,
   BotHandler,
@@ -44,7 +44,7 @@ import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
 import { type Connection, toFetch } from './http/edge/fetch.ts'
 import { type Listening, listen } from './http/edge/server.ts'
-import type { TrustType } from './permission/trust-types.ts'
+import { type TrustType, TrustTypes } from './permission/trust-types.ts'
 import { release } from './release.ts'
 import type { ServiceDeclaration } from './app/service-declaration.ts'
 import { configuredServices } from './connection/configured.ts'
@@ -219,7 +219,7 @@ export class App {
 
   /** Handles the callbacks of peers to subscriptions, unordered. Runs only when automatic sequencing is off. */
   subscription(handler: SubscriptionHandler): this {
-    this.#registry.subscriptionHandlers.push(handler)
+    this.#registry.addSubscriptionHandler(handler)
     return this
   }
 
@@ -243,13 +243,13 @@ export class App {
 
   /** Declares a kind of companion for `actor.trust.companion(name)`. The kind `myself` always exists. */
   companion(name: string, kind: CompanionKind): this {
-    this.#registry.companions.set(name, kind)
+    this.#registry.addCompanion(name, kind)
     return this
   }
 
   /** Declares application-defined pages: every path below `/<actor>/www/` that is not a page of the service. */
   www(handler: PageHandler): this {
-    this.#registry.pageHandlers.push(handler)
+    this.#registry.addPageHandler(handler)
     return this
   }
 
@@ -258,13 +258,13 @@ export class App {
    * clientId, clientSecret, scopes })`. The environment may set fields (`TROUPE_SERVICE_DROPBOX_CLIENT_SECRET`).
    */
   service(name: string, declaration: ServiceDeclaration): this {
-    this.#registry.services.set(name, declaration)
+    this.#registry.addService(name, declaration)
     return this
   }
 
   /** Handles the messages to `POST /bot`, which needs `TROUPE_BOT_TOKEN`. */
   bot(handler: BotHandler): this {
-    this.#registry.bots.push(handler)
+    this.#registry.addBot(handler)
     return this
   }
 
@@ -409,6 +409,7 @@ export class App {
       env = processEnvironment(),
     } = options
     requireDeclarable(this.#registry.data)
+    requireConfiguredTypes(config, new TrustTypes(this.#registry.trustTypes))
     await this.#registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
     return createService({
       config,

@@ -1,6 +1,7 @@
 /** Declared data: properties and lists whose values fit a schema. */
 import { ConfigError, problemIn } from '../config/config-error.ts'
 import { fromPlain, type Json, type JsonText } from '../json/json.ts'
+import { type MembersOf, requireMembers } from './known-members.ts'
 import {
   dataSchema,
   type DataSchema,
@@ -12,6 +13,20 @@ import {
 
 /** The most indexes of a list. Each adds a row for every item. */
 const mostIndexes = 8
+
+const propertyMembers: MembersOf<PropertyDeclaration> = {
+  schema: true,
+  jsonSchema: true,
+  default: true,
+  description: true,
+}
+const listMembers: MembersOf<ListDeclaration> = {
+  item: true,
+  itemSchema: true,
+  description: true,
+  explanation: true,
+  indexes: true,
+}
 
 /** The names of the members of an item. */
 export type ItemField<Item> = Item extends readonly unknown[]
@@ -89,8 +104,9 @@ export function declaredProperty<S extends DeclaredSchema>(
   name: string,
   declaration: PropertyDeclaration<S>,
 ): DataDeclaration {
-  const { schema, jsonSchema, default: given, description = '' } = declaration
   const what = `the property ${JSON.stringify(name)}`
+  requireMembers(`Cannot declare ${what}:`, propertyMembers, declaration)
+  const { schema, jsonSchema, default: given, description = '' } = declaration
   return {
     kind: 'value',
     name,
@@ -103,8 +119,9 @@ export function declaredProperty<S extends DeclaredSchema>(
 }
 
 export function declaredList<S extends DeclaredSchema>(name: string, declaration: ListDeclaration<S>): DataDeclaration {
-  const { item, itemSchema, description = '', explanation = '', indexes = [] } = declaration
   const what = `the list ${JSON.stringify(name)}`
+  requireMembers(`Cannot declare ${what}:`, listMembers, declaration)
+  const { item, itemSchema, description = '', explanation = '', indexes = [] } = declaration
   const schema = schemaOf(what, 'item', 'itemSchema', item, itemSchema)
   return { kind: 'list', name, schema, default: null, description, explanation, indexes: indexesOf(what, indexes) }
 }

@@ -8,9 +8,12 @@ import type { TrustType } from '../permission/trust-types.ts'
 import {
   declaredSchema,
   nounOf,
-  requireNewData,
   requireEvent,
+  requireFunction,
   requireHooks,
+  requireNamedHandler,
+  requireNewData,
+  requireNewKind,
   requireOperation,
   requireTrustType,
   requireValidSchemas,
@@ -81,33 +84,84 @@ export class Registry {
   readonly #callbacks = new Map<string, DeclaredCallback[]>()
   readonly #appCallbacks = new Map<string, AppCallbackHandler[]>()
   readonly #dataHandlers = new Map<string, SubscriptionDataHandler[]>()
-  readonly subscriptionHandlers: SubscriptionHandler[] = []
-  readonly bots: BotHandler[] = []
-  readonly pageHandlers: PageHandler[] = []
+  readonly #subscriptionHandlers: SubscriptionHandler[] = []
+  readonly #bots: BotHandler[] = []
+  readonly #pageHandlers: PageHandler[] = []
   readonly #trustTypes: TrustType[] = []
   readonly #data = new Map<string, DataDeclaration>()
   #checksResults = false
-  readonly companions = new Map<string, CompanionKind>()
-  readonly services = new Map<string, ServiceDeclaration>()
+  readonly #companions = new Map<string, CompanionKind>()
+  readonly #services = new Map<string, ServiceDeclaration>()
 
   get trustTypes(): readonly TrustType[] {
     return this.#trustTypes
   }
 
   addTrustType(type: TrustType): void {
-    requireTrustType(type)
+    requireTrustType(
+      type,
+      this.#trustTypes.some(({ name }) => name === type.name),
+    )
     this.#trustTypes.push(type)
   }
 
+  addCompanion(name: string, kind: CompanionKind): void {
+    requireNewKind('companion', name, kind, this.#companions.has(name))
+    this.#companions.set(name, kind)
+  }
+
+  get companions(): ReadonlyMap<string, CompanionKind> {
+    return this.#companions
+  }
+
+  addService(name: string, declaration: ServiceDeclaration): void {
+    requireNewKind('service', name, declaration, this.#services.has(name))
+    this.#services.set(name, declaration)
+  }
+
+  get services(): ReadonlyMap<string, ServiceDeclaration> {
+    return this.#services
+  }
+
+  addSubscriptionHandler(handler: SubscriptionHandler): void {
+    requireFunction('a subscription handler', handler)
+    this.#subscriptionHandlers.push(handler)
+  }
+
+  get subscriptionHandlers(): readonly SubscriptionHandler[] {
+    return this.#subscriptionHandlers
+  }
+
+  addBot(handler: BotHandler): void {
+    requireFunction('a bot', handler)
+    this.#bots.push(handler)
+  }
+
+  get bots(): readonly BotHandler[] {
+    return this.#bots
+  }
+
+  addPageHandler(handler: PageHandler): void {
+    requireFunction('pages', handler)
+    this.#pageHandlers.push(handler)
+  }
+
+  get pageHandlers(): readonly PageHandler[] {
+    return this.#pageHandlers
+  }
+
   addCallback(name: string, handler: CallbackHandler, { public: isPublic = false }: CallbackOptions): void {
+    requireNamedHandler('callback', name, handler)
     append(this.#callbacks, name, { handler, isPublic })
   }
 
   addAppCallback(name: string, handler: AppCallbackHandler): void {
+    requireNamedHandler('callback of the application', name, handler)
     append(this.#appCallbacks, name, handler)
   }
 
   addDataHandler(target: string, handler: SubscriptionDataHandler): void {
+    requireNamedHandler('handler of subscription data', target, handler)
     append(this.#dataHandlers, target, handler)
   }
 
@@ -162,6 +216,7 @@ export class Registry {
   }
 
   addResource(name: string, handler: ResourceHandler): void {
+    requireNamedHandler('resource', name, handler)
     append(this.#resources, name, handler)
   }
 

@@ -1,8 +1,11 @@
 /** Validates declarations at run time, because JavaScript applications have no type checks. */
 import { ConfigError, problemIn } from '../config/config-error.ts'
+import type { Config } from '../config/options.ts'
 import { operationsOf, type RuledCategory, ruledCategories } from '../permission/rules.ts'
-import type { TrustType } from '../permission/trust-types.ts'
+import type { TrustType, TrustTypes } from '../permission/trust-types.ts'
 import type { ActionMetadata, EventName, MethodMetadata, PropertyHooks, PropertyOperation } from './declarations.ts'
+import { membersOf } from './declared-members.ts'
+import { requireMembers } from './known-members.ts'
 import type { DeclaredSchema, JsonSchema, Schema } from './schema.ts'
 
 const events: Readonly<Record<EventName, true>> = {
@@ -49,6 +52,7 @@ export function requireOperation(
   isDescribed: boolean,
 ): void {
   const what = nounOf(kind)
+  requireName(what, name)
   requireHandler(what, name, handler)
   if (metadata !== null && isDescribed)
     throw new ConfigError(
@@ -64,6 +68,42 @@ export function requireOperation(
         `Cannot declare the ${what} ${quote(name)}: ${side} must be a zod schema, any other Standard Schema or a JSON Schema.`,
       )
   }
+  if (metadata !== null) requireOperationMembers(kind, name, metadata)
+}
+
+/** @throws ConfigError when a member does not exist, or an operation is offered to AI clients in an unknown way. */
+function requireOperationMembers(
+  kind: 'methods' | 'actions',
+  name: string,
+  metadata: ActionMetadata | MethodMetadata,
+): void {
+  const failed = `Cannot declare the ${nounOf(kind)} ${quote(name)}:`
+  requireMembers(failed, membersOf[kind], metadata)
+  const mcp: unknown = metadata.mcp
+  if (mcp === undefined) return
+  if (kind === 'actions') {
+    if (mcp !== true) requireMembers(`${failed} in mcp,`, membersOf.tool, mcp)
+    return
+  }
+  const offers = isObject(mcp) ? Object.entries(mcp).filter(([, offer]) => offer !== undefined) : []
+  const [[as, offer] = []] = offers
+  if (offers.length !== 1 || (as !== 'prompt' && as !== 'resource'))
+    throw new ConfigError(`${failed} mcp must be an object with either prompt or resource.`)
+  if (offer === true) return
+  requireMembers(`${failed} in mcp.${as},`, membersOf[as], offer)
+  if (as === 'prompt' && isObject(offer) && offer['arguments'] !== undefined)
+    requireArguments(failed, offer['arguments'])
+}
+
+function requireArguments(failed: string, given: unknown): void {
+  const what = `${failed} in mcp.prompt.arguments,`
+  if (!Array.isArray(given)) throw new ConfigError(`${what} the declaration must be an array.`)
+  const names = given.map((argument: unknown) => {
+    requireMembers(what, membersOf.argument, argument)
+    return isObject(argument) ? argument['name'] : undefined
+  })
+  if (!names.every((name) => typeof name === 'string' && name !== '') || new Set(names).size < names.length)
+    throw new ConfigError(`${what} the names must be different strings.`)
 }
 
 /** A `confirm` that the service does not understand would leave the operation unprotected. */
@@ -129,11 +169,13 @@ export async function requireValidSchemas(
 }
 
 /** @throws ConfigError naming the category, the member or the operation that does not exist. */
-export function requireTrustType(type: TrustType): void {
+export function requireTrustType(type: TrustType, isDeclared: boolean): void {
   const { name, permissions } = type as { name?: unknown; permissions?: unknown }
   if (typeof name !== 'string' || name === '')
     throw new ConfigError('Cannot add a trust type: its name must be a string.')
   const what = `Cannot add the trust type ${quote(name)}:`
+  if (isDeclared) throw new ConfigError(`${what} the name is declared already.`)
+  requireMembers(what, membersOf.trustType, type)
   for (const text of ['display_name', 'description'] as const) {
     if (typeof type[text] !== 'string') throw new ConfigError(`${what} its ${text} must be a string.`)
   }
@@ -199,6 +241,56 @@ export function requireHooks(name: string, hooks: PropertyHooks): void {
         `Cannot declare the hook ${quote(operation)} of the property ${quote(name)}: it must be a function.`,
       )
   }
+}
+
+/** @throws ConfigError when the name is not a string, or the handler is not a function. */
+export function requireNamedHandler(what: string, name: string, handler: unknown): void {
+  // The name is the rest of an address, which may be empty.
+  if (name !== '') requireName(what, name)
+  requireHandler(what, name, handler)
+}
+
+/** @throws ConfigError when the handler, which has no name, is not a function. */
+export function requireFunction(what: string, handler: unknown): void {
+  if (typeof handler !== 'function') throw new ConfigError(`Cannot declare ${what}: its handler must be a function.`)
+}
+
+/** @throws ConfigError when the name is declared already, or a member does not exist. */
+export function requireNewKind(kind: 'companion' | 'service', name: string, declared: unknown, isKnown: boolean): void {
+  requireName(kind, name)
+  const what = `Cannot declare the ${kind} ${quote(name)}:`
+  if (isKnown) throw new ConfigError(`${what} the name is declared already.`)
+  requireMembers(what, membersOf[kind], declared)
+}
+
+/**
+ * Requires that the trust types in the settings exist. A misspelt one would grant nothing.
+ *
+ * @throws ConfigError
+ */
+export function requireConfiguredTypes(
+  { clientTrustTypes, relationship }: Pick<Config, 'clientTrustTypes' | 'relationship'>,
+  types: TrustTypes,
+): void {
+  const settings = [
+    ['TROUPE_CLIENT_TRUST_TYPES', clientTrustTypes],
+    ['TROUPE_DEFAULT_RELATIONSHIP', [relationship]],
+  ] as const
+  for (const [setting, names] of settings) {
+    const unknown = names.find((name) => types.find(name) === undefined)
+    if (unknown === undefined) continue
+    const all = types.all().map(({ name }) => name)
+    throw new ConfigError(
+      `Cannot use ${setting}: the trust type ${quote(unknown)} does not exist. The trust types are ${all.join(', ')}.`,
+    )
+  }
+}
+
+function requireName(what: string, name: unknown): void {
+  if (typeof name !== 'string' || name === '')
+    throw new ConfigError(
+      `Cannot declare the ${what} ${JSON.stringify(name) ?? 'undefined'}: its name must be a string.`,
+    )
 }
 
 function requireHandler(what: string, name: string, handler: unknown): void {

@@ -16,7 +16,7 @@ import { runBehindResponse } from '../observe/context.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import { changesOfGrants, isRevoked, type PermissionChanges } from '../permission/grant-diff.ts'
-import { overrideSchema, readOverride, wireRules } from '../trust/permissions.ts'
+import { peerRightsSchema, readOverride, wireRules } from '../trust/permissions.ts'
 import type { EffectiveRules } from '../permission/rules.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { emptyPending, markForFetch } from './subscriber-store.ts'
@@ -29,7 +29,7 @@ import type { PeerLinks, Reading } from './peer-link.ts'
 const grantFields = {
   data: nullable(
     parsedField(
-      { ...overrideSchema, description: 'Permissions that the peer grants from now on' },
+      { ...peerRightsSchema, description: 'Permissions that the peer grants from now on' },
       'an object of permissions',
       (value) => (isObject(value) ? value : undefined),
     ),

@@ -35,6 +35,7 @@ import {
   withoutGrants,
 } from '../permission/grants.ts'
 import { decide } from '../permission/decision.ts'
+import { requireKnownRights } from '../permission/known-rights.ts'
 import { deleteOverride, findOverride, findOverrides, type Override, putOverride } from './override-store.ts'
 import type { Category } from '../permission/operation.ts'
 import type { Relationships } from './relationships.ts'
@@ -128,7 +129,7 @@ export class Permissions {
    * @throws ServiceError `not_found`, `bad_request`
    */
   async override(key: RelationshipKey, body: JsonText, by: Caller, judge?: RightsJudge): Promise<boolean> {
-    const given = readOverride(body)
+    const given = readOwnOverride(body)
     const first = firstEnd(given.rules)
     if (first !== null) futureTime('set permissions', new Date(first), this.#deps.now())
     return this.#change(key, judge, async (tx, before) => {
@@ -412,7 +413,17 @@ interface GivenOverride {
   readonly notes: string | null
 }
 
-/** Reads the documented keys. A plain list of properties grants reading them. @throws ServiceError `bad_request` */
+/** Like `readOverride`, for rights that this service enforces. Refuses names that do not exist. */
+export function readOwnOverride(body: JsonText): GivenOverride {
+  const given = readOverride(body)
+  requireKnownRights(body)
+  return given
+}
+
+/**
+ * Reads the documented keys. A plain list of properties grants reading them. Peers may use names that this version does not
+ * know. @throws ServiceError `bad_request`
+ */
 export function readOverride(body: JsonText): GivenOverride {
   const fields = isObject(body) ? members(body) : null
   if (fields === null) throw new ServiceError('bad_request', 'Cannot set permissions: the body must be a JSON object')
@@ -432,33 +443,42 @@ export function readOverride(body: JsonText): GivenOverride {
 const ruleParts = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied'] as const
 
 const names = { type: 'array', items: { type: 'string' } }
-const grantSchema = {
-  type: 'object',
-  properties: {
-    pattern: { type: 'string' },
-    operations: names,
-    until: { type: 'string', format: 'date-time', description: 'End of the grant. Default: no end' },
-  },
-  required: ['pattern', 'operations'],
-}
-const ruleSchema = {
-  type: ['object', 'array', 'null'],
-  properties: {
-    ...Object.fromEntries(ruleParts.map((part) => [part, names])),
-    grants: {
-      type: ['array', 'null'],
-      items: grantSchema,
-      description: 'Operations on the targets of one pattern each, in addition to the other members',
+
+/** @param operations The schema of the operations of a category. */
+function rightsSchema(operations: (category: RuledCategory) => object) {
+  const grantSchema = (category: RuledCategory): object => ({
+    type: 'object',
+    properties: {
+      pattern: { type: 'string' },
+      operations: operations(category),
+      until: { type: 'string', format: 'date-time', description: 'End of the grant. Default: no end' },
     },
-    merge: { type: 'boolean' },
-  },
+    required: ['pattern', 'operations'],
+  })
+  const ruleSchema = (category: RuledCategory): object => ({
+    type: ['object', 'array', 'null'],
+    properties: {
+      ...Object.fromEntries(ruleParts.map((part) => [part, names])),
+      operations: operations(category),
+      grants: {
+        type: ['array', 'null'],
+        items: grantSchema(category),
+        description: 'Operations on the targets of one pattern each, in addition to the other members',
+      },
+      merge: { type: 'boolean' },
+    },
+  })
+  return {
+    type: 'object',
+    properties: Object.fromEntries(ruledCategories.map((category) => [category, ruleSchema(category)])),
+  } as const
 }
 
-/** Schema of the override that `readOverride` reads. Responses show permissions in the same form. */
-export const overrideSchema = {
-  type: 'object',
-  properties: Object.fromEntries(ruledCategories.map((category) => [category, ruleSchema])),
-}
+/** Schema of the override that `readOwnOverride` reads. Responses show permissions in the same form. */
+export const overrideSchema = rightsSchema((category) => ({ type: 'array', items: { enum: operationsOf[category] } }))
+
+/** Schema of the permissions that `readOverride` reads from a peer. */
+export const peerRightsSchema = rightsSchema(() => names)
 
 function readRule(category: string, given: JsonText): OverrideRule {
   const plain = toPlain(given)

@@ -580,6 +580,19 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
     })
 
+    it('accepts permissions with names that this version does not know', async () => {
+      const { actor, peer, peers, until } = await world()
+      assert.equal((await peer.diff(1, { gone: 'before' })).status, 204)
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 1)
+      const data = {
+        properties: { patterns: ['*'], operations: ['read', 'share'], level: 3 },
+        streams: { patterns: ['*'], operations: ['watch'] },
+      }
+      const body = { ...granting('2031-01-01T00:00:00Z'), data }
+      assert.equal((await peer.request('POST', `/callbacks/permissions/${peer.peerId}`, body)).status, 204)
+      await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
+    })
+
     it('drops data of withdrawn rights even without earlier knowledge of the rights (ACL-06, I4)', async () => {
       const { actor, peer, peers, until } = await world()
       peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 1)

@@ -138,6 +138,130 @@ const refusals: [
     (app) => app['trustType']?.({ name: 'family', display_name: 'Family', description: '' }),
     'Cannot add the trust type "family": its permissions must be an object with one rule per category.',
   ],
+  [
+    'a trust type with a misspelt member',
+    (app) => app['trustType']?.({ name: 'family', displayName: 'Family', description: '', permissions: {} }),
+    'Cannot add the trust type "family": the member "displayName" does not exist. The members are name, display_name, description, permissions, neverAutoApproved, needsConfirmation, forClients.',
+  ],
+  [
+    'a trust type that is declared twice',
+    (app) => {
+      const family = { name: 'family', display_name: 'Family', description: '', permissions: {} }
+      app['trustType']?.(family)
+      app['trustType']?.(family)
+    },
+    'Cannot add the trust type "family": the name is declared already.',
+  ],
+  [
+    'an action with a misspelt member, which would leave it without protection',
+    (app) => app['action']?.('sign', { confirmed: 'owner' }, handler),
+    'Cannot declare the action "sign": the member "confirmed" does not exist. The members are description, input, output, inputSchema, outputSchema, annotations, confirm, exclusive, mcp.',
+  ],
+  [
+    'an action whose metadata is a string',
+    (app) => app['action']?.('sign', 'Signs', handler),
+    'Cannot declare the action "sign": the declaration must be an object.',
+  ],
+  [
+    'an action without a name',
+    (app) => app['action']?.('', handler),
+    'Cannot declare the action "": its name must be a string.',
+  ],
+  [
+    'a tool with a misspelt member',
+    (app) => app['action']?.('sign', { mcp: { titles: 'Sign' } }, handler),
+    'Cannot declare the action "sign": in mcp, the member "titles" does not exist. The members are name, title, description, inputSchema, output, annotations, icons, allowedClients, clientDescriptions, visible, describe, confirm, task.',
+  ],
+  [
+    'an action as a prompt',
+    (app) => app['action']?.('sign', { mcp: { prompt: true } }, handler),
+    'Cannot declare the action "sign": in mcp, the member "prompt" does not exist. The members are name, title, description, inputSchema, output, annotations, icons, allowedClients, clientDescriptions, visible, describe, confirm, task.',
+  ],
+  ...[true, {}, { tool: true }, { prompt: true, resource: true }].map((mcp): (typeof refusals)[number] => [
+    `a method that is neither a prompt nor a resource: ${JSON.stringify(mcp)}`,
+    (app) => app['method']?.('count', { mcp }, handler),
+    'Cannot declare the method "count": mcp must be an object with either prompt or resource.',
+  ]),
+  [
+    'a prompt with a misspelt member',
+    (app) => app['method']?.('count', { mcp: { prompt: { argument: [] } } }, handler),
+    'Cannot declare the method "count": in mcp.prompt, the member "argument" does not exist. The members are name, title, description, arguments, icons.',
+  ],
+  [
+    'a prompt whose arguments are no array',
+    (app) => app['method']?.('count', { mcp: { prompt: { arguments: { tag: true } } } }, handler),
+    'Cannot declare the method "count": in mcp.prompt.arguments, the declaration must be an array.',
+  ],
+  [
+    'an argument with a misspelt member',
+    (app) => app['method']?.('count', { mcp: { prompt: { arguments: [{ name: 'a', require: true }] } } }, handler),
+    'Cannot declare the method "count": in mcp.prompt.arguments, the member "require" does not exist. The members are name, title, description, required, complete.',
+  ],
+  ...[[{ name: 'a' }, { name: 'a' }], [{ title: 'a' }], [{ name: '' }]].map((given): (typeof refusals)[number] => [
+    `arguments without different names: ${JSON.stringify(given)}`,
+    (app) => app['method']?.('count', { mcp: { prompt: { arguments: given } } }, handler),
+    'Cannot declare the method "count": in mcp.prompt.arguments, the names must be different strings.',
+  ]),
+  [
+    'a resource with a misspelt member',
+    (app) => app['method']?.('count', { mcp: { resource: { url: 'x://y' } } }, handler),
+    'Cannot declare the method "count": in mcp.resource, the member "url" does not exist. The members are uri, name, title, description, mimeType, icons, complete.',
+  ],
+  [
+    'a property with a misspelt member',
+    (app) => app['property']?.('color', { schema: { type: 'string' }, defaults: 'red' }),
+    'Cannot declare the property "color": the member "defaults" does not exist. The members are schema, jsonSchema, default, description.',
+  ],
+  [
+    'a list with a misspelt member',
+    (app) => app['list']?.('colors', { item: { type: 'string' }, index: ['a'] }),
+    'Cannot declare the list "colors": the member "index" does not exist. The members are item, itemSchema, description, explanation, indexes.',
+  ],
+  [
+    'a companion with a misspelt member',
+    (app) => app['companion']?.('box', { factory: 'https://box.example.com/', relation: 'friend' }),
+    'Cannot declare the companion "box": the member "relation" does not exist. The members are factory, type, relationship.',
+  ],
+  [
+    'a service that is declared twice',
+    (app) => {
+      app['service']?.('drive', {})
+      app['service']?.('drive', {})
+    },
+    'Cannot declare the service "drive": the name is declared already.',
+  ],
+  [
+    'a service with a misspelt member',
+    (app) => app['service']?.('drive', { tokenURL: 'https://drive.example.com/token' }),
+    'Cannot declare the service "drive": the member "tokenURL" does not exist. The members are authorizationUrl, tokenUrl, clientId, clientSecret, scopes, revocationUrl, apiUrls, clientAuthentication, authorizationParameters, callback.',
+  ],
+  [
+    'a resource without a handler',
+    (app) => app['resource']?.('summary'),
+    'Cannot declare the resource "summary": its handler must be a function.',
+  ],
+  [
+    'a callback without a handler',
+    (app) => app['callback']?.('news', { public: true }),
+    'Cannot declare the callback "news": its handler must be a function.',
+  ],
+  [
+    'a callback of the application without a handler',
+    (app) => app['appCallback']?.('status'),
+    'Cannot declare the callback of the application "status": its handler must be a function.',
+  ],
+  [
+    'a handler of subscription data without a function',
+    (app) => app['subscriptionData']?.('properties'),
+    'Cannot declare the handler of subscription data "properties": its handler must be a function.',
+  ],
+  [
+    'a subscription handler without a function',
+    (app) => app['subscription']?.(),
+    'Cannot declare a subscription handler: its handler must be a function.',
+  ],
+  ['a bot without a function', (app) => app['bot']?.({}), 'Cannot declare a bot: its handler must be a function.'],
+  ['pages without a function', (app) => app['www']?.({}), 'Cannot declare pages: its handler must be a function.'],
   ...(
     [
       [
@@ -262,18 +386,36 @@ const starts: [what: string, declare: (app: App) => unknown, sentence: string][]
 ]
 
 describe('the start of an application', () => {
-  const options = { type: 'urn:actingweb:example.com:guestbook', mode: 'development', env: {} } as const
+  const common = {
+    type: 'urn:actingweb:example.com:guestbook',
+    mode: 'development',
+    env: {},
+    database: 'sqlite:/dev/null/none',
+  } as const
   for (const [what, declare, sentence] of starts) {
     it(`is rejected with one sentence: ${what}`, async () => {
-      const app = troupe({ ...options, database: 'sqlite:/dev/null/none' })
+      const app = troupe(common)
       declare(app)
       await assert.rejects(app.running(), { name: 'ConfigError', message: sentence })
     })
   }
 
+  for (const [setting, options] of [
+    ['TROUPE_CLIENT_TRUST_TYPES', { clientTrustTypes: ['mcp_client', 'friends'] }],
+    ['TROUPE_DEFAULT_RELATIONSHIP', { relationship: 'friends' }],
+  ] as const)
+    it(`is rejected with one sentence: a trust type in ${setting} that does not exist`, async () => {
+      const app = troupe({ ...common, ...options })
+      app.trustType({ name: 'family', display_name: 'Family', description: '', permissions: {} })
+      await assert.rejects(app.running(), {
+        name: 'ConfigError',
+        message: `Cannot use ${setting}: the trust type "friends" does not exist. The trust types are admin, associate, family, friend, mcp_client, partner, viewer.`,
+      })
+    })
+
   for (const folder of ['/nowhere/at/all', import.meta.filename])
     it(`is rejected with one sentence: a single page in ${folder === import.meta.filename ? 'a file' : 'a missing folder'}`, async () => {
-      const app = troupe({ ...options, database: 'sqlite:/dev/null/none', singlePage: folder })
+      const app = troupe({ ...common, singlePage: folder })
       await assert.rejects(app.running(), {
         name: 'ConfigError',
         message: `Cannot use TROUPE_SINGLE_PAGE: ${folder} is not a folder.`,

@@ -108,6 +108,65 @@ forEachService((start) => {
       assert.equal((await bob.request('POST', `/trust/friend/${alice.id}/permissions`, {})).status, 405)
     })
 
+    it('cannot have a misspelt name, and the refusal lists the valid ones (R-PERM-01)', async () => {
+      await meet()
+      const properties = 'read, append, write, delete, subscribe'
+      const parts = 'patterns, operations, excluded_patterns, allowed, denied, grants, merge'
+      for (const [body, problem] of [
+        [
+          { properties: { patterns: ['*'], operations: ['read', 'reed'] } },
+          `the operation "reed" of properties does not exist. The operations are ${properties}`,
+        ],
+        [
+          { methods: { patterns: ['*'], operations: ['execute'] } },
+          'the operation "execute" of methods does not exist. The operations are call',
+        ],
+        [
+          { properties: { operations: ['constructor'] } },
+          `the operation "constructor" of properties does not exist. The operations are ${properties}`,
+        ],
+        [{ tools: { allow: ['*'] } }, `the member "allow" of tools does not exist. The members are ${parts}`],
+        [
+          { properties: { grants: [{ pattern: 'x', operations: ['rite'] }] } },
+          `the operation "rite" of properties does not exist. The operations are ${properties}`,
+        ],
+        [
+          { properties: { grants: [{ pattern: 'x', operations: ['read'], expires: '2030-01-01T00:00:00Z' }] } },
+          'the member "expires" of properties.grants does not exist. The members are pattern, operations, until',
+        ],
+        [
+          { propertys: { patterns: ['*'], operations: ['read'] } },
+          'the category "propertys" does not exist. The categories are properties, methods, actions, tools, resources, prompts',
+        ],
+        [
+          { permissions: { methods: ['*'] } },
+          'the category "permissions" does not exist. The categories are properties, methods, actions, tools, resources, prompts',
+        ],
+      ] as const) {
+        const message = `Cannot set permissions: ${problem}`
+        const answer = await override(body)
+        assert.equal(answer.status, 400, message)
+        assert.deepEqual(await answer.json(), { error: 'bad_request', message })
+        const inTrust = await bob.request('PUT', `/trust/friend/${alice.id}`, { permissions: body })
+        assert.deepEqual([inTrust.status, await inTrust.json()], [400, { error: 'bad_request', message }])
+      }
+      assert.equal((await json(await bob.request('GET', `/trust/friend/${alice.id}/permissions`)))['is_custom'], false)
+    })
+
+    it('can be sent back as they were shown, and with names that cannot be rules (R-PERM-01)', async () => {
+      await meet()
+      await override({
+        properties: { excluded_patterns: ['diary'], grants: [{ pattern: 'x', operations: ['delete'] }] },
+      })
+      const shown = await json(await bob.request('GET', `/trust/friend/${alice.id}/permissions`))
+      assert.equal((await override({ ...shown, comment: 'unchanged', at: 7, more: null })).status, 200)
+      const { updated_at: _before, ...before } = shown
+      const { updated_at: _after, ...after } = await json(
+        await bob.request('GET', `/trust/friend/${alice.id}/permissions`),
+      )
+      assert.deepEqual(after, before)
+    })
+
     it('cannot be read or changed by the peer at this path (PEER-06, R-PERM-04)', async () => {
       await meet()
       for (const method of ['GET', 'PUT', 'DELETE']) {

@@ -70,7 +70,7 @@ export async function typed(actor: ActorHandle): Promise<void> {
   resolvesTo<number[]>()(ada.method('readings', { from: 'a', to: 'b' }), true)
   resolvesTo<string>()(ada.method('note', { id: '7' }), true)
   // @ts-expect-error the resource has the variable id
-  ada.method('note')
+  void ada.method('note')
   resolvesTo<Json | undefined>()(ada.action('tidy'), true)
   resolvesTo<Json | undefined>()(ada.action('tidy', { all: true }), true)
   resolvesTo<Json | undefined>()(ada.action('ping'), true)

@@ -1,7 +1,7 @@
 /** The forms on the page of a peer (WIRE-PAGE-02, with additional actions). */
 import { ServiceError } from '../../errors.ts'
 import { findOverride } from '../../trust/override-store.ts'
-import { readOverride, type RightsJudge } from '../../trust/permissions.ts'
+import { readOwnOverride, type RightsJudge } from '../../trust/permissions.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } from '../../trust/trust-version.ts'
@@ -215,7 +215,7 @@ export async function changeRights(
       const override = overrideIn(fields, deps.relationships.effective(relationship, null))
       const body = override === null ? null : overrideBody(override)
       // Rejects invalid rights before the preview.
-      if (body !== null) readOverride(body)
+      if (body !== null) readOwnOverride(body)
       judge(trust, stored)
       if (step === 'preview') return showPeer(deps, exchange, { sent: { fields, override, error: null } })
       if (body === null) await deps.permissions.resetRules(trust, judge)

@@ -5,7 +5,7 @@ import { hintField, jsonField, optional, plainStringField, stringField, type Val
 import type { JsonText } from '../../../json/json.ts'
 import { futureTime } from '../../../permission/grants.ts'
 import type { Permission } from '../../../permission/permission.ts'
-import { type Permissions, readOverride } from '../../../trust/permissions.ts'
+import { type Permissions, readOwnOverride } from '../../../trust/permissions.ts'
 import { incomingRequestSchema, keptOwn } from '../../../trust/handshake/incoming-request.ts'
 import { trustChangeFields } from '../../../trust/trust-change.ts'
 import { trustUrl } from '../../../trust/baseuri.ts'
@@ -316,7 +316,7 @@ async function change(
   }
   const end =
     until === undefined ? {} : { approvedUntil: futureTime('change this relationship', new Date(until), deps.now()) }
-  if (permissions !== undefined) readOverride(permissions)
+  if (permissions !== undefined) readOwnOverride(permissions)
   const trust = await deps.trusts.require(actor.id, peerId, relationship)
   // Set the rights before the approval that makes them effective.
   if (permissions !== undefined) {
