@@ -15,12 +15,13 @@ export function clientsHandle(clients: Clients, actorId: string): ClientsHandle 
       return client === null ? undefined : actorClient(client)
     },
     rotateSecret: async (clientId) => (await clients.rotateSecret(actorId, clientId)) ?? undefined,
+    moveEnd: async (clientId, until) => clients.moveEnd(actorId, clientId, until),
     delete: (clientId) => clients.delete(actorId, clientId),
     stats: () => clients.stats(actorId),
   }
 }
 
-function actorClient({ clientId, name, trustType, redirectUris, createdAt, lastUsedAt }: Client): ActorClient {
+function actorClient({ clientId, name, trustType, redirectUris, createdAt, lastUsedAt, until }: Client): ActorClient {
   return {
     clientId,
     name,
@@ -28,5 +29,6 @@ function actorClient({ clientId, name, trustType, redirectUris, createdAt, lastU
     redirectUris,
     createdAt: new Date(createdAt),
     lastUsedAt: lastUsedAt === null ? null : new Date(lastUsedAt),
+    until: until === null ? null : new Date(until),
   }
 }

@@ -225,19 +225,29 @@ export interface ClientsHandle {
    * `client_credentials`. With `redirectUris`, owners of other actors can authorize it too.
    *
    * @returns the client with its secret, which cannot be read again.
-   * @throws ServiceError `invalid_value` for a name that cannot be displayed, or a redirect URI that is not allowed.
+   * @throws ServiceError `invalid_value` for a name that cannot be displayed, or a redirect URI that is not allowed;
+   *   `bad_request` for an end that is not in the future.
    */
   create(client: {
     readonly name: string
     /** Default: `mcp_client`. */
     readonly trustType?: string
     readonly redirectUris?: readonly string[]
+    /** The time at which its access ends, by the clock of the database. Default: no end. */
+    readonly until?: Date
   }): Promise<{ readonly client: ActorClient; readonly secret: string }>
   /** Returns the clients, newest first. */
   list(): Promise<ActorClient[]>
   get(clientId: string): Promise<ActorClient | undefined>
   /** Replaces the secret; tokens of the client stay valid. Returns undefined when the client does not exist. */
   rotateSecret(clientId: string): Promise<string | undefined>
+  /**
+   * Moves the end of the client's access; null removes the end. It applies to the tokens that the client has, from its next
+   * request on. Returns whether the client exists.
+   *
+   * @throws ServiceError `bad_request` for an end that is not in the future.
+   */
+  moveEnd(clientId: string, until: Date | null): Promise<boolean>
   /** Deletes the client and revokes all its tokens at once, also those of other owners. Returns whether it existed. */
   delete(clientId: string): Promise<boolean>
   stats(): Promise<ClientStats>
@@ -252,6 +262,8 @@ export interface ActorClient {
   readonly createdAt: Date
   /** When the client last obtained tokens for itself, or an owner authorized it; null when neither happened. */
   readonly lastUsedAt: Date | null
+  /** The end of its access. Null: no end. */
+  readonly until: Date | null
 }
 
 export interface ClientStats {

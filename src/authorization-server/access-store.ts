@@ -17,6 +17,8 @@ export interface FoundAccess {
   readonly isApproved: boolean
   /** End of the approval, in Unix milliseconds. Null: no end. */
   readonly approvedUntil: number | null
+  /** End of the client, in Unix milliseconds. Null: no end. */
+  readonly clientUntil: number | null
   readonly facts: TrustFacts
 }
 
@@ -30,11 +32,12 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
         `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
        a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved",
-       r.approved_until AS "approvedUntil", r.facts
+       r.approved_until AS "approvedUntil", r.facts, o.ends_at AS "clientUntil"
      FROM token t
      JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
      JOIN actor a ON a.id = c.actor_id
      JOIN trust r ON r.actor_id = c.actor_id AND r.peer_id = c.peer_id
+     LEFT JOIN oauth_client o ON o.client_id = c.client_id
      WHERE t.hash = $1 AND t.kind = 'access' AND c.kind = 'client'`,
         hash,
       )
@@ -56,7 +59,7 @@ async function findRemote(q: Queries, hash: SecretHash): Promise<AccessRow | und
     hash,
   )
   if (token === undefined) return undefined
-  const row = await q.get<Omit<AccessRow, 'expiresAt'>>(
+  const row = await q.get<Omit<AccessRow, 'expiresAt' | 'clientUntil'>>(
     `SELECT c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
        c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
        a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved",
@@ -68,5 +71,11 @@ async function findRemote(q: Queries, hash: SecretHash): Promise<AccessRow | und
     token.actorId,
     token.chainId,
   )
-  return row === undefined ? undefined : { ...row, expiresAt: token.expiresAt }
+  if (row === undefined) return undefined
+  // A client that is described by a document has no row.
+  const client = await q.get<{ until: number | null }>(
+    'SELECT ends_at AS until FROM oauth_client WHERE client_id = $1',
+    row.clientId,
+  )
+  return { ...row, expiresAt: token.expiresAt, clientUntil: client?.until ?? null }
 }

@@ -2,6 +2,7 @@
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../caller.ts'
 import { findClientAccess } from './access-store.ts'
+import { earliest } from '../permission/grants.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import { judgeAccess } from '../token/judge-refresh.ts'
@@ -34,9 +35,10 @@ export async function clientAccess(store: Store, token: string): Promise<ClientA
   if (form?.chain !== 'client' || form.kind !== 'access') return null
   const found = await store.read((q) => findClientAccess(q, hashSecret(token)))
   if (found === null || judgeAccess(found, store.now()) !== 'alive') return null
-  const { actor, chainId, clientId, peerId, scope, audience, expiresAt, approvedUntil, facts } = found
-  // The tokens of a client end with its approval.
-  if (approvedUntil !== null && approvedUntil <= store.now()) return null
+  const { actor, chainId, clientId, peerId, scope, audience, expiresAt, approvedUntil, clientUntil, facts } = found
+  // The tokens of a client end with its approval, and with the client.
+  const end = earliest(approvedUntil, clientUntil)
+  if (end !== null && end <= store.now()) return null
   const relationship = found.isApproved ? found.relationship : ''
   const caller = { kind: 'client', clientId, peerId, relationship, via: 'bearer' } as const
   return { actor, caller, chainId, scope, audience, expiresAt, facts }

@@ -17,10 +17,11 @@ interface ClientRow {
   readonly created_at: number
   readonly last_used_at: number | null
   readonly expires_at: number | null
+  readonly ends_at: number | null
 }
 
 const columns = `client_id, actor_id, name, secret_hash, auth_method, redirect_uris, grant_types, trust_type, metadata,
-  created_at, last_used_at, expires_at`
+  created_at, last_used_at, expires_at, ends_at`
 
 function toClient(row: ClientRow): Client {
   return {
@@ -36,12 +37,13 @@ function toClient(row: ClientRow): Client {
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
+    until: row.ends_at,
   }
 }
 
 export async function insertClient(tx: Transaction, client: Client): Promise<void> {
   await tx.run(
-    `INSERT INTO oauth_client (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    `INSERT INTO oauth_client (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     client.clientId,
     client.ownerId,
     client.name,
@@ -54,6 +56,7 @@ export async function insertClient(tx: Transaction, client: Client): Promise<voi
     client.createdAt,
     client.lastUsedAt,
     client.expiresAt,
+    client.until,
   )
 }
 
@@ -129,6 +132,22 @@ export async function setClientSecret(
     actorId,
     clientId,
     secretHash,
+  )
+  return changed === 1
+}
+
+/** Moves the end of a client. Null: no end. Returns false when the client does not belong to the actor. */
+export async function setClientEnd(
+  tx: Transaction,
+  actorId: string,
+  clientId: string,
+  until: number | null,
+): Promise<boolean> {
+  const changed = await tx.run(
+    'UPDATE oauth_client SET ends_at = $3 WHERE client_id = $2 AND actor_id = $1',
+    actorId,
+    clientId,
+    until,
   )
   return changed === 1
 }

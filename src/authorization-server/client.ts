@@ -33,7 +33,10 @@ export interface Client {
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly lastUsedAt: number | null
+  /** End of a registration that no owner authorized, which is then deleted. */
   readonly expiresAt: number | null
+  /** End of all access by the client, which its application declared. Null: no end. */
+  readonly until: number | null
 }
 
 /** The actor to which self-registered clients belong (CHOICE-34). */
@@ -56,6 +59,11 @@ export function cleanName(text: string): string {
     .slice(0, longestName)
     .toWellFormed()
     .trim()
+}
+
+/** True from the declared end on. The client and its relationships stay, but it gets no access. */
+export function hasEnded({ until }: Pick<Client, 'until'>, now: number): boolean {
+  return until !== null && until <= now
 }
 
 /** Returns whether the client id is the URL of a metadata document. Such clients are not stored. */

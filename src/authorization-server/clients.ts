@@ -3,6 +3,7 @@ import type { Actors } from '../actor/actors.ts'
 import type { ClientStats } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
 import { putOverride } from '../trust/override-store.ts'
+import { futureTime } from '../permission/grants.ts'
 import type { OverrideRules } from '../permission/rules.ts'
 import { hashSecret, sameSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -13,6 +14,7 @@ import {
   type AuthMethod,
   type Client,
   cleanName,
+  hasEnded,
   type GrantType,
   isDocumented,
   systemActorId,
@@ -24,6 +26,7 @@ import {
   findClients,
   findClientsOf,
   insertClient,
+  setClientEnd,
   setClientSecret,
 } from './client-store.ts'
 import type { ClientEnds } from './client-ends.ts'
@@ -55,6 +58,8 @@ export interface WantedClient {
   readonly trustType?: string
   /** Default: none. Then the client acts only for its actor, by its secret. */
   readonly redirectUris?: readonly string[]
+  /** End of the client's access. Default: no end. */
+  readonly until?: Date
 }
 
 const dayMs = 86_400_000
@@ -76,13 +81,14 @@ export class Clients {
     this.#deps = deps
   }
 
-  /** Finds a client by its id. @throws OAuthError `invalid_request` for an invalid metadata document. */
+  /** Finds a client by its id. Null also after its end. @throws OAuthError `invalid_request` for an invalid metadata document. */
   async find(clientId: string): Promise<Client | null> {
     if (isDocumented({ clientId })) return this.#deps.documents.find(clientId)
     if (!/^[\w-]{1,128}$/.test(clientId)) return null
     const client = await this.#deps.store.read((q) => findClient(q, clientId))
-    const isOver = client !== null && client.expiresAt !== null && client.expiresAt < this.#deps.now()
-    return isOver ? null : client
+    const now = this.#deps.now()
+    if (client === null || hasEnded(client, now)) return null
+    return client.expiresAt !== null && client.expiresAt < now ? null : client
   }
 
   /** Finds the registered clients among the ids, by id. */
@@ -94,13 +100,13 @@ export class Clients {
   /** Registers a client at its own request. It belongs to the system actor, and expires unless an owner authorizes it. */
   async register(registration: Registration): Promise<NewClient> {
     await this.#deps.actors.ensureSystemActor(systemActorId, systemCreator)
-    return this.#insert(systemActorId, registration, unusedMs)
+    return this.#insert(systemActorId, registration, { lifetimeMs: unusedMs, until: null })
   }
 
   /**
    * Creates a client for an actor at the application's request. The client may act for that actor.
    *
-   * @throws ServiceError `invalid_value`, `actor_not_found`
+   * @throws ServiceError `invalid_value`, `bad_request` for an end that is not in the future, `actor_not_found`
    */
   create(actorId: string, wanted: WantedClient): Promise<NewClient> {
     const name = cleanName(wanted.name)
@@ -110,6 +116,7 @@ export class Clients {
     if (refused !== undefined) {
       throw new ServiceError('invalid_value', `Cannot create a client: the redirect URI ${refused} is not allowed`)
     }
+    const until = wanted.until === undefined ? null : futureTime('create a client', wanted.until, this.#deps.now())
     const registration: Registration = {
       name,
       authMethod: 'client_secret_post',
@@ -118,7 +125,7 @@ export class Clients {
       trustType: wanted.trustType ?? 'mcp_client',
       metadata: {},
     }
-    return this.#insert(actorId, registration, null)
+    return this.#insert(actorId, registration, { lifetimeMs: null, until })
   }
 
   /** Deletes expired clients. */
@@ -126,7 +133,11 @@ export class Clients {
     return this.#deps.ends.endUnused(tx, now)
   }
 
-  async #insert(ownerId: string, registration: Registration, lifetimeMs: number | null): Promise<NewClient> {
+  async #insert(
+    ownerId: string,
+    registration: Registration,
+    { lifetimeMs, until }: { readonly lifetimeMs: number | null; readonly until: number | null },
+  ): Promise<NewClient> {
     const { store, now } = this.#deps
     const at = now()
     const secret = registration.authMethod === 'none' ? null : randomToken(32)
@@ -138,6 +149,7 @@ export class Clients {
       createdAt: at,
       lastUsedAt: null,
       expiresAt: lifetimeMs === null ? null : at + lifetimeMs,
+      until,
     }
     const insert = async (tx: Transaction): Promise<void> => {
       if (!tx.isSharded) await this.purge(tx, at)
@@ -175,6 +187,16 @@ export class Clients {
     const secret = randomToken(32)
     const changed = await this.#deps.store.write((tx) => setClientSecret(tx, actorId, clientId, hashSecret(secret)))
     return changed ? secret : null
+  }
+
+  /**
+   * Moves the end of a client. Null: the client gets no end. Returns false when it does not belong to the actor.
+   *
+   * @throws ServiceError `bad_request` for an end that is not in the future.
+   */
+  moveEnd(actorId: string, clientId: string, until: Date | null): Promise<boolean> {
+    const end = until === null ? null : futureTime('move the end of the client', until, this.#deps.now())
+    return this.#deps.store.write((tx) => setClientEnd(tx, actorId, clientId, end))
   }
 
   async stats(actorId: string): Promise<ClientStats> {

@@ -132,6 +132,7 @@ function toClient(clientId: string, document: unknown, now: number): Client {
     createdAt: now,
     lastUsedAt: null,
     expiresAt: null,
+    until: null,
   }
 }
 

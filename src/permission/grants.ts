@@ -72,6 +72,11 @@ export function firstEnd(rules: OverrideRules): number | null {
   return ends.length === 0 ? null : Math.min(...ends)
 }
 
+/** The earlier of two ends, in Unix milliseconds. Null: no end. */
+export function earliest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other)
+}
+
 /** The rules without the grants that have ended. */
 export function unexpired(rules: OverrideRules, now: number): OverrideRules {
   const first = firstEnd(rules)

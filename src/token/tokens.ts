@@ -72,16 +72,28 @@ export class Tokens {
   /**
    * Like `startSession`, for a client with the owner's consent. Call it in the actor's turn (`writeActor`), so that the
    * relationship is not deleted meanwhile.
+   *
+   * @param until End of the client's access, in Unix milliseconds, which the access token does not outlive. Null: no end.
    */
-  startClient(tx: Transaction, session: NewSession, client: ClientGrant): Promise<IssuedTokens> {
-    return this.#start(tx, session, client)
+  startClient(
+    tx: Transaction,
+    session: NewSession,
+    client: ClientGrant,
+    until: number | null = null,
+  ): Promise<IssuedTokens> {
+    return this.#start(tx, session, client, until)
   }
 
-  async #start(tx: Transaction, session: NewSession, client: ClientGrant | null): Promise<IssuedTokens> {
+  async #start(
+    tx: Transaction,
+    session: NewSession,
+    client: ClientGrant | null,
+    until: number | null = null,
+  ): Promise<IssuedTokens> {
     const chain = this.#newChain(session, client)
     await insertChain(tx, chain)
     if (client === null) this.#deps.onSession?.(tx, session.beganWith)
-    return this.#issue(tx, chain, session.identifier, chain.createdAt)
+    return this.#issue(tx, chain, { identifier: session.identifier, now: chain.createdAt, until })
   }
 
   #newChain({ actorId, beganWith, device }: Omit<NewSession, 'identifier'>, client: ClientGrant | null): Chain {
@@ -106,12 +118,16 @@ export class Tokens {
     await insertLegacyToken(tx, chain, { hash: hashSecret(refreshToken), kind: 'refresh', expiresAt })
   }
 
-  /** Issues a pair of tokens. Neither token outlives the chain. */
-  async #issue(tx: Transaction, chain: Chain, identifier: string, now: number): Promise<IssuedTokens> {
+  /** Issues a pair of tokens. Neither token outlives the chain. A later end of the access makes the refresh token valid again. */
+  async #issue(
+    tx: Transaction,
+    chain: Chain,
+    { identifier, now, until }: { readonly identifier: string; readonly now: number; readonly until: number | null },
+  ): Promise<IssuedTokens> {
     const lifetimes = tokenLifetimes[chain.kind]
     const accessToken = makeToken(chain.kind, 'access')
     const refreshToken = makeToken(chain.kind, 'refresh')
-    const expiresAt = Math.min(now + lifetimes.access, chain.endsAt)
+    const expiresAt = Math.min(now + lifetimes.access, chain.endsAt, until ?? chain.endsAt)
     const refreshExpiresAt = Math.min(now + lifetimes.refresh, chain.endsAt)
     await insertTokens(
       tx,
@@ -137,10 +153,11 @@ export class Tokens {
    *
    * @returns null when the token is not valid for this presenter; the log has the reason. Another presenter's token is
    *   neither consumed nor revoked.
+   * @param until See `startClient`.
    * @throws ServiceError `store_unavailable`; the token then stays valid.
    */
-  async refresh(refreshToken: string, presenter: Presenter): Promise<IssuedTokens | null> {
-    const outcome = await this.#deps.store.write((tx) => this.#rotate(tx, refreshToken, presenter))
+  async refresh(refreshToken: string, presenter: Presenter, until: number | null = null): Promise<IssuedTokens | null> {
+    const outcome = await this.#deps.store.write((tx) => this.#rotate(tx, refreshToken, presenter, until))
     if (outcome.tokens !== null) return outcome.tokens
     const { because, chain } = outcome
     const line = { reason: because, actorId: chain?.actorId, chainId: chain?.chainId }
@@ -150,7 +167,7 @@ export class Tokens {
     return null
   }
 
-  async #rotate(tx: Transaction, refreshToken: string, presenter: Presenter): Promise<Rotation> {
+  async #rotate(tx: Transaction, refreshToken: string, presenter: Presenter, until: number | null): Promise<Rotation> {
     const hash = hashSecret(refreshToken)
     const found = await lockRefreshToken(tx, hash)
     if (found === null) return refused('unknown', null)
@@ -170,7 +187,7 @@ export class Tokens {
         : await countGraceAnswer(tx, hash, state.graceAnswers)
     if (!isConsumed) throw new Error('A refresh token changed while its row was locked')
     if (chain.kind === 'session') this.#deps.onSession?.(tx, 'refresh_token')
-    return { tokens: await this.#issue(tx, chain, identifier, now) }
+    return { tokens: await this.#issue(tx, chain, { identifier, now, until }) }
   }
 
   /** Finds an access token. @returns null when it is not valid. @throws ServiceError when the store fails. */

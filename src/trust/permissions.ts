@@ -19,6 +19,7 @@ import {
   type WideQuestion,
 } from '../permission/explain.ts'
 import {
+  earliest,
   firstEnd,
   futureTime,
   keepingGrants,
@@ -401,10 +402,6 @@ function wireRule(rule: EffectiveRule): object {
     ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
   }))
   return { ...rule, grants }
-}
-
-function earliest(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.min(one, other)
 }
 
 interface GivenOverride {

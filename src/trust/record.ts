@@ -13,7 +13,7 @@ export interface TrustSecrets {
 
 /** The fields that every viewer of the relationship may see, without secret and token. */
 export function trustRecord(trust: Trust): TrustRecord {
-  const lastAccessed = timestamp(trust.lastAccessed)
+  const lastAccessed = recordTime(trust.lastAccessed)
   return {
     id: trust.actorId,
     peerid: trust.peerId,
@@ -22,11 +22,11 @@ export function trustRecord(trust: Trust): TrustRecord {
     relationship: trust.relationship,
     desc: trust.description,
     approved: trust.approved,
-    ...(trust.approvedUntil === null ? {} : { approved_until: timestamp(trust.approvedUntil) }),
+    ...(trust.approvedUntil === null ? {} : { approved_until: recordTime(trust.approvedUntil) }),
     peer_approved: trust.peerApproved,
     verified: trust.verified,
     established_via: trust.establishedVia,
-    created_at: timestamp(trust.createdAt),
+    created_at: recordTime(trust.createdAt),
     last_accessed: lastAccessed,
     last_connected_at: lastAccessed,
     last_connected_via: trust.lastConnectedVia,
@@ -47,6 +47,7 @@ export function tokensOf(
   return { verification_token: token, verificationToken: token }
 }
 
-function timestamp(milliseconds: number): string {
+/** A time in a record, as the reference writes it. */
+export function recordTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('Z', '000+00:00')
 }

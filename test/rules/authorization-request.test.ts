@@ -16,6 +16,7 @@ const client: Client = {
   createdAt: 1,
   lastUsedAt: null,
   expiresAt: null,
+  until: null,
 }
 const resources = ['https://troupe.test', 'https://troupe.test/mcp']
 const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'

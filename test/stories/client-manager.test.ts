@@ -40,7 +40,13 @@ forEachService((start) => {
       assert.match(secret, /^[\w-]{43}$/)
       assert.ok(Math.abs(client.createdAt.getTime() - Date.now()) < 60_000)
       const { createdAt: _at, clientId, ...rest } = client
-      assert.deepEqual(rest, { name: 'My b script /b', trustType: 'mcp_client', redirectUris: [], lastUsedAt: null })
+      assert.deepEqual(rest, {
+        name: 'My b script /b',
+        trustType: 'mcp_client',
+        redirectUris: [],
+        lastUsedAt: null,
+        until: null,
+      })
       const token = await tokenOf(service, clientId, secret)
       const answer = await service.request('/mcp', {
         method: 'POST',

@@ -181,5 +181,28 @@ app.trustType({ ...reader, permissions: { actions: { patterns: ['*'], operations
 app.trustType({ ...reader, permissions: { propertys: { patterns: ['*'] } } })
 // @ts-expect-error a trust type has permissions
 app.trustType(reader)
+export async function grants(actor: ActorHandle): Promise<void> {
+  await actor.trust.grant('p', { methods: { patterns: ['x'], operations: ['call'] }, until: new Date() })
+  // @ts-expect-error the operation of methods is call
+  await actor.trust.grant('p', { methods: { patterns: ['x'], operations: ['read'] } })
+  // @ts-expect-error the category is properties
+  await actor.trust.grant('p', { property: { patterns: ['x'], operations: ['read'] } })
+  await actor.trust.may('p', 'resources.read', 'x')
+  // @ts-expect-error the operation of actions is execute
+  await actor.trust.may('p', 'actions.call', 'x')
+}
+
+// Clients with an end
+
+export async function ends(actor: ActorHandle): Promise<void> {
+  const { client } = await actor.clients.create({ name: 'A scale', until: new Date() })
+  is<Date | null>()(client.until, true)
+  is<boolean>()(await actor.clients.moveEnd(client.clientId, null), true)
+  // @ts-expect-error the end is a date
+  await actor.clients.create({ name: 'A scale', until: '2031-01-01' })
+  // @ts-expect-error the end is given
+  await actor.clients.moveEnd(client.clientId)
+}
+
 // @ts-expect-error an application has a type
 troupe({ name: 'Notes' })

@@ -1,8 +1,9 @@
 /** `authorization_code` (RFC 6749 section 4.1.3): exchanges a code for tokens, once. */
 import { createHash } from 'node:crypto'
+import { earliest } from '../../permission/grants.ts'
 import { sameSecret } from '../../secret/hash.ts'
 import type { Transaction } from '../../store/store.ts'
-import { isApprovedAt } from '../../trust/trust.ts'
+import { isApprovedAt, type Trust } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf } from '../authorization-request.ts'
 import type { CodeData } from '../consents.ts'
@@ -35,20 +36,22 @@ export const authorizationCode: Grant = async (deps, request) => {
   const actorId = waiting.actorId ?? ''
   return store.writeActor(actorId, async (tx) => {
     const consumed = await oneTime.consume<CodeData>(tx, presented)
-    if (consumed === null || !(await stands(deps, tx, actorId, consumed.data))) throw refused()
-    return issue(deps, tx, { client: request.client, data: consumed.data, actorId, code, audience })
+    const trust = consumed === null ? null : await standing(deps, tx, actorId, consumed.data)
+    if (consumed === null || trust === null) throw refused()
+    const until = earliest(request.client.until, trust.approvedUntil)
+    return issue(deps, tx, { client: request.client, data: consumed.data, actorId, code, audience, until })
   })
 }
 
-/** Returns whether the relationship of the consent still exists. A relationship that was created later does not count. */
-async function stands(
+/** The relationship of the consent, while it exists. A relationship that was created later does not count. */
+async function standing(
   { now }: GrantDeps,
   tx: Transaction,
   actorId: string,
   { peerId, agreedAt }: CodeData,
-): Promise<boolean> {
+): Promise<Trust | null> {
   const trust = await findTrust(tx, actorId, peerId)
-  return trust !== null && isApprovedAt(trust, now()) && trust.createdAt <= agreedAt
+  return trust !== null && isApprovedAt(trust, now()) && trust.createdAt <= agreedAt ? trust : null
 }
 
 /** @returns the audience of the tokens. @throws OAuthError */
@@ -84,18 +87,20 @@ interface RedeemedCode extends Pick<GrantRequest, 'client'> {
   readonly actorId: string
   readonly code: string
   readonly audience: string
+  readonly until: number | null
 }
 
 async function issue(
   deps: GrantDeps,
   tx: Transaction,
-  { client, data, actorId, code, audience }: RedeemedCode,
+  { client, data, actorId, code, audience, until }: RedeemedCode,
 ): Promise<IssuedGrant> {
   const { scope } = data.request
   const tokens = await deps.tokens.startClient(
     tx,
     { actorId, identifier: data.identifier, beganWith: 'mcp', device: client.name },
     { clientId: client.clientId, peerId: data.peerId, audience, scope },
+    until,
   )
   await deps.oneTime.remember(tx, code, { ...data, outcome: { actorId, chainId: tokens.chainId } }, rememberedSeconds)
   return {

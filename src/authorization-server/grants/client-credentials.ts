@@ -1,4 +1,5 @@
 /** `client_credentials` (RFC 6749 section 4.4): a client acts only for the actor to which it belongs. */
+import { earliest } from '../../permission/grants.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf, scopeIn } from '../authorization-request.ts'
@@ -26,6 +27,7 @@ export const clientCredentials: Grant = async (deps, { client, parameters }) => 
       tx,
       { actorId, identifier: clientId, beganWith: 'mcp', device: client.name },
       { clientId, peerId, audience, scope },
+      earliest(client.until, trust.approvedUntil),
     )
   })
   return { tokens, scope, isRefreshable: false, members: {} }

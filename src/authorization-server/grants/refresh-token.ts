@@ -1,7 +1,8 @@
 /** `refresh_token` (RFC 6749 section 6): rotates a refresh token by `Tokens.refresh`. */
+import { earliest } from '../../permission/grants.ts'
 import type { Chain, ClientGrant } from '../../token/chain.ts'
 import type { Store } from '../../store/store.ts'
-import { isApprovedAt } from '../../trust/trust.ts'
+import { isApprovedAt, type Trust } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf, scopeIn } from '../authorization-request.ts'
 import { OAuthError } from '../oauth-error.ts'
@@ -13,7 +14,8 @@ export const refreshToken: Grant = async ({ store, tokens, resources, now }, { c
   // The request is validated before the token is consumed.
   const chain = await store.read((q) => tokens.chainOf(q, presented))
   const grant = grantFor(client.clientId, chain)
-  if (!(await stands(store, grant, now()))) throw refused()
+  const trust = await standing(store, grant, now())
+  if (trust === null) throw refused()
   const scope = scopeIn(parameters)
   const granted = grant.scope.split(' ')
   if (scope === null || (parameters.has('scope') && scope.split(' ').some((each) => !granted.includes(each)))) {
@@ -24,7 +26,8 @@ export const refreshToken: Grant = async ({ store, tokens, resources, now }, { c
   if (audience === null || (resource !== undefined && grant.audience !== '' && audience !== grant.audience)) {
     throw new OAuthError('invalid_target', 'resource differs from the authorized resource')
   }
-  const issued = await tokens.refresh(presented, { kind: 'client', clientId: client.clientId })
+  const until = earliest(client.until, trust.approvedUntil)
+  const issued = await tokens.refresh(presented, { kind: 'client', clientId: client.clientId }, until)
   if (issued === null) throw refused()
   return { tokens: issued, scope: grant.scope, isRefreshable: true, members: {} }
 }
@@ -36,14 +39,14 @@ function grantFor(clientId: string, chain: Chain | null): ClientGrant & Pick<Cha
   return { ...grant, actorId: chain.actorId }
 }
 
-/** Returns false after the end of the approval, with which the tokens of a client end. A paused client keeps them. */
-async function stands(
+/** The relationship. Null after the end of the approval, with which the tokens of a client end. A paused client keeps them. */
+async function standing(
   store: Store,
   { actorId, peerId }: { readonly actorId: string; readonly peerId: string },
   now: number,
-): Promise<boolean> {
+): Promise<Trust | null> {
   const trust = await store.read((q) => findTrust(q, actorId, peerId))
-  return trust !== null && (!trust.approved || isApprovedAt(trust, now))
+  return trust !== null && (!trust.approved || isApprovedAt(trust, now)) ? trust : null
 }
 
 function refused(): OAuthError {

@@ -25,6 +25,11 @@ export const trustSchema = {
     secret: { type: 'string', description: 'Shown to the creator only' },
     desc: { type: 'string' },
     approved: { type: 'boolean', description: 'By the owner of this actor' },
+    client_until: {
+      type: 'string',
+      format: 'date-time',
+      description: 'End of the access of an OAuth client, for its owner. Absent without an end',
+    },
     approved_until: {
       type: 'string',
       format: 'date-time',

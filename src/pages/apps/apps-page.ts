@@ -111,6 +111,7 @@ async function groupsOf(
   ])
   const now = deps.now()
   const app = (trust: Trust): ConnectedApp => {
+    const until = clients.get(trust.facts.oauth_client_id ?? '')?.until ?? null
     const own = chains.filter(({ client }) => client?.peerId === trust.peerId)
     const effective = deps.relationships.effective(trust.relationship, overrides.get(trust.peerId) ?? null)
     return {
@@ -118,6 +119,8 @@ async function groupsOf(
       relationship_name: trustTypeName(deps.relationships.types, trust.relationship),
       is_approved: isApprovedAt(trust, now),
       approval_ends: trust.approvedUntil === null ? null : momentOf(trust.approvedUntil, now),
+      client_ends: until === null ? null : momentOf(until, now),
+      has_ended: until !== null && until <= now,
       rights: rightsInWords(effective).filter(({ category }) => category === 'properties' || category === 'tools'),
       first_used: momentOf(trust.createdAt, now),
       last_used: momentOf(Math.max(trust.lastAccessed, ...own.map(({ lastUsedAt }) => lastUsedAt)), now),

@@ -22,6 +22,10 @@ export interface ConnectedApp {
   readonly is_approved: boolean
   /** End of the approval; null without an end. */
   readonly approval_ends: Moment | null
+  /** End of the program's access, which its application declared; null without an end. */
+  readonly client_ends: Moment | null
+  /** Whether that end has passed. */
+  readonly has_ended: boolean
   /** The app's rights to properties and tools. */
   readonly rights: readonly RightsLine[]
   readonly first_used: Moment

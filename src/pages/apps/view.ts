@@ -55,9 +55,11 @@ ${apps.map((app) => connected(values, app))}</section>`
 }
 
 function connected(values: AppsValues, app: ConnectedApp): Html {
-  const { peer, relationship_name, is_approved, approval_ends, rights, first_used, last_used, has_access } = app
+  const { peer, relationship_name, is_approved, approval_ends, client_ends, has_ended, rights } = app
+  const { first_used, last_used, has_access } = app
   return html`<div class="connected">
 <p>${is_approved ? html`As <strong>${relationship_name}</strong>${approval_ends === null ? '' : html` until ${exactView(approval_ends)}`}:` : 'You took its approval back: it may do nothing.'}</p>
+${client_ends === null ? '' : html`<p>Its access ${has_ended ? 'ended' : 'ends'} on ${exactView(client_ends)}.</p>`}
 ${is_approved ? rightsList(rights) : ''}
 <p class="kind">Connected ${momentView(first_used)} · last used ${momentView(last_used)}${has_access ? '' : ' · has no access now, it would have to ask again'}</p>
 <div class="actions"><form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke', peerid: peer.peerid })}<button class="danger" type="submit">Disconnect ${peer.name}</button></form>

@@ -200,7 +200,9 @@ CREATE TABLE oauth_client (
   created_at BIGINT NOT NULL,
   last_used_at BIGINT,
   -- An unused dynamic registration expires then. Null: the client stays.
-  expires_at BIGINT
+  expires_at BIGINT,
+  -- The end that the application declared. The client stays, but gets no access. Null: no end.
+  ends_at BIGINT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX oauth_client_by_actor ON oauth_client (actor_id);

@@ -9,6 +9,7 @@ import { type Permissions, readOwnOverride } from '../../../trust/permissions.ts
 import { incomingRequestSchema, keptOwn } from '../../../trust/handshake/incoming-request.ts'
 import { trustChangeFields } from '../../../trust/trust-change.ts'
 import { trustUrl } from '../../../trust/baseuri.ts'
+import { recordTime } from '../../../trust/record.ts'
 import type { Trust } from '../../../trust/trust.ts'
 import type { Trusts } from '../../../trust/trusts.ts'
 import { type HttpResponse, json, noContent, redirect } from '../../edge/response.ts'
@@ -52,6 +53,10 @@ export interface TrustRouteDeps extends TrusteeRouteDeps, BaseUrl {
   readonly trusts: Trusts
   readonly permission: Permission
   readonly permissions: Permissions
+  /** OAuth clients by id, with the ends of their access in Unix milliseconds. */
+  readonly clients: {
+    registered(clientIds: readonly string[]): Promise<ReadonlyMap<string, { readonly until: number | null }>>
+  }
   /** Unix milliseconds. */
   readonly now: () => number
 }
@@ -208,11 +213,22 @@ async function list(
   deps: TrustRouteDeps,
   { actor, caller, query: { peerid: peerId, ...filter } }: ActorExchange<never, ValuesOf<typeof filterQuery>>,
 ): Promise<HttpResponse> {
-  const trusts = await deps.trusts.list(actor.id, { ...filter, peerId })
-  return json(
-    200,
-    trusts.map((trust) => deps.trusts.shown(trust, audience(caller, trust))),
-  )
+  return json(200, await shownTo(deps, caller, await deps.trusts.list(actor.id, { ...filter, peerId })))
+}
+
+/** The records of relationships, for the owner with the ends of OAuth clients. */
+async function shownTo(
+  { trusts, clients }: TrustRouteDeps,
+  caller: Caller,
+  all: readonly Trust[],
+): Promise<readonly object[]> {
+  const ids = caller.kind === 'creator' ? all.flatMap(({ facts }) => facts.oauth_client_id ?? []) : []
+  const found = ids.length === 0 ? null : await clients.registered(ids)
+  return all.map((trust) => {
+    const until = found?.get(trust.facts.oauth_client_id ?? '')?.until ?? null
+    const end = until === null ? {} : { client_until: recordTime(until) }
+    return { ...trusts.shown(trust, audience(caller, trust)), ...end }
+  })
 }
 
 /**
@@ -227,11 +243,7 @@ async function listNamed(
     const trust = await deps.trusts.require(actor.id, name, null)
     return json(200, deps.trusts.shown(trust, 'peer'))
   }
-  const trusts = await deps.trusts.list(actor.id, { relationship: name })
-  return json(
-    200,
-    trusts.map((trust) => deps.trusts.shown(trust, audience(caller, trust))),
-  )
+  return json(200, await shownTo(deps, caller, await deps.trusts.list(actor.id, { relationship: name })))
 }
 
 async function ask(
@@ -284,8 +296,9 @@ async function get(
   const trust = await deps.trusts.require(actor.id, peerId, relationship)
   const wantsPermissions = query.permissions === 'true'
   const view = wantsPermissions ? await deps.permissions.find(actor.id, peerId) : null
+  const [shown] = await shownTo(deps, caller, [trust])
   return json(trust.approved ? 200 : 202, {
-    ...deps.trusts.shown(trust, audience(caller, trust)),
+    ...shown,
     ...(wantsPermissions ? { permissions: view?.override?.rules ?? null } : {}),
   })
 }
