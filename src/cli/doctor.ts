@@ -1,5 +1,5 @@
 /** `troupe doctor`: checks what a start needs, without serving, creating or migrating anything. */
-import { resolveConfig } from '../config/config.ts'
+import { ConfigError, resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { release } from '../release.ts'
@@ -10,6 +10,7 @@ import { keyRingOf, unfitKeys } from '../open-runtime.ts'
 import { missingScaleSteps, openStore } from '../open-store.ts'
 import { NotCreatedError, StoreStartError } from '../store/start-error.ts'
 import type { Store } from '../store/store.ts'
+import { addressProblem } from './public-address.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
 
@@ -18,8 +19,9 @@ const mostNamed = 100
 export async function doctor(args: readonly string[]): Promise<number> {
   const [word, ...more] = args
   const isDeep = word === 'deep'
-  if (more.length > 0 || (word !== undefined && !isDeep))
-    throw new UsageError('Cannot run troupe doctor: expected no argument, or deep.')
+  if (more.length > 0 || (word !== undefined && word !== 'address' && !isDeep))
+    throw new UsageError('Cannot run troupe doctor: expected no argument, deep or address.')
+  if (word === 'address') return checkAddress()
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
   print(
     `troupe    ${release} on Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'of the runtime'}`,
@@ -31,6 +33,16 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)
   print('Everything that a start needs is present.')
+  return 0
+}
+
+/** Asks the public address of the running service. @throws ConfigError when it does not lead to a service with these keys. */
+async function checkAddress(): Promise<number> {
+  const config = resolveConfig({}, processEnvironment())
+  const baseUrl = (config.baseUrl ?? `http://localhost:${config.port}`).replace(/\/+$/, '')
+  const problem = await addressProblem(baseUrl, { keyRing: await keyRingOf(config) })
+  if (problem !== null) throw new ConfigError(problem)
+  process.stdout.write(`${baseUrl} leads to this service.\n`)
   return 0
 }
 

@@ -12,6 +12,7 @@ Usage
   troupe dev <module>      runs an application for development: SQLite under ./data, test endpoints, a generated key
   troupe serve <module>    runs an application for production: needs BASE_URL (https) and TROUPE_SECRET_KEYS
   troupe doctor [deep]     checks this machine and these settings; deep also reads every stored value
+  troupe doctor address    checks that the public address leads to the running service
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
   troupe keys rotate       encrypts every stored secret again with the first key
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
@@ -45,9 +46,11 @@ troupe doctor checks whether everything is present.
 
 ${settings}`,
   doctor: `troupe doctor [deep]
+troupe doctor address
 
 Checks this machine and these settings, and reports what a start would lack. It changes nothing. With deep it also reads
-every stored value, and names damaged values and secrets that no configured key decrypts.
+every stored value, and names damaged values and secrets that no configured key decrypts. With address it asks BASE_URL
+whether it leads to the running service, as peers and browsers reach it; run it on the machine of the service.
 It checks the settings of troupe serve; for those of troupe dev run: TROUPE_MODE=development troupe doctor
 
 ${settings}`,

@@ -128,7 +128,7 @@ describe('troupe', () => {
       [['dev'], 'Cannot run troupe dev: expected one module, as in troupe dev app.ts'],
       [['serve', 'app.ts', 'b.ts'], 'Cannot run troupe serve: expected one module, as in troupe serve app.ts'],
       [['dev', '--watch', 'app.ts'], 'Unknown option --watch of troupe dev: settings come from the environment.'],
-      [['doctor', 'now'], 'Cannot run troupe doctor: expected no argument, or deep.'],
+      [['doctor', 'now'], 'Cannot run troupe doctor: expected no argument, deep or address.'],
       [['keys'], 'Cannot run troupe keys: expected new or rotate.'],
       [['keys', 'old'], 'Cannot run troupe keys: expected new or rotate.'],
     ]
@@ -149,6 +149,26 @@ describe('troupe', () => {
       const old = await place.run(['dev', 'app.ts'], { node, nodeArgs: [] })
       assertRefused(old, `Troupe needs Node.js 24.16 or newer; this is ${version}.`)
     }
+  })
+})
+
+describe('troupe doctor address', () => {
+  it('finds the running service at its address, and says so when nothing answers there', async () => {
+    const { program, url } = await start(['dev', 'app.ts'])
+    const env = { TROUPE_MODE: 'development', BASE_URL: url }
+    const found = await place.run(['doctor', 'address'], { env })
+    assert.deepEqual(found, { code: 0, signal: null, stdout: `${url} leads to this service.\n`, stderr: '' })
+    const other = await place.run(['doctor', 'address'], { env: { ...env, TROUPE_SECRET_KEYS: key } })
+    assertRefused(
+      other,
+      `Another Troupe service answers at ${url}: it has other keys. Correct BASE_URL, or run this command with its TROUPE_SECRET_KEYS.`,
+    )
+    program.signal('SIGTERM')
+    await program.ended
+    assertRefused(
+      await place.run(['doctor', 'address'], { env }),
+      `Cannot reach ${url}: nothing accepts connections at ${new URL(url).host}. Start the service and its proxy, or correct BASE_URL.`,
+    )
   })
 })
 

@@ -2,9 +2,12 @@
 import { hash } from 'node:crypto'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
+import { optional, stringField } from '../../../json/fields.ts'
 import { known } from '../../../json/json.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
 import { sameSecret } from '../../../secret/hash.ts'
+import { identityProof } from '../../../secret/identity-proof.ts'
+import type { KeyRing } from '../../../secret/key-ring.ts'
 import { assets } from '../../../pages/shared/assets.ts'
 import { type HttpResponse, json, jsonText } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -14,10 +17,20 @@ import { errorResponses } from '../../dispatch/schemas.ts'
 import { fileResponse } from '../../edge/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
+const liveState = {
+  type: 'object',
+  properties: { ...state.properties, proof: { type: 'string', description: 'The proof for a challenge' } },
+}
+const liveQuery = {
+  challenge: optional(
+    stringField('Random text. The response proves that the service has its keys', { minLength: 16, maxLength: 128 }),
+  ),
+}
 
 export interface SystemRouteDeps {
   readonly health: Health
   readonly metrics: Metrics
+  readonly keyRing: KeyRing
   readonly config: Pick<Config, 'metricsToken' | 'singlePage'>
 }
 
@@ -32,8 +45,9 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
       // A probe may add a parameter, so that no cache answers it.
       unknownQuery: 'ignored',
       summary: 'Reports that the process responds',
-      responses: { 200: { text: 'The process responds', schema: state } },
-      handler: () => json(200, { status: 'live' }),
+      query: liveQuery,
+      responses: { 200: { text: 'The process responds', schema: liveState }, ...errorResponses(400) },
+      handler: ({ query: { challenge } }) => json(200, { status: 'live', ...proof(deps, challenge) }),
     }),
     defineRoute({
       id: 'ready',
@@ -79,6 +93,10 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
       handler: (exchange) => asset(deps, exchange),
     }),
   ]
+}
+
+function proof({ keyRing }: SystemRouteDeps, challenge: string | undefined): object {
+  return challenge === undefined ? {} : { proof: identityProof(keyRing, challenge) }
 }
 
 async function ready(deps: SystemRouteDeps): Promise<HttpResponse> {
