@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { trace } from '@opentelemetry/api'
+import { z } from 'zod'
+import { PeerRefused } from '../../src/app/peer-errors.ts'
+import { relate } from '../support/friends.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
@@ -41,6 +44,36 @@ function declare(app: App): void {
     return 'done'
   })
   app.method('summarize', { mcp: { prompt: {} } }, async () => 'Sum up')
+  app.action('ask_peer', { input: z.object({ peer: z.string() }) }, async ({ actor, input }) => {
+    const called = actor.peer(input.peer).action('reply')
+    await called.catch((error: unknown) => {
+      if (!(error instanceof PeerRefused)) throw error
+    })
+    return 'asked'
+  })
+  app.action('reply', () => 'replied')
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Lets code of an actor call an action of a peer, and returns the request that the peer received. */
+async function callByCode(
+  service: TestService,
+  actor: TestActor,
+  { headers = {}, reply = 204 }: { readonly headers?: Record<string, string>; readonly reply?: number } = {},
+): Promise<RecordingPeer['received'][number]> {
+  const remote = await new RecordingPeer().start()
+  remote.replies = [reply]
+  try {
+    const { peerId } = await relateTo(service, actor, { baseuri: `${remote.url}/remote` })
+    const answer = await actor.request('POST', '/actions/ask_peer', { peer: peerId }, headers)
+    assert.equal(answer.status, 200)
+    const [received] = await remote.has(1)
+    assert.ok(received !== undefined)
+    return received
+  } finally {
+    await remote.stop()
+  }
 }
 
 /** Makes a change that a peer subscribes to, and returns the callback that the peer received. */
@@ -118,6 +151,35 @@ describe('a request in a trace, without a recorder', () => {
     })
     assert.equal(received[0]?.headers['traceparent'], traceparent)
     assert.equal(received[0].headers['baggage'], undefined)
+  })
+
+  it('passes its trace and its id, but no baggage, to a peer that code calls (R-SUB-12)', async () => {
+    const service = await start({ allowPrivatePeers: true, declare })
+    const headers = { traceparent, tracestate: 'vendor=value', baggage: 'user=ada', 'x-request-id': 'asking' }
+    const received = await callByCode(service, await service.createActor(), { headers })
+    assert.deepEqual([received.method, received.path], ['POST', '/remote/actions/reply'])
+    assert.equal(received.headers['traceparent'], traceparent)
+    assert.equal(received.headers['tracestate'], 'vendor=value')
+    assert.equal(received.headers['baggage'], undefined)
+    assert.equal(received.headers['x-parent-request-id'], 'asking')
+    assert.match(String(received.headers['x-request-id']), uuid)
+  })
+
+  it('passes no trace and no id to a peer that code calls outside of a request', async () => {
+    const service = await start({ allowPrivatePeers: true, declare })
+    const actor = await service.createActor()
+    const remote = await new RecordingPeer().start()
+    try {
+      const { peerId } = await relateTo(service, actor, { baseuri: `${remote.url}/remote` })
+      const handle = await service.app.actors.get(actor.id)
+      assert.equal(await handle?.peer(peerId).action('reply'), undefined)
+      const [received] = await remote.has(1)
+      assert.equal(received?.headers['traceparent'], undefined)
+      assert.equal(received?.headers['x-parent-request-id'], undefined)
+      assert.match(String(received?.headers['x-request-id']), uuid)
+    } finally {
+      await remote.stop()
+    }
   })
 
   it('passes no trace to peers when it has none', async () => {
@@ -332,6 +394,52 @@ describe('a recorder of spans', () => {
       assert.ok(!JSON.stringify(traces.ended).includes(peerId))
     })
   }
+
+  it('receives a call by code below the request that ran it, and the call continues at the peer (R-SUB-12)', async () => {
+    const service = await start({ allowPrivatePeers: true, declare })
+    const actor = await service.createActor()
+    const received = await callByCode(service, actor, { headers: { traceparent, 'x-request-id': 'asking' } })
+    const [request] = traces.named('callAction')
+    const [call, ...others] = traces.named('peer POST')
+    assert.deepEqual(others, [])
+    assert.deepEqual([request?.traceId, request?.parent, call?.traceId], [traceId, spanId, traceId])
+    assert.equal(call?.parent, request?.spanId)
+    assert.deepEqual([call?.kind, call?.isError], ['CLIENT', false])
+    assert.equal(received.headers['traceparent'], `00-${traceId}-${call?.spanId}-01`)
+    assert.equal(received.headers['x-parent-request-id'], 'asking')
+    assert.equal(traces.open, 0)
+  })
+
+  it('receives a call by code that the peer refuses as an error of the call only', async () => {
+    const service = await start({ allowPrivatePeers: true, declare })
+    await callByCode(service, await service.createActor(), { headers: { traceparent }, reply: 403 })
+    const [call] = traces.named('peer POST')
+    assert.deepEqual([call?.isError, call?.attributes['error.type']], [true, '403'])
+    assert.equal(traces.named('callAction')[0]?.isError, false)
+  })
+
+  it('receives a call by code to an actor of the same service as a request below the call', async () => {
+    const service = await start({ declare, baseUrl: 'https://household.invalid' })
+    const ada = await service.createActor('ada@example.com')
+    const ben = await service.createActor('ben@example.com')
+    await relate(ben, [{ ...service, url: 'https://household.invalid' }, ada])
+    traces.ended.length = 0
+    service.reset()
+    const headers = { traceparent, 'x-request-id': 'asking' }
+    assert.equal((await ben.request('POST', '/actions/ask_peer', { peer: ada.id }, headers)).status, 200)
+    const [call] = traces.named('peer POST')
+    const [inner, outer, ...others] = traces.named('callAction')
+    assert.deepEqual(others, [])
+    assert.deepEqual([outer?.parent, outer?.attributes['troupe.actor']], [spanId, ben.id])
+    assert.equal(call?.parent, outer?.spanId)
+    assert.deepEqual([inner?.parent, inner?.attributes['troupe.actor']], [call?.spanId, ada.id])
+    assert.deepEqual([inner?.attributes['troupe.caller'], inner?.traceId], ['peer', traceId])
+    assert.deepEqual(idsIn(service), [traceId])
+    const contexts = service.log.map((line) => (JSON.parse(line) as { context?: string }).context ?? '')
+    const atPeer = contexts.find((each) => each.endsWith(`:${ada.id}:${ben.id}]`))
+    assert.match(atPeer ?? '', /^\[[0-9a-f]{8}:/)
+    assert.ok(contexts.includes(`[asking:${ben.id}:-]`))
+  })
 
   it('receives a delivery that fails', async () => {
     const remote = await new RecordingPeer().start()
