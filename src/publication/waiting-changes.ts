@@ -1,6 +1,6 @@
 /**
  * Writes the diffs of changes that wait, behind the response of the change (docs/decisions/050): right after its commit, and
- * by polling once a second, those of other processes.
+ * by polling, those that a process left that has died.
  */
 import { DueSearch } from '../due-search.ts'
 import { isTemporary, ServiceError } from '../errors.ts'
@@ -26,7 +26,7 @@ const mostPerTransaction = 250
 const mostWaiting = 20_000
 /** Actors per look. */
 const mostActors = 64
-const defaultPollMs = 1000
+const defaultPollMs = 5000
 const retryMs = 5000
 
 export class WaitingChanges implements WaitingWork {
