@@ -1,0 +1,33 @@
+/** Loads the module of an application, for the commands that need its declarations. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { codeFolder } from '../release.ts'
+import { App } from '../troupe.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Folder of this service's own code. */
+const ownFolder = fileURLToPath(codeFolder)
+
+/** @throws UsageError for a file that is missing, fails, or exports no application. */
+export async function loadApplication(file: string): Promise<App> {
+  const path = resolve(file)
+  if (!existsSync(path)) throw new UsageError(`Cannot load ${path}: the file does not exist.`)
+  const module: unknown = await import(pathToFileURL(path).href).catch((error: unknown) => {
+    throw new UsageError(`Cannot load ${path}: ${describe(error)}`, { cause: error })
+  })
+  const app = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
+  if (!(app instanceof App))
+    throw new UsageError(`Cannot run ${path}: it must export an application by default: export default troupe({ … })`)
+  return app
+}
+
+/** Returns the error message and, when a file of the application caused it, the file and line. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const message = error.message.split('\n', 1)[0] ?? ''
+  const places = (error.stack ?? '').matchAll(/(?:^|[\s(]|file:\/\/)((?:\/|[A-Z]:\\)[^\n()]*?):(\d+)(?::\d+)?\)?$/gm)
+  // Declarations are validated in this service's code; the first other file of the stack contains the declaration.
+  const place = [...places].find(([, file]) => file?.startsWith(ownFolder) === false)
+  return place === undefined ? message : `${message} (${place[1]}:${place[2]})`
+}
