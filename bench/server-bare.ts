@@ -57,13 +57,15 @@ const server = createServer((request, response) => {
     if (actor === null || !(await isAllowed(actor))) return void response.writeHead(403).end()
     if (request.method === 'PUT') {
       const value = known(JSON.stringify(JSON.parse(body)))
-      await store.writeActor(id, async (tx) => putValue(tx, id, name ?? '', value))
+      await store.writeActor(id, async (tx) => putValue(tx, id, { name: name ?? '', value, version: 1 }))
       response.writeHead(204).end()
       return
     }
     if (request.method === 'POST') {
       const item = known(JSON.stringify(JSON.parse(body)))
-      await store.writeActor(id, async (tx) => append(tx, { actorId: id, list: name ?? '' }, item, store.now()))
+      await store.writeActor(id, async (tx) =>
+        append(tx, { actorId: id, list: name ?? '', format: null }, item, store.now()),
+      )
       response.writeHead(201, { 'Content-Length': 0 }).end()
       return
     }
@@ -165,7 +167,7 @@ const server = createServer((request, response) => {
 async function propertyText(actorId: string, name: string): Promise<string> {
   const property = await store.read((q) => findProperty(q, actorId, name))
   if (property?.kind !== 'list') return property?.content ?? 'null'
-  const page = await store.snapshot((q) => readItems(q, { actorId, list: name }))
+  const page = await store.snapshot((q) => readItems(q, { actorId, list: name, format: null }))
   return `[${page?.items.map(({ item }) => item).join(',')}]`
 }
 

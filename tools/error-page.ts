@@ -24,6 +24,8 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   not_connected: 'Ask the owner to connect the third-party service.',
   actor_exists: 'Use another email address, or sign in with a provider that verifies this one.',
   creator_exists: 'Use the existing actor of the creator.',
+  migration_failed:
+    'The log has the reason. The developer corrects `migrate` of the declaration that the message names.',
   value_corrupted: 'The operator runs `troupe doctor deep` and restores the value from a backup.',
   list_corrupted: 'The operator runs `troupe doctor deep` and restores the list from a backup.',
   gone: 'Request a new link, and open it before it expires.',
@@ -41,6 +43,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   not_implemented: 'Use a supported HTTP method and transfer coding.',
   service_failed: 'Retry later. The third-party service failed.',
   provider_failed: 'Sign in again later. The log names the failure of the provider.',
+  newer_data: 'Retry: another process may run the newer release. Otherwise the operator starts that release again.',
   store_unavailable: 'Retry after a moment. The operator checks the database.',
   unavailable: 'Retry after a moment.',
   shutting_down: 'Retry. Another process, or the restarted one, serves the request.',

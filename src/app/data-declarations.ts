@@ -19,6 +19,8 @@ const propertyMembers: MembersOf<PropertyDeclaration> = {
   jsonSchema: true,
   default: true,
   description: true,
+  version: true,
+  migrate: true,
 }
 const listMembers: MembersOf<ListDeclaration> = {
   item: true,
@@ -26,6 +28,8 @@ const listMembers: MembersOf<ListDeclaration> = {
   description: true,
   explanation: true,
   indexes: true,
+  version: true,
+  migrate: true,
 }
 
 /** The names of the members of an item. */
@@ -44,7 +48,19 @@ export interface PropertyDeclaration<S extends DeclaredSchema = DeclaredSchema> 
   readonly default?: InferInput<S>
   /** Shown to people and AI clients. */
   readonly description?: string
+  /** The version of the schema. Increase it when older values no longer fit, and declare `migrate`. Default: 1. */
+  readonly version?: number
+  /** Returns a value of an older version in the form of this one. It runs at every read until the value is written again. */
+  readonly migrate?: Migrate<S>
 }
+
+/**
+ * Upgrades a stored value. It returns at once and may run more than once for the same value.
+ *
+ * @param old a copy of the stored value.
+ * @param from the version with which the value was stored.
+ */
+export type Migrate<S extends DeclaredSchema> = (old: unknown, from: number) => InferInput<S>
 
 export interface ListDeclaration<S extends DeclaredSchema = DeclaredSchema> {
   /** Every item that is stored fits this schema, however it is written. A schema that waits for a promise is refused. */
@@ -57,6 +73,10 @@ export interface ListDeclaration<S extends DeclaredSchema = DeclaredSchema> {
   readonly explanation?: string
   /** The fields by which a long list can be queried. Each one adds a row for every item. */
   readonly indexes?: readonly ItemField<InferData<S>>[]
+  /** The version of the schema of an item. Increase it when older items no longer fit, and declare `migrate`. Default: 1. */
+  readonly version?: number
+  /** Returns an item of an older version in the form of this one. It runs at every read until the item is written again. */
+  readonly migrate?: Migrate<S>
 }
 
 /**
@@ -98,6 +118,10 @@ export interface DataDeclaration {
   readonly explanation: string
   /** The indexed fields of a list. */
   readonly indexes: readonly string[]
+  /** The version with which values and items are written, from 1. */
+  readonly version: number
+  /** Upgrades older values or items. Null for version 1. */
+  readonly migrate: ((old: unknown, from: number) => unknown) | null
 }
 
 export function declaredProperty<S extends DeclaredSchema>(
@@ -106,7 +130,7 @@ export function declaredProperty<S extends DeclaredSchema>(
 ): DataDeclaration {
   const what = `the property ${JSON.stringify(name)}`
   requireMembers(`Cannot declare ${what}:`, propertyMembers, declaration)
-  const { schema, jsonSchema, default: given, description = '' } = declaration
+  const { schema, jsonSchema, default: given, description = '', version, migrate } = declaration
   return {
     kind: 'value',
     name,
@@ -115,15 +139,40 @@ export function declaredProperty<S extends DeclaredSchema>(
     description,
     explanation: '',
     indexes: [],
+    ...versionOf(what, version, migrate),
   }
 }
 
 export function declaredList<S extends DeclaredSchema>(name: string, declaration: ListDeclaration<S>): DataDeclaration {
   const what = `the list ${JSON.stringify(name)}`
   requireMembers(`Cannot declare ${what}:`, listMembers, declaration)
-  const { item, itemSchema, description = '', explanation = '', indexes = [] } = declaration
-  const schema = schemaOf(what, 'item', 'itemSchema', item, itemSchema)
-  return { kind: 'list', name, schema, default: null, description, explanation, indexes: indexesOf(what, indexes) }
+  const { item, itemSchema, description = '', explanation = '', indexes = [], version, migrate } = declaration
+  return {
+    kind: 'list',
+    name,
+    schema: schemaOf(what, 'item', 'itemSchema', item, itemSchema),
+    default: null,
+    description,
+    explanation,
+    indexes: indexesOf(what, indexes),
+    ...versionOf(what, version, migrate),
+  }
+}
+
+function versionOf(
+  what: string,
+  version: unknown = 1,
+  migrate?: DataDeclaration['migrate'],
+): Pick<DataDeclaration, 'version' | 'migrate'> {
+  if (typeof version !== 'number' || !Number.isSafeInteger(version) || version < 1)
+    throw new ConfigError(`Cannot declare ${what}: version must be a whole number of at least 1.`)
+  if (version > 1 && typeof migrate !== 'function')
+    throw new ConfigError(
+      `Cannot declare ${what}: version ${version} needs migrate, a function that upgrades older values.`,
+    )
+  if (version === 1 && migrate !== undefined)
+    throw new ConfigError(`Cannot declare ${what}: migrate needs a version of at least 2.`)
+  return { version, migrate: migrate ?? null }
 }
 
 function indexesOf(what: string, indexes: readonly string[]): readonly string[] {

@@ -1,6 +1,6 @@
 /**
  * The SQL of the indexes of lists. Each indexed field has one row for every item. While an index is built, a mark with an
- * empty key has the number of the next item to index.
+ * empty key has the number of the next item to index. A mark without a field has the next item to upgrade.
  */
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -74,6 +74,9 @@ export async function findMarks(
   return new Map(rows.map(({ field, item }) => [field, item]))
 }
 
+/** The field of the mark for the items themselves. */
+export const everyItem = ''
+
 /** Replaces the mark of a field. Null removes the mark: the index is complete. */
 export async function setMark(
   tx: Transaction,
@@ -94,22 +97,6 @@ export async function setMark(
     list,
     field,
     next,
-  )
-}
-
-/** The next items to index, by number. */
-export function findUnindexed(
-  q: Queries,
-  { actorId, list }: ListAddress,
-  from: number,
-  most: number,
-): Promise<{ readonly item: number; readonly value: JsonText }[]> {
-  return q.all(
-    'SELECT item, value FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3 ORDER BY item LIMIT $4',
-    actorId,
-    list,
-    from,
-    most,
   )
 }
 

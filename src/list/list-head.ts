@@ -1,5 +1,6 @@
 /** The head of a list: its row in `property`. Items and the lower levels of their order are in other tables. */
 import { type JsonText, known } from '../json/json.ts'
+import { firstVersion } from './list-address.ts'
 import { damagedList } from './list-damage.ts'
 import { readBranches, writeBranches, type Branch } from './order-branch.ts'
 import { nodeSizes } from './order-tree.ts'
@@ -23,6 +24,8 @@ export interface ListHead {
   readonly revision: number
   /** The fields whose index contains every item that was changed since it was declared. */
   readonly indexes: readonly string[]
+  /** No item has a newer declared version. */
+  readonly newestVersion: number
 }
 
 /** The metadata of a list, as callers see it. */
@@ -55,6 +58,7 @@ export function readHeadText(list: string, text: string): ListHead {
     root: rootOf(list, head['root']),
     revision: head['revision'] === undefined ? 0 : counterOf(list, head, 'revision'),
     indexes: head['indexes'] === undefined ? [] : indexesOf(list, head['indexes']),
+    newestVersion: head['newest_version'] === undefined ? firstVersion : counterOf(list, head, 'newest_version'),
   }
 }
 
@@ -74,6 +78,7 @@ export function writeHeadText(head: ListHead): string {
     root: writeBranches(head.root),
     revision: head.revision,
     ...(head.indexes.length === 0 ? {} : { indexes: head.indexes }),
+    ...(head.newestVersion === firstVersion ? {} : { newest_version: head.newestVersion }),
   })
 }
 
@@ -160,6 +165,7 @@ export function emptyHeadText(texts: { readonly description: string; readonly ex
     root: [],
     revision: 1,
     indexes: [],
+    newestVersion: firstVersion,
   })
 }
 

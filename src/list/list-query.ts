@@ -15,7 +15,7 @@ import {
   type IndexEntry,
 } from './index-store.ts'
 import { handleOf } from './item-handle.ts'
-import type { ListAddress } from './list-address.ts'
+import { type ListAddress, versionOf } from './list-address.ts'
 import { pageBytes } from './list-scan.ts'
 import { OpenList } from './open-list.ts'
 
@@ -123,8 +123,11 @@ export async function countIndexed(
   return { count: matching.size, next: entries.length < mostExamined ? null : (entries.at(-1)?.item ?? null) }
 }
 
-/** The fields that have no complete index. */
+/** The fields that have no complete index of items in the declared version. */
 async function withoutIndex(list: OpenList, fields: readonly string[]): Promise<readonly string[]> {
+  // The index of an older release has no keys of newer items.
+  list.requireReadable()
+  if (list.version !== versionOf(list.address)) return [...new Set(fields)]
   const marks = await findMarks(list.queries, list.address, fields)
   return [...new Set(fields)].filter((field) => !list.indexes.includes(field) || marks.has(field))
 }

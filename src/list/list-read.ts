@@ -2,10 +2,18 @@
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries } from '../store/store.ts'
-import type { ListAddress } from './list-address.ts'
+import type { ItemFormat, ListAddress } from './list-address.ts'
 import { lengthOf, type ListHead, type ListMetadata, metadataOf, readHeadText } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
-import { findAllItems, findAllNodes, findItemsOf, findNodesOf, type StoredItem } from './list-store.ts'
+import {
+  currentItems,
+  findAllItems,
+  findAllNodes,
+  findItemsOf,
+  findNodesOf,
+  type StoredItem,
+  type UnreadItem,
+} from './list-store.ts'
 import { arrange, inOrder, OpenList } from './open-list.ts'
 import type { Span } from './order-branch.ts'
 import { OrderTree } from './order-tree.ts'
@@ -17,8 +25,12 @@ export interface IndexedItem {
 
 export interface ListContent {
   readonly metadata: ListMetadata
+  /** The items in the declared version. @throws ServiceError `migration_failed`, `newer_data` */
   readonly items: readonly JsonText[]
 }
+
+/** The format of the items of each list. */
+export type FormatOf = (list: string) => ItemFormat | null
 
 export interface ListPage {
   /** The length of the list, which may exceed the page. */
@@ -141,6 +153,7 @@ export async function readManyLists(
   q: Queries,
   actorId: string,
   heads: ReadonlyMap<string, string>,
+  formatOf: FormatOf,
 ): Promise<Map<string, ListContent>> {
   if (heads.size === 0) return new Map()
   const lists = [...heads.keys()]
@@ -152,7 +165,7 @@ export async function readManyLists(
     const head = readHeadText(list, text)
     const order = new OrderTree(list, head.root, head.nextNode)
     const inOrder = arrange(list, order, head.nextItem, nodes.get(list) ?? [], items.get(list) ?? [])
-    found.set(list, { metadata: metadataOf(head), items: inOrder.map(({ value }) => value) })
+    found.set(list, contentOf(metadataOf(head), formatOf(list), inOrder))
   }
   return found
 }
@@ -168,6 +181,7 @@ export async function readStarts(
   actorId: string,
   heads: ReadonlyMap<string, string>,
   count: number,
+  formatOf: FormatOf,
 ): Promise<Map<string, ListContent>> {
   const lists = [...heads].map(([list, text]) => {
     const head = readHeadText(list, text)
@@ -195,9 +209,21 @@ export async function readStarts(
   return new Map(
     lists.map(({ list, order, span, metadata }) => {
       const items = inOrder(list, order.items(span), rows.get(list) ?? [])
-      return [list, { metadata, items: items.map(({ value }) => value) }]
+      return [list, contentOf(metadata, formatOf(list), items)]
     }),
   )
+}
+
+/** Upgrades the items when they are used, because a caller may not see every list. */
+function contentOf(metadata: ListMetadata, format: ItemFormat | null, rows: readonly UnreadItem[]): ListContent {
+  let items: readonly JsonText[] | undefined
+  return {
+    metadata,
+    get items() {
+      items ??= currentItems({ format }, rows).map(({ value }) => value)
+      return items
+    },
+  }
 }
 
 function pairs<L extends { readonly list: string }>(

@@ -4,28 +4,59 @@ import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { areIntact, checksumOf, itemName, requireIntact } from '../store/checksum.ts'
-import type { ListAddress } from './list-address.ts'
+import { type ListAddress, versionOf } from './list-address.ts'
 import type { StoredNode } from './order-tree.ts'
 
 export interface StoredItem {
   readonly item: number
   readonly revision: number
+  /** The value in the declared version of the list. */
   readonly value: JsonText
+  /** The text of the row, when the row has an older version. */
+  readonly older?: JsonText
 }
 
-/** An item without its value when the value is large. */
+/** An item as its row has it. */
+export interface UnreadItem {
+  readonly item: number
+  readonly revision: number
+  readonly value: string
+  readonly version: number
+}
+
+/** An item with its size. */
 export interface SizedItem {
   readonly item: number
   readonly revision: number
-  /** The size of the value in UTF-8. */
+  /** The size of the row's text in UTF-8. */
   readonly bytes: number
-  readonly value: JsonText | null
+  /** Null when the item is large. */
+  readonly small: StoredItem | null
 }
 
 /** The largest value that is read together with its size, in bytes. */
 const smallBytes = 1024
 
-type ItemRow = StoredItem & { readonly checksum: number | null }
+type ItemRow = UnreadItem & { readonly checksum: number | null }
+
+/** The items in the declared version. @throws ServiceError `migration_failed`, `newer_data` */
+export function currentItems(
+  { format }: Pick<ListAddress, 'format'>,
+  rows: readonly UnreadItem[],
+): readonly StoredItem[] {
+  const isCurrent = ({ version }: UnreadItem): boolean => version === format?.version
+  if (format === null || rows.every(isCurrent)) return rows as readonly (UnreadItem & StoredItem)[]
+  return rows.map((row) => {
+    if (isCurrent(row)) return row as UnreadItem & StoredItem
+    const { item, revision, value, version } = row
+    return { item, revision, value: format.upgrade(value, version), older: known(value) }
+  })
+}
+
+/** The text of the row of the item. */
+export function rowText({ value, older }: StoredItem): JsonText {
+  return older ?? value
+}
 
 export type NewItem = readonly [item: number, value: JsonText]
 
@@ -37,8 +68,8 @@ const isOneOf = (column: 'node' | 'item'): string =>
 export async function findNamed(
   q: Queries,
   { actorId, list }: ListAddress,
-): Promise<{ kind: string; value: string } | undefined> {
-  return q.get('SELECT kind, value FROM property WHERE actor_id = $1 AND name = $2', actorId, list)
+): Promise<{ kind: string; value: string; version: number } | undefined> {
+  return q.get('SELECT kind, value, version FROM property WHERE actor_id = $1 AND name = $2', actorId, list)
 }
 
 /** The property with this name, and the highest numbers that rows of a removed list of this name still use. */
@@ -62,28 +93,36 @@ export async function findForCreation(
   return row ?? { kind: null, lastItem: 0, lastNode: 0 }
 }
 
-export async function insertHead(tx: Transaction, { actorId, list }: ListAddress, head: string): Promise<void> {
+export async function insertHead(tx: Transaction, at: ListAddress, head: string): Promise<void> {
   expect(
     1,
     await tx.run(
-      `INSERT INTO property (actor_id, name, kind, value, origin) VALUES ($1, $2, 'list', $3, $4)`,
-      actorId,
-      list,
+      `INSERT INTO property (actor_id, name, kind, value, origin, version) VALUES ($1, $2, 'list', $3, $4, $5)`,
+      at.actorId,
+      at.list,
       head,
       tx.origin,
+      versionOf(at),
     ),
   )
 }
 
-export async function updateHead(tx: Transaction, { actorId, list }: ListAddress, head: string): Promise<void> {
+/** @param version no item that an index contains has an older version. */
+export async function updateHead(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  head: string,
+  version: number,
+): Promise<void> {
   expect(
     1,
     await tx.run(
-      `UPDATE property SET value = $3, origin = $4 WHERE actor_id = $1 AND name = $2 AND kind = 'list'`,
+      `UPDATE property SET value = $3, origin = $4, version = $5 WHERE actor_id = $1 AND name = $2 AND kind = 'list'`,
       actorId,
       list,
       head,
       tx.origin,
+      version,
     ),
   )
 }
@@ -154,52 +193,57 @@ export async function deleteNodes(
   expect(nodes.length, deleted)
 }
 
-/** Returns the requested items; ids without an item are left out. @throws ServiceError `value_corrupted` */
-export async function findItems(
-  q: Queries,
-  { actorId, list }: ListAddress,
-  items: readonly number[],
-): Promise<StoredItem[]> {
+/**
+ * Returns the requested items; ids without an item are left out.
+ *
+ * @throws ServiceError `value_corrupted`, `migration_failed`, `newer_data`
+ */
+export async function findItems(q: Queries, at: ListAddress, items: readonly number[]): Promise<readonly StoredItem[]> {
+  const { actorId, list } = at
   const [first] = items
   if (first === undefined) return []
   const rows =
     items.length === 1
       ? await q.all<ItemRow>(
-          'SELECT item, revision, value, checksum FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3',
+          'SELECT item, revision, value, checksum, version FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3',
           actorId,
           list,
           first,
         )
       : await q.all<ItemRow>(
-          `SELECT item, revision, value, checksum FROM list_item
+          `SELECT item, revision, value, checksum, version FROM list_item
            WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
           actorId,
           list,
           column(items),
         )
   for (const row of rows) requireIntact(actorId, itemName(list, row.item), row)
-  return rows
+  return currentItems(at, rows)
 }
 
-/** The items that exist, without large values. @throws ServiceError `value_corrupted` */
-export async function findSmallItems(
-  q: Queries,
-  { actorId, list }: ListAddress,
-  items: readonly number[],
-): Promise<SizedItem[]> {
+/** The items that exist, without large values. @throws ServiceError as `findItems` */
+export async function findSmallItems(q: Queries, at: ListAddress, items: readonly number[]): Promise<SizedItem[]> {
   if (items.length === 0) return []
-  const rows = await q.all<SizedItem & { readonly checksum: number | null }>(
-    `SELECT item, revision, checksum, octet_length(value) AS bytes,
+  const { actorId, list } = at
+  const rows = await q.all<Readonly<Record<'item' | 'revision' | 'bytes' | 'version', number>> & SmallValue>(
+    `SELECT item, revision, checksum, version, octet_length(value) AS bytes,
        CASE WHEN octet_length(value) <= ${smallBytes} THEN value END AS value
      FROM list_item WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
     actorId,
     list,
     column(items),
   )
-  for (const { item, value, checksum } of rows) {
-    if (value !== null) requireIntact(actorId, itemName(list, item), { value, checksum })
-  }
-  return rows
+  return rows.map(({ item, revision, bytes, version, value, checksum }) => {
+    if (value === null) return { item, revision, bytes, small: null }
+    requireIntact(actorId, itemName(list, item), { value, checksum })
+    const [small = null] = currentItems(at, [{ item, revision, value, version }])
+    return { item, revision, bytes, small }
+  })
+}
+
+interface SmallValue {
+  readonly value: string | null
+  readonly checksum: number | null
 }
 
 /** The numbers of the items that exist. */
@@ -238,10 +282,10 @@ export async function findItemsOf(
   q: Queries,
   actorId: string,
   items: readonly (readonly [list: string, item: number])[],
-): Promise<Map<string, StoredItem[]>> {
+): Promise<Map<string, UnreadItem[]>> {
   if (items.length === 0) return new Map()
   const rows = await q.all<ItemRow & { readonly list: string }>(
-    `SELECT stored.list, stored.item, stored.revision, stored.value, stored.checksum
+    `SELECT stored.list, stored.item, stored.revision, stored.value, stored.checksum, stored.version
      FROM rows($2, list TEXT, item BIGINT) AS wanted
      JOIN list_item AS stored ON stored.actor_id = $1 AND stored.list = wanted.list AND stored.item = wanted.item`,
     actorId,
@@ -282,19 +326,20 @@ export async function findAllItems(
   actorId: string,
   lists: readonly string[],
   from = 1,
-): Promise<(StoredItem & { readonly list: string })[]> {
+): Promise<(UnreadItem & { readonly list: string })[]> {
   const [only] = lists
   if (only === undefined) return []
   const rows =
     lists.length === 1
       ? await q.all<ItemRow & { readonly list: string }>(
-          'SELECT list, item, revision, value, checksum FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3',
+          `SELECT list, item, revision, value, checksum, version FROM list_item
+           WHERE actor_id = $1 AND list = $2 AND item >= $3`,
           actorId,
           only,
           from,
         )
       : await q.all<ItemRow & { readonly list: string }>(
-          `SELECT list, item, revision, value, checksum FROM list_item
+          `SELECT list, item, revision, value, checksum, version FROM list_item
            WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted) AND item >= $3`,
           actorId,
           column(lists),
@@ -308,34 +353,44 @@ export async function findAllItems(
 export interface ListRows {
   readonly head: string
   readonly nodes: readonly StoredNode[]
-  readonly items: readonly Pick<StoredItem, 'item' | 'value'>[]
+  readonly items: readonly { readonly item: number; readonly value: JsonText }[]
+}
+
+const versionRange = ', min(version) AS oldest, max(version) AS newest'
+
+type VersionRange = Readonly<Partial<Record<'oldest' | 'newest', number | null>>>
+
+function areCurrent(format: ListAddress['format'], { oldest = null, newest }: VersionRange): boolean {
+  return format === null || oldest === null || (oldest === format.version && newest === oldest)
 }
 
 /**
- * The head, and all nodes and items from the numbers of `from`. Null when the list does not exist, or when a row is damaged
- * or has no checksum.
+ * The head, and all nodes and items from the numbers of `from`. Null when the list does not exist, when a row is damaged or
+ * has no checksum, or when an item does not have the declared version.
  *
  * Each column comes as one string, because a row for each item would cost more than the rest of a request. No stored text
  * contains a line break: JSON escapes them, and the store removes white space between tokens.
  */
 export async function findListRows(
   q: Queries,
-  { actorId, list }: ListAddress,
+  { actorId, list, format }: ListAddress,
   from: { readonly firstNode: number; readonly firstItem: number },
 ): Promise<ListRows | null> {
-  const row = await q.get<Readonly<Record<'head' | 'nodes' | 'items' | 'checksums' | 'texts', string | null>>>(
+  const row = await q.get<
+    Readonly<Record<'head' | 'nodes' | 'items' | 'checksums' | 'texts', string | null>> & VersionRange
+  >(
     `SELECT (SELECT value FROM property WHERE actor_id = $1 AND name = $2 AND kind = 'list') AS head,
        (SELECT string_agg(CAST(node AS TEXT) || entries, '\n') FROM list_node
         WHERE actor_id = $1 AND list = $2 AND node >= $3) AS nodes,
        string_agg(CAST(item AS TEXT), ',') AS items, string_agg(CAST(checksum AS TEXT), ',') AS checksums,
-       string_agg(value, '\n') AS texts
+       string_agg(value, '\n') AS texts${format === null ? '' : versionRange}
      FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $4`,
     actorId,
     list,
     from.firstNode,
     from.firstItem,
   )
-  if (row === undefined || row.head === null) return null
+  if (row === undefined || row.head === null || !areCurrent(format, row)) return null
   const numbers = integersOf(row.items)
   const checksums = integersOf(row.checksums)
   const joined = row.texts ?? ''
@@ -356,68 +411,101 @@ function nodeOf(text: string): StoredNode {
   return { node: Number(text.slice(0, end)), entries: text.slice(end) }
 }
 
-export async function insertItems(
-  tx: Transaction,
-  { actorId, list }: ListAddress,
-  items: readonly NewItem[],
-): Promise<void> {
+export async function insertItems(tx: Transaction, at: ListAddress, items: readonly NewItem[]): Promise<void> {
+  const { actorId, list } = at
   const [first] = items
   if (first === undefined) return
   const inserted =
     items.length === 1
       ? await tx.run(
-          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
-           VALUES ($1, $2, $3, 1, $4, $5, $6)`,
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum, version)
+           VALUES ($1, $2, $3, 1, $4, $5, $6, $7)`,
           actorId,
           list,
           ...first,
           tx.origin,
           checksumOf(actorId, itemName(list, first[0]), first[1]),
+          versionOf(at),
         )
       : await tx.run(
-          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
-           SELECT $1, $2, added.item, 1, added.value, $4, added.crc
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum, version)
+           SELECT $1, $2, added.item, 1, added.value, $4, added.crc, $5
            FROM rows($3, item BIGINT, value TEXT, crc BIGINT) AS added`,
           actorId,
           list,
           withChecksums(actorId, list, items),
           tx.origin,
+          versionOf(at),
         )
   expect(items.length, inserted)
 }
 
-export async function updateItems(
-  tx: Transaction,
-  { actorId, list }: ListAddress,
-  items: readonly NewItem[],
-): Promise<void> {
+export async function updateItems(tx: Transaction, at: ListAddress, items: readonly NewItem[]): Promise<void> {
+  const { actorId, list } = at
   const [first] = items
   if (first === undefined) return
   const updated =
     items.length === 1
       ? await tx.run(
-          `UPDATE list_item SET value = $4, revision = revision + 1, origin = $5, checksum = $6
+          `UPDATE list_item SET value = $4, revision = revision + 1, origin = $5, checksum = $6, version = $7
            WHERE actor_id = $1 AND list = $2 AND item = $3`,
           actorId,
           list,
           ...first,
           tx.origin,
           checksumOf(actorId, itemName(list, first[0]), first[1]),
+          versionOf(at),
         )
       : // An upsert, although every item exists: both databases would run UPDATE … FROM as a scan of the whole list.
         await tx.run(
-          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
-           SELECT $1, $2, changed.item, 1, changed.value, $4, changed.crc
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum, version)
+           SELECT $1, $2, changed.item, 1, changed.value, $4, changed.crc, $5
            FROM rows($3, item BIGINT, value TEXT, crc BIGINT) AS changed WHERE true
            ON CONFLICT (actor_id, list, item) DO UPDATE
              SET value = excluded.value, revision = list_item.revision + 1, origin = excluded.origin,
-               checksum = excluded.checksum`,
+               checksum = excluded.checksum, version = excluded.version`,
           actorId,
           list,
           withChecksums(actorId, list, items),
           tx.origin,
+          versionOf(at),
         )
   expect(items.length, updated)
+}
+
+/** Replaces items by their upgraded forms. The rows keep their revision and the origin of the last change. */
+export async function updateUpgradedItems(tx: Transaction, at: ListAddress, items: readonly NewItem[]): Promise<void> {
+  const { actorId, list } = at
+  if (items.length === 0) return
+  const updated = await tx.run(
+    `INSERT INTO list_item (actor_id, list, item, revision, value, checksum, version)
+     SELECT $1, $2, changed.item, 1, changed.value, changed.crc, $4
+     FROM rows($3, item BIGINT, value TEXT, crc BIGINT) AS changed WHERE true
+     ON CONFLICT (actor_id, list, item) DO UPDATE
+       SET value = excluded.value, checksum = excluded.checksum, version = excluded.version`,
+    actorId,
+    list,
+    withChecksums(actorId, list, items),
+    versionOf(at),
+  )
+  expect(items.length, updated)
+}
+
+/** The numbers of the next items, in order. */
+export async function findItemNumbers(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  from: number,
+  most: number,
+): Promise<number[]> {
+  const rows = await q.all<{ item: number }>(
+    'SELECT item FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3 ORDER BY item LIMIT $4',
+    actorId,
+    list,
+    from,
+    most,
+  )
+  return rows.map(({ item }) => item)
 }
 
 export async function deleteItems(

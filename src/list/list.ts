@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import type { ListAddress } from './list-address.ts'
+import { type ListAddress, versionOf } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
 import { listFacts, type ListFacts, listMetadata, type ListMetadata, writeHeadText } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
@@ -17,7 +17,7 @@ import { deleteHead, findForCreation, findNamed, insertHead } from './list-store
 import { checkListName } from '../actor/property-name.ts'
 import { OpenList, type ListTexts } from './open-list.ts'
 
-export type { ListAddress } from './list-address.ts'
+export { firstVersion, type ItemFormat, type ListAddress } from './list-address.ts'
 export { bulk, readBulk, type BulkEntry, type BulkResult } from './list-bulk.ts'
 export type { ListChange, ListOperation } from './list-change.ts'
 export { holds, type ItemMatch, removeWhere, updateWhere } from './list-find.ts'
@@ -42,6 +42,8 @@ export {
   type Unindexed,
 } from './list-query.ts'
 export type { ListIndexes } from './list-indexes.ts'
+export { countOlder, keepUpBatch } from './list-upkeep.ts'
+export { rowText } from './list-store.ts'
 export { fieldKey, keyChars, valueKey, noKey } from './index-key.ts'
 export type { FieldKey, IndexEntry } from './index-store.ts'
 export { indexFromJson, parseIndex, resolveIndex } from './list-index.ts'
@@ -116,6 +118,7 @@ export async function makeList(
     root: [],
     revision: 1,
     indexes,
+    newestVersion: versionOf(at),
   }
   await insertHead(tx, at, writeHeadText(head))
   return { isNew: true, change: { operation: 'metadata', length: 0, ...texts } }

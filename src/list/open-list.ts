@@ -3,11 +3,12 @@ import { ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { fieldKey } from './index-key.ts'
-import { deleteAllIndexed, deleteIndexed, insertIndexed } from './index-store.ts'
-import type { ListAddress } from './list-address.ts'
+import { deleteAllIndexed, deleteIndexed, everyItem, findMarks, insertIndexed, setMark } from './index-store.ts'
+import { type ListAddress, versionOf } from './list-address.ts'
 import { damagedList } from './list-damage.ts'
 import { type ListHead, type ListMetadata, metadataOf, readHeadText, writeHeadText } from './list-head.ts'
 import {
+  currentItems,
   deleteAllItems,
   deleteAllNodes,
   deleteItems,
@@ -20,9 +21,11 @@ import {
   findSmallItems,
   insertItems,
   markRemoved,
+  rowText,
   saveNodes,
   updateHead,
   updateItems,
+  updateUpgradedItems,
   type NewItem,
   type SizedItem,
   type StoredItem,
@@ -39,13 +42,16 @@ export class OpenList {
   readonly order: OrderTree
   readonly queries: Queries
   readonly #head: ListHead
+  /** The version of the row: no item behind the marks of the indexes is older. */
+  readonly version: number
   #nextItem: number
 
-  private constructor(q: Queries, address: ListAddress, head: ListHead) {
+  private constructor(q: Queries, address: ListAddress, head: ListHead, version: number) {
     this.address = address
     this.id = head.id
     this.order = new OrderTree(address.list, head.root, head.nextNode)
     this.#head = head
+    this.version = version
     this.queries = q
     this.#nextItem = head.nextItem
   }
@@ -53,7 +59,8 @@ export class OpenList {
   /** The list with this name. Null when it does not exist. @throws ServiceError `list_corrupted` */
   static async find(q: Queries, address: ListAddress): Promise<OpenList | null> {
     const row = await findNamed(q, address)
-    return row?.kind === 'list' ? new OpenList(q, address, readHeadText(address.list, row.value)) : null
+    if (row?.kind !== 'list') return null
+    return new OpenList(q, address, readHeadText(address.list, row.value), row.version)
   }
 
   /** @throws ServiceError `not_found`, `list_corrupted` */
@@ -99,7 +106,7 @@ export class OpenList {
       findAllNodes(this.queries, actorId, [list], firstNode),
       findAllItems(this.queries, actorId, [list], firstItem),
     ])
-    return arrange(list, this.order, this.#nextItem, nodes, items)
+    return currentItems(this.address, arrange(list, this.order, this.#nextItem, nodes, items))
   }
 
   /** The items at these loaded positions, in order. */
@@ -134,10 +141,10 @@ export class OpenList {
       if (kept.length > 0 && bytes > mostBytes) break
       kept.push(item)
     }
-    const large = kept.filter(({ value }) => value === null).map(({ item }) => item)
+    const large = kept.filter(({ small }) => small === null).map(({ item }) => item)
     const read = new Map((await findItems(this.queries, this.address, large)).map((item) => [item.item, item]))
-    return kept.map(({ item, revision, value }) => {
-      const whole = value === null ? read.get(item) : { item, revision, value }
+    return kept.map(({ item, small }) => {
+      const whole = small ?? read.get(item)
       if (whole === undefined) throw damagedList(list, `item ${item} is missing`)
       return whole
     })
@@ -153,7 +160,7 @@ export class OpenList {
     const added = insert.map(([, value]) => value)
     const bytes = this.#bytesAfter(
       [...added, ...update.map(([, value]) => value)],
-      [...update.map(([{ value }]) => value), ...deleted.map(({ value }) => value)],
+      [...update.map(([old]) => rowText(old)), ...deleted.map(rowText)],
     )
     await Promise.all([
       updateItems(
@@ -172,18 +179,35 @@ export class OpenList {
       this.#saveHead(tx, nowMs, { ...texts, root, nextNode, bytes }),
       this.#saveIndexes(tx, items),
     ])
+    const [first] = insert
+    if (first !== undefined && versionOf(this.address) < this.version) await this.#markOlder(tx, first[0])
+  }
+
+  /** A newer release must upgrade the items that this release has added, from this number on. */
+  async #markOlder(tx: Transaction, item: number): Promise<void> {
+    const fields = [everyItem, ...this.#head.indexes]
+    const marks = await findMarks(tx, this.address, fields)
+    for (const field of fields) {
+      if (!marks.has(field)) await setMark(tx, this.address, field, item)
+    }
   }
 
   async #saveIndexes(tx: Transaction, { insert = [], update = [], delete: deleted = [] }: ItemChanges): Promise<void> {
     const { indexes } = this.#head
     if (indexes.length === 0) return
-    const moved = update.filter(([{ value: old }, value]) =>
-      indexes.some((field) => fieldKey(old, field) !== fieldKey(value, field)),
+    const moved = update.filter(
+      ([old, value]) =>
+        old.older !== undefined || indexes.some((field) => fieldKey(old.value, field) !== fieldKey(value, field)),
     )
     const gone = [...moved.map(([{ item }]) => item), ...deleted.map(({ item }) => item)]
     await deleteIndexed(tx, this.address, gone)
     const added = [...insert, ...moved.map(([{ item }, value]) => [item, value] as const)]
     await insertIndexed(tx, this.address, indexes, added)
+  }
+
+  /** @throws ServiceError `newer_data` when an item may be newer than the declaration. */
+  requireReadable(): void {
+    this.address.format?.requireReadable(this.#head.newestVersion)
   }
 
   /** The indexed fields, complete or not. */
@@ -199,9 +223,31 @@ export class OpenList {
     return this.#head.firstItem
   }
 
-  /** Maintains indexes of these fields from now on. */
+  /** Maintains indexes of these fields too from now on, with items of the declared version. */
   async addIndexes(tx: Transaction, fields: readonly string[]): Promise<void> {
-    await updateHead(tx, this.address, writeHeadText({ ...this.#head, indexes: [...this.#head.indexes, ...fields] }))
+    const indexes = [...this.#head.indexes, ...fields]
+    const head = writeHeadText({ ...this.#head, indexes, newestVersion: versionOf(this.address) })
+    await updateHead(tx, this.address, head, versionOf(this.address))
+  }
+
+  /** Writes back items that were upgraded when they were read. Callers see no change. */
+  async saveUpgraded(tx: Transaction, items: readonly StoredItem[]): Promise<void> {
+    const older = items.filter((item) => item.older !== undefined)
+    if (older.length === 0) return
+    const values = older.map(({ item, value }) => [item, value] as const)
+    const bytes = this.#bytesAfter(
+      values.map(([, value]) => value),
+      older.map(rowText),
+    )
+    await updateUpgradedItems(tx, this.address, values)
+    await updateHead(tx, this.address, writeHeadText({ ...this.#head, bytes }), this.version)
+    if (this.#head.indexes.length === 0) return
+    await deleteIndexed(
+      tx,
+      this.address,
+      values.map(([item]) => item),
+    )
+    await insertIndexed(tx, this.address, this.#head.indexes, values)
   }
 
   #bytesAfter(added: readonly JsonText[], removed: readonly JsonText[]): number | null {
@@ -245,7 +291,9 @@ export class OpenList {
         nextItem: this.#nextItem,
         updatedAt,
         revision: this.#head.revision + 1,
+        newestVersion: Math.max(this.#head.newestVersion, versionOf(this.address)),
       }),
+      this.version,
     )
   }
 }

@@ -1,6 +1,5 @@
 /** The caller and the actor of an access, with helpers for all property operations. */
 import type { Caller } from '../caller.ts'
-import type { ListAddress } from '../list/list-address.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { WriteCondition } from './condition.ts'
@@ -22,8 +21,4 @@ export function requireRight(
   path: readonly string[],
 ): Promise<void> {
   return permission.require(actor.id, caller, { category: 'properties', right, target: path.join('/') })
-}
-
-export function listAddress({ actor }: Access, name: string): ListAddress {
-  return { actorId: actor.id, list: name }
 }

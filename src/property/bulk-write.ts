@@ -128,13 +128,19 @@ export class BulkWrite {
     const kept = new Map([...values].filter(([, value]) => value !== absent))
     const gone = [...values.keys()].filter((name) => !kept.has(name))
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
-    if (kept.size > 0) await putValues(tx, actorId, kept)
+    const { declared } = this.#deps.room
+    if (kept.size > 0)
+      await putValues(
+        tx,
+        actorId,
+        [...kept].map(([name, value]) => declared.newValue(name, value)),
+      )
     await this.#deps.indexes.update(
       tx,
       actorId,
       new Map([...values].map(([name, value]) => [name, value === absent ? null : value])),
     )
-    return stored === null ? null : statesFrom(stored, values)
+    return stored === null ? null : statesFrom(declared, stored, values)
   }
 }
 

@@ -43,7 +43,7 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
       log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
   const values = new Values({ store, writer, permission, gate, indexes, versions, declared, replaceOther })
-  const hooks = new ListHooks(store, gate)
+  const hooks = new ListHooks(store, gate, declared)
   const listReader = new ListReader({ store, permission, hooks, declared, listIndexes })
   const listWriter = new ListWriter({ store, writer, permission, versions, declared, hooks, now, deleteRemoved })
   const room = { writer, permission, gate, declared, versions, values, listReader, listWriter }

@@ -1,6 +1,7 @@
 /**
  * The properties and lists that the application declared. Every write passes here after the hooks, so that stored data fits its
- * schema. A declared name without a row has the default value, or is an empty list.
+ * schema. Every read passes here too, which upgrades values of older versions. A declared name without a row has the default
+ * value, or is an empty list.
  */
 import type { DataDeclaration } from '../app/data-declarations.ts'
 import { handlerResult } from '../app/handler-result.ts'
@@ -8,22 +9,24 @@ import { UnfitError } from '../app/schema.ts'
 import { checkListName, checkName } from '../actor/property-name.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { ServiceError } from '../errors.ts'
-import { type JsonText, known, toPlain } from '../json/json.ts'
-import { emptyHeadText, ensureList, type ListAddress } from '../list/list.ts'
+import { fromPlain, isNull, type JsonText, known, toPlain } from '../json/json.ts'
+import { emptyHeadText, ensureList, firstVersion, type ItemFormat, type ListAddress } from '../list/list.ts'
 import type { Transaction } from '../store/store.ts'
 import { quote } from './property-errors.ts'
-import type { StoredProperty } from './property-store.ts'
+import type { NewValue, PropertyBefore, UnreadProperty, StoredProperty } from './property-store.ts'
 
 export class DeclaredData {
   readonly #declarations: ReadonlyMap<string, DataDeclaration>
   /** The content of each declared name before its first write. */
-  readonly #initial = new Map<string, StoredProperty>()
+  readonly #initial = new Map<string, UnreadProperty>()
+  readonly #formats = new Map<string, ItemFormat>()
 
   constructor(declarations: ReadonlyMap<string, DataDeclaration>) {
     this.#declarations = declarations
     for (const declaration of declarations.values()) {
       const initial = initialOf(declaration)
       if (initial !== null) this.#initial.set(declaration.name, initial)
+      if (declaration.kind === 'list') this.#formats.set(declaration.name, formatOf(declaration))
     }
   }
 
@@ -40,18 +43,65 @@ export class DeclaredData {
     return this.#declarations.get(name)?.indexes ?? []
   }
 
-  /** The stored property, or what the declared name holds without a row. */
-  present(name: string, stored: StoredProperty | null): StoredProperty | null {
+  /** The format of the items of a declared list. Null for any other name. */
+  formatOf(name: string): ItemFormat | null {
+    return this.#formats.get(name) ?? null
+  }
+
+  addressOf(actorId: string, name: string): ListAddress {
+    return { actorId, list: name, format: this.formatOf(name) }
+  }
+
+  /** The stored row, or what the declared name holds without a row. */
+  present(name: string, stored: UnreadProperty | null): UnreadProperty | null {
     return stored ?? this.#initial.get(name) ?? null
   }
 
-  /** The stored properties together with the declared names that have no row, by name. */
-  allPresent(stored: readonly StoredProperty[]): readonly StoredProperty[] {
+  /** The stored rows together with the declared names that have no row, by name. */
+  allPresent(stored: readonly UnreadProperty[]): readonly UnreadProperty[] {
     if (this.#initial.size === 0) return stored
     const names = new Set(stored.map(({ name }) => name))
     const missing = [...this.#initial.values()].filter(({ name }) => !names.has(name))
     if (missing.length === 0) return stored
     return [...stored, ...missing].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /**
+   * The property with its value in the declared version. The row stays as it is until the next write.
+   *
+   * @throws ServiceError `migration_failed`; `newer_data` when a newer release has written the value.
+   */
+  current(row: UnreadProperty): StoredProperty {
+    const declaration = this.#declarations.get(row.name)
+    const isCurrent = declaration?.kind !== 'value' || row.kind !== 'value' || row.version === declaration.version
+    if (isCurrent) return row as StoredProperty
+    return { ...row, content: upgraded(declaration, row.content, row.version), version: declaration.version }
+  }
+
+  /** The value before a write. Undefined when it cannot be read, so that the write can replace it. */
+  valueBefore(name: string, { kind, value, version }: PropertyBefore): JsonText | undefined {
+    if (value === undefined || kind !== 'value') return undefined
+    try {
+      return this.current({ name, kind, content: value, version }).content
+    } catch (error) {
+      if (error instanceof ServiceError) return undefined
+      throw error
+    }
+  }
+
+  /** The value to store under the name, with its version. */
+  newValue(name: string, value: JsonText): NewValue {
+    return { name, value, version: this.versionOf(name) }
+  }
+
+  /** The declared version of the values or items of the name. */
+  versionOf(name: string): number {
+    return this.#declarations.get(name)?.version ?? firstVersion
+  }
+
+  /** The declared names whose stored content may have an older version. */
+  versioned(): readonly string[] {
+    return [...this.#declarations.keys()].filter((name) => this.versionOf(name) > firstVersion)
   }
 
   /**
@@ -94,6 +144,46 @@ export class DeclaredData {
   }
 }
 
+/**
+ * @throws ServiceError `migration_failed` or `newer_data`, which names the property and the versions. Only the log has the reason
+ *   of the application, because it may quote the value.
+ */
+function upgraded(declaration: DataDeclaration, text: string, from: number): JsonText {
+  const { name, schema, version, migrate } = declaration
+  requireReadable(declaration, from)
+  try {
+    const migrated = fromPlain(migrate?.(toPlain(known(text)), from))
+    if (isNull(migrated)) throw new Error('migrate returned null')
+    return handlerResult(schema.check(toPlain(migrated)))
+  } catch (cause) {
+    const what = `Cannot upgrade ${quote([name])} from version ${from} to version ${version}`
+    const reason =
+      cause instanceof UnfitError ? unfitReason(cause) : cause instanceof Error ? cause.message : String(cause)
+    throw new ServiceError('migration_failed', what, { cause, reason: `${what}: ${reason}` })
+  }
+}
+
+function unfitReason({ path, message }: UnfitError): string {
+  return path.length === 0 ? message : `field "${path.join('.')}": ${message}`
+}
+
+/** @throws ServiceError `newer_data` */
+function requireReadable({ name, version }: DataDeclaration, stored: number): void {
+  if (stored <= version) return
+  throw new ServiceError(
+    'newer_data',
+    `Cannot read ${quote([name])}: a newer release stored it with version ${stored}, and this release declares version ${version}`,
+  )
+}
+
+function formatOf(declaration: DataDeclaration): ItemFormat {
+  return {
+    version: declaration.version,
+    upgrade: (text, from) => upgraded(declaration, text, from),
+    requireReadable: (version) => requireReadable(declaration, version),
+  }
+}
+
 function fit({ schema }: DataDeclaration, path: readonly string[], text: JsonText): JsonText {
   const given = toPlain(text)
   const before = JSON.stringify(given)
@@ -102,10 +192,8 @@ function fit({ schema }: DataDeclaration, path: readonly string[], text: JsonTex
     fitting = schema.check(given)
   } catch (error) {
     if (!(error instanceof UnfitError)) throw error
-    const field = error.path.join('.')
-    const where = field === '' ? '' : `field "${field}": `
-    throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: ${where}${error.message}`, {
-      members: { field },
+    throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: ${unfitReason(error)}`, {
+      members: { field: error.path.join('.') },
     })
   }
   // The given text stays when the schema has not changed the value, so that large numbers keep their digits.
@@ -126,8 +214,8 @@ export function requireDeclarable(declarations: ReadonlyMap<string, DataDeclarat
   }
 }
 
-function initialOf(declaration: DataDeclaration): StoredProperty | null {
-  const { kind, name, description, explanation } = declaration
-  if (kind === 'list') return { name, kind, content: known(emptyHeadText({ description, explanation })) }
-  return declaration.default === null ? null : { name, kind, content: declaration.default }
+function initialOf(declaration: DataDeclaration): UnreadProperty | null {
+  const { kind, name, description, explanation, version } = declaration
+  if (kind === 'list') return { name, kind, content: emptyHeadText({ description, explanation }), version }
+  return declaration.default === null ? null : { name, kind, content: declaration.default, version }
 }

@@ -9,7 +9,7 @@ import type { DeclaredData } from './declared-data.ts'
 import type { ListReader } from './list-reader.ts'
 import type { ListWriter } from './list-writer.ts'
 import type { PropertyGate } from './property-hooks.ts'
-import type { StoredProperty } from './property-store.ts'
+import type { UnreadProperty, StoredProperty } from './property-store.ts'
 import type { Values } from './values.ts'
 import type { Versions } from './version.ts'
 
@@ -22,7 +22,7 @@ export interface Kind {
    */
   readonly holdsItems: boolean
   /** The number of items. 0 for a kind without items. @throws ServiceError `list_corrupted` */
-  readonly itemCount: (property: StoredProperty) => number
+  readonly itemCount: (property: UnreadProperty) => number
   /** The entry in the listing of all properties. */
   readonly entry: (property: StoredProperty) => JsonText
   /** The diff for this property when all properties are deleted. */

@@ -4,7 +4,8 @@ import type { PropertyOperation } from '../app/declarations.ts'
 import { array, elements, type JsonText, known } from '../json/json.ts'
 import type { Store } from '../store/store.ts'
 import { absent } from '../json/absent.ts'
-import { type Access, listAddress } from './access.ts'
+import type { Access } from './access.ts'
+import type { DeclaredData } from './declared-data.ts'
 import type { PropertyGate } from './property-hooks.ts'
 import * as list from '../list/list.ts'
 import { rejectedDelete, rejectedWrite } from './property-errors.ts'
@@ -19,10 +20,16 @@ interface FromEnd {
 export class ListHooks {
   readonly #store: Store
   readonly #gate: PropertyGate
+  readonly #declared: DeclaredData
 
-  constructor(store: Store, gate: PropertyGate) {
+  constructor(store: Store, gate: PropertyGate, declared: DeclaredData) {
     this.#store = store
     this.#gate = gate
+    this.#declared = declared
+  }
+
+  #addressOf({ actor }: Access, name: string): list.ListAddress {
+    return this.#declared.addressOf(actor.id, name)
   }
 
   isOpen(access: Access, operation: PropertyOperation, name: string): boolean {
@@ -84,14 +91,14 @@ export class ListHooks {
 
   async passItemDelete(access: Access, name: string, index: number, options: FromEnd = {}): Promise<void> {
     if (this.isOpen(access, 'delete', name)) return
-    const item = await this.#store.snapshot((q) => list.readItem(q, listAddress(access, name), index, options))
+    const item = await this.#store.snapshot((q) => list.readItem(q, this.#addressOf(access, name), index, options))
     if (item !== null) await this.passDelete(access, [name, String(index)], item)
   }
 
   /** Like `passItemDelete`, for many items of one list, which are read together. */
   async passItemDeletes(access: Access, name: string, indices: readonly number[]): Promise<void> {
     if (indices.length === 0 || this.isOpen(access, 'delete', name)) return
-    const items = await this.#store.snapshot((q) => list.readItemsAt(q, listAddress(access, name), indices))
+    const items = await this.#store.snapshot((q) => list.readItemsAt(q, this.#addressOf(access, name), indices))
     const found = new Map(items.map(({ index, item }) => [index, item]))
     for (const index of indices) {
       const item = found.get(index)
@@ -103,7 +110,7 @@ export class ListHooks {
   async passListDelete(access: Access, name: string): Promise<void> {
     if (this.isOpen(access, 'delete', name)) return
     const value = await this.#store.snapshot(async (q) => {
-      const at = listAddress(access, name)
+      const at = this.#addressOf(access, name)
       const facts = await list.readFacts(q, at)
       if (facts === null) return absent
       if (!list.isShort(facts)) return list.factsOf(facts.metadata)
@@ -116,7 +123,7 @@ export class ListHooks {
   /** Converts an index from the end to a position, because hooks identify items by position. */
   async positionOf(access: Access, operation: PropertyOperation, name: string, index: number): Promise<number> {
     if (index >= 0 || this.isOpen(access, operation, name)) return index
-    const metadata = await this.#store.read((q) => list.readMetadata(q, listAddress(access, name)))
+    const metadata = await this.#store.read((q) => list.readMetadata(q, this.#addressOf(access, name)))
     const position = (metadata?.length ?? 0) + index
     return position < 0 ? index : position
   }

@@ -124,8 +124,9 @@ function creation(name: string, texts: ListTexts): BulkStep {
       return step
     },
     async store(tx, actor, record, { declared, now }) {
-      await declared.ensureList(tx, { actorId: actor.id, list: name }, now)
-      recordAll(record, name, [(await makeList(tx, { actorId: actor.id, list: name }, texts, now)).change])
+      const at = declared.addressOf(actor.id, name)
+      await declared.ensureList(tx, at, now)
+      recordAll(record, name, [(await makeList(tx, at, texts, now)).change])
       return stringText('[Empty list property created]')
     },
   }
@@ -147,8 +148,9 @@ function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding =
     },
     async store(tx, actor, record, { access, declared, now }): Promise<JsonText> {
       if (entries.length === 0) return stringText('[No items to update]')
-      await declared.ensureList(tx, { actorId: actor.id, list: name }, now)
-      const { updated, deleted, changes } = await bulk(tx, { actorId: actor.id, list: name }, entries, now)
+      const at = declared.addressOf(actor.id, name)
+      await declared.ensureList(tx, at, now)
+      const { updated, deleted, changes } = await bulk(tx, at, entries, now)
       if (isOnlyAdding) requireOnlyAdded(access, name, changes)
       recordAll(record, name, changes)
       return stringText(`[Bulk update: ${updated} items updated, ${deleted} items deleted]`)

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Reads } from '../store/read-replicas.ts'
-import { type Access, listAddress, requireRight } from './access.ts'
+import { type Access, requireRight } from './access.ts'
 import * as list from '../list/list.ts'
 import type { DeclaredData } from './declared-data.ts'
 import type { ListHooks } from './list-hooks.ts'
@@ -30,10 +30,14 @@ export class ListReader {
     return new ListReader({ ...this.#deps, store })
   }
 
+  #addressOf({ actor }: Access, name: string): list.ListAddress {
+    return this.#deps.declared.addressOf(actor.id, name)
+  }
+
   /** The metadata of a list. Null when it does not exist or is hidden by a hook. Items are not read, their hooks not run. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
     await requireRight(this.#deps.permission, access, 'read', [name])
-    const stored = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
+    const stored = await this.#deps.store.read((q) => list.readMetadata(q, this.#addressOf(access, name)))
     const metadata = stored ?? this.#emptyMetadata(name)
     return metadata === null ? null : this.#shownMetadata(access, name, metadata)
   }
@@ -78,7 +82,7 @@ export class ListReader {
   /** Like `open`, for a list that the caller has found after a check of the right. One statement reads a short list. */
   async openFound(access: Access, property: StoredProperty): Promise<ListReading | null> {
     const { name, content } = property
-    const short = await this.#deps.store.read((q) => list.readShortList(q, listAddress(access, name), content))
+    const short = await this.#deps.store.read((q) => list.readShortList(q, this.#addressOf(access, name), content))
     if (short === null) return this.open(access, name)
     const indexed = short.items.map((item, index) => ({ index, item }))
     const items = await this.#deps.hooks.passItems(access, name, indexed)
@@ -137,7 +141,7 @@ export class ListReader {
     await requireRight(this.#deps.permission, access, 'read', [name])
     const position = await this.#deps.hooks.positionOf(access, 'get', name, index)
     const row = await this.#deps.store.snapshot((q) =>
-      list.readItemRow(q, listAddress(access, name), position, options),
+      list.readItemRow(q, this.#addressOf(access, name), position, options),
     )
     if (row === null) return null
     const item = await this.#deps.hooks.passRead(access, [name, String(position)], row.row.value)
@@ -172,8 +176,8 @@ export class ListReader {
   /** Counts the bytes of a list from an older release, which did not store them. */
   async #countBytes(access: Access, name: string): Promise<number> {
     let counted = 0
-    for await (const { rows } of list.scanPages(this.#deps.store, listAddress(access, name)))
-      for (const { value } of rows) counted += pythonLength(value)
+    for await (const { rows } of list.scanPages(this.#deps.store, this.#addressOf(access, name)))
+      for (const row of rows) counted += pythonLength(list.rowText(row))
     return counted
   }
 
@@ -207,7 +211,7 @@ export class ListReader {
 
   #queried(access: Access, name: string): QueriedList {
     const { store, declared, hooks, listIndexes } = this.#deps
-    const at = listAddress(access, name)
+    const at = this.#addressOf(access, name)
     return {
       name,
       indexes: declared.indexesOf(name),
@@ -234,7 +238,7 @@ export class ListReader {
     span?: ListSpan,
     size: () => number = () => list.pageItems,
   ): AsyncGenerator<SeenPage, undefined> {
-    const scan = new list.ListScan(listAddress(access, name), span)
+    const scan = new list.ListScan(this.#addressOf(access, name), span)
     for (;;) {
       await requireRight(this.#deps.permission, access, 'read', [name])
       const page = await scan.next(this.#deps.store, size())
@@ -270,7 +274,7 @@ export class ListReader {
   /** The current version of the item of a handle, with a new handle. Null when the item was removed. */
   async locate(access: Access, name: string, handle: string): Promise<list.ItemWithHandle | null> {
     await requireRight(this.#deps.permission, access, 'read', [name])
-    const found = await this.#deps.store.snapshot((q) => list.locate(q, listAddress(access, name), handle))
+    const found = await this.#deps.store.snapshot((q) => list.locate(q, this.#addressOf(access, name), handle))
     if (found === null || this.#deps.hooks.isOpen(access, 'get', name)) return found
     const [shown] = (await this.#deps.hooks.passItems(access, name, [found])) ?? []
     return shown === undefined ? null : { ...found, item: shown.item }

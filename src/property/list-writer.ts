@@ -5,7 +5,7 @@ import { type JsonText, known, members } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import { refusal } from '../permission/permission.ts'
 import type { Transaction } from '../store/store.ts'
-import { type Access, listAddress, requireRight } from './access.ts'
+import { type Access, requireRight } from './access.ts'
 import type { Record as RecordChange } from './change.ts'
 import * as list from '../list/list.ts'
 import { listDiff } from './list-diff.ts'
@@ -32,6 +32,10 @@ export class ListWriter {
 
   constructor(deps: ListWriterDeps) {
     this.#deps = deps
+  }
+
+  #addressOf({ actor }: Access, name: string): list.ListAddress {
+    return this.#deps.declared.addressOf(actor.id, name)
   }
 
   /** Creates the list, or changes its texts when it exists. True when it is new. */
@@ -165,7 +169,7 @@ export class ListWriter {
    * @throws ServiceError `forbidden` when an index is the position of an existing item.
    */
   async requireBehindLast(access: Access, name: string, indexes: readonly number[]): Promise<void> {
-    const metadata = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
+    const metadata = await this.#deps.store.read((q) => list.readMetadata(q, this.#addressOf(access, name)))
     if (indexes.some((index) => index < (metadata?.length ?? 0))) throw onlyAdding(access, name)
   }
 
@@ -212,7 +216,7 @@ export class ListWriter {
     await this.#require(access, 'write', name)
     let item = this.#deps.declared.fitItem([name], given)
     if (!this.#deps.hooks.isOpen(access, 'put', name)) {
-      const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
+      const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, this.#addressOf(access, name), handle))
       if (found === null) return false
       const path = [name, String(found.index)]
       item = this.#fit(path, await this.#deps.hooks.passWrite(access, 'put', path, given))
@@ -225,7 +229,7 @@ export class ListWriter {
   async deleteByHandle(access: Access, name: string, handle: string): Promise<boolean> {
     await this.#require(access, 'write', name)
     if (!this.#deps.hooks.isOpen(access, 'delete', name)) {
-      const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
+      const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, this.#addressOf(access, name), handle))
       if (found === null) return false
       await this.#deps.hooks.passDelete(access, [name, String(found.index)], found.item)
     }
@@ -263,7 +267,7 @@ export class ListWriter {
   }
 
   async #isShort(access: Access, name: string): Promise<boolean> {
-    const facts = await this.#deps.store.read((q) => list.readFacts(q, listAddress(access, name)))
+    const facts = await this.#deps.store.read((q) => list.readFacts(q, this.#addressOf(access, name)))
     return facts === null || list.isShort(facts)
   }
 
@@ -277,7 +281,7 @@ export class ListWriter {
     await this.#require(access, 'write', name)
     let changed = 0
     let isThere = false
-    for await (const { from, rows, listId } of list.scanPages(this.#deps.store, listAddress(access, name))) {
+    for await (const { from, rows, listId } of list.scanPages(this.#deps.store, this.#addressOf(access, name))) {
       isThere = true
       const found = rows.flatMap((row, offset) =>
         list.holds(row.value, field, value)
@@ -335,7 +339,7 @@ export class ListWriter {
   async #change<T>(access: Access, name: string, work: ListWork<T>, right: Right = 'write'): Promise<T> {
     await this.#require(access, right, name)
     return this.#deps.writer.change(access, async (tx, record) => {
-      const at = listAddress(access, name)
+      const at = this.#addressOf(access, name)
       if (right !== 'delete') await this.#deps.declared.ensureList(tx, at, this.#deps.now())
       const { changes, result } = await work(tx, at, this.#deps.now())
       recordAll(record, name, changes)

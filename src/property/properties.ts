@@ -2,7 +2,15 @@
 import type { Indexes } from '../actor/indexes.ts'
 import { ServiceError } from '../errors.ts'
 import { array, type JsonText, members } from '../json/json.ts'
-import { factsOf, type ListContent, listMetadata, readManyLists, readStarts, shortLists } from '../list/list.ts'
+import {
+  factsOf,
+  type ItemFormat,
+  type ListContent,
+  listMetadata,
+  readManyLists,
+  readStarts,
+  shortLists,
+} from '../list/list.ts'
 import type { Right } from '../permission/operation.ts'
 import { requiredOn, rightToPut } from '../permission/required-right.ts'
 import type { ReadReplicas, Reads } from '../store/read-replicas.ts'
@@ -18,6 +26,7 @@ import {
   findProperties,
   findProperty,
   type PropertyKind,
+  type UnreadProperty,
   type StoredProperty,
 } from './property-store.ts'
 import type { Expected } from './values.ts'
@@ -115,14 +124,11 @@ export class Properties {
 
   /** Handles GET. Null when the path does not exist, or a hook hides it. */
   async read(access: Access, request: PropertyRequest): Promise<PropertyContent | null> {
-    const property = await this.#find(access, request.path)
-    await requireRight(
-      this.#deps.room.permission,
-      access,
-      'read',
-      requiredOn(holdsItems(property?.kind), 'read', request.path).path,
-    )
-    return property === null ? null : kinds[property.kind].read(this.#deps.room, access, property, request)
+    const { room } = this.#deps
+    const row = await this.#find(access, request.path)
+    const { path } = requiredOn(holdsItems(row?.kind), 'read', request.path)
+    await requireRight(room.permission, access, 'read', path)
+    return row === null ? null : kinds[row.kind].read(room, access, room.declared.current(row), request)
   }
 
   /** The content of the MCP resource (see `Kind.resource`). */
@@ -131,9 +137,10 @@ export class Properties {
     name: string,
     range: { readonly from: number | null; readonly count: number },
   ): Promise<Part | null> {
-    const property = await this.#find(access, [name])
-    await requireRight(this.#deps.room.permission, access, 'read', [name])
-    return property === null ? null : kinds[property.kind].resource(this.#deps.room, access, property, range)
+    const { room } = this.#deps
+    const row = await this.#find(access, [name])
+    await requireRight(room.permission, access, 'read', [name])
+    return row === null ? null : kinds[row.kind].resource(room, access, room.declared.current(row), range)
   }
 
   /** The property with the version of its stored content. The version of a free name is `noVersion`. */
@@ -142,8 +149,9 @@ export class Properties {
     name: string,
   ): Promise<{ readonly found: FoundProperty | null; readonly version: PropertyVersion }> {
     const { versions, room } = this.#deps
-    const property = await this.#find(access, [name])
-    await requireRight(this.#deps.room.permission, access, 'read', [name])
+    const row = await this.#find(access, [name])
+    await requireRight(room.permission, access, 'read', [name])
+    const property = row === null ? null : room.declared.current(row)
     const version = versions.of(access.actor.id, property)
     if (property === null) return { found: null, version }
     const { kind } = property
@@ -241,9 +249,10 @@ export class Properties {
   /** Null for a name that is not a list. */
   async findList(access: Access, name: string): Promise<FoundList | null> {
     const { versions, room } = this.#deps
-    const property = await this.#find(access, [name])
+    const row = await this.#find(access, [name])
     await requireRight(room.permission, access, 'read', [name])
-    if (property === null || !holdsItems(property.kind)) return null
+    if (row === null || !holdsItems(row.kind)) return null
+    const property = room.declared.current(row)
     const version = (json: JsonText | null): string | null => {
       const { whole } = versions.of(access.actor.id, property)
       if (room.gate.isOpen(access, 'get', name)) return whole
@@ -265,12 +274,12 @@ export class Properties {
    * longer lists separately, which also runs their hooks.
    */
   async everything(access: Access): Promise<Everything> {
-    return this.#everything(access, (q, heads) => readManyLists(q, access.actor.id, shortLists(heads)))
+    return this.#everything(access, (q, heads) => readManyLists(q, access.actor.id, shortLists(heads), this.#formatOf))
   }
 
   /** Like `everything`, with at most the first `count` items of each list. */
   async starts(access: Access, count: number): Promise<Everything> {
-    return this.#everything(access, (q, heads) => readStarts(q, access.actor.id, heads, count))
+    return this.#everything(access, (q, heads) => readStarts(q, access.actor.id, heads, count, this.#formatOf))
   }
 
   async #everything(
@@ -293,11 +302,12 @@ export class Properties {
   }
 
   /** The properties whose names the caller may read. */
-  async #visible(access: Access, stored: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
+  async #visible(access: Access, stored: readonly UnreadProperty[]): Promise<readonly StoredProperty[]> {
+    const { permission, declared } = this.#deps.room
     const right = { category: 'properties', right: 'read' } as const
     const names = stored.map(({ name }) => name)
-    const visible = await this.#deps.room.permission.filter(access.actor.id, access.caller, right, names)
-    return stored.filter(({ name }) => visible.has(name))
+    const visible = await permission.filter(access.actor.id, access.caller, right, names)
+    return stored.filter(({ name }) => visible.has(name)).map((row) => declared.current(row))
   }
 
   /** The properties with their values after the hooks. */
@@ -336,9 +346,10 @@ export class Properties {
       }
       for (const [name, below] of members(value) ?? []) await look([...path, name], below)
     }
-    for (const property of stored) {
-      const value = valueOf(property)
-      if (value !== null && !judge(property.name).allowed) await look([property.name], value)
+    for (const row of stored) {
+      const { name } = row
+      if (holdsItems(row.kind) || judge(name).allowed) continue
+      await look([name], room.declared.current(row).content)
     }
     return found
   }
@@ -351,10 +362,12 @@ export class Properties {
     const { stored, items } = await this.#deps.store.snapshot((q) => this.#forDeletion(q, access))
     const judged = new Set(['', ...stored.map(({ name }) => name)])
     await permission.requireAll(access.actor.id, access.caller, operation, judged)
-    for (const property of stored) {
-      const value = valueOf(property) ?? listValue(property, items.get(property.name))
-      if ((await room.gate.pass(access, 'delete', [property.name], value)) === null)
-        throw rejectedDelete([property.name])
+    for (const row of stored) {
+      const { name } = row
+      if (room.gate.isOpen(access, 'delete', name)) continue
+      const property = room.declared.current(row)
+      const value = valueOf(property) ?? listValue(property, items.get(name))
+      if ((await room.gate.pass(access, 'delete', [name], value)) === null) throw rejectedDelete([name])
     }
     await room.writer.change(access, async (tx, record) => {
       // Also deletes and records properties that were added since the hooks ran, unless the caller's rules must allow them.
@@ -372,18 +385,21 @@ export class Properties {
   async #forDeletion(
     q: Queries,
     access: Access,
-  ): Promise<{ stored: StoredProperty[]; items: ReadonlyMap<string, ListContent> }> {
+  ): Promise<{ stored: UnreadProperty[]; items: ReadonlyMap<string, ListContent> }> {
     const stored = await findProperties(q, access.actor.id)
     const hooked = stored.filter(({ name }) => !this.#deps.room.gate.isOpen(access, 'delete', name))
-    return { stored, items: await readManyLists(q, access.actor.id, shortLists(headsOf(hooked))) }
+    const heads = shortLists(headsOf(hooked))
+    return { stored, items: await readManyLists(q, access.actor.id, heads, this.#formatOf) }
   }
 
-  async #find(access: Access, [name = '']: readonly string[]): Promise<StoredProperty | null> {
+  readonly #formatOf = (list: string): ItemFormat | null => this.#deps.room.declared.formatOf(list)
+
+  async #find(access: Access, [name = '']: readonly string[]): Promise<UnreadProperty | null> {
     const stored = await this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
     return this.#deps.room.declared.present(name, stored)
   }
 
-  #present(stored: readonly StoredProperty[]): readonly StoredProperty[] {
+  #present(stored: readonly UnreadProperty[]): readonly UnreadProperty[] {
     return this.#deps.room.declared.allPresent(stored)
   }
 }
@@ -393,6 +409,6 @@ function listValue({ name, content: head }: StoredProperty, content: ListContent
   return content === undefined ? factsOf(listMetadata(name, head)) : array(content.items)
 }
 
-function headsOf(stored: readonly StoredProperty[]): Map<string, string> {
+function headsOf(stored: readonly UnreadProperty[]): Map<string, string> {
   return new Map(stored.flatMap(({ name, kind, content }) => (holdsItems(kind) ? [[name, content] as const] : [])))
 }

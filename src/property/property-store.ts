@@ -1,36 +1,45 @@
 /** The SQL of properties. All kinds share the table. */
 import { removeLists } from '../actor/remote-rows.ts'
 import { ServiceError } from '../errors.ts'
-import { type JsonText, known } from '../json/json.ts'
+import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { checksumOf, isIntact, requireIntact } from '../store/checksum.ts'
 
 /** The kinds of properties, which `kinds.ts` implements. */
 export type PropertyKind = 'value' | 'list'
 
-export interface StoredProperty {
+/** A property as its row has it. `DeclaredData.current` upgrades a value of an older version. */
+export interface UnreadProperty {
   readonly name: string
   readonly kind: PropertyKind
   /** The value, or the data that the kind stores in its place, such as the head of a list. `valueOf` distinguishes them. */
+  readonly content: string
+  /** The declared version with which the content was written. */
+  readonly version: number
+}
+
+/** A property whose value has the declared version. */
+export interface StoredProperty extends UnreadProperty {
   readonly content: JsonText
 }
 
-interface PropertyRow {
+interface CheckedRow {
   readonly name: string
   readonly kind: PropertyKind
   readonly value: string
   readonly checksum: number | null
+  readonly version: number
 }
 
 /** @throws ServiceError `value_corrupted` */
-function toProperty(actorId: string, row: PropertyRow): StoredProperty {
+function toProperty(actorId: string, row: CheckedRow): UnreadProperty {
   requireIntact(actorId, row.name, row)
-  return { name: row.name, kind: row.kind, content: known(row.value) }
+  return { name: row.name, kind: row.kind, content: row.value, version: row.version }
 }
 
-export async function findProperty(q: Queries, actorId: string, name: string): Promise<StoredProperty | null> {
-  const row = await q.get<PropertyRow>(
-    'SELECT name, kind, value, checksum FROM property WHERE actor_id = $1 AND name = $2',
+export async function findProperty(q: Queries, actorId: string, name: string): Promise<UnreadProperty | null> {
+  const row = await q.get<CheckedRow>(
+    'SELECT name, kind, value, checksum, version FROM property WHERE actor_id = $1 AND name = $2',
     actorId,
     name,
   )
@@ -43,9 +52,9 @@ export async function findProperty(q: Queries, actorId: string, name: string): P
  *
  * @throws ServiceError `actor_not_found`
  */
-export async function findProperties(q: Queries, actorId: string): Promise<StoredProperty[]> {
-  const rows = await q.all<PropertyRow | { readonly name: null }>(
-    `SELECT property.name, property.kind, property.value, property.checksum FROM actor
+export async function findProperties(q: Queries, actorId: string): Promise<UnreadProperty[]> {
+  const rows = await q.all<CheckedRow | { readonly name: null }>(
+    `SELECT property.name, property.kind, property.value, property.checksum, property.version FROM actor
      LEFT JOIN property ON property.actor_id = actor.id WHERE actor.id = $1 ORDER BY property.name`,
     actorId,
   )
@@ -58,14 +67,37 @@ export async function findNamedProperties(
   q: Queries,
   actorId: string,
   names: readonly string[],
-): Promise<ReadonlyMap<string, StoredProperty>> {
-  const rows = await q.all<PropertyRow>(
-    `SELECT name, kind, value, checksum FROM property
+): Promise<ReadonlyMap<string, UnreadProperty>> {
+  const rows = await q.all<CheckedRow>(
+    `SELECT name, kind, value, checksum, version FROM property
      WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)`,
     actorId,
     JSON.stringify(names.map((name) => [name])),
   )
   return new Map(rows.map((row) => [row.name, toProperty(actorId, row)]))
+}
+
+/** A property of any actor, without its content. */
+export interface VersionRow {
+  readonly actorId: string
+  readonly name: string
+  readonly kind: PropertyKind
+  readonly version: number
+}
+
+/** The next properties of all actors, by actor and name. */
+export function findVersions(
+  q: Queries,
+  after: Pick<VersionRow, 'actorId' | 'name'> | undefined,
+  most: number,
+): Promise<VersionRow[]> {
+  return q.all(
+    `SELECT actor_id AS "actorId", name, kind, version FROM property WHERE (actor_id, name) > ($1, $2)
+     ORDER BY actor_id, name LIMIT $3`,
+    after?.actorId ?? '',
+    after?.name ?? '',
+    most,
+  )
 }
 
 /** The kinds of the properties in `names` that exist. */
@@ -82,17 +114,21 @@ export async function findKinds(
   return new Map(rows.map((row) => [row.name, row.kind]))
 }
 
-/**
- * The kind and value of the properties in `names` that exist. The value is undefined for a list, and for a damaged value,
- * which a write may replace.
- */
+/** A property before a write. The value is undefined for a list, and for a damaged value, which a write may replace. */
+export interface PropertyBefore {
+  readonly kind: string
+  readonly value: string | undefined
+  readonly version: number
+}
+
+/** The kind and value of the properties in `names` that exist. */
 export async function findBefore(
   q: Queries,
   actorId: string,
   names: readonly string[],
-): Promise<ReadonlyMap<string, { readonly kind: string; readonly value: JsonText | undefined }>> {
-  const rows = await q.all<PropertyRow>(
-    `SELECT name, kind, CASE WHEN kind = 'value' THEN value ELSE '' END AS value, checksum FROM property
+): Promise<ReadonlyMap<string, PropertyBefore>> {
+  const rows = await q.all<CheckedRow>(
+    `SELECT name, kind, CASE WHEN kind = 'value' THEN value ELSE '' END AS value, checksum, version FROM property
      WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)`,
     actorId,
     JSON.stringify(names.map((name) => [name])),
@@ -102,60 +138,87 @@ export async function findBefore(
       row.name,
       {
         kind: row.kind,
-        value: row.kind === 'value' && isIntact(actorId, row.name, row) ? known(row.value) : undefined,
+        value: row.kind === 'value' && isIntact(actorId, row.name, row) ? row.value : undefined,
+        version: row.version,
       },
     ]),
   )
 }
 
+/** A value to store, with the declared version of its name. */
+export interface NewValue {
+  readonly name: string
+  readonly value: JsonText
+  readonly version: number
+}
+
 /** Stores a value. False when a list has the name; the row then stays unchanged. */
-export function putValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
-  return upsertValue(tx, actorId, name, value, '')
+export function putValue(tx: Transaction, actorId: string, value: NewValue): Promise<boolean> {
+  return upsertValue(tx, actorId, value, '')
 }
 
 /** Like `putValue`, but also false when the same value is already stored intact. */
-export function putChangedValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
-  const differs = 'property.value <> excluded.value OR COALESCE(property.checksum, -1) <> excluded.checksum'
-  return upsertValue(tx, actorId, name, value, `AND (${differs})`)
+export function putChangedValue(tx: Transaction, actorId: string, value: NewValue): Promise<boolean> {
+  const differs = `property.value <> excluded.value OR COALESCE(property.checksum, -1) <> excluded.checksum
+         OR property.version <> excluded.version`
+  return upsertValue(tx, actorId, value, `AND (${differs})`)
 }
 
 async function upsertValue(
   tx: Transaction,
   actorId: string,
-  name: string,
-  value: JsonText,
+  { name, value, version }: NewValue,
   condition: string,
 ): Promise<boolean> {
   const changed = await tx.run(
-    `INSERT INTO property (actor_id, name, kind, value, origin, checksum) VALUES ($1, $2, 'value', $3, $4, $5)
+    `INSERT INTO property (actor_id, name, kind, value, origin, checksum, version)
+     VALUES ($1, $2, 'value', $3, $4, $5, $6)
      ON CONFLICT (actor_id, name) DO UPDATE
-       SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum
+       SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum, version = excluded.version
        WHERE property.kind = 'value' ${condition}`,
     actorId,
     name,
     value,
     tx.origin,
     checksumOf(actorId, name, value),
+    version,
   )
   return changed === 1
 }
 
 /** Stores several values. The caller has checked that no list has one of the names. */
-export async function putValues(
-  tx: Transaction,
-  actorId: string,
-  values: ReadonlyMap<string, JsonText>,
-): Promise<void> {
+export async function putValues(tx: Transaction, actorId: string, values: readonly NewValue[]): Promise<void> {
   await tx.run(
-    `INSERT INTO property (actor_id, name, kind, value, origin, checksum)
-     SELECT $1, entry.name, 'value', entry.value, $3, entry.crc
-     FROM rows($2, name TEXT, value TEXT, crc BIGINT) AS entry WHERE true
+    `INSERT INTO property (actor_id, name, kind, value, origin, checksum, version)
+     SELECT $1, entry.name, 'value', entry.value, $3, entry.crc, entry.version
+     FROM rows($2, name TEXT, value TEXT, crc BIGINT, version BIGINT) AS entry WHERE true
      ON CONFLICT (actor_id, name) DO UPDATE
-       SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum
+       SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum, version = excluded.version
        WHERE property.kind = 'value'`,
     actorId,
-    JSON.stringify([...values].map(([name, value]) => [name, value, checksumOf(actorId, name, value)])),
+    newRows(actorId, values),
     tx.origin,
+  )
+}
+
+/** Replaces values by their upgraded forms. The rows keep the origin of the last change. */
+export async function putUpgradedValues(tx: Transaction, actorId: string, values: readonly NewValue[]): Promise<void> {
+  if (values.length === 0) return
+  await tx.run(
+    `INSERT INTO property (actor_id, name, kind, value, checksum, version)
+     SELECT $1, entry.name, 'value', entry.value, entry.crc, entry.version
+     FROM rows($2, name TEXT, value TEXT, crc BIGINT, version BIGINT) AS entry WHERE true
+     ON CONFLICT (actor_id, name) DO UPDATE
+       SET value = excluded.value, checksum = excluded.checksum, version = excluded.version
+       WHERE property.kind = 'value'`,
+    actorId,
+    newRows(actorId, values),
+  )
+}
+
+function newRows(actorId: string, values: readonly NewValue[]): string {
+  return JSON.stringify(
+    values.map(({ name, value, version }) => [name, value, checksumOf(actorId, name, value), version]),
   )
 }
 

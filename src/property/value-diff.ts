@@ -4,19 +4,21 @@ import { absent } from '../json/absent.ts'
 import { type JsonText, object } from '../json/json.ts'
 import type { LockedActor } from '../store/store.ts'
 import type { Change, PropertyState } from './change.ts'
+import type { DeclaredData } from './declared-data.ts'
 import type { findBefore } from './property-store.ts'
 
 export type PropertyStates = NonNullable<Change['states']>
 
-/** The states before and after a write of these values, without values that replace a damaged value. */
+/** The states before and after a write of these values, without values that replace one that cannot be read. */
 export function statesFrom(
+  declared: DeclaredData,
   stored: Awaited<ReturnType<typeof findBefore>>,
   values: ReadonlyMap<string, JsonText>,
 ): PropertyStates {
   const states = new Map<string, PropertyState>()
   for (const [name, value] of values) {
     const found = stored.get(name)
-    const before = found === undefined ? null : found.value
+    const before = found === undefined ? null : declared.valueBefore(name, found)
     if (before !== undefined) states.set(name, { before, after: value === absent ? null : value })
   }
   return states

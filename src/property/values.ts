@@ -18,6 +18,7 @@ import {
   findProperty,
   putChangedValue,
   putValue,
+  type UnreadProperty,
   type StoredProperty,
 } from './property-store.ts'
 import { partOfValue, type PropertyStates, stateFor, statesFrom, wholeValue } from './value-diff.ts'
@@ -123,7 +124,10 @@ export class Values {
     // An unchanged row has the same value as before, or another kind, or does not exist.
     const present = isChanged ? null : await findProperty(tx, actor.id, name)
     if (present !== null && present.kind !== 'value')
-      return { change: await this.#deps.replaceOther(tx, actor, present, value), isChanged: true }
+      return {
+        change: await this.#deps.replaceOther(tx, actor, this.#deps.declared.current(present), value),
+        isChanged: true,
+      }
     const after = value === absent ? null : value
     await this.#deps.indexes.update(tx, actor.id, new Map([[name, after]]))
     const unchanged = isChanged ? undefined : stateFor(actor, name, { before: after, after })
@@ -138,26 +142,31 @@ export class Values {
     value: JsonText,
   ): Promise<PropertyStates | undefined> {
     if (actor.keySubscriptionCount === 0) return undefined
-    return statesFrom(await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
+    return statesFrom(this.#deps.declared, await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
   }
 
   /** Stores the value. True when a row changed. Only with subscriptions does it detect that the value stays the same. */
   async #store(tx: Transaction, actor: LockedActor, name: string, value: JsonText): Promise<boolean> {
     if (value === absent) return (await deleteValues(tx, actor.id, [name])) > 0
-    return (actor.subscriptionCount === 0 ? putValue : putChangedValue)(tx, actor.id, name, value)
+    const put = actor.subscriptionCount === 0 ? putValue : putChangedValue
+    return put(tx, actor.id, this.#deps.declared.newValue(name, value))
   }
 
   async #merge(tx: Transaction, actor: LockedActor, path: readonly string[], value: JsonText): Promise<Change> {
     const [name = '', ...below] = path
+    const { declared } = this.#deps
     const stored = await findProperty(tx, actor.id, name)
     if (stored !== null && stored.kind !== 'value') throw nameIsTaken(name, stored.kind)
-    const before = this.#deps.declared.present(name, stored)?.content
+    const before = this.#currentValue(name, stored)?.content
     const together = mergeAt(before, below, value)
-    const merged = this.#deps.declared.fitValue(path, together)
-    await putValue(tx, actor.id, name, merged)
+    const merged = declared.fitValue(path, together)
+    const written = declared.newValue(name, merged)
+    await putValue(tx, actor.id, written)
     await this.#deps.indexes.update(tx, actor.id, new Map([[name, merged]]))
     const states = stateFor(actor, name, { before: before ?? null, after: merged })
-    return canBeMerged(value) && merged === together
+    // A peer may have a copy of the older version, into which a part does not fit.
+    const isUpgraded = stored !== null && stored.version !== written.version
+    return canBeMerged(value) && merged === together && !isUpgraded
       ? partOfValue(name, below, value, states)
       : wholeValue(name, merged, states)
   }
@@ -190,21 +199,30 @@ export class Values {
     const [name = '', ...below] = path
     if (below.length === 0) return this.#replace(tx, actor, name, absent)
     const { declared, indexes } = this.#deps
-    const stored = declared.present(name, await findProperty(tx, actor.id, name))
+    const row = await findProperty(tx, actor.id, name)
+    const stored = this.#currentValue(name, row)
     const without = stored?.kind === 'value' ? deleteAt(stored.content, below) : undefined
     if (stored?.kind !== 'value' || without === undefined) throw noSuchKey(path)
     const rest = declared.fitValue(path, without)
-    await putValue(tx, actor.id, name, rest)
+    const written = declared.newValue(name, rest)
+    await putValue(tx, actor.id, written)
     await indexes.update(tx, actor.id, new Map([[name, rest]]))
     const states = stateFor(actor, name, { before: stored.content, after: rest })
-    const change = rest === without ? partOfValue(name, below, absent, states) : wholeValue(name, rest, states)
+    const isPart = rest === without && (row === null || row.version === written.version)
+    const change = isPart ? partOfValue(name, below, absent, states) : wholeValue(name, rest, states)
     return { change, isChanged: true }
+  }
+
+  #currentValue(name: string, row: UnreadProperty | null): StoredProperty | null {
+    const present = this.#deps.declared.present(name, row)
+    return present === null ? null : this.#deps.declared.current(present)
   }
 
   async #passDelete(access: Access, path: readonly string[]): Promise<void> {
     const [name = '', ...below] = path
     if (this.#deps.gate.isOpen(access, 'delete', name)) return
-    const stored = await this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
+    const row = await this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
+    const stored = row === null ? null : this.#deps.declared.current(row)
     const value =
       stored?.kind === 'value' ? (below.length === 0 ? stored.content : getAt(stored.content, below)) : undefined
     if ((await this.#deps.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)

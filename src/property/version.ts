@@ -8,7 +8,7 @@ import { getAt, type JsonText } from '../json/json.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Queries } from '../store/store.ts'
 import { readHeadText } from '../list/list-head.ts'
-import { type ItemRow, parseIndex, readItemRow } from '../list/list.ts'
+import { firstVersion, type ItemRow, parseIndex, readItemRow } from '../list/list.ts'
 import type { Access } from './access.ts'
 import { type ConditionSubject, requireMet } from './condition.ts'
 import type { DeclaredData } from './declared-data.ts'
@@ -41,7 +41,9 @@ export class Versions {
     if (property === null) return { whole: noVersion, texts: noVersion }
     const { name, kind, content } = property
     const whole =
-      kind === 'value' ? this.ofValue(actorId, [name], content) : this.#digest([actorId, name, kind], content)
+      kind === 'value'
+        ? this.ofValue(actorId, [name], content)
+        : this.#digest([actorId, name, kind, ...this.#formatFacts(name)], content)
     if (kind !== 'list') return { whole, texts: whole }
     const { id, description, explanation } = readHeadText(name, content)
     return { whole, texts: this.#digest([actorId, name, 'texts', id, description, explanation]) }
@@ -53,12 +55,24 @@ export class Versions {
   }
 
   ofItem(actorId: string, name: string, { listId, row }: ItemRow): string {
-    return this.#digest([actorId, name, 'item', listId, String(row.item), String(row.revision)])
+    const facts = [listId, String(row.item), String(row.revision), ...this.#formatFacts(name)]
+    return this.#digest([actorId, name, 'item', ...facts])
+  }
+
+  /** A release that declares another version shows other items, although the rows are the same. */
+  #formatFacts(name: string): readonly string[] {
+    const version = this.#declared.versionOf(name)
+    return version === firstVersion ? [] : [`version ${version}`]
   }
 
   /** The version of a listing of these properties. */
   ofListing(actorId: string, properties: readonly StoredProperty[]): string {
-    const facts = properties.map(({ name, kind, content }) => [name, kind, this.#digest([], content)])
+    const facts = properties.map(({ name, kind, content }) => [
+      name,
+      kind,
+      this.#digest([], content),
+      ...(kind === 'list' ? this.#formatFacts(name) : []),
+    ])
     return this.#digest([actorId, 'all'], JSON.stringify(facts))
   }
 
@@ -77,18 +91,20 @@ export class Versions {
   async #stored(q: Queries, actorId: string, subject: ConditionSubject): Promise<string> {
     if ('mayRead' in subject) {
       const stored = this.#declared.allPresent(await findProperties(q, actorId))
+      const readable = stored.filter(({ name }) => subject.mayRead(name))
       return this.ofListing(
         actorId,
-        stored.filter(({ name }) => subject.mayRead(name)),
+        readable.map((row) => this.#declared.current(row)),
       )
     }
     const [name = '', ...below] = subject.path
-    const property = this.#declared.present(name, await findProperty(q, actorId, name))
+    const row = this.#declared.present(name, await findProperty(q, actorId, name))
+    const property = row === null ? null : this.#declared.current(row)
     const [first] = below
     if (property === null || first === undefined) return this.of(actorId, property).whole
     if (property.kind === 'list') {
       const at = below.length === 1 ? parseIndex(first) : null
-      const found = at === null ? null : await readItemRow(q, { actorId, list: name }, at)
+      const found = at === null ? null : await readItemRow(q, this.#declared.addressOf(actorId, name), at)
       return found === null ? noVersion : this.ofItem(actorId, name, found)
     }
     const part = below.includes('') ? undefined : getAt(property.content, below)
@@ -107,7 +123,8 @@ export class Versions {
     expected: { readonly whole?: string | undefined; readonly texts?: string | undefined },
   ): Promise<void> {
     if (expected.whole === undefined && expected.texts === undefined) return
-    const stored = this.of(actorId, this.#declared.present(name, await findProperty(q, actorId, name)))
+    const row = this.#declared.present(name, await findProperty(q, actorId, name))
+    const stored = this.of(actorId, row === null ? null : this.#declared.current(row))
     if ((expected.whole ?? stored.whole) === stored.whole && (expected.texts ?? stored.texts) === stored.texts) return
     if (expected.whole === noVersion) throw new ServiceError('conflict', `“${shown(name)}” already exists.`)
     throw changedMeanwhile(name, stored.whole === noVersion)

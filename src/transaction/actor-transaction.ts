@@ -12,7 +12,13 @@ import type { DeclaredData } from '../property/declared-data.ts'
 import type { ListHooks } from '../property/list-hooks.ts'
 import { nameIsTaken, propertyNotFound, quote, rejectedDelete } from '../property/property-errors.ts'
 import type { PropertyGate } from '../property/property-hooks.ts'
-import { findNamedProperties, findProperties, findProperty, type StoredProperty } from '../property/property-store.ts'
+import {
+  findNamedProperties,
+  findProperties,
+  findProperty,
+  type UnreadProperty,
+  type StoredProperty,
+} from '../property/property-store.ts'
 import type { Values } from '../property/values.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { TransactionEntry, TransactionStep } from './entry.ts'
@@ -42,7 +48,7 @@ export class ActorTransaction {
   readonly #entries = new Map<string, TransactionEntry>()
   readonly #steps: TransactionStep[] = []
   /** Every stored property, once the transaction has read all of them. */
-  #all: readonly StoredProperty[] | null = null
+  #all: readonly UnreadProperty[] | null = null
   #hasEnded = false
 
   constructor(deps: ActorTransactionDeps, access: Access) {
@@ -136,7 +142,7 @@ export class ActorTransaction {
     if ((await gate.pass(this.#access, 'delete', path, current ?? known('{}'))) === null) throw rejectedDelete(path)
     entry.value =
       below.length === 0
-        ? (declared.present(name, null)?.content ?? null)
+        ? (this.#present(name, null)?.content ?? null)
         : declared.fitValue(path, restOf(entry.value, path))
     this.#push({
       leavesRows: false,
@@ -243,8 +249,14 @@ export class ActorTransaction {
     return [...this.#entries].toSorted(([a], [b]) => (a < b ? -1 : 1))
   }
 
-  #add(name: string, stored: StoredProperty | null): TransactionEntry {
-    const present = this.#deps.declared.present(name, stored)
+  #present(name: string, stored: UnreadProperty | null): StoredProperty | null {
+    const { declared } = this.#deps
+    const present = declared.present(name, stored)
+    return present === null ? null : declared.current(present)
+  }
+
+  #add(name: string, stored: UnreadProperty | null): TransactionEntry {
+    const present = this.#present(name, stored)
     const isList = present?.kind === 'list'
     const metadata = isList ? listMetadata(name, present.content) : null
     const entry: TransactionEntry = {
@@ -268,8 +280,9 @@ export class ActorTransaction {
   }
 }
 
-function isSame(a: StoredProperty | null, b: StoredProperty | null): boolean {
-  return a === null || b === null ? a === b : a.name === b.name && a.kind === b.kind && a.content === b.content
+function isSame(a: UnreadProperty | null, b: UnreadProperty | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.name === b.name && a.kind === b.kind && a.content === b.content && a.version === b.version
 }
 
 function restOf(value: JsonText | null, path: readonly string[]): JsonText {

@@ -403,7 +403,7 @@ export class TransactionList {
   }
 
   #address(): list.ListAddress {
-    return { actorId: this.#scope.access.actor.id, list: this.#name }
+    return this.#scope.declared.addressOf(this.#scope.access.actor.id, this.#name)
   }
 }
 

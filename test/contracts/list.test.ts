@@ -39,7 +39,7 @@ import {
 import type { Param, Queries, Store, Transaction } from '../../src/store/store.ts'
 import { counting, faulty, forEachStore } from '../support/stores.ts'
 
-const notes: ListAddress = { actorId: 'a1', list: 'notes' }
+const notes: ListAddress = { actorId: 'a1', list: 'notes', format: null }
 const json = (value: unknown): JsonText => fromPlain(value)
 const number = (value: number): JsonText => known(String(value))
 
@@ -303,7 +303,7 @@ describe('a list', () => {
 
     it('is read by position, by range, by page, and together with other lists', async () => {
       const store = await listOf(open, numbers(300))
-      await fill(store, ['x', 'y'], { actorId: 'a1', list: 'other' })
+      await fill(store, ['x', 'y'], { actorId: 'a1', list: 'other', format: null })
       assert.equal(await store.snapshot((q) => readItem(q, notes, 299)), '299')
       assert.equal(await store.snapshot((q) => readItem(q, notes, -300, { fromEnd: true })), '0')
       assert.equal(await store.snapshot((q) => readItem(q, notes, -301, { fromEnd: true })), null)
@@ -328,7 +328,7 @@ describe('a list', () => {
         const heads = await q.all<{ name: string; value: string }>(
           `SELECT name, value FROM property WHERE kind = 'list' ORDER BY name`,
         )
-        return readManyLists(q, 'a1', new Map(heads.map(({ name, value }) => [name, value])))
+        return readManyLists(q, 'a1', new Map(heads.map(({ name, value }) => [name, value])), () => null)
       })
       assert.deepEqual(
         [...both].map(([name, { items, metadata }]) => [name, items.length, metadata.length]),
@@ -360,7 +360,7 @@ describe('a list', () => {
       )
       await fc.assert(
         fc.asyncProperty(fc.array(operation, { maxLength: 12 }), async (operations) => {
-          const list = { actorId: 'a1', list: `list ${run++}` }
+          const list = { actorId: 'a1', list: `list ${run++}`, format: null }
           let next = 0
           let model: { n: number }[] = []
           await change(store, async (tx) => {
@@ -442,12 +442,12 @@ describe('a list', () => {
       assert.deepEqual(await store.read((q) => readAtOnce(q)), numbers(1024))
       await change(store, (tx) => append(tx, notes, number(1024), at(1)))
       assert.equal(await store.read((q) => readAtOnce(q)), null)
-      const large = { actorId: 'a1', list: 'large' }
+      const large = { actorId: 'a1', list: 'large', format: null }
       await fill(store, ['x'.repeat(600_000)], large)
       assert.equal(String(await store.read((q) => readAtOnce(q, large))).length, 600_000)
       await change(store, (tx) => append(tx, large, json('x'.repeat(600_000)), at(1)))
       assert.equal(await store.read((q) => readAtOnce(q, large)), null)
-      const other = { actorId: 'a1', list: 'other' }
+      const other = { actorId: 'a1', list: 'other', format: null }
       await fill(store, ['old'], other)
       const again = async (): Promise<void> => {
         await change(store, (tx) => deleteList(tx, other))
@@ -465,7 +465,7 @@ describe('the name of a list', () => {
       await addActor(store)
       for (const list of ['', '_notes', 'notes#1', '#']) {
         await assert.rejects(
-          change(store, (tx) => createList(tx, { actorId: 'a1', list }, {}, at(0))),
+          change(store, (tx) => createList(tx, { actorId: 'a1', list, format: null }, {}, at(0))),
           refusedAs('invalid_name'),
         )
       }
@@ -531,7 +531,10 @@ describe('the name of a list', () => {
         'constructor',
         '__proto__'.slice(2),
       ]
-      const lists = [...names.map((list) => ({ actorId: 'a1', list })), { actorId: 'a2', list: 'foo' }]
+      const lists = [
+        ...names.map((list) => ({ actorId: 'a1', list, format: null })),
+        { actorId: 'a2', list: 'foo', format: null },
+      ]
       for (const [index, list] of lists.entries()) {
         await store.writeActor(list.actorId, async (tx) => {
           await createList(tx, list, {}, at(0))
@@ -550,10 +553,10 @@ describe('the name of a list', () => {
           list.list,
         )
       }
-      await change(store, (tx) => deleteList(tx, { actorId: 'a1', list: 'foo' }))
-      await change(store, (tx) => clear(tx, { actorId: 'a1', list: 'foo-5' }, at(1)))
-      assert.equal(await contents(store, { actorId: 'a1', list: 'foo' }), null)
-      assert.deepEqual(await contents(store, { actorId: 'a1', list: 'foo-5' }), [])
+      await change(store, (tx) => deleteList(tx, { actorId: 'a1', list: 'foo', format: null }))
+      await change(store, (tx) => clear(tx, { actorId: 'a1', list: 'foo-5', format: null }, at(1)))
+      assert.equal(await contents(store, { actorId: 'a1', list: 'foo', format: null }), null)
+      assert.deepEqual(await contents(store, { actorId: 'a1', list: 'foo-5', format: null }), [])
       for (const [index, list] of lists.entries()) {
         if (index < 2) continue
         assert.deepEqual(
@@ -573,7 +576,7 @@ describe('an insertion', () => {
       await addActor(store)
       for (let length = 0; length <= 20; length++) {
         for (let position = 0; position <= length; position++) {
-          const list = { actorId: 'a1', list: `${length} at ${position}` }
+          const list = { actorId: 'a1', list: `${length} at ${position}`, format: null }
           await fill(store, numbers(length), list)
           await change(store, (tx) => insert(tx, list, position, known('"new"'), at(1)))
           const expected: unknown[] = numbers(length)

@@ -9,7 +9,7 @@ import { stoppedTimers } from '../support/fake-peers.ts'
 import { bound, forEachStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
-const notes = { actorId: 'a1', list: 'notes' }
+const notes = { actorId: 'a1', list: 'notes', format: null }
 const at = Date.UTC(2026, 0, 1)
 const numbers = (count: number): JsonText[] => Array.from({ length: count }, (_, n) => String(n) as JsonText)
 
@@ -141,9 +141,9 @@ describe('the removal of a list', () => {
     it('leaves the other lists of the actor unchanged', async () => {
       const store = await open()
       await addActor(store)
-      await fill(store, 2500, { actorId: 'a1', list: 'long' })
+      await fill(store, 2500, { actorId: 'a1', list: 'long', format: null })
       await fill(store, 10)
-      await store.writeActor('a1', (tx) => deleteList(tx, { actorId: 'a1', list: 'long' }))
+      await store.writeActor('a1', (tx) => deleteList(tx, { actorId: 'a1', list: 'long', format: null }))
       await deleteRemoved(store)
       assert.deepEqual(await contents(store), ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
       assert.deepEqual(await rowsOf(store), [10, 2, 0])

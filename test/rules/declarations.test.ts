@@ -210,12 +210,12 @@ const refusals: [
   [
     'a property with a misspelt member',
     (app) => app['property']?.('color', { schema: { type: 'string' }, defaults: 'red' }),
-    'Cannot declare the property "color": the member "defaults" does not exist. The members are schema, jsonSchema, default, description.',
+    'Cannot declare the property "color": the member "defaults" does not exist. The members are schema, jsonSchema, default, description, version, migrate.',
   ],
   [
     'a list with a misspelt member',
     (app) => app['list']?.('colors', { item: { type: 'string' }, index: ['a'] }),
-    'Cannot declare the list "colors": the member "index" does not exist. The members are item, itemSchema, description, explanation, indexes.',
+    'Cannot declare the list "colors": the member "index" does not exist. The members are item, itemSchema, description, explanation, indexes, version, migrate.',
   ],
   [
     'a companion with a misspelt member',

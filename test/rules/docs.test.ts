@@ -326,6 +326,7 @@ describe('the guide to writing an application', () => {
       loans: { _list: true, count: 1 },
       reader: { name: 'New reader', fines: 0 },
       shelf: { _list: true, count: 2 },
+      visits: { _list: true, count: 0 },
       wishes: { _list: true, count: 0 },
     })
     assert.deepEqual(await call('GET', '/resources/catalogue'), { owner: 'ada@example.com', loans: 1 })

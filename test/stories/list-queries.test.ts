@@ -405,7 +405,7 @@ forEachService((start) => {
     /** Creates a list of 10,500 items as an earlier version did, without indexes. */
     async function long(name: string): Promise<void> {
       const { store } = await service.app.running()
-      const at = { actorId: actor.id, list: name }
+      const at = { actorId: actor.id, list: name, format: null }
       await handle.list(name).remove()
       await store.writeActor(actor.id, async (tx) => {
         await makeList(tx, at, {}, 0)

@@ -36,6 +36,27 @@ app.property('email', { get: ({ value }) => value }).property('phone', ({ value 
 
 // @ts-expect-error the default must fit the schema
 app.property('a', { schema: z.string(), default: 7 })
+app.property('e', {
+  schema: Budget,
+  version: 2,
+  migrate: (old: unknown, from: number) => ({ limit: Number(old) + from }),
+})
+app.list('e', {
+  item: z.object({ text: z.string() }),
+  indexes: ['text'],
+  version: 2,
+  migrate: (old) => ({ text: String(old) }),
+})
+// @ts-expect-error migrate returns what fits the schema
+app.property('e', { schema: Budget, version: 2, migrate: () => ({ limit: 'much' }) })
+// @ts-expect-error migrate of a list returns an item
+app.list('f', { item: z.object({ text: z.string() }), version: 2, migrate: () => ({ what: 'milk' }) })
+// @ts-expect-error an older value has no known type
+app.property('f', { schema: Budget, version: 2, migrate: (old) => ({ limit: Number(old.limit) }) })
+// @ts-expect-error migrate returns at once
+app.property('f', { schema: Budget, version: 2, migrate: async () => ({ limit: 1 }) })
+// @ts-expect-error a version is a number
+app.property('f', { schema: Budget, version: '2', migrate: () => ({ limit: 1 }) })
 // @ts-expect-error an index is a field of the item
 app.list('b', { item: z.object({ text: z.string() }), indexes: ['due'] })
 // @ts-expect-error a schema is required

@@ -40,6 +40,8 @@ const faults: ReadonlySet<ErrorCode> = new Set([
   'store_unavailable',
   'list_corrupted',
   'value_corrupted',
+  'migration_failed',
+  'newer_data',
 ])
 
 export function logError(log: Log, error: ServiceError): void {

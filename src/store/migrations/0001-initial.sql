@@ -51,6 +51,8 @@ CREATE TABLE property (
   origin TEXT NOT NULL DEFAULT '',
   -- CRC-32 of value and key (store/checksum.ts): detects a flipped bit.
   checksum BIGINT,
+  -- The declared version of the value. For a list, of its items, besides those that marks in list_index name.
+  version BIGINT NOT NULL DEFAULT 1,
   PRIMARY KEY (actor_id, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -72,6 +74,8 @@ CREATE TABLE list_item (
   value TEXT NOT NULL,
   origin TEXT NOT NULL DEFAULT '',
   checksum BIGINT,
+  -- The declared version of the value.
+  version BIGINT NOT NULL DEFAULT 1,
   PRIMARY KEY (actor_id, list, item)
 ) STRICT;
 
