@@ -329,6 +329,19 @@ export class App {
   }
 
   /**
+   * The settings and the declared data, for commands that start no service.
+   *
+   * @throws ConfigError
+   * @internal
+   */
+  async declared(): Promise<{ readonly config: Config; readonly data: Registry['data'] }> {
+    const config = this.#config()
+    requireDeclarable(this.#registry.data)
+    await this.#registry.prepare({ checksResults: false })
+    return { config, data: this.#registry.data }
+  }
+
+  /**
    * Starts the service with other settings and dependencies, until `close`.
    *
    * @throws Error when the application runs already; ConfigError

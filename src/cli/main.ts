@@ -16,6 +16,7 @@ Usage
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
   troupe keys rotate       encrypts every stored secret again with the first key
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
+  troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
   troupe redrive           retries failed deliveries to peers; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
 
@@ -67,6 +68,13 @@ The database is the one of DATABASE_URL, empty or with data, on the coordinator.
 continues with the next one. [shards] is the number of shards of each table, 32 by default.
 
 ${settings}`,
+  'migrate-data': `troupe migrate-data <module>         upgrades stored values and items to the versions that the module declares
+troupe migrate-data <module> plan    upgrades in memory only, counts, and changes nothing
+
+The service may run meanwhile. Each batch is one short transaction of one actor. An interrupted run continues with the next
+one. A value that cannot be upgraded stays as it is and is named; the exit code is then 1.
+
+${settings}`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
@@ -82,6 +90,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   doctor: async (args) => (await import('./doctor.ts')).doctor(args),
   keys: async (args) => (await import('./keys.ts')).keys(args),
   scale: async (args) => (await import('./scale.ts')).scale(args),
+  'migrate-data': async (args) => (await import('./migrate-data.ts')).migrateData(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
 }
 

@@ -83,6 +83,7 @@ describe('troupe', () => {
       'doctor',
       'keys new',
       'keys rotate',
+      'migrate-data <module>',
       '--help, --version',
     ]) {
       assert.ok(help.stdout.includes(`troupe ${command}`), command)
@@ -97,6 +98,7 @@ describe('troupe', () => {
       ['doctor', 'troupe doctor [deep]\n'],
       ['keys', 'troupe keys new '],
       ['redrive', 'troupe redrive [actor [peer [subscription]]]\n'],
+      ['migrate-data', 'troupe migrate-data <module> '],
     ] as const) {
       const { code, stdout, stderr } = await place.run([command, '--help'])
       assert.deepEqual([code, stderr], [0, ''], command)
@@ -130,6 +132,11 @@ describe('troupe', () => {
       [['dev', '--watch', 'app.ts'], 'Unknown option --watch of troupe dev: settings come from the environment.'],
       [['doctor', 'now'], 'Cannot run troupe doctor: expected no argument, deep or address.'],
       [['keys'], 'Cannot run troupe keys: expected new or rotate.'],
+      [['migrate-data'], 'Cannot run troupe migrate-data: expected one module, and plan for a dry run.'],
+      [
+        ['migrate-data', 'app.ts', 'now'],
+        'Cannot run troupe migrate-data: expected one module, and plan for a dry run.',
+      ],
       [['keys', 'old'], 'Cannot run troupe keys: expected new or rotate.'],
     ]
     for (const [args, sentence] of refusals) assertRefused(await place.run(args, { env: free }), sentence)
@@ -686,6 +693,80 @@ describe('troupe redrive', () => {
     assertRefused(
       await place.run(['redrive']),
       `The database file ${place.path('data/troupe.db')} does not exist yet; a start creates it.`,
+    )
+    assert.equal(existsSync(place.path('data')), false)
+  })
+})
+
+describe('troupe migrate-data', () => {
+  const release = (schema: object, more: string): string => `import { troupe } from 'troupe'
+const app = troupe({ type: 'urn:actingweb:example.com:plain', name: 'plain' })
+const declared = { ${more} }
+app.property('motto', { schema: ${JSON.stringify(schema)}, ...declared })
+app.property('wish', { schema: ${JSON.stringify(schema)}, ...declared })
+app.list('notes', { item: ${JSON.stringify(schema)}, ...declared })
+export default app
+`
+  const first = release({ type: 'string' }, '')
+  const second = release(
+    { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
+    "version: 2, migrate: (old) => { if (old === 'bad') throw new Error('not good'); return { text: old } }",
+  )
+
+  async function serveFirst(values: Readonly<Record<string, unknown>>): Promise<(path: string) => Promise<Response>> {
+    place.write('first.ts', first)
+    place.write('second.ts', second)
+    const { url } = await start(['dev', 'first.ts'])
+    const { id, authorization } = await createActor(url)
+    const answer = await fetch(`${url}/${id}/properties`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(values),
+    })
+    assert.equal(answer.status, 201)
+    for (const body of ['"a"', '"b"', '"c"'])
+      await fetch(`${url}/${id}/properties/notes`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body,
+      })
+    return (path) => fetch(`${url}/${id}/properties/${path}`, { headers: { authorization } })
+  }
+
+  it('upgrades values and items while the older release serves, and plans it before', async () => {
+    const get = await serveFirst({ motto: 'brief' })
+    const run = (...args: string[]): Promise<Ending> => place.run(['migrate-data', 'second.ts', ...args])
+    assert.deepEqual(await run('plan'), {
+      code: 0,
+      signal: null,
+      stdout: 'troupe migrate-data upgrades 1 value and 3 items.\n',
+      stderr: '',
+    })
+    assert.equal(await (await get('motto')).text(), 'brief')
+    assert.equal((await run()).stdout, 'Upgraded 1 value and 3 items.\n')
+    assert.equal((await run()).stdout, 'Upgraded 0 values and 0 items.\n')
+    assert.equal((await run('plan')).stdout, 'troupe migrate-data upgrades 0 values and 0 items.\n')
+    assert.deepEqual([(await get('motto')).status, (await get('notes/0')).status], [503, 503])
+  })
+
+  it('names what it cannot upgrade, and fails', async () => {
+    await serveFirst({ motto: 'bad', wish: 'good' })
+    const { code, stdout, stderr } = await place.run(['migrate-data', 'second.ts'])
+    assert.match(
+      stdout,
+      /^failed {4}"motto" of actor \S+: Cannot upgrade "motto" from version 1 to version 2: not good\nUpgraded 1 value and 3 items\.\n$/,
+    )
+    assert.deepEqual([code, stderr], [1, 'Cannot upgrade 1 property: correct migrate and run it again.\n'])
+  })
+
+  it('refuses to run without a database or an application, and creates none', async () => {
+    assertRefused(
+      await place.run(['migrate-data', 'app.ts']),
+      `The database file ${place.path('data/troupe.db')} does not exist yet; a start creates it.`,
+    )
+    assertRefused(
+      await place.run(['migrate-data', 'missing.ts']),
+      `Cannot load ${place.path('missing.ts')}: the file does not exist.`,
     )
     assert.equal(existsSync(place.path('data')), false)
   })
