@@ -69,8 +69,8 @@ const exceptions: readonly (readonly [reason: keyof typeof reasons, file: string
   ['fragment', 'outbox/notice-store.ts', 'INSERT INTO notice (id'],
   ['purge', 'outbox/notice-store.ts', '/* delivery */ DELETE FROM notice WHERE due_at IS NULL'],
   ['operator', 'outbox/notice-store.ts', '/* delivery */ UPDATE notice SET due_at = $1, created_at = $1'],
-  ['operator', 'property/damaged-values.ts', 'SELECT actor_id, name, value, checksum FROM property'],
-  ['operator', 'property/damaged-values.ts', 'SELECT actor_id, list AS name'],
+  ['operator', 'property/maintenance/damaged-values.ts', 'SELECT actor_id, name, value, checksum FROM property'],
+  ['operator', 'property/maintenance/damaged-values.ts', 'SELECT actor_id, list AS name'],
   ['operator', 'property/property-store.ts', 'SELECT actor_id AS "actorId", name, kind'],
   ['fragment', 'publication/diff-store.ts', 'DELETE FROM diff ${upToThat}'],
   [

@@ -1,6 +1,6 @@
 /** Reads every stored value and reports values that do not match their checksum. */
-import type { Queries, Store } from '../store/store.ts'
-import { checksumOf, itemName } from '../store/checksum.ts'
+import type { Queries, Store } from '../../store/store.ts'
+import { checksumOf, itemName } from '../../store/checksum.ts'
 
 export interface DamagedValue {
   readonly actorId: string
