@@ -77,7 +77,7 @@ export interface PropertyRequest {
   /** True to read metadata in place of items. */
   readonly isShort?: boolean
   /** True for the version that the client has. The content of a list is then empty. */
-  readonly isKnown?: (version: string) => boolean
+  readonly isKnown?: ((version: string) => boolean) | undefined
 }
 
 /** The content of a response. Large content comes in pieces, to limit memory. `isWhole` is false for part of a property. */

@@ -50,8 +50,10 @@ export const listKind: Kind = {
       const { item, row } = found
       return { json: item, isWhole: false, version: () => shown(versions.ofItem(actorId, name, row), item) }
     }
-    const version = (): string => versions.of(actorId, property).whole
-    if (isOpen && isKnown?.(version()) === true) return { json: known('[]'), isWhole: true, version }
+    const version = (): string => versions.ofWhole(actorId, property)
+    // A damaged list is an error, also for a client that names every version.
+    if (isOpen && isKnown?.(versions.of(actorId, property).whole) === true)
+      return { json: known('[]'), isWhole: true, version }
     if (isShort === true) {
       const metadata = await listReader.metadata(access, name)
       if (metadata === null) return null

@@ -178,6 +178,15 @@ forEachService((start) => {
       assert.equal(await statusOf('/config/missing', '*'), 404)
     })
 
+    it('returns no 304 for a list whose head is damaged', async () => {
+      await fresh()
+      const { store } = await service.app.running()
+      await store.write((tx) =>
+        tx.run("UPDATE property SET value = '{}' WHERE actor_id = $1 AND name = 'notes'", actor.id),
+      )
+      for (const path of ['/notes', '/notes?format=short', '/notes/items']) assert.equal(await statusOf(path, '*'), 409)
+    })
+
     it('refuses a caller without the right to read, whatever tag it sends', async () => {
       await fresh()
       const tag = await tagOf('/config')

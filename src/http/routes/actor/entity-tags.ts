@@ -10,6 +10,11 @@ import type { ActorExchange } from '../../dispatch/route.ts'
 /** The suffix of the tag of a bare string, which has the same URL as its JSON. */
 export const textForm = 'text'
 
+/** A function that is true for each tag that `If-None-Match` of a read names. Undefined without the header. */
+export function knownTags(request: HttpRequest): ((tag: string) => boolean) | undefined {
+  return request.header('if-none-match') === undefined ? undefined : (tag) => isKnownTag(request, tag)
+}
+
 /** True when `If-None-Match` of a read names the tag, or any. A malformed header names none. */
 export function isKnownTag(request: HttpRequest, tag: string): boolean {
   const header = request.header('if-none-match')

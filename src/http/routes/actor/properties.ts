@@ -28,7 +28,7 @@ import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonOf, type RequestBody, valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
-import { isKnownTag, tagged, textForm, writeAccess } from './entity-tags.ts'
+import { knownTags, tagged, textForm, writeAccess } from './entity-tags.ts'
 import { readWithin } from './stale-read.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 
@@ -278,7 +278,7 @@ async function getOne(deps: PropertyRouteDeps, exchange: ReadingExchange): Promi
       path,
       index: query.index,
       isShort: query.format === 'short',
-      isKnown: (version) => isKnownTag(request, version),
+      isKnown: knownTags(request),
     },
   )
   if (found === null) throw propertyNotFound(path)
