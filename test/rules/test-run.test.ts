@@ -67,6 +67,16 @@ describe('a test run', () => {
     ],
     ['an exit code without a failure', `${pass}; process.on('exit', () => { process.exitCode = 3 })`, /with code 3/],
     ['an unhandled rejection', `it('passes', () => { void Promise.reject(new Error('lost')) })`, /lost/],
+    [
+      'an unhandled rejection after an earlier wait',
+      `it('passes', async () => { await null; void Promise.resolve().then(() => { throw new Error('lost') }) })`,
+      /lost/,
+    ],
+    [
+      'an error of a callback that a test left behind',
+      `it('passes', async () => { await null; setImmediate(() => setImmediate(() => { throw new Error('lost') })) })`,
+      /lost/,
+    ],
   ]
   for (const [what, source, reason] of failures) {
     it(`fails for ${what}`, async () => {
@@ -83,6 +93,13 @@ describe('a test run', () => {
     assert.equal(passed, 0)
     assert.ok(failed > 0)
     assert.match(printed, /unprepared/)
+  })
+
+  it('does not follow the promises of a test, which costs up to half of its time', async () => {
+    const source = `import { executionAsyncId } from 'node:async_hooks'
+      it('has no id', async () => { await null; if (executionAsyncId() !== 0) throw new Error('followed') })`
+    const { passed, failed } = await run({ source })
+    assert.deepEqual([passed, failed], [1, 0])
   })
 
   it('kills a hanging file with its child processes, and names the running test', async () => {

@@ -20,6 +20,7 @@ export interface FileResult {
 }
 
 const reporter = new URL('event-reporter.ts', import.meta.url).href
+const untrackedPromises = new URL('untracked-promises.ts', import.meta.url).href
 const outputKept = 8_000
 
 /**
@@ -88,6 +89,7 @@ function runProcess(
 ): Promise<Ending> {
   const flags = [
     '--conditions=troupe-source',
+    `--import=${untrackedPromises}`,
     `--test-reporter=${reporter}`,
     `--test-reporter-destination=${recordFile}`,
   ]
