@@ -102,7 +102,9 @@ export async function createPostgresDatabase(server: string, after?: string): Pr
   const name = `test_${randomUUID().replaceAll('-', '')}`
   const cluster = citusServers()
   const servers = cluster[0] === server ? cluster : [server]
-  await onAllServers(servers, `CREATE DATABASE ${name}${after === undefined ? '' : ` TEMPLATE ${after}`}`)
+  // A copy of the files takes a third of the time of the default, which writes each page to the log.
+  const copy = after === undefined ? '' : ` TEMPLATE ${after} STRATEGY FILE_COPY`
+  await onAllServers(servers, `CREATE DATABASE ${name}${copy}`)
   return {
     dialect: 'postgres',
     url: throughPooler(server, databaseUrl(server, name)),
