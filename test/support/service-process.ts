@@ -31,6 +31,7 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       DATABASE_URL: options.database,
       PORT: '0',
       HOST: '127.0.0.1',
