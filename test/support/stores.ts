@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, beforeEach, describe } from 'node:test'
 import pg from 'pg'
@@ -13,7 +12,7 @@ import { openStore, type StoreOptions } from '../../src/open-store.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Param, Queries, QueryObserver, Store, Transaction } from '../../src/store/store.ts'
 import { citusServers, createCitusDatabase, freezeDatabase, onAllServers } from './citus.ts'
-import { administer, sharedPostgresUrl } from './postgres.ts'
+import { administer, quickFolder, sharedPostgresUrl } from './postgres.ts'
 
 export interface TestDatabase {
   readonly dialect: Dialect
@@ -86,7 +85,7 @@ async function undo(steps: (() => Promise<void>)[]): Promise<void> {
 /** Creates a folder for a SQLite file, or a new PostgreSQL database with the schema of this release. */
 export async function createTestDatabase(dialect: Dialect): Promise<TestDatabase> {
   if (dialect === 'sqlite') {
-    const folder = mkdtempSync(join(tmpdir(), 'troupe-store-'))
+    const folder = mkdtempSync(join(quickFolder(), 'troupe-store-'))
     return {
       dialect,
       url: `sqlite:${join(folder, 'troupe.db')}`,
