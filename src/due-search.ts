@@ -28,7 +28,7 @@ interface FoundActor {
   readonly last: number
 }
 
-interface DueSearchDeps {
+export interface DueSearchDeps {
   readonly store: Pick<Store, 'isSharded' | 'read' | 'write' | 'sweep'>
   readonly now: () => number
   readonly log: Log

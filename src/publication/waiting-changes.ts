@@ -2,10 +2,9 @@
  * Writes the diffs of changes that wait, behind the response of the change (docs/decisions/050): right after its commit, and
  * by polling, those that a process left that has died.
  */
-import { DueSearch } from '../due-search.ts'
+import { DuePoller } from '../due-poller.ts'
 import { isTemporary, ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
-import { Poller } from '../poller.ts'
 import type { AfterCommitStore, WaitingWork } from '../store/after-commit-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Timers } from '../timers.ts'
@@ -26,51 +25,46 @@ const mostPerTransaction = 250
 const mostWaiting = 20_000
 /** Actors per look. */
 const mostActors = 64
-const defaultPollMs = 5000
 const retryMs = 5000
 
 export class WaitingChanges implements WaitingWork {
   readonly #deps: WaitingChangesDeps
-  readonly #poller: Poller
-  readonly #search: DueSearch
-  readonly #pollMs: number
+  readonly #poller: DuePoller
 
   constructor(deps: WaitingChangesDeps) {
     this.#deps = deps
-    this.#poller = new Poller(deps.timers, () => this.#look())
-    this.#pollMs = deps.timers.pollMs ?? defaultPollMs
-    this.#search = new DueSearch(deps, {
-      name: 'changes',
-      pollMs: this.#pollMs,
-      longestMs: retryMs,
-      find: findDueChange,
-      bringForward: bringChangesForward,
-      claim: () => this.#writeDue(),
-      dueActors: findActorsWithChanges,
-      bringActorForward: (tx, actorId, _latest, now) => scheduleChanges(tx, actorId, now),
-      claimOf: (actorId) => this.#writeTurns([actorId]),
-      hasRoom: () => true,
-    })
+    this.#poller = new DuePoller(
+      deps,
+      {
+        name: 'changes',
+        longestMs: retryMs,
+        find: findDueChange,
+        bringForward: bringChangesForward,
+        claim: () => this.#writeDue(),
+        dueActors: findActorsWithChanges,
+        bringActorForward: (tx, actorId, _latest, now) => scheduleChanges(tx, actorId, now),
+        claimOf: (actorId) => this.#writeTurns([actorId]),
+        hasRoom: () => true,
+      },
+      'Cannot look for waiting changes; the next poll tries again',
+    )
   }
 
   /** Looks for waiting changes now. A sharded database is asked for those of this actor. */
-  readonly wake = (actorId?: string): void => {
-    if (actorId !== undefined) this.#search.note(actorId)
-    this.#poller.wake()
-  }
+  readonly wake = (actorId?: string): void => this.#poller.wake(actorId)
 
   /** Resolves when the current look has ended. */
   stop(): Promise<void> {
     return this.#poller.stop()
   }
 
-  async settled(): Promise<void> {
-    while (this.#poller.looking !== undefined) await this.#poller.looking
+  settled(): Promise<void> {
+    return this.#poller.settled()
   }
 
   /** Returns when the next waiting change is due, in Unix milliseconds; null when none waits. */
   nextDue(): Promise<number | null> {
-    return this.#search.nextDue()
+    return this.#poller.nextDue()
   }
 
   isFull({ subscriptionCount, waitingChanges }: LockedActor): boolean {
@@ -96,15 +90,6 @@ export class WaitingChanges implements WaitingWork {
   #writeSome(actorId: string): Promise<boolean> {
     const { store, publisher } = this.#deps
     return store.writeBehind(actorId, (tx) => publisher.writeWaiting(tx, actorId, mostPerTransaction))
-  }
-
-  async #look(): Promise<number> {
-    try {
-      return await this.#search.look()
-    } catch (error) {
-      this.#deps.log.warn({ error }, 'Cannot look for waiting changes; the next poll tries again')
-      return this.#pollMs
-    }
   }
 
   async #writeDue(): Promise<boolean> {

@@ -3,8 +3,7 @@
  * that only one process fetches.
  */
 import { randomUUID } from 'node:crypto'
-import { DueSearch } from '../due-search.ts'
-import { Poller } from '../poller.ts'
+import { DuePoller } from '../due-poller.ts'
 import type { Timers } from '../timers.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
@@ -33,34 +32,31 @@ export interface GapWorkerDeps {
   readonly tracing: Tracing
 }
 
-/** How often this process looks for gaps that another process recorded. */
-const defaultPollMs = 5000
 const mostAtOnce = 8
 
 export class GapWorker {
   readonly #deps: GapWorkerDeps
   readonly #running = new Set<Promise<void>>()
-  readonly #poller: Poller
-  readonly #search: DueSearch
-  readonly #pollMs: number
+  readonly #poller: DuePoller
   #fillGap: FillGap | null = null
 
   constructor(deps: GapWorkerDeps) {
     this.#deps = deps
-    this.#poller = new Poller(deps.timers, () => this.#look())
-    this.#pollMs = deps.timers.pollMs ?? defaultPollMs
-    this.#search = new DueSearch(deps, {
-      name: 'gaps',
-      pollMs: this.#pollMs,
-      longestMs: longestRetryMs,
-      find: findGapsDue,
-      bringForward: bringGapsForward,
-      claim: () => this.#claim(null),
-      dueActors: findActorsWithGaps,
-      bringActorForward: bringGapsOfActorForward,
-      claimOf: (actorId) => this.#claim(actorId),
-      hasRoom: () => this.#running.size < mostAtOnce,
-    })
+    this.#poller = new DuePoller(
+      deps,
+      {
+        name: 'gaps',
+        longestMs: longestRetryMs,
+        find: findGapsDue,
+        bringForward: bringGapsForward,
+        claim: () => this.#claim(null),
+        dueActors: findActorsWithGaps,
+        bringActorForward: bringGapsOfActorForward,
+        claimOf: (actorId) => this.#claim(actorId),
+        hasRoom: () => this.#running.size < mostAtOnce,
+      },
+      'Cannot look for due gaps of subscriptions; the next poll tries again',
+    )
   }
 
   /** Sets the function that fills a gap, once, before the first request. That function needs the worker, so it comes later. */
@@ -70,10 +66,7 @@ export class GapWorker {
   }
 
   /** Looks for due gaps now. A sharded database is asked for the gaps of the actor, at the time when they are due. */
-  readonly wake = (actorId?: string, dueAt?: number): void => {
-    if (actorId !== undefined) this.#search.note(actorId, dueAt)
-    this.#poller.wake()
-  }
+  readonly wake = (actorId?: string, dueAt?: number): void => this.#poller.wake(actorId, dueAt)
 
   /** Stops claiming gaps. Running fetches end with their calls. */
   stop(): Promise<void> {
@@ -89,16 +82,7 @@ export class GapWorker {
 
   /** Returns when the next fetch is due, in Unix milliseconds; null when none waits. */
   nextDue(): Promise<number | null> {
-    return this.#search.nextDue()
-  }
-
-  async #look(): Promise<number> {
-    try {
-      return await this.#search.look()
-    } catch (error) {
-      this.#deps.log.warn({ error }, 'Cannot look for due gaps of subscriptions; the next poll tries again')
-      return this.#pollMs
-    }
+    return this.#poller.nextDue()
   }
 
   /** Resolves with true when due gaps of the actor may be left. */

@@ -20,6 +20,7 @@ export const foundation: readonly string[] = [
   'observe',
   'poller',
   'due-search',
+  'due-poller',
   'origin',
   'permission',
   'app',
