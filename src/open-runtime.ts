@@ -14,7 +14,7 @@ import type { Runtime, RuntimeOptions } from './runtime.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
 import { KeyCheck } from './secret/key-check.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
-import { AfterCommitStore } from './store/after-commit-store.ts'
+import { CatchUpStore } from './store/catch-up-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
 import { systemTimers } from './timers.ts'
 
@@ -38,7 +38,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const opened = await (options.inMemory === true
     ? openStoreInMemory(database)
     : openStore({ ...database, url: config.database }))
-  const store = new AfterCommitStore(options.wrapStore?.(opened) ?? opened)
+  const store = new CatchUpStore(options.wrapStore?.(opened) ?? opened)
   const { now } = store
   const keyCheck = new KeyCheck(store, keyRing, now)
   let readReplicas: ReadReplicas

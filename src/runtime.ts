@@ -8,7 +8,7 @@ import type { Log } from './observe/log.ts'
 import type { Metrics } from './observe/metrics.ts'
 import type { Tracing } from './observe/tracing.ts'
 import type { KeyRing } from './secret/key-ring.ts'
-import type { AfterCommitStore } from './store/after-commit-store.ts'
+import type { CatchUpStore } from './store/catch-up-store.ts'
 import type { ReadReplicas } from './store/read-replicas.ts'
 import type { QueryObserver, Store } from './store/store.ts'
 import type { Timers } from './timers.ts'
@@ -21,7 +21,7 @@ export interface Runtime {
   readonly baseUrl: string
   /** The path prefix of every URL of the service; empty without a prefix. */
   readonly basePath: string
-  readonly store: AfterCommitStore
+  readonly store: CatchUpStore
   readonly readReplicas: ReadReplicas
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number

@@ -5,7 +5,7 @@
 import type { Caller } from '../caller.ts'
 import { type JsonText, members } from '../json/json.ts'
 import { originText } from '../origin.ts'
-import type { AfterCommitStore } from '../store/after-commit-store.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { Versions } from './version.ts'
@@ -37,12 +37,12 @@ export type Record = (change: Change) => void
 
 /** Changes data of an actor, always through this class. The change and its sinks run in one actor transaction. */
 export class ActorWriter {
-  readonly #store: Pick<AfterCommitStore, 'changeActor'>
+  readonly #store: Pick<CatchUpStore, 'changeActor'>
   readonly #versions: Pick<Versions, 'requireCondition'>
   readonly #sink: ChangeSink | null
 
   constructor(
-    store: Pick<AfterCommitStore, 'changeActor'>,
+    store: Pick<CatchUpStore, 'changeActor'>,
     versions: Pick<Versions, 'requireCondition'>,
     sink: ChangeSink | null,
   ) {
