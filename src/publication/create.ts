@@ -3,8 +3,10 @@ import type { Outbox } from '../outbox/create.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { PropertyRoom } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
+import type { Transaction } from '../store/store.ts'
 import type { TrustRoom } from '../trust/create.ts'
 import type { DeliveryPort } from './delivery-port.ts'
+import type { DiffEntry } from './diff-store.ts'
 import { fullState } from './full-state.ts'
 import { deletePublisherSubscriptions } from './publisher-store.ts'
 import { Publications } from './publications.ts'
@@ -18,14 +20,24 @@ export function createPublisher(
   { config, store, timers, log, now, mostDirectSubscriptions }: Runtime,
   { permission, delivery }: { readonly permission: Permission; readonly delivery: DeliveryPort },
 ) {
+  /** The entries of a transaction. One batch may send all of them, so the response must wait for them together. */
+  const written = new WeakMap<Transaction, DiffEntry[]>()
   const publisher: Publisher = new Publisher({
     permission,
     now,
     maxDiffs: config.maxDiffs,
-    announce: (tx, actorId, entries) =>
+    announce: (tx, actorId, entries) => {
+      const earlier = written.get(tx)
+      if (earlier !== undefined) {
+        for (const entry of entries) earlier.push(entry)
+        return
+      }
+      const all = [...entries]
+      written.set(tx, all)
       store.afterCommit(tx, () =>
-        config.synchronousCallbacks ? delivery.worker.attempted(actorId, entries) : delivery.wake(actorId),
-      ),
+        config.synchronousCallbacks ? delivery.worker.attempted(actorId, all) : delivery.wake(actorId),
+      )
+    },
     announceWaiting: (tx, actorId) => store.afterCommit(tx, () => waitingChanges.wake(actorId)),
     // A response that waits for the callbacks waits for the diffs too.
     mostDirectSubscriptions: config.synchronousCallbacks ? Number.MAX_SAFE_INTEGER : mostDirectSubscriptions,

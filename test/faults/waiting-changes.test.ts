@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { systemTimers } from '../../src/timers.ts'
 import { RecordingPeer, relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
@@ -51,6 +52,17 @@ forEachService((start) => {
   const put = async (actor: TestActor, value: unknown, name = 'mood'): Promise<void> => {
     assert.equal((await actor.request('PUT', `/properties/${name}`, value)).status, 204)
   }
+
+  /** The actor at another service with the same database. */
+  const actorOf = (service: TestService, actor: TestActor): TestActor => ({
+    ...actor,
+    request: (method, path, body) =>
+      service.request(`/${actor.id}${path}`, {
+        method,
+        headers: { authorization: actor.authorization, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+  })
 
   const poll = async ({ peer, id }: Subscribed): Promise<(readonly [number, unknown])[]> => {
     const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
@@ -293,6 +305,44 @@ forEachService((start) => {
         [5, { mood: 5 }],
         [6, { mood: 6 }],
       ])
+    })
+
+    it('are sent in order before the response of a change with synchronous callbacks (SUB-02, SUB-16)', async () => {
+      const { service, actor, subscribed } = await world('high')
+      for (const value of ['first', 'second', 'third']) await put(actor, value)
+      assert.equal(await waitingRows(service), 3)
+      await service.close()
+      const expired: number[] = []
+      const synchronous = await start({
+        database: service.databaseUrl,
+        synchronousCallbacks: true,
+        wrapStore: (store) => faulty(store, held),
+        timers: {
+          setTimer: (ms, then) =>
+            systemTimers.setTimer(ms, () => {
+              expired.push(ms)
+              then()
+            }),
+        },
+      })
+      await put(actorOf(synchronous, actor), 'fourth')
+      for (const { remote } of subscribed) {
+        assert.deepEqual(
+          remote.received.map(({ body }) => [body?.['sequence'], body?.['data']]),
+          [
+            [1, { mood: 'first' }],
+            [2, { mood: 'second' }],
+            [3, { mood: 'third' }],
+            [4, { mood: 'fourth' }],
+          ],
+        )
+      }
+      assert.equal(await waitingRows(synchronous), 0)
+      // A response waits for callbacks until the time limit of a call, 25 seconds, at most.
+      assert.deepEqual(
+        expired.filter((ms) => ms === 25_000),
+        [],
+      )
     })
 
     it('reach the peers as the same callbacks as others (R-SUB-03)', async () => {
