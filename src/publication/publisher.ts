@@ -2,6 +2,7 @@
  * Writes the diffs of a change. The number of statements is constant. With few subscriptions the diffs are written in the
  * transaction of the change, otherwise behind its response (docs/decisions/050).
  */
+import { isTemporary } from '../errors.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
@@ -44,7 +45,7 @@ export class Publisher {
   readonly sink: ChangeSink = async (tx, actor, changes) => {
     if (actor.subscriptionCount === 0) return
     if (actor.subscriptionCount > this.#deps.mostDirectSubscriptions) return this.#postpone(tx, actor, changes)
-    if (actor.waitingChanges > 0) await this.writeWaiting(tx, actor.id, Number.MAX_SAFE_INTEGER)
+    if (actor.waitingChanges > 0 && !(await this.#wroteWaiting(tx, actor.id))) return this.#postpone(tx, actor, changes)
     const subscribers = await findSubscribers(tx, actor.id, 'properties', { subtargets: changedNames(changes) })
     if (subscribers.length === 0) return
     const [suspensions, mayRead] = await Promise.all([
@@ -53,6 +54,17 @@ export class Publisher {
     ])
     const live = withoutSuspended(changes, suspensions)
     await this.#write(tx, actor.id, entriesOf(live, subscribers, mayRead, this.#now(tx)))
+  }
+
+  /** Resolves with false when a waiting change cannot be written, such as a damaged one. The worker logs the reason. */
+  async #wroteWaiting(tx: Transaction, actorId: string): Promise<boolean> {
+    try {
+      await this.writeWaiting(tx, actorId, Number.MAX_SAFE_INTEGER)
+      return true
+    } catch (error) {
+      if (isTemporary(error)) throw error
+      return false
+    }
   }
 
   /** Stores the changes for `writeWaiting`, without the parts that are suspended now. */

@@ -86,6 +86,20 @@ forEachService((start) => {
     return rows.length
   }
 
+  /** Damages the only waiting change. Returns a function that restores it. */
+  const damage = async (service: TestService): Promise<() => Promise<unknown>> => {
+    const { store } = await service.app.running()
+    const rows = await store.read((q) => q.all<{ changes: string }>('SELECT changes FROM waiting_change'))
+    assert.deepEqual(
+      rows.map(({ changes }) => changes),
+      ['[["mood",null,"\\"first\\"",null]]'],
+    )
+    await store.write((tx) => tx.run("UPDATE waiting_change SET changes = 'damaged'"))
+    const [{ changes } = { changes: '' }] = rows
+    return () =>
+      store.write((tx) => tx.run("UPDATE waiting_change SET changes = $1 WHERE changes = 'damaged'", changes))
+  }
+
   describe('diffs that are written behind the response of a change', () => {
     it('are complete and in order for a poll right after the response (SUB-01, I3)', async () => {
       const { service, actor, subscribed } = await world('none')
@@ -343,6 +357,29 @@ forEachService((start) => {
         expired.filter((ms) => ms === 25_000),
         [],
       )
+    })
+
+    it('let later changes wait behind a damaged row when few subscriptions are left (SUB-02, I2)', async () => {
+      const { service, actor, subscribed } = await world('none')
+      await put(actor, 'first')
+      await service.close()
+      const next = await start({ database: service.databaseUrl, wrapStore: (store) => faulty(store, held) })
+      const restore = await damage(next)
+      const again = actorOf(next, actor)
+      await put(again, 'second')
+      await put(again, 'third')
+      assert.equal(await waitingRows(next), 3)
+      await restore()
+      await put(again, 'fourth')
+      assert.equal(await waitingRows(next), 0)
+      for (const one of subscribed) {
+        assert.deepEqual(await poll(one), [
+          [1, { mood: 'first' }],
+          [2, { mood: 'second' }],
+          [3, { mood: 'third' }],
+          [4, { mood: 'fourth' }],
+        ])
+      }
     })
 
     it('reach the peers as the same callbacks as others (R-SUB-03)', async () => {
