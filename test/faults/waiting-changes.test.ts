@@ -64,7 +64,7 @@ forEachService((start) => {
       }),
   })
 
-  const poll = async ({ peer, id }: Subscribed): Promise<(readonly [number, unknown])[]> => {
+  const poll = async ({ peer, id }: Pick<Subscribed, 'peer' | 'id'>): Promise<(readonly [number, unknown])[]> => {
     const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
     assert.equal(answer.status, 200)
     const { data } = (await answer.json()) as { data: { sequence: number; data: unknown }[] }
@@ -99,6 +99,12 @@ forEachService((start) => {
     return () =>
       store.write((tx) => tx.run("UPDATE waiting_change SET changes = $1 WHERE changes = 'damaged'", changes))
   }
+
+  const errorsIn = (service: TestService): unknown[] =>
+    service.log
+      .map((line) => JSON.parse(line) as { level: unknown; msg: unknown; actorId?: unknown })
+      .filter(({ level }) => level === 'error' || level === 'fatal')
+      .map(({ level, msg, actorId }) => [level, msg, actorId])
 
   describe('diffs that are written behind the response of a change', () => {
     it('are complete and in order for a poll right after the response (SUB-01, I3)', async () => {
@@ -321,6 +327,25 @@ forEachService((start) => {
       ])
     })
 
+    it('make the next change wait when 20,000 of them wait (SUB-01)', async () => {
+      const { service, actor, subscribed } = await world('none')
+      const { store } = await service.app.running()
+      await store.write((tx) => tx.run('UPDATE actor SET subscription_count = 10000 WHERE id = $1', actor.id))
+      await put(actor, 'first')
+      assert.equal(await waitingRows(service), 1)
+      await put(actor, 'second')
+      assert.equal(await waitingRows(service), 2)
+      await put(actor, 'third')
+      assert.equal(await waitingRows(service), 1)
+      for (const one of subscribed) {
+        assert.deepEqual(await poll(one), [
+          [1, { mood: 'first' }],
+          [2, { mood: 'second' }],
+          [3, { mood: 'third' }],
+        ])
+      }
+    })
+
     it('are sent in order before the response of a change with synchronous callbacks (SUB-02, SUB-16)', async () => {
       const { service, actor, subscribed } = await world('high')
       for (const value of ['first', 'second', 'third']) await put(actor, value)
@@ -357,6 +382,53 @@ forEachService((start) => {
         expired.filter((ms) => ms === 25_000),
         [],
       )
+    })
+
+    it('block neither their actor nor others while the row of a change is damaged (SUB-02, I2)', async () => {
+      const { service, faults, actor, subscribed } = await world('none')
+      const other = await service.createActor('other@example.com')
+      const sound = await relateTo(service, other)
+      const soundId = await sound.subscribe({ granularity: 'none' })
+      await put(actor, 'first')
+      const restore = await damage(service)
+      const failure = ['error', 'Cannot write the diffs of a change; the service tries again', actor.id]
+
+      service.reset()
+      assert.deepEqual(await poll(subscribed[0]), [])
+      assert.deepEqual(errorsIn(service), [failure])
+      service.reset()
+      await put(actor, 'second')
+      assert.equal(await (await actor.request('GET', '/properties/mood')).text(), 'second')
+      assert.deepEqual(errorsIn(service), [])
+      const permissions = `/trust/friend/${subscribed[0].peer.peerId}/permissions`
+      const rights = { properties: { excluded_patterns: ['secret'] } }
+      assert.equal((await actor.request('PUT', permissions, rights)).status, 201)
+      assert.deepEqual(errorsIn(service), [failure])
+
+      service.reset()
+      await put(other, 'sound')
+      assert.equal(await waitingRows(service), 3)
+      faults.plan()
+      const { waitingChanges } = (await service.app.running()).parts
+      waitingChanges.wake()
+      await waitingChanges.settled()
+      assert.deepEqual(errorsIn(service), [failure])
+      assert.equal(await waitingRows(service), 2)
+      const { store } = await service.app.running()
+      const written = await store.read((q) => q.all<{ id: string }>('SELECT actor_id AS id FROM diff'))
+      assert.deepEqual(
+        written.map(({ id }) => id),
+        [other.id],
+      )
+      assert.deepEqual(await poll({ peer: sound, id: soundId }), [[1, { mood: 'sound' }]])
+
+      await restore()
+      for (const one of subscribed) {
+        assert.deepEqual(await poll(one), [
+          [1, { mood: 'first' }],
+          [2, { mood: 'second' }],
+        ])
+      }
     })
 
     it('let later changes wait behind a damaged row when few subscriptions are left (SUB-02, I2)', async () => {
