@@ -14,6 +14,7 @@ export type {
   ListMetadata,
   ProviderAccess,
   RemoteHandle,
+  RemoteListHandle,
   ServiceConnection,
   ServiceHandle,
   ServicesHandle,

@@ -86,13 +86,18 @@ export function queryCalls(answering: Answering): Pick<ListHandle, 'query' | 'co
       const { items, next } = await answering.query(askedOf(query))
       return { items: items.map(({ item, handle }) => ({ item: toPlain(item), handle })), next: writeCursor(next) }
     },
-    count: async (where) => answering.count(readWhere(textsOf(where))),
+    count: async (where) => answering.count(conditionsOf(where)),
   }
 }
 
 /** @throws ServiceError `bad_request` */
 export function askedOf({ where, sort, limit, after }: ListQuery = {}): ItemQuery {
   return readItemQuery({ where: textsOf(where), sort, limit, after })
+}
+
+/** @throws ServiceError `bad_request` */
+export function conditionsOf(where: object | undefined): FieldKey[] {
+  return readWhere(textsOf(where))
 }
 
 function textsOf(where: object = {}): ReadonlyMap<string, JsonText> {

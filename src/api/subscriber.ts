@@ -1,5 +1,5 @@
 /** The handle by which applications subscribe to peers and read the copies. */
-import type { ActorHandle, AnyDeclared, RemoteHandle } from '../app/actor-handle.ts'
+import type { ActorHandle, AnyDeclared, RemoteHandle, RemoteListHandle } from '../app/actor-handle.ts'
 import { array, type Json, toPlain } from '../json/json.ts'
 import type { PeerFacts } from '../replica/peer-metadata.ts'
 import type { Access } from '../property/access.ts'
@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts'
 import { subscriberView } from '../replica/subscriber.ts'
 import { readRemote, readRemoteName, type RemoteValue } from '../replica/remote-data.ts'
 import type { Subscribing, SyncResult } from '../replica/subscribing.ts'
+import { remoteListHandle } from './remote-list.ts'
 import { declaredType, nameOf } from './transaction.ts'
 
 export interface SubscribingHandleDeps {
@@ -58,6 +59,8 @@ function remoteHandle(
       const found = await store.snapshot((q) => readRemoteName(q, key, nameOf(name)))
       return declaredType(found === null ? undefined : plain(found))
     },
+    list: (name: string | AnyDeclared): RemoteListHandle<never> =>
+      declaredType(remoteListHandle(store, key, nameOf(name))),
     async all() {
       const found = await store.read((q) => readRemote(q, key))
       return Object.fromEntries([...found].map(([name, value]) => [name, plain(value)]))

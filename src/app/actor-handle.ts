@@ -4,7 +4,7 @@ import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
-import type { PeerHandle } from './peer-handle.ts'
+import type { PeerHandle, PeerListPage } from './peer-handle.ts'
 import type { PropertyPath } from './property-path.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
@@ -393,6 +393,9 @@ export interface RemoteHandle {
   get(name: string): Promise<Json | undefined>
   get<Value, Given, Missing>(property: DeclaredProperty<Value, Given, Missing>): Promise<Value | undefined>
   get<Item, Given>(list: DeclaredList<Item, Given>): Promise<Item[] | undefined>
+  /** A list of the copy, to read a part of it. A list that the copy does not contain is empty. */
+  list(name: string): RemoteListHandle
+  list<Item, Given>(list: DeclaredList<Item, Given>): RemoteListHandle<Item>
   /** Returns all values and lists, by name. */
   all(): Promise<{ [name: string]: Json }>
   /** Returns the subscriptions that update the copy. */
@@ -403,6 +406,30 @@ export interface RemoteHandle {
   capabilities(): Promise<Json | undefined>
   /** Returns the rights that the peer grants to this actor. */
   permissions(): Promise<Json | undefined>
+}
+
+/** A list in the copy of a peer's data. Reading it sends no request to the peer. */
+export interface RemoteListHandle<Item = Json> {
+  readonly name: string
+  /** Whether the copy contains the list. */
+  exists(): Promise<boolean>
+  length(): Promise<number>
+  /** Returns the item, or undefined beyond the end. Negative indexes count from the end. */
+  get(index: number): Promise<Item | undefined>
+  /** Returns the items from `start` up to but not including `end`. The array is in memory; use `pages` for long lists. */
+  items(start?: number, end?: number): Promise<Item[]>
+  /** Yields pages of items in order. Default page size: 1000. A change between two pages moves the items that follow it. */
+  pages(pageSize?: number): AsyncIterable<readonly ListItem<Item>[]>
+  /** Yields the items in order, read page by page. */
+  [Symbol.asyncIterator](): AsyncIterator<ListItem<Item>>
+  /**
+   * Returns a page of the items whose fields have these values. A copy has no indexes, so at most 10,000 items are searched.
+   *
+   * @throws ServiceError `index_required` for a longer list; `actor.peer(id).list(name)` has the indexes of the peer.
+   */
+  query(query?: ListQuery<Item>): Promise<PeerListPage<Item>>
+  /** Returns the number of items whose fields have these values. @throws ServiceError as `query` */
+  count(where?: ListWhere<Item>): Promise<number>
 }
 
 export interface SyncSummary {

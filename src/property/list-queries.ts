@@ -8,7 +8,7 @@ import * as list from '../list/list.ts'
 import type { Queries } from '../store/store.ts'
 
 /** The most items that a query without an index reads. */
-const mostScanned = 10_000
+export const mostScanned = 10_000
 
 /** A list as the caller of a query sees it. */
 export interface QueriedList {

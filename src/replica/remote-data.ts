@@ -7,7 +7,7 @@ import { isObject, type JsonText, known, members } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Scope } from '../subscription/scope.ts'
 import { isStorableName, listAction, type ReplicaListOperation, type ReplicaChange } from './replica-change.ts'
-import { placesOf, placesWithout, type Run } from './replica-layout.ts'
+import { placesOf, placesWithout, type Run, runsBetween } from './replica-layout.ts'
 import { ReplicaList } from './replica-list.ts'
 import { coveredValue, mergeBelow, uncoveredValue } from './replica-value.ts'
 import { listItemKey, listMetaKey, nameOfKey, remoteBucket } from './remote-keys.ts'
@@ -434,6 +434,37 @@ export async function readRemoteName(
   const { stored } = openStored(head).list
   const keys = stored.flatMap(placesOf).map((place) => listItemKey(name, place))
   return { kind: 'list', items: itemsOf(await findKeys(q, actorId, bucket, keys), name, stored) }
+}
+
+/** Items of a copied list, and the number of all its items. */
+export interface RemoteItems {
+  readonly items: readonly JsonText[]
+  readonly length: number
+}
+
+/**
+ * Reads the items of a copied list from `start` up to but not including `end`, as `Array.slice` does. Null: the copy does not
+ * contain the list.
+ */
+export async function readRemoteItems(
+  q: Queries,
+  { actorId, peerId }: RemoteAddress,
+  name: string,
+  start: number,
+  end?: number,
+): Promise<RemoteItems | null> {
+  const bucket = remoteBucket(peerId)
+  const head = (await findKeys(q, actorId, bucket, [listMetaKey(name)])).get(listMetaKey(name))
+  if (head === undefined) return null
+  const { stored, length } = openStored(head).list
+  const runs = runsBetween(stored, positionOf(start, length), positionOf(end ?? length, length))
+  const keys = runs.flatMap(placesOf).map((place) => listItemKey(name, place))
+  return { items: itemsOf(await findKeys(q, actorId, bucket, keys), name, runs), length }
+}
+
+/** A negative index counts from the end. */
+function positionOf(index: number, length: number): number {
+  return Math.min(length, Math.max(0, Math.trunc(index < 0 ? length + index : index)))
 }
 
 function itemsOf(keys: ReadonlyMap<string, JsonText>, name: string, stored: readonly Run[]): JsonText[] {

@@ -65,6 +65,19 @@ function inOneRun(pieces: readonly Piece[], length: number): Layout {
   }
 }
 
+/** Returns the runs of the items from position `from` up to but not including `to`. */
+export function runsBetween(runs: readonly Run[], from: number, to: number): Run[] {
+  const found: Run[] = []
+  let position = 0
+  for (const [first, last] of runs) {
+    const start = first + Math.max(0, from - position)
+    const end = Math.min(last, first + to - position)
+    if (start < end) found.push([start, end])
+    position += last - first
+  }
+  return found
+}
+
 /** Returns the places in `runs` that are not in `others`. */
 export function placesWithout(runs: readonly Run[], others: readonly Run[]): number[] {
   const byPlace = (one: Run, other: Run): number => one[0] - other[0]

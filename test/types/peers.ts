@@ -60,6 +60,16 @@ export async function copies(actor: ActorHandle): Promise<void> {
   resolvesTo<Json | undefined>()(copy.get('budget'), true)
   // @ts-expect-error a copy has no such member
   ;(await copy.get(budget))?.spent
+  resolvesTo<Shopping | undefined>()(copy.list(shopping).get(-1), true)
+  resolvesTo<Shopping[]>()(copy.list(shopping).items(1, 2), true)
+  resolvesTo<number>()(copy.list(shopping).count({ done: true }), true)
+  const page = await copy.list(shopping).query({ where: { done: false }, sort: '-text', limit: 5, after: null })
+  for (const { item } of page.items) item.text.trim()
+  for await (const { index, item } of copy.list(shopping)) item.text.repeat(index)
+  // @ts-expect-error an item has no such field
+  await copy.list(shopping).query({ where: { due: 1 } })
+  // @ts-expect-error a copy is only read
+  await copy.list(shopping).append({ text: 'milk' })
   // @ts-expect-error a copy may not have the list
   ;(await copy.get(shopping)).length
 }
