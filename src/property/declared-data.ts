@@ -66,6 +66,14 @@ export class DeclaredData {
     return [...stored, ...missing].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
+  /** The declared values without a row and without a default, by name. */
+  unset(stored: readonly UnreadProperty[]): readonly DataDeclaration[] {
+    const names = new Set(stored.map(({ name }) => name))
+    return [...this.#declarations.values()]
+      .filter(({ kind, name }) => kind === 'value' && !names.has(name) && !this.#initial.has(name))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
   /**
    * The property with its value in the declared version. The row stays as it is until the next write.
    *

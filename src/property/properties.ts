@@ -1,5 +1,6 @@
 /** Accesses properties of all kinds by name, with checks of rights and hooks. `kinds.ts` lists the kinds. */
 import type { Indexes } from '../actor/indexes.ts'
+import type { DataDeclaration } from '../app/data-declarations.ts'
 import { ServiceError } from '../errors.ts'
 import { array, type JsonText, members } from '../json/json.ts'
 import {
@@ -227,7 +228,32 @@ export class Properties {
 
   /** Like `listed`, with the version of the listing. */
   async listing(access: Access): Promise<Listing> {
-    const stored = this.#present(await this.#deps.store.read((q) => findProperties(q, access.actor.id)))
+    return this.#listingOf(access, await this.#deps.store.read((q) => findProperties(q, access.actor.id)))
+  }
+
+  /** Like `listed`, with the declared values that are not set and that the caller may set, by name. */
+  async overview(
+    access: Access,
+  ): Promise<{ readonly shown: readonly StoredProperty[]; readonly unset: readonly DataDeclaration[] }> {
+    const { permission, declared } = this.#deps.room
+    const stored = await this.#deps.store.read((q) => findProperties(q, access.actor.id))
+    const { shown } = await this.#listingOf(access, stored)
+    const unset = declared.unset(stored)
+    const right = { category: 'properties', right: 'write' } as const
+    const names = unset.map(({ name }) => name)
+    const settable = await permission.filter(access.actor.id, access.caller, right, names)
+    return { shown, unset: unset.filter(({ name }) => settable.has(name)) }
+  }
+
+  /** The declaration of a value that is not set. Null for any other name. */
+  async unsetValue(access: Access, name: string): Promise<DataDeclaration | null> {
+    const declaration = this.#deps.room.declared.declarationOf(name)
+    if (declaration?.kind !== 'value') return null
+    return (await this.kindOf(access, 'write', [name])) === null ? declaration : null
+  }
+
+  async #listingOf(access: Access, rows: readonly UnreadProperty[]): Promise<Listing> {
+    const stored = this.#present(rows)
     const visible = await this.#visible(access, stored)
     const shown: StoredProperty[] = []
     for (const property of await this.#show(access, visible)) {

@@ -40,6 +40,7 @@ before(async () => {
           tags: [],
         },
       })
+      app.property('motto', { schema: z.string().min(2), description: 'What you live by' })
       app.list('tasks', { item: z.object({ text: z.string().min(2), done: z.boolean().default(false) }) })
     },
   })
@@ -58,12 +59,33 @@ async function stored(actor: TestActor, name: string): Promise<unknown> {
   return (await actor.request('GET', `/properties/${name}`, undefined, { accept: 'application/json' })).json()
 }
 
+describe('the form of a declared value that is not set', () => {
+  it('is reached from the properties by the keyboard, checks its field, and sets the value', async () => {
+    const { page, actor } = await visit('/properties', { viewport: phone })
+    await page.getByRole('heading', { name: 'Not set yet' }).waitFor()
+    await page.getByRole('link', { name: 'motto' }).focus()
+    await page.keyboard.press('Enter')
+    const field = page.getByRole('textbox', { name: 'Value (required)' })
+    await field.waitFor()
+    await field.fill('x')
+    await page.keyboard.press('Enter')
+    assert.equal(
+      await field.evaluate((input: { readonly validity?: { readonly tooShort: boolean } }) => input.validity?.tooShort),
+      true,
+    )
+    await field.fill('Onwards')
+    await page.keyboard.press('Enter')
+    await page.getByText('Saved').waitFor()
+    assert.equal(await stored(actor, 'motto'), 'Onwards')
+  })
+})
+
 describe('a generated form', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [device, viewport] of Object.entries({ phone, desktop })) {
       it(`has no accessibility violation on a ${device} in ${colorScheme} colors, also with a refused field`, async () => {
         const { page, actor } = await visit('/properties/event', { viewport, colorScheme, bypassCSP: true })
-        for (const path of ['/properties/event', '/properties/tasks']) {
+        for (const path of ['/properties/event', '/properties/tasks', '/properties/motto', '/properties']) {
           await page.goto(`${service.url}/${actor.id}/www${path}`)
           await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
           assert.deepEqual(await accessibilityViolations(page), [], path)

@@ -19,6 +19,9 @@ function declare(app: App): void {
   })
   app.property('even', { schema: z.object({ a: z.int() }).refine(({ a }) => a % 2 === 0, 'It is odd') })
   app.property('free', { schema: z.object({ any: z.any() }) })
+  app.property('motto', { schema: z.string(), description: 'What you live by' })
+  app.property('secret', { schema: z.string() })
+  app.property('secret', { get: () => null })
   app.property('fixed', { schema: z.string(), default: 'x' })
   app.property('fixed', { put: () => null })
   app.list('tasks', {
@@ -269,6 +272,79 @@ forEachService((start) => {
       const byIndex = { action: 'update', value_type: 'fields', item_index: '0', 'fields/text': 'Oats' }
       assert.equal((await world.browser.send('/properties/tasks/items', byIndex)).status, 302)
       assert.deepEqual(((await stored(world, 'tasks')) as object[])[0], { text: 'Oats', done: false })
+    })
+  })
+
+  describe('a declared value that is not set', () => {
+    it('is listed with its description, and has a page with an empty form', async () => {
+      const world = await open()
+      const listing = await (await world.browser.get('/properties')).text()
+      const [, unset = ''] = /<h2 id="unset">Not set yet<\/h2>(.*?)<\/section>/s.exec(listing) ?? []
+      const names = [...unset.matchAll(/<a href="[^"]*\/properties\/([a-z]+)">/g)].map(([, name]) => name)
+      assert.deepEqual(names, ['even', 'free', 'motto', 'secret'])
+      assert.match(unset, /motto<\/a><\/div><p class="preview">What you live by<\/p>/)
+      const page = await shown(world, 'even')
+      assert.match(page, /<p class="lead"[^>]*>Not set yet\.<\/p>/)
+      assert.match(tag(page, 'value-fields/a'), /name="fields\/a" value="" .* required>$/)
+      assert.equal(hidden(page, 'version'), 'none')
+      assert.equal(page.includes('>Delete…<'), false)
+      const motto = await shown(world, 'motto')
+      assert.match(motto, /<p>What you live by<\/p>/)
+      assert.match(motto, /value="text" checked/)
+      const free = await shown(world, 'free')
+      assert.equal(free.includes('id="value-fields'), false)
+      assert.match(free, /value="json" checked/)
+    })
+
+    it('is set by its form, and is listed as other values then', async () => {
+      const world = await open()
+      const sent = { value_type: 'fields', version: hidden(await shown(world, 'even'), 'version'), 'fields/a': '4' }
+      assert.equal((await world.browser.send('/properties/even', sent)).status, 302)
+      assert.deepEqual(await stored(world, 'even'), { a: 4 })
+      const text = { value_type: 'text', version: 'none', value: 'Onwards' }
+      assert.equal((await world.browser.send('/properties/motto', text)).status, 302)
+      const page = await shown(world, 'motto')
+      assert.match(page, /<p>What you live by<\/p>/)
+      assert.match(page, /Onwards/)
+      const listing = await (await world.browser.get('/properties')).text()
+      assert.equal(/<h2 id="unset">.*properties\/even/s.test(listing), false)
+      assert.equal((await world.actor.request('DELETE', '/properties/even')).status, 204)
+      assert.match(await shown(world, 'even'), /Not set yet/)
+    })
+
+    it('keeps the refused input, with the reason at the field', async () => {
+      const world = await open()
+      const sent = { value_type: 'fields', version: 'none', 'fields/a': 'four' }
+      const answer = await world.browser.send('/properties/even', sent)
+      const page = await answer.text()
+      assert.equal(answer.status, 400)
+      assert.match(tag(page, 'value-fields/a'), / value="four".*aria-invalid="true" autofocus/)
+      const json = { value_type: 'json', version: 'none', value: '{' }
+      const other = await world.browser.send('/properties/free', json)
+      assert.equal(other.status, 400)
+      assert.match(tag(await other.text(), 'value'), /aria-invalid="true"/)
+      assert.equal((await world.actor.request('GET', '/properties/even')).status, 404)
+    })
+
+    it('is not overwritten when another client set it meanwhile', async () => {
+      const world = await open()
+      const version = hidden(await shown(world, 'even'), 'version')
+      await world.actor.request('PUT', '/properties/even', { a: 2 })
+      const answer = await world.browser.send('/properties/even', { value_type: 'fields', version, 'fields/a': '4' })
+      assert.equal(answer.status, 409)
+      assert.match(await answer.text(), /<textarea id="conflict-value"[^>]*>\n\{\n {2}&quot;a&quot;: 4\n\}/)
+      assert.deepEqual(await stored(world, 'even'), { a: 2 })
+    })
+
+    it('has no such page when it is hidden, and other names have none', async () => {
+      const world = await open()
+      await world.actor.request('PUT', '/properties/secret', 'hidden by a hook')
+      for (const name of ['secret', 'nothing']) {
+        const answer = await world.browser.get(`/properties/${name}`)
+        assert.equal(answer.status, 404, name)
+      }
+      const listing = await (await world.browser.get('/properties')).text()
+      assert.equal(listing.includes('/properties/secret"'), false)
     })
   })
 

@@ -102,6 +102,7 @@ forEachService((start) => {
         list_properties: ['notes'],
         paging: { page: 1, pages: 1, total: 5 },
         typed: null,
+        unset: [],
         existing: null,
       })
       assert.deepEqual(

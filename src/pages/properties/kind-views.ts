@@ -39,7 +39,7 @@ interface ShownProperty {
   readonly typed: TypedItem | null
 }
 
-type Shown = Pick<
+export type Shown = Pick<
   PropertyValues,
   | 'value'
   | 'raw_value'
@@ -82,6 +82,16 @@ export const nothingShown: Shown = {
   value: '',
   kind: 'Deleted',
   paging: { page: 1, pages: 1, total: 0 },
+}
+
+/** A declared value that is not set. */
+export function unsetShown({ schema }: DataDeclaration, typed: TypedItem | null): Shown {
+  return {
+    ...nothingShown,
+    kind: 'Not set yet',
+    editable: { text: '', type: schema.jsonSchema?.['type'] === 'string' ? 'text' : 'json' },
+    fields: shownForm(formShape(schema.jsonSchema), undefined, typed?.form === 'value' ? typed : null),
+  }
 }
 
 const valueView: KindView = {

@@ -24,6 +24,7 @@ ${following(
 ${rows.length === 0 ? html`<p class="empty">There is nothing here yet.</p>` : html`<ul class="rows">${rows.map(row)}</ul>`}`,
 )}
 ${pager(paging, 'Parts of the listing', `${actor_www}/properties`)}
+${unsetView(values)}
 ${creation(values)}`,
   )
 }
@@ -33,6 +34,16 @@ function row({ name, href, kind, preview, is_read_only }: PropertyRow): Html {
     preview === '' ? '' : html`<p class="preview">${preview}</p>`
   }</li>
 `
+}
+
+function unsetView({ unset }: PropertiesValues): Html | string {
+  if (unset.length === 0) return ''
+  return html`<section aria-labelledby="unset"><h2 id="unset">Not set yet</h2>
+<ul class="rows">${unset.map(
+    ({ name, href, description }) =>
+      html`<li><div class="row-head"><a href="${href}">${name}</a></div>${description === '' ? '' : html`<p class="preview">${description}</p>`}</li>
+`,
+  )}</ul></section>`
 }
 
 /** Returns the id of the refused field. */

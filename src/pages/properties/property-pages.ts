@@ -14,7 +14,7 @@ import type {
   PropertiesValues,
 } from './values.ts'
 import { kindInWords, treeOf } from '../shared/value-tree.ts'
-import { type KindViewDeps, kindViews, nothingShown } from './kind-views.ts'
+import { type KindViewDeps, kindViews, nothingShown, type Shown, unsetShown } from './kind-views.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { pagingOf, type PartQuery } from '../shared/paging.ts'
@@ -45,7 +45,7 @@ export async function showProperties(
 ): Promise<HttpResponse> {
   const { actor, caller, query } = exchange
   const access = { actor, caller }
-  const all = await deps.properties.listed(access)
+  const { shown: all, unset } = await deps.properties.overview(access)
   const paging = pagingOf(query, all.length, rowsOnAPage)
   const onPage = all.slice((paging.page - 1) * rowsOnAPage, paging.page * rowsOnAPage)
   const values = pageValues(deps, exchange, '/properties', refused?.error)
@@ -58,12 +58,17 @@ export async function showProperties(
     read_only_properties: rows.filter((row) => row.is_read_only).map(({ name }) => name),
     list_properties: rows.filter((row) => row.is_list_property).map(({ name }) => name),
     rows,
+    unset: unset.map(({ name, description }) => ({ name, description, href: hrefOf(values.actor_www, name) })),
     paging,
     typed: refused?.typed ?? null,
     existing:
       refused?.error.code === 'conflict' ? await existingOf(deps, exchange, refused.typed, values.actor_www) : null,
   })
   return showPage(exchange, page, refused?.error.status)
+}
+
+function hrefOf(www: string, name: string): string {
+  return `${www}/properties/${encodeURIComponent(name)}`
 }
 
 /** Returns the property that already has the name typed for a new one; null when the owner may not read it. */
@@ -79,7 +84,7 @@ async function existingOf(
   const { value } = found
   return {
     name,
-    href: `${www}/properties/${encodeURIComponent(name)}`,
+    href: hrefOf(www, name),
     kind: value === null ? 'List' : kindInWords(value),
     tree: value === null ? null : treeOf(value),
     version: version.whole,
@@ -100,7 +105,7 @@ async function rowOf(
   const { name, kind } = property
   return {
     name,
-    href: `${www}/properties/${encodeURIComponent(name)}`,
+    href: hrefOf(www, name),
     ...(await kindViews[kind].row(deps, access, property)),
   }
 }
@@ -118,12 +123,24 @@ export async function showProperty(
   const { found, version } = await deps.properties.getWithVersion(access, name)
   const typed = refused?.typed ?? null
   const conflict = refused?.error.code === 'conflict' ? await conflictOf(deps, exchange, refused.typed, found) : null
-  if (found === null && conflict === null) throw propertyNotFound([name])
+  const formTyped = conflict === null ? typed : null
+  const shown =
+    found !== null
+      ? await kindViews[found.kind].page(deps, access, {
+          name,
+          value: found.value,
+          query: exchange.query,
+          typed: formTyped,
+        })
+      : conflict !== null
+        ? nothingShown
+        : await unsetOf(deps, access, name, formTyped)
   const path = `/properties/${encodeURIComponent(name)}`
   const common = pageValues(deps, exchange, path, refused?.error)
   const values = {
     ...common,
     property: name,
+    description: deps.properties.descriptionOf(name) ?? '',
     qual: found === null ? ('n' as const) : ('a' as const),
     form_action: `${common.actor_www}${path}`,
     typed,
@@ -131,16 +148,14 @@ export async function showProperty(
     texts_version: version.texts,
     conflict,
   }
-  const shown =
-    found === null
-      ? nothingShown
-      : await kindViews[found.kind].page(deps, access, {
-          name,
-          value: found.value,
-          query: exchange.query,
-          typed: conflict === null ? typed : null,
-        })
   return showPage(exchange, deps.pages.property({ ...values, ...shown }), refused?.error.status)
+}
+
+/** @throws ServiceError `not_found` unless it is a declared value that is not set. */
+async function unsetOf(deps: PropertyPageDeps, access: Access, name: string, typed: TypedItem | null): Promise<Shown> {
+  const unset = await deps.properties.unsetValue(access, name)
+  if (unset === null) throw propertyNotFound([name])
+  return unsetShown(unset, typed)
 }
 
 /** Returns what is stored now in the place that the form edited. */

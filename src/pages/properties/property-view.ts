@@ -25,7 +25,7 @@ export function propertyPage(values: PropertyValues, navigation: Navigation): Ht
     html`
 <h1>${property}</h1>
 ${conflictView(values)}
-${values.qual === 'n' ? '' : stored(values, address)}`,
+${values.qual === 'a' ? stored(values, address) : values.conflict === null ? unset(values) : ''}`,
   )
 }
 
@@ -38,6 +38,29 @@ function stored(values: PropertyValues, address: string): Html {
 ${values.is_list_property ? list(values) : simple(values)}`,
     property,
   )
+}
+
+/** A declared value that is not set, with its form. */
+function unset(values: PropertyValues): Html {
+  const { typed, form_action, editable, property } = values
+  return html`${following('value-of', ['properties'], html`<p class="lead">${values.kind}.</p>`, property)}
+${described(values)}
+<section class="card" aria-label="Set it">
+${editors(values, {
+  id: 'value',
+  name: 'value',
+  label: 'Value',
+  action: form_action,
+  hidden: { redirect_to: form_action, version: values.version },
+  fields: values.fields,
+  editable: editable ?? { text: '', type: 'text' },
+  typed: typed?.form === 'value' ? typed : null,
+  button: 'Save',
+})}</section>`
+}
+
+function described({ description }: PropertyValues): Html | string {
+  return description === '' ? '' : html`<p>${description}</p>`
 }
 
 /** Returns the id of the refused field. In a conflict, the typed value is in the form that resolves the conflict. */
@@ -73,7 +96,7 @@ function errorIn({ error, error_field, typed, conflict }: PropertyValues, form: 
 
 function simple(values: PropertyValues): Html {
   const { tree, property, form_action, actor_www } = values
-  return html`
+  return html`${described(values)}
 <section class="card" aria-label="Value">${tree === null ? '' : valueView(tree)}</section>
 ${values.is_read_only ? html`<p class="fine">${values.name} does not let this be changed here.</p>` : change(values)}
 ${deletion(values, {

@@ -24,12 +24,22 @@ export interface PropertyRow {
   readonly is_read_only: boolean
 }
 
+/** A declared value that is not set. */
+export interface UnsetProperty {
+  readonly name: string
+  readonly href: string
+  /** The declared description; empty without one. */
+  readonly description: string
+}
+
 export interface PropertiesValues extends ActorPageValues {
   /** The properties on this page by name: the value, or for a list its length in words. */
   readonly properties: Readonly<Record<string, Json>>
   readonly read_only_properties: readonly string[]
   readonly list_properties: readonly string[]
   readonly rows: readonly PropertyRow[]
+  /** The declared values that are not set. */
+  readonly unset: readonly UnsetProperty[]
   readonly paging: Paging
   /** The input of the refused form; null when no form was refused. */
   readonly typed: TypedProperty | null
@@ -99,7 +109,9 @@ export interface PropertyValues extends ActorPageValues {
   /** The value for people: a string without quotes, other values as JSON, a list as its length. */
   readonly value: string
   readonly raw_value: Json
-  /** `a` found, `n` missing. */
+  /** The declared description; empty without one. */
+  readonly description: string
+  /** `a` found, `n` missing: deleted meanwhile, or a declared value that is not set. */
   readonly qual: 'a' | 'n'
   /** In words, as in `PropertyRow`. */
   readonly kind: string
