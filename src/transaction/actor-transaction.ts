@@ -42,18 +42,45 @@ export interface ActorTransactionDeps {
   readonly deleteRemoved: () => void
 }
 
+/** The values that a transaction will store with its commit, by name. Null: the name will not be stored. */
+export type Expectation = ReadonlyMap<string, UnreadProperty | null>
+
+/** The transactions of the actor before this one that have not committed yet. */
+export interface Earlier {
+  /** The values that they will store. This transaction reads them, and its commit checks that they were right. */
+  readonly expected: Expectation
+  /** Resolves when they have ended. */
+  readonly ended: () => Promise<void>
+}
+
 export class ActorTransaction {
   readonly #deps: ActorTransactionDeps
   readonly #access: Access
+  readonly #earlier: Earlier
   readonly #entries = new Map<string, TransactionEntry>()
   readonly #steps: TransactionStep[] = []
   /** Every stored property, once the transaction has read all of them. */
   #all: readonly UnreadProperty[] | null = null
+  /** The names whose values it changes. Null after a change of a list. */
+  #changed: Set<string> | null = new Set()
   #hasEnded = false
 
-  constructor(deps: ActorTransactionDeps, access: Access) {
+  constructor(deps: ActorTransactionDeps, access: Access, earlier: Earlier) {
     this.#deps = deps
     this.#access = access
+    this.#earlier = earlier
+  }
+
+  /** The values that the commit will store. Null when only the database knows, because a list changes. */
+  expectation(): Expectation | null {
+    if (this.#changed === null) return null
+    return new Map(
+      [...this.#changed].map((name) => {
+        const content = this.#entries.get(name)?.value ?? null
+        const row = { name, kind: 'value' as const, version: this.#deps.declared.versionOf(name) }
+        return [name, content === null ? null : { ...row, content }]
+      }),
+    )
   }
 
   /** The value at the path, or the items of a list. Null when it does not exist, or a hook hides it. */
@@ -106,6 +133,7 @@ export class ActorTransaction {
     if (below.length > 0)
       entry.value = this.#deps.declared.fitValue(path, mergeAt(entry.value ?? undefined, below, value))
     else entry.value = value === absent ? null : value
+    this.#changed?.add(name)
     this.#push({
       leavesRows: false,
       run: async (tx, record, actor) => record(await this.#deps.values.store(tx, actor, path, value)),
@@ -144,6 +172,7 @@ export class ActorTransaction {
       below.length === 0
         ? (this.#present(name, null)?.content ?? null)
         : declared.fitValue(path, restOf(entry.value, path))
+    this.#changed?.add(name)
     this.#push({
       leavesRows: false,
       run: async (tx, record, actor) => record((await values.remove(tx, actor, path)).change),
@@ -169,7 +198,10 @@ export class ActorTransaction {
         now,
         entry: (entryName) => this.#entry(entryName),
         readStored: (entry, work) => this.#readStored(name, entry, work),
-        push: (step) => this.#push(step),
+        push: (step) => {
+          this.#changed = null
+          this.#push(step)
+        },
       },
       name,
     )
@@ -197,6 +229,7 @@ export class ActorTransaction {
   /** Ends the transaction without its changes. @throws OvertakenError when something that it has read was changed since. */
   async requireCurrent(): Promise<void> {
     this.#hasEnded = true
+    await this.#earlier.ended()
     await this.#deps.store.snapshot((q) => this.#compare(q))
   }
 
@@ -228,16 +261,21 @@ export class ActorTransaction {
     this.#requireOpen()
     const known = this.#entries.get(name)
     if (known !== undefined) return known
-    const stored =
-      this.#all === null
-        ? await this.#deps.store.read((q) => findProperty(q, this.#access.actor.id, name))
-        : (this.#all.find((property) => property.name === name) ?? null)
+    const stored = await this.#storedNow(name)
     // Another read of the same name may have been faster.
     return this.#entries.get(name) ?? this.#add(name, stored)
   }
 
+  async #storedNow(name: string): Promise<UnreadProperty | null> {
+    if (this.#all !== null) return this.#all.find((property) => property.name === name) ?? null
+    const expected = this.#earlier.expected.get(name)
+    if (expected !== undefined) return expected
+    return this.#deps.store.read((q) => findProperty(q, this.#access.actor.id, name))
+  }
+
   async #everything(): Promise<readonly (readonly [string, TransactionEntry])[]> {
     this.#requireOpen()
+    if (this.#all === null) await this.#earlier.ended()
     const stored = this.#all ?? (await this.#deps.store.read((q) => findProperties(q, this.#access.actor.id)))
     this.#all ??= stored
     for (const property of stored) {

@@ -1,6 +1,7 @@
 /**
- * Transactions of application code. The transactions of an actor run one after another in this process. A transaction that was
- * overtaken, by another process or by a single write, runs again.
+ * Transactions of application code. The transactions of an actor run one after another in this process. On SQLite, the commits
+ * of those before may still be on their way. A transaction that was overtaken, by another process or by a single write, runs
+ * again.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ServiceError } from '../errors.ts'
@@ -8,9 +9,8 @@ import type { Access } from '../property/access.ts'
 import type { Timers } from '../timers.ts'
 import { ActorTransaction, type ActorTransactionDeps } from './actor-transaction.ts'
 import { OvertakenError } from './overtaken-error.ts'
+import { type TransactionTurn, TransactionTurns } from './turns.ts'
 
-/** The longest wait for the transaction before, in milliseconds. Afterwards the comparison at the commit keeps both right. */
-const longestTurnMs = 5000
 /** How often a transaction runs before it fails. */
 const mostRuns = 50
 /** The longest pause before the next run, in milliseconds. */
@@ -23,12 +23,12 @@ export interface TransactionsDeps extends ActorTransactionDeps {
 
 export class Transactions {
   readonly #deps: TransactionsDeps
-  /** The end of the last transaction of each actor that has one. */
-  readonly #last = new Map<string, Promise<void>>()
+  readonly #turns: TransactionTurns
   readonly #isInside = new AsyncLocalStorage<true>()
 
   constructor(deps: TransactionsDeps) {
     this.#deps = deps
+    this.#turns = new TransactionTurns(deps.timers, deps.store.dialect === 'sqlite')
   }
 
   /**
@@ -42,16 +42,11 @@ export class Transactions {
         'bad_request',
         'Cannot start a transaction inside a transaction: use the actor that the transaction receives',
       )
-    const actorId = access.actor.id
-    const before = this.#last.get(actorId)
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-    this.#last.set(actorId, ended)
-    if (before !== undefined) await this.#waitFor(before)
+    const turn = this.#turns.take(access.actor.id)
     try {
-      return await this.#isInside.run(true, () => this.#repeat(access, work))
+      return await this.#isInside.run(true, () => this.#repeat(access, turn, work))
     } finally {
-      if (this.#last.get(actorId) === ended) this.#last.delete(actorId)
-      end()
+      turn.end()
     }
   }
 
@@ -64,17 +59,26 @@ export class Transactions {
       )
   }
 
-  async #repeat<T>(access: Access, work: (transaction: ActorTransaction) => Promise<T>): Promise<T> {
-    for (let run = 1; run <= mostRuns; run++) {
+  async #repeat<T>(
+    access: Access,
+    turn: TransactionTurn,
+    work: (transaction: ActorTransaction) => Promise<T>,
+  ): Promise<T> {
+    let earlier = await turn.begin()
+    for (let run = 1; run <= mostRuns; ) {
       if (run > 2) await this.#pause(run)
-      const transaction = new ActorTransaction(this.#deps, access)
+      const transaction = new ActorTransaction(this.#deps, access, earlier)
       try {
         const result = await this.#runOnce(transaction, work)
+        turn.commits(transaction.expectation())
         await transaction.commit()
         return result
       } catch (error) {
         if (!(error instanceof OvertakenError)) throw error
       }
+      // A run that expected the values of others does not count.
+      if (earlier.expected.size === 0) run += 1
+      earlier = await turn.beginAlone()
     }
     throw new ServiceError(
       'conflict',
@@ -90,17 +94,6 @@ export class Transactions {
       await transaction.requireCurrent()
       throw error
     }
-  }
-
-  /** Waits for the transaction before, but not for ever: its handler may wait for something that never comes. */
-  #waitFor(before: Promise<void>): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#deps.timers.setTimer(longestTurnMs, resolve)
-      void before.then(() => {
-        cancel()
-        resolve()
-      })
-    })
   }
 
   /** Pauses for a random time, so that two processes do not overtake each other again. */

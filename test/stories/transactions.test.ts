@@ -3,10 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ActorHandle, TransactionHandle } from '../../src/app/actor-handle.ts'
+import { ServiceError } from '../../src/errors.ts'
 import type { Json } from '../../src/json/json.ts'
 import type { App } from '../../src/troupe.ts'
 import { seeded } from '../support/random.ts'
 import { forEachService, type TestService } from '../support/service.ts'
+import { bound } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 interface Budget {
   readonly spent: number
@@ -36,7 +39,7 @@ async function handleOf(service: TestService, id: string): Promise<ActorHandle> 
   return actor
 }
 
-forEachService((start) => {
+forEachService((start, dialect) => {
   describe('an exclusive action', () => {
     it('counts 50 simultaneous calls as 50', async () => {
       const service = await start({ declare: declareSpend })
@@ -289,6 +292,33 @@ forEachService((start) => {
       assert.deepEqual(order, ['first begins', 'first ends', 'second reads 1'])
     })
 
+    it('is right beside others that set, delete, change lists, fail and are overtaken, for 6 seeds', async () => {
+      const actor = await handleIn(await start())
+      let expected = 0
+      for (let seed = 1; seed <= 6; seed++) {
+        const random = seeded(seed)
+        const one = async (): Promise<number> => {
+          const [name, kind] = [random.pick(['a', 'b']), random.below(6)]
+          if (kind === 0) await actor.set('other', random.below(9))
+          return actor.transaction(async (tx) => {
+            const [mine, rest] = [spentOf(await tx.get(name)), spentOf(await tx.get('c'))]
+            await tx.set(name, { spent: mine + 1 })
+            if (kind === 1) await tx.delete(name)
+            if (kind === 1) await tx.set('c', { spent: rest + mine + 1 })
+            if (kind === 2) await tx.list('log').append(mine)
+            if (kind === 3) throw new Error('refused')
+            if (kind === 4) await tx.get('other')
+            return 1
+          })
+        }
+        const done = await Promise.allSettled(Array.from({ length: 30 }, one))
+        expected += done.filter(({ status }) => status === 'fulfilled').length
+        assert.ok(done.every((each) => each.status === 'fulfilled' || /refused/.test(String(each.reason))))
+      }
+      const { a, b, c } = await actor.all()
+      assert.equal(spentOf(a) + spentOf(b) + spentOf(c), expected)
+    })
+
     it('is refused inside another transaction, and after its end', async () => {
       const actor = await handleIn(await start())
       await assert.rejects(
@@ -450,4 +480,140 @@ forEachService((start) => {
       assert.equal((await actor.list('l').metadata())?.description, 'Again')
     })
   })
+
+  // PostgreSQL commits the changes of an actor in another order (docs/decisions/047).
+  if (dialect === 'sqlite')
+    describe('transactions of one actor', () => {
+      interface Held {
+        readonly actor: ActorHandle
+        /** Lets the commits continue. The first of them fails when `fails`. */
+        readonly release: (fails?: boolean) => void
+      }
+
+      /** An actor with `n` 0, whose next commits wait. */
+      async function held(): Promise<Held> {
+        let gate: Promise<void> = Promise.resolve()
+        let fails = false
+        const service = await start({
+          wrapStore: (store) => ({
+            ...bound(store),
+            async writeActor(actorId, work, origin) {
+              await gate
+              const isFirst = fails
+              fails = false
+              if (isFirst) throw new ServiceError('store_unavailable', 'The disk is away')
+              return store.writeActor(actorId, work, origin)
+            },
+          }),
+        })
+        const actor = await handleIn(service)
+        await actor.set('n', 0)
+        const { promise, resolve } = Promise.withResolvers<void>()
+        gate = promise
+        return {
+          actor,
+          release(firstFails = false) {
+            fails = firstFails
+            resolve()
+          },
+        }
+      }
+
+      const add = (seen: unknown[]) => (value: Json | undefined) => {
+        seen.push(value ?? null)
+        return Number(value ?? 0) + 1
+      }
+
+      it('read what those before them will store, while their commits are on their way', async () => {
+        const { actor, release } = await held()
+        const seen: unknown[] = []
+        const updates = [1, 2, 3].map(() => actor.update('n', add(seen)))
+        await until(() => seen.length === 3)
+        assert.deepEqual([...seen], [0, 1, 2])
+        const removed = actor.transaction(async (tx) => {
+          seen.push((await tx.get('n')) ?? null)
+          await tx.delete('n')
+        })
+        const after = actor.transaction(async (tx) => {
+          seen.push((await tx.get('n')) ?? 'nothing')
+          await tx.set('n/below', 'x')
+        })
+        const last = actor.update('n', (value) => {
+          seen.push(value ?? null)
+          return 'the end'
+        })
+        await until(() => seen.length === 6)
+        release()
+        assert.deepEqual(await Promise.all(updates), [1, 2, 3])
+        await Promise.all([removed, after, last])
+        assert.deepEqual(seen, [0, 1, 2, 3, 'nothing', { below: 'x' }])
+        assert.equal(await actor.get('n'), 'the end')
+      })
+
+      it('run again when a commit before them fails', async () => {
+        const { actor, release } = await held()
+        const [first, second] = [[], []] as [Json[], Json[]]
+        const failing = actor.update('n', add(first))
+        const following = [actor.update('n', add(second)), actor.update('n', add(second))]
+        await until(() => second.length === 2)
+        release(true)
+        await assert.rejects(failing, { code: 'store_unavailable' })
+        assert.deepEqual(await Promise.all(following), [1, 2])
+        assert.deepEqual([first, second], [[0], [1, 2, 0, 1]])
+        assert.equal(await actor.get('n'), 2)
+      })
+
+      for (const fails of [true, false]) {
+        it(`report an error about a value only if it was stored, and it ${fails ? 'was not' : 'was'}`, async () => {
+          const { actor, release } = await held()
+          const first = actor.update('n', () => 1)
+          const seen: Json[] = []
+          const second = actor.update('n', (value) => {
+            seen.push(value ?? null)
+            if (value === 1) throw new Error('it is 1 already')
+            return 5
+          })
+          const settled = Promise.allSettled([first, second])
+          await until(() => seen.length === 1)
+          release(fails)
+          const [, { status }] = await settled
+          assert.deepEqual([status, seen], fails ? ['fulfilled', [1, 0]] : ['rejected', [1]])
+          assert.equal(await actor.get('n'), fails ? 5 : 1)
+        })
+      }
+
+      it('wait for the commit of a transaction that changes a list', async () => {
+        const { actor, release } = await held()
+        const seen: Json[] = []
+        const first = actor.transaction(async (tx) => {
+          seen.push('first')
+          await tx.set('n', 1)
+          await tx.list('log').append('a')
+        })
+        const second = actor.update('n', add(seen))
+        const third = actor.transaction(async (tx) => tx.list('log').get(0))
+        await until(() => seen.length === 1)
+        await actor.get('n')
+        assert.deepEqual(seen, ['first'])
+        release()
+        assert.deepEqual(await Promise.all([first, second, third]), [undefined, 2, 'a'])
+        assert.deepEqual(seen, ['first', 1])
+      })
+
+      it('run ahead of 15 others at most', async () => {
+        const { actor, release } = await held()
+        const seen: Json[] = []
+        const updates = Array.from({ length: 20 }, () => actor.update('n', add(seen)))
+        await until(() => seen.length === 16)
+        await actor.get('n')
+        assert.equal(seen.length, 16)
+        release()
+        await Promise.all(updates)
+        assert.deepEqual(
+          seen,
+          Array.from({ length: 20 }, (_, n) => n),
+        )
+        assert.equal(await actor.get('n'), 20)
+      })
+    })
 })
