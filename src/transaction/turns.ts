@@ -40,7 +40,8 @@ const alone: Earlier = { expected: new Map(), ended: () => Promise.resolve() }
 export class TransactionTurn {
   readonly #timers: Timers
   readonly #keepsOrder: boolean
-  readonly #before: readonly TransactionTurn[]
+  /** Empty after the end: a turn that waits must not keep all those that have ended. */
+  #before: readonly TransactionTurn[]
   readonly #onEnd: () => void
   readonly #begun = Promise.withResolvers<void>()
   readonly #ended = Promise.withResolvers<void>()
@@ -60,7 +61,8 @@ export class TransactionTurn {
     const last = this.#before.at(-1)
     if (last === undefined) return alone
     const oldest = this.#before.at(-mostAhead)
-    await this.#patiently([last.#begun.promise, ...(oldest === undefined ? [] : [oldest.#ended.promise])])
+    const inTime = await this.#patiently([last.#begun.promise, ...(oldest === undefined ? [] : [oldest.#ended.promise])])
+    if (!inTime) return alone
     const running = this.#before.filter((turn) => !turn.#hasEnded)
     const expectations = running.map((turn) => turn.#expectation)
     if (!expectations.every((expectation) => expectation !== null)) return this.beginAlone()
@@ -84,22 +86,23 @@ export class TransactionTurn {
 
   end(): void {
     this.#hasEnded = true
+    this.#before = []
     this.#onEnd()
     this.#begun.resolve()
     this.#ended.resolve()
   }
 
-  #allEnded(): Promise<void> {
-    return this.#patiently(this.#before.map((turn) => turn.#ended.promise))
+  async #allEnded(): Promise<void> {
+    await this.#patiently(this.#before.map((turn) => turn.#ended.promise))
   }
 
-  /** Waits, but not for ever: a handler may wait for something that never comes. */
-  #patiently(work: readonly Promise<void>[]): Promise<void> {
+  /** Waits, but not for ever: a handler may wait for something that never comes. False when the time was over. */
+  #patiently(work: readonly Promise<void>[]): Promise<boolean> {
     return new Promise((resolve) => {
-      const cancel = this.#timers.setTimer(longestTurnMs, resolve)
+      const cancel = this.#timers.setTimer(longestTurnMs, () => resolve(false))
       void Promise.all(work).then(() => {
         cancel()
-        resolve()
+        resolve(true)
       })
     })
   }
