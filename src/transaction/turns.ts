@@ -61,7 +61,10 @@ export class TransactionTurn {
     const last = this.#before.at(-1)
     if (last === undefined) return alone
     const oldest = this.#before.at(-mostAhead)
-    const inTime = await this.#patiently([last.#begun.promise, ...(oldest === undefined ? [] : [oldest.#ended.promise])])
+    const inTime = await this.#patiently([
+      last.#begun.promise,
+      ...(oldest === undefined ? [] : [oldest.#ended.promise]),
+    ])
     if (!inTime) return alone
     const running = this.#before.filter((turn) => !turn.#hasEnded)
     const expectations = running.map((turn) => turn.#expectation)
