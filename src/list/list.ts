@@ -63,7 +63,6 @@ export {
 } from './list-read.ts'
 export { isShort, ListScan, pageItems, scanPages, type ScanPage } from './list-scan.ts'
 export type { ListTexts } from './open-list.ts'
-export { readShortList } from './short-list.ts'
 
 /**
  * Creates an empty list. An existing list keeps its items, and the given texts replace its description or explanation.

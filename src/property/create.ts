@@ -1,6 +1,7 @@
 import { Indexes } from '../actor/indexes.ts'
 import { ListIndexes } from '../list/list-indexes.ts'
 import { RemovedLists } from '../list/removed-lists.ts'
+import { ShortLists } from '../list/short-list.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
 import { BulkWrite } from './bulk-write.ts'
@@ -44,7 +45,8 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
   })
   const values = new Values({ store, writer, permission, gate, indexes, versions, declared, replaceOther })
   const hooks = new ListHooks(store, gate, declared)
-  const listReader = new ListReader({ store, permission, hooks, declared, listIndexes })
+  const shortLists = new ShortLists()
+  const listReader = new ListReader({ store, permission, hooks, declared, listIndexes, shortLists })
   const listWriter = new ListWriter({ store, writer, permission, versions, declared, hooks, now, deleteRemoved })
   const room = { writer, permission, gate, declared, versions, values, listReader, listWriter }
   const properties = new Properties({ room, store, readReplicas, indexes, versions, deleteRemoved })

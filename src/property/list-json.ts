@@ -4,8 +4,8 @@ import type { IndexedItem, ListMetadata } from '../list/list.ts'
 import type { ListReading, SeenList } from './list-reader.ts'
 
 /** The array of a list that was read in one page. */
-export function listArray({ first }: ListReading): JsonText {
-  return array(first.map(({ item }) => item))
+export function listArray({ first, whole }: ListReading): JsonText {
+  return whole ?? array(first.map(({ item }) => item))
 }
 
 /** A list as an array, page by page. */

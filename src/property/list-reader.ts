@@ -5,6 +5,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { Reads } from '../store/read-replicas.ts'
 import { type Access, requireRight } from './access.ts'
 import * as list from '../list/list.ts'
+import type { ShortLists } from '../list/short-list.ts'
 import type { DeclaredData } from './declared-data.ts'
 import type { ListHooks } from './list-hooks.ts'
 import { countList, type ListSpan, type QueriedList, type QueriedPage, queryList } from './list-queries.ts'
@@ -16,6 +17,7 @@ export interface ListReaderDeps {
   readonly hooks: ListHooks
   readonly declared: DeclaredData
   readonly listIndexes: Pick<list.ListIndexes, 'build'>
+  readonly shortLists: ShortLists
 }
 
 export class ListReader {
@@ -72,6 +74,7 @@ export class ListReader {
       metadata: first.metadata,
       first: items,
       isComplete: first.isLast,
+      whole: null,
       async *pages() {
         yield items
         for await (const page of pages) yield page.items ?? []
@@ -82,7 +85,8 @@ export class ListReader {
   /** Like `open`, for a list that the caller has found after a check of the right. One statement reads a short list. */
   async openFound(access: Access, property: StoredProperty): Promise<ListReading | null> {
     const { name, content } = property
-    const short = await this.#deps.store.read((q) => list.readShortList(q, this.#addressOf(access, name), content))
+    const { store, shortLists } = this.#deps
+    const short = await store.read((q) => shortLists.read(q, this.#addressOf(access, name), content))
     if (short === null) return this.open(access, name)
     const indexed = short.items.map((item, index) => ({ index, item }))
     const items = await this.#deps.hooks.passItems(access, name, indexed)
@@ -91,6 +95,7 @@ export class ListReader {
       metadata: short.metadata,
       first: items,
       isComplete: true,
+      whole: items === indexed ? short.whole : null,
       async *pages() {
         yield items
       },
@@ -288,6 +293,8 @@ export interface ListReading {
   readonly first: readonly list.IndexedItem[]
   /** True when the first page is the only page. */
   readonly isComplete: boolean
+  /** The array of all items, if it is known already. */
+  readonly whole: JsonText | null
   /** All pages, including the first. Call it only once. */
   pages(): AsyncGenerator<readonly list.IndexedItem[]>
 }

@@ -25,7 +25,6 @@ import {
   readItems,
   readManyLists,
   readMetadata,
-  readShortList,
   removeWhere,
   setMetadata,
   update,
@@ -36,6 +35,7 @@ import {
   type ListChange,
   type ScanPage,
 } from '../../src/list/list.ts'
+import { ShortLists } from '../../src/list/short-list.ts'
 import type { Param, Queries, Store, Transaction } from '../../src/store/store.ts'
 import { counting, faulty, forEachStore } from '../support/stores.ts'
 
@@ -102,15 +102,23 @@ async function* scanned(store: Pick<Store, 'snapshot'>, list = notes, most = 102
 }
 
 /** Reads a list by one statement, after a statement that reads its head, as a request does. */
-async function readAtOnce(q: Queries, list = notes, between?: () => Promise<unknown>): Promise<unknown[] | null> {
+async function readAtOnce(
+  q: Queries,
+  list: ListAddress = notes,
+  between?: () => Promise<unknown>,
+  lists = new ShortLists(),
+): Promise<unknown[] | null> {
   const head = await q.get<{ value: JsonText }>(
     'SELECT value FROM property WHERE actor_id = $1 AND name = $2',
     list.actorId,
     list.list,
   )
   await between?.()
-  const content = await readShortList(q, list, head?.value ?? known(''))
-  return content === null ? null : content.items.map(toPlain)
+  const content = await lists.read(q, list, head?.value ?? known(''))
+  if (content === null) return null
+  const items = content.items.map(toPlain)
+  assert.deepEqual(toPlain(content.whole), items)
+  return items
 }
 
 /** Makes a scan read inside a transaction. */
@@ -343,6 +351,7 @@ describe('a list', () => {
     it('behaves like an array after any sequence of operations', async () => {
       const store = await open()
       await addActor(store)
+      const kept = new ShortLists()
       let run = 0
       const index = fc.nat(999)
       const operation = fc.oneof(
@@ -416,7 +425,9 @@ describe('a list', () => {
             }
           })
           assert.deepEqual(await contents(store, list), model)
-          assert.deepEqual(await store.read((q) => readAtOnce(q, list)), model.length > 1024 ? null : model)
+          const expected = model.length > 1024 ? null : model
+          assert.deepEqual(await store.read((q) => readAtOnce(q, list)), expected)
+          assert.deepEqual(await store.read((q) => readAtOnce(q, list, undefined, kept)), expected)
         }),
         { numRuns: 25 },
       )
@@ -454,6 +465,75 @@ describe('a list', () => {
         await fill(store, ['new'], other)
       }
       assert.equal(await store.read((q) => readAtOnce(q, other, again)), null)
+    })
+
+    it('is read from memory while its head is unchanged, and from the database after each change', async () => {
+      const counter = counting()
+      const store = await listOf(() => open({ onQuery: counter.onQuery }), ['a', 'b', 'c'])
+      const kept = new ShortLists()
+      const read = async (list: ListAddress = notes): Promise<[items: unknown[] | null, statements: number]> => {
+        counter.reset()
+        const items = await store.read((q) => readAtOnce(q, list, undefined, kept))
+        return [items, counter.statements.length]
+      }
+      const changes: readonly (readonly [work: (tx: Transaction) => Promise<unknown>, items: readonly unknown[]])[] = [
+        [(tx) => append(tx, notes, json('d'), at(0)), ['a', 'b', 'c', 'd']],
+        [(tx) => update(tx, notes, { index: 0 }, json('e'), at(0)), ['e', 'b', 'c', 'd']],
+        [(tx) => update(tx, notes, { index: 0 }, json('f'), at(0)), ['f', 'b', 'c', 'd']],
+        [(tx) => deleteItemAt(tx, notes, 1, at(0)), ['f', 'c', 'd']],
+        [(tx) => insert(tx, notes, 0, json('b'), at(0)), ['b', 'f', 'c', 'd']],
+        [(tx) => setMetadata(tx, notes, { description: 'Letters' }, at(0)), ['b', 'f', 'c', 'd']],
+        [(tx) => clear(tx, notes, at(0)), []],
+        [(tx) => extend(tx, notes, ['b', 'f', 'c', 'd'].map(json), at(0)), ['b', 'f', 'c', 'd']],
+      ]
+      assert.deepEqual(await read(), [['a', 'b', 'c'], 2])
+      for (const [work, items] of changes) {
+        await change(store, work)
+        assert.deepEqual(await read(), [items, 2])
+        assert.deepEqual(await read(), [items, 1])
+      }
+      await change(store, (tx) => deleteList(tx, notes))
+      await fill(store, ['g'])
+      assert.deepEqual(await read(), [['g'], 2])
+      const upgraded = { version: 2, upgrade: (text: string) => json(`${text}2`), requireReadable: () => undefined }
+      assert.deepEqual(await read({ ...notes, format: upgraded }), [null, 2])
+    })
+
+    it('is read from the database again when the change that it saw before was rolled back', async () => {
+      const store = await listOf(open, ['a'])
+      const kept = new ShortLists()
+      const rolledBack = change(store, async (tx) => {
+        await append(tx, notes, json('b'), at(1))
+        throw new Error('rolled back')
+      })
+      await assert.rejects(rolledBack, /rolled back/)
+      assert.deepEqual(await store.read((q) => readAtOnce(q, notes, undefined, kept)), ['a'])
+      await change(store, (tx) => append(tx, notes, json('c'), at(1)))
+      assert.deepEqual(await store.read((q) => readAtOnce(q, notes, undefined, kept)), ['a', 'c'])
+    })
+
+    it('leaves the memory when others were read later, and never enters it if it needs an eighth', async () => {
+      const counter = counting()
+      const store = await open({ onQuery: counter.onQuery })
+      await addActor(store)
+      const lists = Array.from({ length: 12 }, (_, n) => ({ ...notes, list: `list${n}` }))
+      for (const list of lists) await fill(store, ['x'.repeat(500)], list)
+      const large = { ...notes, list: 'large' }
+      await fill(store, ['x'.repeat(1250)], large)
+      const kept = new ShortLists(8000)
+      const statementsFor = async (list: ListAddress): Promise<number> => {
+        counter.reset()
+        await store.read((q) => readAtOnce(q, list, undefined, kept))
+        return counter.statements.length
+      }
+      const [first, second] = lists
+      assert.ok(first !== undefined && second !== undefined)
+      const counts = []
+      for (const list of lists) counts.push(await statementsFor(list), await statementsFor(first))
+      // The first read of each list, and each repeated read of the first list.
+      assert.deepEqual(counts, [2, 1, ...Array.from({ length: 11 }, () => [2, 1]).flat()])
+      assert.equal(await statementsFor(second), 2)
+      assert.deepEqual([await statementsFor(large), await statementsFor(large)], [2, 2])
     })
   })
 })

@@ -224,9 +224,12 @@ describe('the history of a load on a damaged database', () => {
     const load = new Load(7)
     await load.prepare(send)
     await load.run({ clients: 4, services: [send], goesOn: (requests) => requests < 150 })
-    await damage(database.url, ...statements)
-    await load.readAll(send)
     await service.close()
+    await damage(database.url, ...statements)
+    // A service that has read the lists before would answer from memory.
+    const restarted = await startService(database.url, { declare: declareLoadActions })
+    await load.readAll(senderInProcess(restarted.app.fetch))
+    await restarted.close()
     return load.history.failures().join('\n')
   }
 
