@@ -122,6 +122,21 @@ export async function purgeDeletionMarkers(tx: Transaction, before: number): Pro
   await tx.run('DELETE FROM deleted_actor WHERE deleted_at < $1', before)
 }
 
+/** Locks the record that the actor was deleted. False when an actor has the same id again. */
+export async function lockDeletionMarker(tx: Transaction, id: string): Promise<boolean> {
+  return (await tx.get('SELECT id FROM deleted_actor WHERE id = $1 FOR UPDATE', id)) !== undefined
+}
+
+/** At most `most` actors that were deleted at `since` or later. */
+export async function findDeletedActors(q: Queries, since: number, most: number): Promise<string[]> {
+  const rows = await q.all<{ id: string }>(
+    'SELECT id FROM deleted_actor WHERE deleted_at >= $1 ORDER BY deleted_at LIMIT $2',
+    since,
+    most,
+  )
+  return rows.map(({ id }) => id)
+}
+
 export async function hasDeletionMarker(q: Queries, id: string, since: number): Promise<boolean> {
   const row = await q.get('SELECT id FROM deleted_actor WHERE id = $1 AND deleted_at >= $2', id, since)
   return row !== undefined

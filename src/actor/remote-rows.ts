@@ -7,8 +7,8 @@ import { formerCreatorOf } from './creator-store.ts'
 import { deleteAllLookups } from './lookup.ts'
 
 /**
- * Deletes look-ups, identities, password access, tokens and one-time records of an actor, and records its lists for
- * deletion. No row of the actor contains the hashes of its tokens, so these two statements ask every server.
+ * Deletes look-ups, identities and password access of an actor, and records its lists for deletion. `DeletedOwners` deletes
+ * its tokens, one-time records and clients.
  */
 export async function deleteRemoteRows(tx: Transaction, actorId: string): Promise<void> {
   await deleteAllLookups(tx, actorId)
@@ -27,8 +27,6 @@ export async function deleteRemoteRows(tx: Transaction, actorId: string): Promis
   const creators = actor === undefined ? [] : [actor.creator, formerCreatorOf({ id: actorId, ...actor })]
   for (const creator of creators.filter((name) => name !== null))
     await tx.run('DELETE FROM password_access WHERE creator = $1 AND actor_id = $2', creator, actorId)
-  await tx.run('DELETE FROM token WHERE actor_id = $1', actorId)
-  await tx.run('DELETE FROM one_time WHERE actor_id = $1', actorId)
   await removeLists(tx, actorId, null)
 }
 

@@ -9,6 +9,7 @@ import { type ClientAccess, clientAccess } from './client-access.ts'
 import { ClientEnds } from './client-ends.ts'
 import { Clients } from './clients.ts'
 import { Consents } from './consents.ts'
+import { DeletedOwners } from './deleted-owners.ts'
 import { MetadataDocuments } from './metadata-document.ts'
 import { TokenEndpoint } from './token-endpoint.ts'
 
@@ -20,11 +21,12 @@ interface AuthorizationServerNeeds {
 }
 
 export function createAuthorizationServer(runtime: Runtime, needs: AuthorizationServerNeeds) {
-  const { store, keyRing, live, now, metrics, baseUrl } = runtime
+  const { store, keyRing, live, now, metrics, baseUrl, log } = runtime
   const { tokens, oneTime } = needs.tokenRoom
   const { actors, actorsDeleting } = needs.actorRoom
   const ends = createClientEnds(runtime, needs.trust)
-  actorsDeleting.on((tx, actorIds) => ends.endWithActors(tx, actorIds))
+  const deletedOwners = new DeletedOwners({ store, afterCommit: store.afterCommit, ends, log })
+  actorsDeleting.on((tx, actorIds) => deletedOwners.follow(tx, actorIds))
   needs.trust.trustEnding.on((tx, actorId, peerId) => ends.endWithOwnTrust(tx, actorId, peerId))
   needs.trust.approvalExpired.on(async (tx, actorId, peerId) => {
     await tokens.endAllOfPeer(tx, actorId, peerId)
@@ -35,6 +37,7 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   const resources = [`${baseUrl}/mcp`, baseUrl]
   return {
     clients,
+    deletedOwners,
     resources,
     consents: new Consents({ store, oneTime, clients, keyRing, live, now }),
     tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now, metrics }, clients),

@@ -151,3 +151,8 @@ export async function purgeOneTime(tx: Transaction, now: number, limit: number):
     limit,
   )
 }
+
+/** Deletes the records of a deleted actor on every server of a sharded database. A plain one has deleted them with the actor. */
+export async function deleteRecordsOf(tx: Transaction, actorId: string): Promise<void> {
+  await tx.run('DELETE FROM one_time WHERE actor_id = $1', actorId)
+}

@@ -333,3 +333,8 @@ async function purgeRemoteTokens(tx: Transaction, now: number, limit: number): P
   }
   return gone.length
 }
+
+/** Deletes the tokens of a deleted actor on every server of a sharded database. A plain one has deleted them with the actor. */
+export async function deleteTokensOf(tx: Transaction, actorId: string): Promise<void> {
+  await tx.run('DELETE FROM token WHERE actor_id = $1', actorId)
+}

@@ -15,10 +15,10 @@ const removedKeys: Readonly<Record<string, string>> = {
   'property_lookup → actor': 'deleted by value, from actor_lookup (actor/remote-rows.ts)',
   'identity → account': 'deleted by name, from the account (actor/remote-rows.ts)',
   'password_access → actor': 'deleted by name, from the creator (actor/remote-rows.ts)',
-  'oauth_client → actor': 'deleted before the actor (authorization-server/client-ends.ts)',
+  'oauth_client → actor': 'deleted behind the response (authorization-server/deleted-owners.ts)',
   'trust → oauth_client': 'deleted before the client (authorization-server/client-ends.ts)',
   'token → token_chain': 'deleted with the actor; otherwise it stays until it expires, not valid without its chain',
-  'one_time → actor': 'deleted with the actor, on every server (actor/remote-rows.ts)',
+  'one_time → actor': 'deleted behind the response (authorization-server/deleted-owners.ts)',
 }
 
 const reasons = {
@@ -28,7 +28,7 @@ const reasons = {
   start: 'runs when the service starts with other settings',
   operator: 'runs in a command of an operator',
   client: 'concerns all actors of one client, or all clients of one actor, when one of them ends or is listed',
-  deletion: 'deletes the rows of one actor that only their own keys find',
+  deletion: 'deletes rows of a deleted actor behind the response',
   live: 'polls all actors that a process watches',
   fragment: 'the condition on the actor follows in the same function',
 } as const
@@ -58,8 +58,9 @@ const exceptions: readonly (readonly [reason: keyof typeof reasons, file: string
     'authorization-server/client-store.ts',
     'SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE actor_id IN',
   ],
-  ['deletion', 'actor/remote-rows.ts', 'DELETE FROM token WHERE actor_id'],
-  ['deletion', 'actor/remote-rows.ts', 'DELETE FROM one_time WHERE actor_id'],
+  ['deletion', 'token/token-store.ts', 'DELETE FROM token WHERE actor_id'],
+  ['deletion', 'token/one-time-store.ts', 'DELETE FROM one_time WHERE actor_id'],
+  ['purge', 'actor/actor-store.ts', 'SELECT id FROM deleted_actor WHERE deleted_at'],
   ['operator', 'cli/doctor.ts', 'SELECT count(*) AS actors'],
   ['sweep', 'list/removed-lists.ts', '/* removed lists */ SELECT DISTINCT'],
   ['live', 'live/change-store.ts', 'UPDATE actor SET watched_until = $2 WHERE watched_until'],

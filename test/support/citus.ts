@@ -6,8 +6,8 @@ import { runScale } from '../../src/store/postgres/scale.ts'
 
 /** Environment variable with the URLs of the coordinator and the workers, separated by commas. */
 export const citusVariable = 'TROUPE_TEST_CITUS'
-/** Number of shards in tests. */
-const shards = 4
+/** Number of shards in most tests. */
+const fewShards = 4
 
 /** URLs of the maintenance databases of all servers, the coordinator first. Empty: the tests run on plain PostgreSQL. */
 export function citusServers(): readonly string[] {
@@ -19,18 +19,21 @@ export async function onAllServers(servers: readonly string[], sql: string): Pro
   await Promise.all(servers.map((server) => withClient(server, (client) => client.query(sql))))
 }
 
-/**
- * Creates a database on every server, with the tables of this release distributed over the workers.
- *
- * @param ports The servers reach the workers at these ports, in the order of the workers. Default: at their own ports.
- */
+export interface CitusDatabaseOptions {
+  /** The servers reach the workers at these ports, in the order of the workers. Default: at their own ports. */
+  readonly ports?: readonly number[]
+  /** Number of shards of each table. Default: 4. */
+  readonly shards?: number
+}
+
+/** Creates a database on every server, with the tables of this release distributed over the workers. */
 export async function createCitusDatabase(
   servers: readonly string[],
   name: string,
-  ports: readonly number[] = [],
+  { ports = [], shards = fewShards }: CitusDatabaseOptions = {},
 ): Promise<void> {
   await onAllServers(servers, `CREATE DATABASE ${name}`)
-  const urls = servers.map((server) => urlOf(server, name))
+  const urls = servers.map((server) => databaseUrl(server, name))
   await onAllServers(urls, 'CREATE EXTENSION citus')
   const [coordinator = '', ...workers] = urls
   await withClient(coordinator, async (client) => {
@@ -66,7 +69,8 @@ function addressOf(url: string): [host: string, port: number] {
   return [hostname, Number(port === '' ? 5432 : port)]
 }
 
-function urlOf(server: string, name: string): string {
+/** Returns the URL of a database on a server. */
+export function databaseUrl(server: string, name: string): string {
   const url = new URL(server)
   url.pathname = `/${name}`
   return url.href

@@ -1,7 +1,7 @@
 /** A database on the cluster of `npm run citus` whose workers a test can disconnect. All servers run on this machine. */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { citusServers, createCitusDatabase, onAllServers } from './citus.ts'
+import { citusServers, createCitusDatabase, databaseUrl, onAllServers } from './citus.ts'
 import { openRelay, type Relay } from './relay.ts'
 
 export interface Cluster {
@@ -20,6 +20,8 @@ export interface Cluster {
 /** A worker behind a relay, through which the other servers reach it. */
 export interface TestWorker {
   readonly port: number
+  /** The URL of the database on this worker, without the relay. */
+  readonly url: string
   /** Ends all connections and refuses new ones, as a server that has stopped. */
   stop(): Promise<void>
   /** Answers nothing, and neither ends nor refuses connections. */
@@ -28,24 +30,19 @@ export interface TestWorker {
   start(): Promise<void>
 }
 
-export async function createCluster(): Promise<Cluster> {
+export async function createCluster(options: { readonly shards?: number } = {}): Promise<Cluster> {
   const servers = citusServers()
   const [coordinator = '', ...others] = servers
-  const workers = await Promise.all(others.map((worker) => relayed(Number(new URL(worker).port))))
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await createCitusDatabase(
-    servers,
-    name,
-    workers.map(({ port }) => port),
-  )
-  const url = new URL(coordinator)
-  url.pathname = `/${name}`
-  const client = new pg.Client({ connectionString: url.href })
+  const workers = await Promise.all(others.map((worker) => relayed(databaseUrl(worker, name))))
+  await createCitusDatabase(servers, name, { ...options, ports: workers.map(({ port }) => port) })
+  const url = databaseUrl(coordinator, name)
+  const client = new pg.Client({ connectionString: url })
   await client.connect()
   const query = async <R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> =>
     (await client.query<R>(sql, [...params])).rows
   return {
-    url: url.href,
+    url,
     workers,
     query,
     placeOf: async (actorId) => {
@@ -72,11 +69,13 @@ export async function createCluster(): Promise<Cluster> {
   }
 }
 
-async function relayed(target: number): Promise<TestWorker> {
+async function relayed(url: string): Promise<TestWorker> {
+  const target = Number(new URL(url).port)
   let relay: Relay = await openRelay(target)
   const { port } = relay
   return {
     port,
+    url,
     stop: () => relay.close(),
     silence: () => relay.silence(),
     start: async () => {

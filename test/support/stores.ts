@@ -11,7 +11,7 @@ import { readMigrations } from '../../src/store/migrate.ts'
 import { openStore, type StoreOptions } from '../../src/open-store.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Param, Queries, QueryObserver, Store, Transaction } from '../../src/store/store.ts'
-import { citusServers, createCitusDatabase, freezeDatabase, onAllServers } from './citus.ts'
+import { citusServers, createCitusDatabase, databaseUrl, freezeDatabase, onAllServers } from './citus.ts'
 import { administer, quickFolder, sharedPostgresUrl } from './postgres.ts'
 
 export interface TestDatabase {
@@ -109,12 +109,6 @@ export async function createPostgresDatabase(server: string, after?: string): Pr
     url: throughPooler(server, databaseUrl(server, name)),
     remove: () => onAllServers(servers, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   }
-}
-
-function databaseUrl(server: string, name: string): string {
-  const url = new URL(server)
-  url.pathname = `/${name}`
-  return url.href
 }
 
 /** Returns the URL through the pooler of `npm run pgbouncer`, which is in front of the server that all tests share. */
