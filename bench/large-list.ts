@@ -4,7 +4,7 @@
  */
 import type { BenchActor } from './client.ts'
 import { type LargeListServer, startLargeListServer } from './process.ts'
-import type { Line } from './report.ts'
+import { duration, type Line } from './report.ts'
 import type { Order, Strain } from './server-large-list.ts'
 import type { Subject } from './subject.ts'
 
@@ -87,7 +87,7 @@ function lineOf(store: string, what: string, seconds: number, { delayMs, cpuMs, 
   return {
     store,
     what,
-    measured: `${delayMs.toFixed(0)} ms (${cpuMs.toFixed(0)} ms CPU), ${megabytes.toFixed(0)} MiB, in ${seconds.toFixed(1)} s`,
+    measured: `${delayMs.toFixed(0)} ms (${cpuMs.toFixed(0)} ms CPU), ${megabytes.toFixed(0)} MiB, in ${duration(seconds)}`,
     bound: `${mostCpuMs} ms CPU, ${mostMegabytes} MiB`,
     ratio: null,
     aim: '≤',

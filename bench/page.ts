@@ -8,13 +8,50 @@ interface Section {
 }
 
 export const sections = {
-  ratios: {
+  start: {
     page: 'benchmarks.md',
-    heading: '# Benchmarks',
-    introduction: `\`npm run bench -- --write\` writes this section. Each line and its comparison are measured in the same run. Only the ratios
-are comparable between runs and machines. The bare server is \`bench/server-bare.ts\`: plain \`node:http\`, with the same
-passphrase check and a direct call of the same store function. CPU is the server's processor time for one request. List
-operations run one after the other, and each waits for its commit. The other lines use 32 connections.`,
+    heading: '## Start',
+    introduction: `\`npm run bench -- --only start --write\` writes this section. The packed archive starts with an empty data folder, in turn with
+a bare server. The time ends with the first response. The figures are medians of seven starts.`,
+  },
+  requests: {
+    page: 'benchmarks.md',
+    heading: '## Requests',
+    introduction: '`npm run bench -- --only requests --write` writes this section.',
+  },
+  clients: {
+    page: 'benchmarks.md',
+    heading: '## AI clients',
+    introduction: '`npm run bench -- --only clients --write` writes this section.',
+  },
+  pages: {
+    page: 'benchmarks.md',
+    heading: '## Pages for owners',
+    introduction: `\`npm run bench -- --only pages --write\` writes this section. Each page is compared with the same data as JSON.`,
+  },
+  lists: {
+    page: 'benchmarks.md',
+    heading: '## Lists of 100,000 items',
+    introduction: `\`npm run bench -- --only lists --write\` writes this section. The requests run one after the other, and each change waits for
+its commit.`,
+  },
+  declared: {
+    page: 'benchmarks.md',
+    heading: '## Declared data',
+    introduction: `\`npm run bench -- --only declared --write\` writes this section. All clients update the same value in transactions, in turn with
+clients that have a value each. On SQLite, transactions of one actor share commits
+([decision 063](decisions/063-transactions-run-ahead-of-commits.md)).`,
+  },
+  scale: {
+    page: 'benchmarks.md',
+    heading: '## A million actors',
+    introduction: '`npm run bench -- --only scale --write` writes this section.',
+  },
+  delivery: {
+    page: 'benchmarks.md',
+    heading: '## Changes with subscribers',
+    introduction: `\`npm run bench -- --only delivery --write\` writes this section. A change with more than 64 subscriptions is answered before
+their diffs are written ([decision 050](decisions/050-diffs-for-many-subscribers-behind-the-response.md)).`,
   },
   pinned: {
     page: 'benchmarks.md',
@@ -61,6 +98,8 @@ each with 2 subscribers. That makes 60 delivered diffs in 30 days. Replace these
 The check fills another database with different numbers of each row, and compares the bytes with the model.`,
   },
 } satisfies Record<string, Section>
+
+export type SectionName = keyof typeof sections
 
 /** Returns the page with new content in one section, which ends at the next heading. The page gets an absent section. */
 export function replaceSection(page: string, { heading, introduction }: Section, content: string): string {

@@ -58,3 +58,6 @@ export const rate = (perSecond: number): string => `${Math.round(perSecond).toLo
 /** Writes microseconds as milliseconds. */
 export const millis = (value: number): string => `${(value / 1000).toFixed(1)} ms`
 export const micros = (value: number): string => `${value.toFixed(value < 100 ? 1 : 0)} µs`
+/** Writes seconds, or milliseconds below a second. */
+export const duration = (seconds: number): string =>
+  seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`
