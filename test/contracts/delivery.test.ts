@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
 import type { Store } from '../../src/store/store.ts'
+import { onShards } from '../support/citus.ts'
 import { explained, type Plan } from '../support/explained.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
 import { ManualClock } from '../support/manual-clock.ts'
@@ -49,6 +50,8 @@ async function waiting(store: Store): Promise<number> {
 
 forEachService((start, dialect) => {
   describe('the number of delivery statements', () => {
+    /** On a sharded database, the first claim names the actor, and a later search asks for the work of all actors. */
+    const expected = onShards() ? 8 : 6
     /** Returns the statements from the first response until all queues are empty: one diff of each peer is in flight, the rest wait. */
     async function statementsOf(peers: number, numbers: number): Promise<string[]> {
       const client = new GatedPeers()
@@ -75,9 +78,9 @@ forEachService((start, dialect) => {
       [10, 2],
       [10, 16],
     ] as const) {
-      it(`is 6 for ${peers} queues with ${numbers} diffs each`, async () => {
+      it(`is ${expected} for ${peers} queues with ${numbers} diffs each`, async () => {
         const statements = await statementsOf(peers, numbers)
-        assert.equal(statements.length, 6, statements.join('\n'))
+        assert.equal(statements.length, expected, statements.join('\n'))
       })
     }
   })
@@ -185,40 +188,43 @@ forEachService((start, dialect) => {
       assert.notEqual(next, service)
     })
   })
-  describe('a change and its delivery', () => {
-    it('find every row by a key, so that their cost does not depend on other subscriptions', async () => {
-      const plans: Plan[] = []
-      const client = new GatedPeers()
-      client.open()
-      const service = await start({
-        peerClient: client,
-        timers: stoppedTimers,
-        now: () => 1_900_000_000_000,
-        wrapStore: (store) => explained(store, (plan) => plans.push(plan)),
+  // Citus plans no EXPLAIN whose statement has parameters.
+  if (!onShards()) {
+    describe('a change and its delivery', () => {
+      it('find every row by a key, so that their cost does not depend on other subscriptions', async () => {
+        const plans: Plan[] = []
+        const client = new GatedPeers()
+        client.open()
+        const service = await start({
+          peerClient: client,
+          timers: stoppedTimers,
+          now: () => 1_900_000_000_000,
+          wrapStore: (store) => explained(store, (plan) => plans.push(plan)),
+        })
+        const actor = await service.createActor()
+        await subscribers(service, actor, 3)
+        const { store } = await service.app.running()
+        plans.length = 0
+        assert.equal((await actor.request('PUT', '/properties/mood', 'sunny')).status, 204)
+        await until(async () => (await waiting(store)) === 0)
+        const seen = plans.filter(({ sql }) => !sql.includes('COUNT(*)'))
+        assert.deepEqual(
+          [
+            'INSERT INTO diff',
+            'UPDATE publisher_subscription',
+            'FROM permission_override',
+            'WITH queue',
+            'UPDATE delivery',
+          ].filter((part) => !seen.some(({ sql }) => sql.includes(part))),
+          [],
+        )
+        // A scan may read parameters and intermediate results, but no table.
+        const scan = dialect === 'sqlite' ? /^SCAN (?!json_each|CONSTANT ROW|queue|waiting|\(subquery)/ : /Seq Scan on/
+        assert.deepEqual(
+          seen.flatMap(({ sql, lines }) => lines.filter((line) => scan.test(line)).map((line) => `${line}: ${sql}`)),
+          [],
+        )
       })
-      const actor = await service.createActor()
-      await subscribers(service, actor, 3)
-      const { store } = await service.app.running()
-      plans.length = 0
-      assert.equal((await actor.request('PUT', '/properties/mood', 'sunny')).status, 204)
-      await until(async () => (await waiting(store)) === 0)
-      const seen = plans.filter(({ sql }) => !sql.includes('COUNT(*)'))
-      assert.deepEqual(
-        [
-          'INSERT INTO diff',
-          'UPDATE publisher_subscription',
-          'FROM permission_override',
-          'WITH queue',
-          'UPDATE delivery',
-        ].filter((part) => !seen.some(({ sql }) => sql.includes(part))),
-        [],
-      )
-      // A scan may read parameters and intermediate results, but no table.
-      const scan = dialect === 'sqlite' ? /^SCAN (?!json_each|CONSTANT ROW|queue|waiting|\(subquery)/ : /Seq Scan on/
-      assert.deepEqual(
-        seen.flatMap(({ sql, lines }) => lines.filter((line) => scan.test(line)).map((line) => `${line}: ${sql}`)),
-        [],
-      )
     })
-  })
+  }
 })

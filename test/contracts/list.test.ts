@@ -77,6 +77,15 @@ async function fill(store: Store, items: readonly unknown[], list = notes): Prom
   })
 }
 
+/** Deletes the list with its rows, which a sharded database deletes later. */
+async function deleteRows(store: Store): Promise<void> {
+  await change(store, async (tx) => {
+    await deleteList(tx, notes)
+    for (const table of ['list_item', 'list_node', 'removed_list'])
+      await tx.run(`DELETE FROM ${table} WHERE actor_id = 'a1'`)
+  })
+}
+
 async function listOf(open: () => Promise<Store>, items: readonly unknown[]): Promise<Store> {
   const store = await open()
   await addActor(store)
@@ -846,7 +855,7 @@ describe('a batch', () => {
           assert.equal(length, replayed.length, what)
         }
         assert.deepEqual(replayed, stored, what)
-        await change(store, (tx) => deleteList(tx, notes))
+        await deleteRows(store)
       }
     })
 
@@ -1286,7 +1295,7 @@ describe('the number of statements of an operation', () => {
             found[what] = counter.statements.length
           })
         }
-        await change(store, (tx) => deleteList(tx, notes))
+        await deleteRows(store)
         return found
       }
       const few = await count(10)
@@ -1306,7 +1315,7 @@ describe('the number of statements of an operation', () => {
         bulk: 9,
         updateWhere: 5,
         removeWhere: 6,
-        'delete the list': 1,
+        'delete the list': store.isSharded ? 2 : 1,
         'read an item': 4,
         'read a span': 4,
         'read all': 3,
@@ -1471,7 +1480,7 @@ describe('a damaged list', () => {
           (tx) => removeWhere(tx, notes, { field: 'n', value: number(1) }, at(1)),
         ]
         for (const read of reads) await assert.rejects(change(store, read), damaged, what)
-        await change(store, (tx) => deleteList(tx, notes))
+        await deleteRows(store)
       }
     })
 
@@ -1488,7 +1497,7 @@ describe('a damaged list', () => {
         await change(store, (tx) => tx.run(sql))
         const outcome = await store.read((q) => readAtOnce(q)).catch((error: unknown) => error)
         assert.ok(outcome === null || refusedAs('list_corrupted')(outcome), what)
-        await change(store, (tx) => deleteList(tx, notes))
+        await deleteRows(store)
       }
     })
 
@@ -1508,7 +1517,7 @@ describe('a damaged list', () => {
         const before = await rows(store)
         for (const work of changes) await assert.rejects(change(store, work), refusedAs('list_corrupted'), what)
         assert.deepEqual(await rows(store), before, what)
-        await change(store, (tx) => deleteList(tx, notes))
+        await deleteRows(store)
       }
     })
 
@@ -1532,7 +1541,7 @@ describe('a damaged list', () => {
           refusedAs('list_corrupted'),
           sql,
         )
-        await change(store, (tx) => deleteList(tx, notes))
+        await deleteRows(store)
       }
     })
 
@@ -1540,7 +1549,9 @@ describe('a damaged list', () => {
       const store = await listOf(open, numbers(300))
       await change(store, (tx) => tx.run(`UPDATE property SET value = 'oops' WHERE name = 'notes'`))
       assert.deepEqual(await change(store, (tx) => deleteList(tx, notes)), { operation: 'delete_all', length: 0 })
-      assert.deepEqual(await rows(store), [[], [], []])
+      // A sharded database deletes the rows later (removed-lists.test.ts).
+      if (!store.isSharded) assert.deepEqual(await rows(store), [[], [], []])
+      assert.equal(await contents(store), null)
     })
   })
 })

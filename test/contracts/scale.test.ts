@@ -3,12 +3,13 @@ import { describe, it } from 'node:test'
 import { openStore } from '../../src/open-store.ts'
 import { readMigrations } from '../../src/store/migrate.ts'
 import { missingSteps, scaleDatabase } from '../../src/store/postgres/scale.ts'
-import { createTestDatabase } from '../support/stores.ts'
+import { sharedPostgresUrl } from '../support/postgres.ts'
+import { createPostgresDatabase } from '../support/stores.ts'
 
 describe('a database without Citus', () => {
   for (const isDry of [false, true]) {
     it(`refuses ${isDry ? 'the plan of a distribution' : 'a distribution'}, and says what to do`, async (t) => {
-      const database = await createTestDatabase('postgres')
+      const database = await createPostgresDatabase(await sharedPostgresUrl())
       t.after(() => database.remove())
       const store = await openStore({ url: database.url })
       await store.close()
@@ -27,7 +28,7 @@ describe('a database without Citus', () => {
   }
 
   it('has no missing steps for doctor to report', async (t) => {
-    const database = await createTestDatabase('postgres')
+    const database = await createPostgresDatabase(await sharedPostgresUrl())
     t.after(() => database.remove())
     assert.equal(await missingSteps(database.url, readMigrations()), null)
   })

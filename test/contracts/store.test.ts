@@ -12,6 +12,7 @@ import { openStore } from '../../src/open-store.ts'
 import { NotCreatedError } from '../../src/store/start-error.ts'
 import { LOCK_ACTOR } from '../../src/store/lock-actor.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
+import { isLockAwaited } from '../support/citus.ts'
 import { createPostgresDatabase, createTestDatabase, counting, faulty, forEachStore } from '../support/stores.ts'
 import { sharedPostgresUrl } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
@@ -354,9 +355,7 @@ forEachStore((dialect, open, database) => {
           await gate.promise
         })
         const seen = other.writeActor('a', async (_, actor) => [actor.subscriptionCount, actor.keySubscriptionCount])
-        const waiting = `SELECT 1 AS one FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`
-        await until(() => store.read(async (q) => (await q.all(waiting)).length > 0))
+        await until(() => store.read(isLockAwaited))
         gate.resolve()
         await subscribed
         assert.deepEqual(await seen, [1, 1])

@@ -4,7 +4,7 @@ import { createLog } from '../../src/observe/log.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { ClientGrant, IssuedTokens } from '../../src/token/chain.ts'
-import { countGraceAnswer, markUsed } from '../../src/token/token-store.ts'
+import { countGraceAnswer, markUsed, purgeTokens } from '../../src/token/token-store.ts'
 import { makeToken } from '../../src/token/token-text.ts'
 import { Tokens } from '../../src/token/tokens.ts'
 import { Uses } from '../../src/token/last-used.ts'
@@ -60,6 +60,11 @@ forEachStore((_dialect, open) => {
         peerId,
       ),
     )
+  }
+
+  /** On a sharded database, invalid tokens stay until they expire. */
+  async function assertNoTokens(): Promise<void> {
+    if (!store.isSharded) assert.deepEqual(await store.read((q) => q.all('SELECT hash FROM token')), [])
   }
 
   function begin(actorId = 'ada', of = tokens): Promise<IssuedTokens> {
@@ -435,7 +440,7 @@ forEachStore((_dialect, open) => {
           assert.equal(await lives(one), false)
           await refuses(one.refreshToken)
         }
-        assert.deepEqual(await store.read((q) => q.all('SELECT hash FROM token')), [])
+        await assertNoTokens()
       }
     })
 
@@ -462,7 +467,7 @@ forEachStore((_dialect, open) => {
         ])
         assert.equal(await lives(issued), false)
         await refuses(issued.refreshToken)
-        assert.deepEqual(await store.read((q) => q.all('SELECT hash FROM token')), [])
+        await assertNoTokens()
       }
     })
   })
@@ -562,9 +567,11 @@ forEachStore((_dialect, open) => {
       clock.pass(14 * day)
       assert.deepEqual(
         (await tokens.sessionsOf('ada')).map(({ chainId }) => chainId),
-        [second.chainId],
+        // A sharded database lists a session until the purge deletes its last token.
+        store.isSharded ? [second.chainId, first.chainId] : [second.chainId],
       )
       clock.pass(minute + 1)
+      if (store.isSharded) await store.write((tx) => purgeTokens(tx, clock.now(), 100))
       assert.deepEqual(await tokens.sessionsOf('ada'), [])
     })
 
