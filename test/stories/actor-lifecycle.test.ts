@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
+import { onShards } from '../support/citus.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
 import { changesNothing, done, everythingStored, outcomeOf, refused, rowsOf } from '../support/stored.ts'
@@ -19,7 +20,12 @@ async function furnish(service: TestService, actor: TestActor): Promise<void> {
   await done(await actor.request('PUT', '/devtest/attribute/bucket/name', '1'))
 }
 
-const furnished = ['actor', 'attribute', 'creator', 'list_item', 'list_node', 'property', 'property_lookup']
+const tables = ['actor', 'attribute', 'creator', 'list_item', 'list_node', 'property', 'property_lookup']
+/** A sharded database has the names of indexed properties a second time, with the actor. */
+const furnished = onShards() ? [...tables, 'actor_lookup'].toSorted() : tables
+
+const byId = <R extends { readonly id?: unknown }>(rows: readonly R[]): R[] =>
+  rows.toSorted((a, b) => String(a.id).localeCompare(String(b.id)))
 
 async function tablesOf(service: TestService, actor: TestActor): Promise<string[]> {
   return [...new Set(await rowsOf(service, actor.id))].toSorted((a, b) => a.localeCompare(b))
@@ -385,7 +391,9 @@ forEachService((start) => {
       assert.equal(await parts.actors.wasDeleted(actor.id), 'no')
       await done(await other.request('DELETE', ''))
       const markers = (await everythingStored(service)).deleted_actor
-      assert.deepEqual(markers, [{ id: other.id, deleted_at: now }])
+      // On a sharded database, the purge of the next hour removes it.
+      const expired = onShards() ? [{ id: actor.id, deleted_at: now - 30 * dayMs - 1 }] : []
+      assert.deepEqual(byId(markers), byId([{ id: other.id, deleted_at: now }, ...expired]))
     })
 
     it('is set for every actor that a replacement deleted (DEL-04)', async () => {

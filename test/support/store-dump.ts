@@ -4,6 +4,9 @@ import type { Store } from '../../src/store/store.ts'
 /** The rows of each table as JSON strings, sorted. */
 export type Dump = Readonly<Record<string, readonly string[]>>
 
+/** The key of a turn of a search over a sharded database (src/due-search.ts). Processes take turns also without a request. */
+const turn = /^{"key":"[a-z ]+ \d"/
+
 /** Dumps every table. The database lists its tables, so a new table is included without a change here. */
 export async function dumpStore(store: Store): Promise<Dump> {
   return store.snapshot(async (q) => {
@@ -16,7 +19,10 @@ export async function dumpStore(store: Store): Promise<Dump> {
     const dump: Record<string, string[]> = {}
     for (const { name } of tables) {
       const rows = await q.all<object>(`SELECT * FROM ${name}`)
-      dump[name] = rows.map((row) => JSON.stringify(row)).sort()
+      dump[name] = rows
+        .map((row) => JSON.stringify(row))
+        .filter((row) => name !== 'rate_limit' || !turn.test(row))
+        .sort()
     }
     return dump
   })
