@@ -12,9 +12,8 @@ import { openStore } from '../../src/open-store.ts'
 import { NotCreatedError } from '../../src/store/start-error.ts'
 import { LOCK_ACTOR } from '../../src/store/lock-actor.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
-import { isLockAwaited } from '../support/citus.ts'
 import { createPostgresDatabase, createTestDatabase, counting, faulty, forEachStore } from '../support/stores.ts'
-import { sharedPostgresUrl } from '../support/postgres.ts'
+import { isLockAwaited, sharedPostgresUrl } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
 const refuses = (code: string) => (error: unknown) => {
@@ -350,10 +349,13 @@ forEachStore((dialect, open, database) => {
         const gate = Promise.withResolvers<void>()
         const first = { actorId: 'a', peerId: 'peer', subscriptionId: 's', granularity: 'high', createdAt: 1 } as const
         const scope = { target: 'properties', subtarget: 'p', resource: 'key' } as const
+        const locked = Promise.withResolvers<void>()
         const subscribed = store.writeActor('a', async (tx) => {
+          locked.resolve()
           await insertPublisherSubscription(tx, { ...first, ...scope }, 1)
           await gate.promise
         })
+        await locked.promise
         const seen = other.writeActor('a', async (_, actor) => [actor.subscriptionCount, actor.keySubscriptionCount])
         await until(() => store.read(isLockAwaited))
         gate.resolve()

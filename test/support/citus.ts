@@ -2,7 +2,6 @@
 import pg from 'pg'
 import { openStore } from '../../src/open-store.ts'
 import { readMigrations } from '../../src/store/migrate.ts'
-import type { Queries } from '../../src/store/store.ts'
 import { runScale } from '../../src/store/postgres/scale.ts'
 
 /** Environment variable with the URLs of the coordinator and the workers, separated by commas. */
@@ -18,16 +17,6 @@ export function citusServers(): readonly string[] {
 /** True when the tests run on a sharded database, where some costs and moments differ. */
 export function onShards(): boolean {
   return citusServers().length > 0
-}
-
-/** Returns true while a session of this database waits for a lock, on any server. */
-export async function isLockAwaited(q: Queries): Promise<boolean> {
-  const sessions = `SELECT count(*) AS n FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  const counts = q.isSharded
-    ? await q.all<{ n: string }>('SELECT result AS n FROM run_command_on_all_nodes($1)', sessions)
-    : await q.all<{ n: string }>(sessions)
-  return counts.some(({ n }) => Number(n) > 0)
 }
 
 /** Runs a statement on every server of the cluster. */

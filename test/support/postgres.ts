@@ -28,6 +28,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import type { Queries } from '../../src/store/store.ts'
 import { freePort } from './free-port.ts'
 
 /** The environment variable with the URL of the server that the test run started for all files. */
@@ -261,4 +262,14 @@ export function quickFolder(): string {
 interface Link {
   readonly source: string
   readonly target: string
+}
+
+/** Returns true while a session of this database waits for a lock, on any server. */
+export async function isLockAwaited(q: Queries): Promise<boolean> {
+  const sessions = `SELECT count(*) AS n FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  const counts = q.isSharded
+    ? await q.all<{ n: string }>('SELECT result AS n FROM run_command_on_all_nodes($1)', sessions)
+    : await q.all<{ n: string }>(sessions)
+  return counts.some(({ n }) => Number(n) > 0)
 }
