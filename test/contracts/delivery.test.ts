@@ -50,7 +50,7 @@ async function waiting(store: Store): Promise<number> {
 
 forEachService((start, dialect) => {
   describe('the number of delivery statements', () => {
-    /** On a sharded database, the first claim names the actor, and a later search asks for the work of all actors. */
+    /** On a sharded database, the process also claims the queues and the notices of the actor that was changed. */
     const expected = onShards() ? 8 : 6
     /** Returns the statements from the first response until all queues are empty: one diff of each peer is in flight, the rest wait. */
     async function statementsOf(peers: number, numbers: number): Promise<string[]> {

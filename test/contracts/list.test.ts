@@ -77,10 +77,11 @@ async function fill(store: Store, items: readonly unknown[], list = notes): Prom
   })
 }
 
-/** Deletes the list with its rows, which a sharded database deletes later. */
+/** Deletes the list. Its rows are gone then, also those that a sharded database would delete later. */
 async function deleteRows(store: Store): Promise<void> {
   await change(store, async (tx) => {
     await deleteList(tx, notes)
+    if (!tx.isSharded) return
     for (const table of ['list_item', 'list_node', 'removed_list'])
       await tx.run(`DELETE FROM ${table} WHERE actor_id = 'a1'`)
   })
