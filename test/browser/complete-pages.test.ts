@@ -1,25 +1,34 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { it } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import { openPage } from '../support/browser.ts'
+
+/** Starts a server for the test, and returns its URL. */
+async function listen(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 it('a test reads a page when all of it has arrived, also after a click', async (t) => {
   const items = (from: number, to: number): string =>
     Array.from({ length: to - from }, (_, index) => `<p id="item-${from + index}">Item ${from + index}</p>`).join('')
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  const server = createServer((request, response) => {
+  const url = await listen(t, (request, response) => {
     response.setHeader('Content-Type', 'text/html')
     if (request.url !== '/list') return void response.end('<a href="/list">The list</a>')
     response.write(`<!doctype html><main>${items(0, 34)}`)
     void released.then(() => response.end(items(34, 50)))
   })
-  t.after(() => server.close())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   const page = await openPage()
-  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  await page.goto(url)
   await page.getByRole('link').click()
   // A wait for one element does not need the whole page.
   await page.locator('#item-33').waitFor()
@@ -31,4 +40,23 @@ it('a test reads a page when all of it has arrived, also after a click', async (
   await page.locator('#item-33').waitFor()
   release()
   assert.deepEqual(await Promise.all(readings), [50, true, 50])
+})
+
+it('a test does not complain about a script that a page still loads when the browser leaves the page', async (t) => {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const url = await listen(t, (request, response) => {
+    if (request.url === '/slow.js') return void ask()
+    if (request.url === '/broken.js') return void request.socket.destroy()
+    const script = request.url === '/' ? 'slow' : 'broken'
+    response.setHeader('Content-Type', 'text/html')
+    response.end(`<!doctype html><link rel="icon" href="data:,"><script src="/${script}.js" defer></script>`)
+  })
+  const page = await openPage()
+  await page.goto(url, { waitUntil: 'commit' })
+  await asked
+  await page.goto(`${url}/next`)
+  assert.deepEqual(page.complaints, [
+    `${url}/broken.js: net::ERR_EMPTY_RESPONSE`,
+    'Failed to load resource: net::ERR_EMPTY_RESPONSE',
+  ])
 })

@@ -62,8 +62,8 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText
-    // The browser aborts event streams and fetches of a page that it leaves.
-    const isLeft = why === 'net::ERR_ABORTED' && ['eventsource', 'fetch'].includes(request.resourceType())
+    // The browser aborts what a page still loads when it leaves the page.
+    const isLeft = why === 'net::ERR_ABORTED' && !request.isNavigationRequest()
     if (!isLeft) complaints.push(`${request.url()}: ${why}`)
   })
   page.on('response', (response) => {
