@@ -45,8 +45,11 @@ it('a test reads a page when all of it has arrived, also after a click', async (
 it('a test does not complain about a script that a page still loads when the browser leaves the page', async (t) => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
   const url = await listen(t, (request, response) => {
-    if (request.url === '/slow.js') return void ask()
-    if (request.url === '/broken.js') return void request.socket.destroy()
+    if (request.url === '/slow.js') return ask()
+    if (request.url === '/broken.js') {
+      request.socket.destroy()
+      return
+    }
     const script = request.url === '/' ? 'slow' : 'broken'
     response.setHeader('Content-Type', 'text/html')
     response.end(`<!doctype html><link rel="icon" href="data:,"><script src="/${script}.js" defer></script>`)
