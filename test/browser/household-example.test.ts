@@ -32,7 +32,7 @@ describe('the page of the household example', () => {
     await page.getByRole('button', { name: text }).waitFor()
   }
 
-  it('shows one list and one sum to two people, on phones with dark colors', { timeout: 120_000 }, async () => {
+  it('shows one list and one sum to two people, on phones with dark colors', async () => {
     const [ada, ben] = [await signIn('ada@example.com'), await signIn('ben@example.com')]
     await add(ada, 'Milk')
     await ben.getByRole('link', { name: 'Family and assistants' }).click()

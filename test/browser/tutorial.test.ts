@@ -12,7 +12,7 @@ describe('the tutorial', () => {
   after(() => reader.remove())
   let url = ''
 
-  it('leads from an empty folder to a service in production', { timeout: 240_000 }, async () => {
+  it('leads from an empty folder to a service in production', async () => {
     const passed: string[] = []
     let served = 0
     for (const step of reader.steps) {
@@ -47,7 +47,7 @@ describe('the tutorial', () => {
 
   const actorAt = (page: WatchedPage): string => page.url().replace(/\/app$/, '')
 
-  it('shows one list to two users in their browsers', { timeout: 120_000 }, async () => {
+  it('shows one list to two users in their browsers', async () => {
     const program = reader.place.start(['dev', 'household.ts'], {
       env: { PORT: '0', DATABASE_URL: 'sqlite:./browser.db' },
     })

@@ -9,6 +9,7 @@ import { type Hands, keyboard, pointer } from '../support/hands.ts'
 import { authorizePath, newPkce, registerClient, requestTokens } from '../support/oauth-client.ts'
 import { sqliteService, type StartOptions, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { writtenAuditLog } from '../support/written-audit-log.ts'
 
 const programs: Server[] = []
 const begin = sqliteService()
@@ -367,9 +368,9 @@ describe('an AI client', () => {
       // An approval is valid for one call.
       assert.match((await call()).said, /\/www\/approvals\//)
 
-      // Activity is written after the responses.
-      do await ada.goTo('Activity')
-      while (!(await ada.text()).includes('Claude called the tool “create_note”'))
+      await writtenAuditLog(notes)
+      await ada.goTo('Activity')
+      assert.match(await ada.text(), /Claude called the tool “create_note”/)
       await ada.goTo('Connected apps')
       await ada.press('button', 'Disconnect Claude')
       await ada.reads('Disconnected.')

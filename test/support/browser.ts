@@ -51,7 +51,7 @@ export async function browser(): Promise<Browser> {
 /** Opens a page in a new context, which shares no data with other pages. The page closes after the test. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await (await browser()).newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   readOnlyCompletePages(page)
   opened.push(page)

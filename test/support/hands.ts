@@ -20,7 +20,8 @@ export const keyboard: Hands = {
     const type = await target.getAttribute('type')
     if (type === 'radio') return choose(target)
     await reach(target)
-    await target.page().keyboard.press(type === 'checkbox' ? 'Space' : 'Enter')
+    // Unlike the keyboard of the page, this waits for the beginning of the page that the key opens, as a click does.
+    await target.press(type === 'checkbox' ? 'Space' : 'Enter')
   },
   async type(target, text) {
     await reach(target)
