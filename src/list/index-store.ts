@@ -2,10 +2,10 @@
  * The SQL of the indexes of lists. Each indexed field has one row for every item. While an index is built, a mark with an
  * empty key has the number of the next item to index. A mark without a field has the next item to upgrade.
  */
-import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { fieldKey } from './index-key.ts'
 import type { ListAddress } from './list-address.ts'
+import type { NewItem } from './list-store.ts'
 
 /** A row of an index. */
 export interface IndexEntry {
@@ -24,7 +24,7 @@ export async function insertIndexed(
   tx: Transaction,
   { actorId, list }: ListAddress,
   fields: readonly string[],
-  items: readonly (readonly [item: number, value: JsonText])[],
+  items: readonly NewItem[],
 ): Promise<void> {
   if (fields.length === 0 || items.length === 0) return
   await tx.run(

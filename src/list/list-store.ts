@@ -58,7 +58,8 @@ export function rowText({ value, older }: StoredItem): JsonText {
   return older ?? value
 }
 
-export type NewItem = readonly [item: number, value: JsonText]
+/** `origin`: default is the origin of the transaction. */
+export type NewItem = readonly [item: number, value: JsonText, origin?: string]
 
 /** Matches the numbers in parameter 3. */
 const isOneOf = (column: 'node' | 'item'): string =>
@@ -107,12 +108,16 @@ export async function insertHead(tx: Transaction, at: ListAddress, head: string)
   )
 }
 
-/** @param version no item that an index contains has an older version. */
+/**
+ * @param version no item that an index contains has an older version.
+ * @param origin of the last change.
+ */
 export async function updateHead(
   tx: Transaction,
   { actorId, list }: ListAddress,
   head: string,
   version: number,
+  origin = tx.origin,
 ): Promise<void> {
   expect(
     1,
@@ -121,7 +126,7 @@ export async function updateHead(
       actorId,
       list,
       head,
-      tx.origin,
+      origin,
       version,
     ),
   )
@@ -422,15 +427,16 @@ export async function insertItems(tx: Transaction, at: ListAddress, items: reado
            VALUES ($1, $2, $3, 1, $4, $5, $6, $7)`,
           actorId,
           list,
-          ...first,
-          tx.origin,
+          first[0],
+          first[1],
+          first[2] ?? tx.origin,
           checksumOf(actorId, itemName(list, first[0]), first[1]),
           versionOf(at),
         )
       : await tx.run(
           `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum, version)
-           SELECT $1, $2, added.item, 1, added.value, $4, added.crc, $5
-           FROM rows($3, item BIGINT, value TEXT, crc BIGINT) AS added`,
+           SELECT $1, $2, added.item, 1, added.value, COALESCE(added.origin, $4), added.crc, $5
+           FROM rows($3, item BIGINT, value TEXT, crc BIGINT, origin TEXT) AS added`,
           actorId,
           list,
           withChecksums(actorId, list, items),
@@ -451,7 +457,8 @@ export async function updateItems(tx: Transaction, at: ListAddress, items: reado
            WHERE actor_id = $1 AND list = $2 AND item = $3`,
           actorId,
           list,
-          ...first,
+          first[0],
+          first[1],
           tx.origin,
           checksumOf(actorId, itemName(list, first[0]), first[1]),
           versionOf(at),
@@ -556,7 +563,9 @@ export async function markRemoved(
 }
 
 function withChecksums(actorId: string, list: string, items: readonly NewItem[]): string {
-  return JSON.stringify(items.map(([item, value]) => [item, value, checksumOf(actorId, itemName(list, item), value)]))
+  return JSON.stringify(
+    items.map(([item, value, ...origin]) => [item, value, checksumOf(actorId, itemName(list, item), value), ...origin]),
+  )
 }
 
 function column(values: readonly (string | number)[]): string {

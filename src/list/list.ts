@@ -160,6 +160,22 @@ export async function append(tx: Transaction, at: ListAddress, item: JsonText, n
   return addItem(tx, list, { operation: 'append', index: list.length, item }, nowMs)
 }
 
+/** Appends items of different origins. Returns a change for each. @throws ServiceError `not_found`, `list_corrupted` */
+export async function appendEach(
+  tx: Transaction,
+  at: ListAddress,
+  items: readonly { readonly item: JsonText; readonly origin: string }[],
+  nowMs: number,
+): Promise<(ListChange & { readonly index: number })[]> {
+  const list = await OpenList.require(tx, at)
+  const first = list.length
+  await list.load([list.order.spanForInsert(first)])
+  const insert = items.map(({ item, origin }) => [list.newItem(), item, origin] as const)
+  for (const [item] of insert) list.order.append(item)
+  await list.save(tx, nowMs, { insert })
+  return items.map(({ item }, n) => ({ operation: 'append', index: first + n, item, length: first + n + 1 }))
+}
+
 /** Appends items. Null when `items` is empty, because nothing changes. @throws ServiceError `not_found`, `list_corrupted` */
 export async function extend(
   tx: Transaction,

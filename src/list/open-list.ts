@@ -176,7 +176,7 @@ export class OpenList {
       insertItems(tx, this.address, insert),
       saveNodes(tx, this.address, changed),
       deleteNodes(tx, this.address, removed),
-      this.#saveHead(tx, nowMs, { ...texts, root, nextNode, bytes }),
+      this.#saveHead(tx, nowMs, { ...texts, root, nextNode, bytes }, insert.at(-1)?.[2]),
       this.#saveIndexes(tx, items),
     ])
     const [first] = insert
@@ -279,7 +279,7 @@ export class OpenList {
     if (nodes < 2 * this.#head.root.length) throw damagedList(this.address.list, 'nodes of its order are missing')
   }
 
-  async #saveHead(tx: Transaction, nowMs: number, changes: Partial<ListHead>): Promise<void> {
+  async #saveHead(tx: Transaction, nowMs: number, changes: Partial<ListHead>, origin?: string): Promise<void> {
     // The time never decreases, even when the clock was set back.
     const updatedAt = new Date(Math.max(nowMs, Date.parse(this.#head.updatedAt))).toISOString()
     await updateHead(
@@ -294,6 +294,7 @@ export class OpenList {
         newestVersion: Math.max(this.#head.newestVersion, versionOf(this.address)),
       }),
       this.version,
+      origin,
     )
   }
 }

@@ -34,6 +34,8 @@ export interface PropertyState {
 export type ChangeSink = (tx: Transaction, actor: LockedActor, changes: readonly Change[], by: Caller) => Promise<void>
 
 export type Record = (change: Change) => void
+/** Gives a change of this caller to the sinks. */
+export type RecordBy = (change: Change, by: Caller) => Promise<void>
 
 /** Changes data of an actor, always through this class. The change and its sinks run in one actor transaction. */
 export class ActorWriter {
@@ -64,6 +66,20 @@ export class ActorWriter {
         return result
       },
       originText(caller),
+    )
+  }
+
+  /** Like `change`, for the changes of several callers without conditions. Each change reaches the sinks with its caller. */
+  changeEach<T>(
+    actorId: string,
+    origin: string,
+    work: (tx: Transaction, record: RecordBy, actor: LockedActor) => Promise<T>,
+  ): Promise<T> {
+    const sink = this.#sink
+    return this.#store.changeActor(
+      actorId,
+      (tx, actor) => work(tx, async (change, by) => sink?.(tx, actor, [change], by), actor),
+      origin,
     )
   }
 }

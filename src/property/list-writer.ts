@@ -12,6 +12,7 @@ import { listDiff } from './list-diff.ts'
 import type { ListHooks } from './list-hooks.ts'
 import { readTexts } from '../list/list-texts.ts'
 import { quote } from './property-errors.ts'
+import { SharedAppends } from './shared-appends.ts'
 import type { Expected, ValuesDeps } from './values.ts'
 
 export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'permission' | 'versions' | 'declared'> {
@@ -29,9 +30,11 @@ type ListWork<T> = (
 
 export class ListWriter {
   readonly #deps: ListWriterDeps
+  readonly #sharedAppends: SharedAppends
 
   constructor(deps: ListWriterDeps) {
     this.#deps = deps
+    this.#sharedAppends = new SharedAppends(deps)
   }
 
   #addressOf({ actor }: Access, name: string): list.ListAddress {
@@ -69,6 +72,10 @@ export class ListWriter {
   ): Promise<list.IndexedItem> {
     const right = rightToAdd(options)
     const item = await this.#passItem(access, 'post', [name], given, right)
+    if (access.condition === undefined) {
+      await this.#require(access, right, name)
+      return { index: await this.#sharedAppends.append(access, name, item, options.create === true), item }
+    }
     const change = await this.#changeOne(
       access,
       name,
