@@ -199,6 +199,8 @@ describe('a change on a sharded database', () => {
       const calls: string[] = []
       const service = await start({
         timers: stoppedTimers,
+        // A second after the last search, a change begins the next one.
+        now: () => 1_900_000_000_000,
         wrapStore: asSharded,
         peerClient: {
           call: async ({ url }) => {

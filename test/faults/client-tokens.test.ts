@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isInBackground } from '../../src/observe/context.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   type ClientTokens,
@@ -149,6 +150,7 @@ forEachService((start, dialect) => {
       const wrapStore: NonNullable<StartOptions['wrapStore']> = (inner) => {
         const store = faulty(inner)
         const read: typeof store.read = async (work) => {
+          if (isInBackground()) return store.read(work)
           waiting += 1
           await held
           return store.read(work)

@@ -540,7 +540,7 @@ describe('conflicting transactions (DUR-14)', () => {
 
 describe('busy connections (DUR-15)', () => {
   it('give 503 with Retry-After to callers that wait too long, and are usable again afterwards', async (t) => {
-    const { store } = await openFresh(t, { workers: 2, connectTimeoutMs: 50 })
+    const { store } = await openFresh(t, { workers: 2, connectTimeoutMs: 3_000 })
     const release = deferred()
     const taken = [deferred(), deferred()]
     const holders = taken.map((one, index) =>
@@ -612,7 +612,7 @@ describe('busy connections (DUR-15)', () => {
 
 describe('a database that does not answer', () => {
   it('gives 503 for reads, writes and ping within their limits', async (t) => {
-    const { store, relay } = await openOverRelay(t, { statementTimeoutMs: 50, connectTimeoutMs: 100 })
+    const { store, relay } = await openOverRelay(t, { statementTimeoutMs: 2_000, connectTimeoutMs: 3_000 })
     await store.read(actorIds)
     await store.write((tx) => addActor(tx, 'a'))
     relay.silence()
@@ -633,7 +633,7 @@ describe('a database that does not answer', () => {
   })
 
   it('in time aborts only the slow statement', async (t) => {
-    const { store } = await openFresh(t, { statementTimeoutMs: 50 })
+    const { store } = await openFresh(t, { statementTimeoutMs: 2_000 })
     await assert.rejects(
       // Real time: the statement timeout runs in the server.
       store.read((q) => q.get('SELECT pg_sleep(60)')),
@@ -757,7 +757,7 @@ describe('a PostgreSQL server that is killed', () => {
 
 describe('a start on PostgreSQL fails with one sentence', () => {
   const refusal = (url: string, sentence: RegExp) =>
-    assert.rejects(openStore({ url, connectTimeoutMs: 2_000 }), (error: Error) => {
+    assert.rejects(openStore({ url, connectTimeoutMs: 60_000 }), (error: Error) => {
       assert.equal(error.name, 'StoreStartError')
       assert.match(error.message, sentence)
       assert.doesNotMatch(error.message, /hunter2/)

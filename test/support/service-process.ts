@@ -37,6 +37,7 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
       HOST: '127.0.0.1',
       LOG_LEVEL: 'silent',
       TROUPE_SECRET_KEYS: testKeys,
+      TROUPE_STORE_TIMEOUT_SECONDS: '60',
       ...options.env,
     },
   })

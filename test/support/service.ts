@@ -145,6 +145,8 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       env: {},
       // Tests of sign-in configure their own provider.
       localSignIn: false,
+      // A process may be paused for seconds. Tests of this limit set their own.
+      storeTimeoutSeconds: 60,
       // Rate limits add statements, and all tests have one address. Tests of rate limits turn them on.
       rateLimits: { '*': null },
       // Audit log entries, which are written in the background, would disturb comparisons of the store.

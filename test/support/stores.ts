@@ -58,7 +58,8 @@ export function forEachStore(
       }
       const open: OpenTestStore = async (options = {}) => {
         const url = options.url ?? (await database()).url
-        const store = await openStore({ ...options, url })
+        // A process may be paused for seconds. Tests of this limit set their own.
+        const store = await openStore({ lockTimeoutMs: 60_000, ...options, url })
         current.push(() => store.close())
         return store
       }
