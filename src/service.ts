@@ -72,9 +72,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       runtime.live.stop()
     },
     settled: async () => {
-      // Each worker may create work for the workers after it: a delivery, for example, acknowledges a fetched diff.
       const { expiries, gaps, facts, dataHooks, contacts, waitingChanges, deliveries } = rooms
-      for (const each of [expiries, gaps, facts, dataHooks, contacts, waitingChanges, deliveries]) await each.settled()
+      const workers = [expiries, gaps, facts, dataHooks, contacts, waitingChanges, deliveries]
+      // Each worker may create work for the workers after it. A delivery to an actor of this service may create work for all.
+      for (const each of [...workers, ...workers]) await each.settled()
     },
     close: () => closeRooms(runtime, rooms),
   }
