@@ -115,32 +115,32 @@ describe('a test run', () => {
             await new Promise((resolve) => child.on('exit', resolve))
           })`,
       },
-      5,
+      15,
     )
     assert.equal(failed, 1)
-    assert.match(printed, /It was killed after 5 s in which no test began or ended: running was "hangs"/)
+    assert.match(printed, /It was killed after 15 s in which no test began or ended: running was "hangs"/)
     const pid = Number(await readFile(pidFile, 'utf8'))
     await waitUntilGone(pid)
   })
 
   it('kills a file with a test whose promise never settles', async () => {
-    const { passed, failed, printed } = await run({ pending: `${pass}; it('waits', () => new Promise(() => {}))` }, 5)
+    const { passed, failed, printed } = await run({ pending: `${pass}; it('waits', () => new Promise(() => {}))` }, 15)
     assert.deepEqual([passed, failed], [1, 1])
-    assert.match(printed, /It was killed after 5 s in which no test began or ended: running was "waits"/)
+    assert.match(printed, /It was killed after 15 s in which no test began or ended: running was "waits"/)
   })
 
   it('allows a file to run longer than the limit while its tests end', async () => {
     // Real time: the limit of a file is real time.
     const slow = `await new Promise((resolve) => setTimeout(resolve, 4_000))`
     const { passed, failed } = await run(
-      { slow: ['a', 'b', 'c'].map((name) => `it('${name}', async () => { ${slow} })`).join(';') },
-      10,
+      { slow: ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `it('${name}', async () => { ${slow} })`).join(';') },
+      20,
     )
-    assert.deepEqual([passed, failed], [3, 0])
+    assert.deepEqual([passed, failed], [6, 0])
   })
 
   it('kills a file whose process continues after its tests ended', async () => {
-    const { passed, failed, printed } = await run({ open: `${pass}; setInterval(() => {}, 1000)` }, 5)
+    const { passed, failed, printed } = await run({ open: `${pass}; setInterval(() => {}, 1000)` }, 15)
     assert.deepEqual([passed, failed], [1, 1])
     assert.match(printed, /its tests had ended, but something kept the process alive/)
   })

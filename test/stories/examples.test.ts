@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import express from 'express'
 import { App, toNodeHandler } from '../../src/index.ts'
-import { freePort } from '../support/free-port.ts'
+import { onFreePort } from '../support/free-port.ts'
 import { Workplace } from '../support/program.ts'
 import { basic, testKeys } from '../support/service.ts'
 import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
@@ -34,13 +34,20 @@ for (const [example, path] of Object.entries({
     let actor: Created
     let headers: Record<string, string>
     let program: ReturnType<Workplace['startFile']>
-    before(async () => {
-      const port = await freePort()
-      program = place.startFile(join(examples, example, 'server.ts'), [], { env: { PORT: String(port) } })
-      site = `http://localhost:${port}`
-      url = site + path
-      assert.equal((await program.prints(/^Ready at (.*)$/m))[1], url)
-    })
+    before(() =>
+      onFreePort(async (port) => {
+        program = place.startFile(join(examples, example, 'server.ts'), [], { env: { PORT: String(port) } })
+        site = `http://localhost:${port}`
+        url = site + path
+        const [, ready] = await program.prints(/^Ready at (.*)$/m).catch(async (cause: unknown) => {
+          const { stderr } = await program.ended
+          throw stderr.includes('EADDRINUSE')
+            ? Object.assign(new Error('taken', { cause }), { code: 'EADDRINUSE' })
+            : cause
+        })
+        assert.equal(ready, url)
+      }),
+    )
     after(() => place.remove())
     beforeEach(async () => {
       const answer = await fetch(path === '' ? `${url}/` : url, {

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { McpFailure } from '../../src/mcp/protocol/failure.ts'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
+import { stoppedTimers } from '../support/fake-peers.ts'
 import { authorizeClient, listen, type McpAnswer, rpc, type TestClient } from '../support/mcp-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
@@ -535,7 +536,8 @@ describe('tasks', () => {
     it('survive a restart: completed ones keep their result, repeatable ones resume, and others fail', async () => {
       let later = 0
       const now = (): number => Date.now() + later
-      const one = await start({ declare, now })
+      // The first process seems dead to the second one, so it must not renew its leases.
+      const one = await start({ declare, now, timers: stoppedTimers })
       const actor = await one.createActor()
       const client = await authorizeClient(one, actor)
       const done = (await client.modern('tools/call', { name: 'count' }, takes)).body.result.taskId as string

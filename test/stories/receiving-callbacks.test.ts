@@ -44,8 +44,10 @@ forEachService((start) => {
       assert.deepEqual(heard, [])
       assert.equal((await peer.diff(1, { mood: 'a' })).status, 204)
       assert.equal((await peer.diff(1, { mood: 'again' })).status, 204)
+      await service.settled()
       peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole', notes: [1] }, 3)
       assert.equal((await peer.tell({ type: 'resync', sequence: 3 })).status, 204)
+      await service.settled()
       const whole = { mood: 'whole', notes: { _list: true, items: [1] } }
       assert.deepEqual(heard, [
         [actor.id, peer.peerId, 'properties', { mood: 'a' }, 1, 'diff', { mood: 'b' }],
@@ -71,6 +73,7 @@ forEachService((start) => {
       const peer = await listenTo(service, actor)
       assert.equal((await peer.diff(1, { mood: 'a' })).status, 204)
       assert.equal((await peer.diff(1, { mood: 'a' })).status, 204)
+      await service.settled()
       assert.deepEqual([await peer.copy(), await peer.sequence(), heard], [{ mood: 'a' }, 1, [1]])
       assert.ok(service.log.some((line) => line.includes('the handler broke')))
     })
@@ -398,7 +401,7 @@ forEachService((start) => {
 
     it('have the size limit of a callback for a single change (R-LIM-01, OUT-10)', async () => {
       const peers = new ScriptedPeers()
-      const service = await start({ peerClient: peers })
+      const service = await start({ peerClient: peers, gapTimeoutSeconds: 3600 })
       const actor = await service.createActor()
       const peer = await listenTo(service, actor)
       const path = `/subscriptions/${actor.id}/${peer.id}/2`

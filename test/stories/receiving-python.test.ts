@@ -175,9 +175,10 @@ describe('an actor of the Python implementation (R-TRUST-08)', () => {
     })
 
     it('never makes the actor send the secret elsewhere, whatever URL its callback contains (OUT-08, PEER-01)', async () => {
-      const { handle, actor, peer, copy } = await world()
+      const { service, handle, actor, peer, copy } = await world({ gapTimeoutSeconds: 3600 })
       const publisher = new PythonPublisher(peer)
       const { subscriptionid } = await handle.subscribe(peer.id)
+      await service.settled()
       const hits: (string | undefined)[] = []
       const elsewhere = createServer((request, response) => {
         hits.push(request.headers.authorization)

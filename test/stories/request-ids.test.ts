@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { TestCallers } from '../support/callers.ts'
+import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -14,6 +15,9 @@ describe('the id of a request', () => {
   before(async () => {
     service = await start({
       ...callers.parts,
+      // Notices to peers would be sent again while a test looks at the log.
+      peerClient: new FakePeers(),
+      timers: stoppedTimers,
       declare: (app) => {
         declareAll(app)
         app.action('talk', async ({ actor: handle }) => {

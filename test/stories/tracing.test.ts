@@ -419,10 +419,11 @@ describe('a recorder of spans', () => {
   })
 
   it('receives a call by code to an actor of the same service as a request below the call', async () => {
-    const service = await start({ declare, baseUrl: 'https://household.invalid' })
+    const service = await start({ declare, baseUrl: 'https://household.invalid', peerProfileAttributes: [] })
     const ada = await service.createActor('ada@example.com')
     const ben = await service.createActor('ben@example.com')
     await relate(ben, [{ ...service, url: 'https://household.invalid' }, ada])
+    await service.settled()
     traces.ended.length = 0
     service.reset()
     const headers = { traceparent, 'x-request-id': 'asking' }

@@ -6,6 +6,7 @@ import type { ActorHandle, TransactionHandle } from '../../src/app/actor-handle.
 import { ServiceError } from '../../src/errors.ts'
 import type { Json } from '../../src/json/json.ts'
 import type { App } from '../../src/troupe.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { seeded } from '../support/random.ts'
 import { forEachService, type TestService } from '../support/service.ts'
 import { bound } from '../support/stores.ts'
@@ -495,6 +496,8 @@ forEachService((start, dialect) => {
         let gate: Promise<void> = Promise.resolve()
         let fails = false
         const service = await start({
+          // The wait for the turn of a transaction ends after 5 s.
+          timers: new ManualClock().timers,
           wrapStore: (store) => ({
             ...bound(store),
             async writeActor(actorId, work, origin) {

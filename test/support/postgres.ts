@@ -29,7 +29,7 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import type { Queries } from '../../src/store/store.ts'
-import { freePort } from './free-port.ts'
+import { onFreePort } from './free-port.ts'
 
 /** The environment variable with the URL of the server that the test run started for all files. */
 const SHARED = 'TROUPE_TEST_POSTGRES'
@@ -97,24 +97,31 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
 /** Starts a server on the data in `folder`. */
 async function serve(native: string, folder: string, fsync: 'on' | 'off'): Promise<PostgresServer> {
   const data = join(folder, 'data')
-  const port = await freePort()
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    port: String(port),
     max_connections: '300',
     shared_buffers: '32MB',
     fsync,
     full_page_writes: fsync,
   }
-  const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
-  const order = JSON.stringify({
-    command: executable(native, 'postgres'),
-    args,
-    folder,
-    ...(isRoot ? { uid: UNPRIVILEGED } : {}),
+  const orderFor = (port: number): string =>
+    JSON.stringify({
+      command: executable(native, 'postgres'),
+      args: [
+        '-D',
+        data,
+        ...Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ],
+      folder,
+      ...(isRoot ? { uid: UNPRIVILEGED } : {}),
+    })
+  const started = await onFreePort(async (port) => {
+    const order = orderFor(port)
+    return { port, order, keeper: await keep(order) }
   })
-  let keeper = await keep(order)
+  const { port, order } = started
+  let { keeper } = started
   const server: PostgresServer = {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async stop(mode) {
@@ -191,7 +198,10 @@ function readyPid(child: ChildProcess & { stdout: NonNullable<ChildProcess['stdo
       const ready = /^ready (\d+)$/m.exec(said)
       if (ready !== null) resolve(Number(ready[1]))
     })
-    child.once('close', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+    child.once('close', () => {
+      const failure = new Error(`PostgreSQL did not start: ${said}`)
+      reject(/Address already in use/i.test(said) ? Object.assign(failure, { code: 'EADDRINUSE' }) : failure)
+    })
   })
 }
 

@@ -124,6 +124,9 @@ function runProcess(
   })
 }
 
+/** A file may take so long until its first test begins, in seconds. */
+const startSeconds = 60
+
 /** Aborts when the file of records did not grow for `limitSeconds`. */
 function silenceOf(recordFile: string, limitSeconds: number): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
@@ -137,7 +140,10 @@ function silenceOf(recordFile: string, limitSeconds: number): { readonly signal:
     if (now !== size) {
       size = now
       grew = performance.now()
-    } else if (performance.now() - grew > limitSeconds * 1000) controller.abort()
+      return
+    }
+    const most = size === 0 ? Math.max(limitSeconds, startSeconds) : limitSeconds
+    if (performance.now() - grew > most * 1000) controller.abort()
   }
   const timer = setInterval(() => void look(), 500)
   return { signal: controller.signal, stop: () => clearInterval(timer) }
