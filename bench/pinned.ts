@@ -57,7 +57,7 @@ export async function measurePinned(loader: Loader, { store, service, base }: Pi
   const servers: Running[] = []
   const peers = await startPeers()
   const launch = async (kind: 'troupe' | 'bare', { subject, folder }: Built): Promise<Running> => {
-    const measuredSubject = { ...subject, tools: 5 }
+    const measuredSubject = { ...subject, tools: 5, declares: false }
     // The first start fills the compile cache, which saves memory too.
     await (await startServer(kind, measuredSubject, folder)).stop()
     const server = await startServer(kind, measuredSubject, folder)

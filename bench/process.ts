@@ -36,9 +36,24 @@ function start(file: string, args: readonly string[] = [], processor: 0 | 1 = 0,
 }
 
 async function ask<T>(child: ChildProcess, message: object | string): Promise<T> {
-  const answer = once(child, 'message') as Promise<[T]>
+  const answer = messageOf<T>(child)
   child.send(message)
-  return (await answer)[0]
+  return answer
+}
+
+/** Waits for the next message of a process. Rejects when the process ends before. */
+async function messageOf<T>(child: ChildProcess): Promise<T> {
+  const waiting = new AbortController()
+  const end = once(child, 'exit', { signal: waiting.signal }).then((ended: unknown[]) => {
+    const [code, signal] = ended
+    throw new Error(`Cannot measure: a process ended with ${String(signal ?? code)}`)
+  })
+  try {
+    const [message] = (await Promise.race([once(child, 'message', { signal: waiting.signal }), end])) as [T]
+    return message
+  } finally {
+    waiting.abort()
+  }
 }
 
 /** Starts a server from the sources, or from the folder of `buildService`, with a compile cache there. */
@@ -47,7 +62,7 @@ export async function startServer(kind: 'troupe' | 'bare', subject: Subject, bui
     built === undefined ? `./server-${kind}.ts` : pathToFileURL(join(built, 'dist', `server-${kind}.js`)).href
   const env = built === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: join(built, 'cache') }
   const child = start(file, [JSON.stringify(subject)], 0, env)
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const { port } = await messageOf<{ port: number }>(child)
   return {
     port,
     usage: async () => ask<Usage>(child, 'usage'),
@@ -67,7 +82,7 @@ export interface LargeListServer {
 
 export async function startLargeListServer(subject: Subject): Promise<LargeListServer> {
   const child = start('./server-large-list.ts', [JSON.stringify(subject)])
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const { port } = await messageOf<{ port: number }>(child)
   return {
     port,
     obey: async (order) => ask(child, order),
@@ -91,7 +106,7 @@ export interface Peers {
 
 export async function startPeers(): Promise<Peers> {
   const child = start('./peers.ts', [], 1)
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const { port } = await messageOf<{ port: number }>(child)
   const arrived = async (): Promise<Arrived> => ask<Arrived>(child, 'arrived')
   return {
     url: `http://127.0.0.1:${port}`,

@@ -29,6 +29,7 @@ export function subjectApp(level: 'info' | 'warn'): App {
     },
     { log: createLog(level) },
   )
+  if (subject.declares === false) return app
   app.property('declared', { schema: declared })
   app.action('spend', async ({ actor }) => ({ spent: await actor.update('spent', (spent) => Number(spent ?? 0) + 1) }))
   for (const list of indexedLists) app.list(list, { item: { type: 'object' }, indexes: ['done', 'due'] })

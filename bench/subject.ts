@@ -6,6 +6,8 @@ export interface Subject {
   readonly keys: string
   /** Number of tools that AI clients find. Default: 50. */
   readonly tools?: number
+  /** Whether the application declares data. A service of before the declarations cannot start with them. Default: true. */
+  readonly declares?: boolean
 }
 
 export interface Usage {

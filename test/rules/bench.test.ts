@@ -1,11 +1,15 @@
 /** The arithmetic and the documents of `npm run bench`. */
 import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type Assumptions, bytesOfActor, type Costs, needsOf } from '../../bench/capacity-model.ts'
 import { capacityTables, size } from '../../bench/capacity-report.ts'
 import { type Measured, pairedRatio } from '../../bench/compare.ts'
 import { replaceSection, sections } from '../../bench/page.ts'
 import { linesOf, memoryLine } from '../../bench/pinned.ts'
+import { startServer } from '../../bench/process.ts'
 
 function measured(rate: number, cpu: number, slices: readonly (readonly [rate: number, cpu: number])[]): Measured {
   const others = { p50: 1260, p99: 4049, rss: 0 }
@@ -245,5 +249,20 @@ describe('the capacity model', () => {
       '5.50 TB',
       '2000 PB',
     ])
+  })
+})
+
+describe('a measured process', () => {
+  it('that ends before it answers ends the measurement too', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-test-bench-'))
+    try {
+      await mkdir(join(folder, 'dist'))
+      await writeFile(join(folder, 'dist', 'server-troupe.js'), 'process.exit(3)')
+      await assert.rejects(startServer('troupe', { database: 'sqlite::memory:', keys: '' }, folder), {
+        message: 'Cannot measure: a process ended with 3',
+      })
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 })
