@@ -56,6 +56,14 @@ async function messageOf<T>(child: ChildProcess): Promise<T> {
   }
 }
 
+/** Waits until the process has ended. The message is not sent to a process that has ended already. */
+async function stopByMessage(child: ChildProcess, message: object | string): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.send(message)
+  await exited
+}
+
 /** Starts a server from the sources, or from the folder of `buildService`, with a compile cache there. */
 export async function startServer(kind: 'troupe' | 'bare', subject: Subject, built?: string): Promise<Running> {
   const file =
@@ -66,11 +74,7 @@ export async function startServer(kind: 'troupe' | 'bare', subject: Subject, bui
   return {
     port,
     usage: async () => ask<Usage>(child, 'usage'),
-    async stop() {
-      const exited = once(child, 'exit')
-      child.send('stop')
-      await exited
-    },
+    stop: async () => stopByMessage(child, 'stop'),
   }
 }
 
@@ -86,11 +90,7 @@ export async function startLargeListServer(subject: Subject): Promise<LargeListS
   return {
     port,
     obey: async (order) => ask(child, order),
-    async stop() {
-      const exited = once(child, 'exit')
-      child.send({ kind: 'stop' } satisfies Order)
-      await exited
-    },
+    stop: async () => stopByMessage(child, { kind: 'stop' } satisfies Order),
   }
 }
 

@@ -6,7 +6,7 @@ export interface Subject {
   readonly keys: string
   /** Number of tools that AI clients find. Default: 50. */
   readonly tools?: number
-  /** Whether the application declares data. A service of before the declarations cannot start with them. Default: true. */
+  /** Whether the application declares data. Version 0.1 cannot start with declared data. Default: true. */
   readonly declares?: boolean
 }
 

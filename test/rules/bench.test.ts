@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type Assumptions, bytesOfActor, type Costs, needsOf } from '../../bench/capacity-model.ts'
 import { capacityTables, size } from '../../bench/capacity-report.ts'
 import { type Measured, pairedRatio } from '../../bench/compare.ts'
 import { replaceSection, sections } from '../../bench/page.ts'
 import { linesOf, memoryLine } from '../../bench/pinned.ts'
-import { startServer } from '../../bench/process.ts'
+import { type Running, startServer } from '../../bench/process.ts'
 
 function measured(rate: number, cpu: number, slices: readonly (readonly [rate: number, cpu: number])[]): Measured {
   const others = { p50: 1260, p99: 4049, rss: 0 }
@@ -253,16 +253,24 @@ describe('the capacity model', () => {
 })
 
 describe('a measured process', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'troupe-test-bench-'))
+    await mkdir(join(folder, 'dist'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+  const startFrom = async (source: string): Promise<Running> => {
+    await writeFile(join(folder, 'dist', 'server-troupe.js'), source)
+    return startServer('troupe', { database: 'sqlite::memory:', keys: '' }, folder)
+  }
+
   it('that ends before it answers ends the measurement too', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'troupe-test-bench-'))
-    try {
-      await mkdir(join(folder, 'dist'))
-      await writeFile(join(folder, 'dist', 'server-troupe.js'), 'process.exit(3)')
-      await assert.rejects(startServer('troupe', { database: 'sqlite::memory:', keys: '' }, folder), {
-        message: 'Cannot measure: a process ended with 3',
-      })
-    } finally {
-      await rm(folder, { recursive: true })
-    }
+    await assert.rejects(startFrom('process.exit(3)'), { message: 'Cannot measure: a process ended with 3' })
+  })
+
+  it('that ends during a question fails it, and is stopped already', async () => {
+    const server = await startFrom("process.send({ port: 1 }); process.on('message', () => process.exit(4))")
+    await assert.rejects(server.usage(), { message: 'Cannot measure: a process ended with 4' })
+    await server.stop()
   })
 })
