@@ -23,6 +23,7 @@ import {
   type LaunchOptions,
   type Locator,
   type Page,
+  type Request,
 } from 'playwright-core'
 
 let running: Promise<Browser> | undefined
@@ -56,17 +57,19 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   readOnlyCompletePages(page)
   opened.push(page)
   const complaints: string[] = []
+  const answered = new WeakSet<Request>()
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText
-    // The browser aborts what a page still loads when it leaves the page.
-    const isLeft = why === 'net::ERR_ABORTED' && !request.isNavigationRequest()
+    // The browser aborts what a page still loads when it leaves the page: also the rest of the page itself.
+    const isLeft = why === 'net::ERR_ABORTED' && (!request.isNavigationRequest() || answered.has(request))
     if (!isLeft) complaints.push(`${request.url()}: ${why}`)
   })
   page.on('response', (response) => {
+    answered.add(response.request())
     if (response.status() >= 400 && !response.request().isNavigationRequest())
       complaints.push(`${response.url()}: ${response.status()}`)
   })
