@@ -66,3 +66,29 @@ it('a test does not complain about what a page still loads when the browser leav
     'Failed to load resource: net::ERR_EMPTY_RESPONSE',
   ])
 })
+
+it('a test complains about a page that the server does not finish, and about one without an answer', async (t) => {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<() => void>()
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const url = await listen(t, (request, response) => {
+    if (request.url === '/silent') return ask()
+    response.setHeader('Content-Type', 'text/html')
+    response.write('<!doctype html><link rel="icon" href="data:,"><p>The first part</p>')
+    begin(() => request.socket.destroy())
+  })
+  const page = await openPage()
+  await page.goto(url, { waitUntil: 'commit' })
+  const failed = page.waitForEvent('requestfailed')
+  const cut = await begun
+  cut()
+  await failed
+  const silent = page.waitForEvent('requestfailed')
+  const navigation = assert.rejects(page.goto(`${url}/silent`), /ERR_ABORTED|interrupted/)
+  await asked
+  await page.goto('about:blank')
+  await Promise.all([silent, navigation])
+  assert.deepEqual(
+    page.complaints.filter((complaint) => complaint.startsWith(url)),
+    [`${url}/: net::ERR_INCOMPLETE_CHUNKED_ENCODING`, `${url}/silent: net::ERR_ABORTED`],
+  )
+})

@@ -23,7 +23,6 @@ import {
   type LaunchOptions,
   type Locator,
   type Page,
-  type Request,
 } from 'playwright-core'
 
 let running: Promise<Browser> | undefined
@@ -57,7 +56,6 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   readOnlyCompletePages(page)
   opened.push(page)
   const complaints: string[] = []
-  const answered = new WeakSet<Request>()
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
@@ -65,11 +63,10 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText
     // The browser aborts what a page still loads when it leaves the page: also the rest of the page itself.
-    const isLeft = why === 'net::ERR_ABORTED' && (!request.isNavigationRequest() || answered.has(request))
+    const isLeft = why === 'net::ERR_ABORTED' && (!request.isNavigationRequest() || request.existingResponse())
     if (!isLeft) complaints.push(`${request.url()}: ${why}`)
   })
   page.on('response', (response) => {
-    answered.add(response.request())
     if (response.status() >= 400 && !response.request().isNavigationRequest())
       complaints.push(`${response.url()}: ${response.status()}`)
   })
