@@ -42,6 +42,8 @@ interface Together {
   readonly creates: boolean
   appends: readonly [Append, ...Append[]]
   characters: number
+  /** Resolves when the transaction holds the lock of the actor, or has failed. */
+  readonly begun: PromiseWithResolvers<void>
 }
 
 export class SharedAppends {
@@ -63,7 +65,9 @@ export class SharedAppends {
   append(access: Access, name: string, item: JsonText, creates: boolean): Promise<number> {
     const key = JSON.stringify([access.actor.id, name, creates])
     const { promise, resolve, reject } = Promise.withResolvers<number>()
-    const alone = (): Together => ({ key, name, creates, appends: [append], characters: item.length })
+    const alone = (): Together => {
+      return { key, name, creates, appends: [append], characters: item.length, begun: Promise.withResolvers() }
+    }
     const append: Append = {
       access,
       item,
@@ -79,7 +83,9 @@ export class SharedAppends {
     } else {
       const together = alone()
       if (!this.#observed.has(key)) this.#waiting.set(key, together)
-      void this.#store(together)
+      // A full transaction may still wait for the lock of the actor, so another would overtake it.
+      if (waiting === undefined) void this.#store(together)
+      else void waiting.begun.promise.then(() => this.#store(together))
     }
     return promise
   }
@@ -105,7 +111,8 @@ export class SharedAppends {
       })
       for (const [n, { resolve }] of together.appends.entries()) resolve(indexes[n] ?? 0)
     } catch (error) {
-      const { appends } = together
+      const { appends, begun } = together
+      begun.resolve()
       if (this.#waiting.get(together.key) === together) this.#waiting.delete(together.key)
       // An error before the commit stored nothing, so each append gets its own outcome. After it, the outcome is unknown.
       if (!isStored && appends.length > 1) for (const { storeAlone } of appends) storeAlone()
@@ -115,7 +122,8 @@ export class SharedAppends {
 
   /** Takes no further appends. When each change is announced with its origin, only the first append stays. */
   #close(together: Together, actor: LockedActor): void {
-    const { key } = together
+    const { key, begun } = together
+    begun.resolve()
     if (this.#waiting.get(key) === together) this.#waiting.delete(key)
     const isObserved = actor.subscriptionCount > 0 || actor.watchedUntil >= this.#deps.now()
     if (!isObserved) {

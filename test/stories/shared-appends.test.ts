@@ -35,11 +35,14 @@ forEachService((start) => {
     let store: FaultyStore
     /** Called when the store has committed a change of an actor. */
     let committed = (): void => {}
+    /** Called before the store begins a change of an actor, which waits for it. */
+    let entering = async (_actorId: string): Promise<void> => {}
     before(async () => {
       const wrapStore = (inner: Store): Store => {
         const watched: Store = {
           ...bound(inner),
           writeActor: async (actorId, work, origin) => {
+            await entering(actorId)
             const result = await inner.writeActor(actorId, work, origin)
             committed()
             return result
@@ -56,6 +59,7 @@ forEachService((start) => {
     beforeEach(async () => {
       store.plan()
       committed = () => {}
+      entering = async () => {}
       actor = await service.createActor()
       const found = await service.app.actors.get(actor.id)
       assert.ok(found !== undefined)
@@ -91,6 +95,24 @@ forEachService((start) => {
       )
       assert.deepEqual(await list.items(), ['first', ...many])
       assert.equal(headsWritten(), 2)
+    })
+
+    it('keep their order when the transaction of the first waits longer than the others (R-LIST-02)', async () => {
+      const other = await service.app.actors.create()
+      const held = Promise.withResolvers<void>()
+      entering = async (actorId) => {
+        if (actorId !== actor.id) return
+        entering = async () => {}
+        await held.promise
+      }
+      const positions = appendAll(many)
+      for (const n of few) await other.actor.set('a', n)
+      held.resolve()
+      assert.deepEqual(
+        (await positions).map(valueOf),
+        many.map((n) => n + 1),
+      )
+      assert.deepEqual(await list.items(), ['first', ...many])
     })
 
     it('keep the origin of each item, and the list has the origin of the last', async () => {
