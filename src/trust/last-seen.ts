@@ -6,7 +6,7 @@ import { touchTrust } from './trust-store.ts'
 
 export type ConnectedVia = 'trust' | 'subscription' | 'mcp'
 
-type Met = Pick<Trust, 'actorId' | 'peerId' | 'lastAccessed' | 'lastConnectedVia'>
+type Met = Pick<Trust, 'actorId' | 'peerId' | 'lastAccessed'>
 
 export class LastSeen extends LastUse {
   /** Callers whose last contact is old enough to be written again. */

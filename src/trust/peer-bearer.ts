@@ -5,20 +5,20 @@ import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import type { LastSeen } from './last-seen.ts'
 import { isApprovedAt } from './trust.ts'
-import { findTrustBySecret } from './trust-store.ts'
+import { findPeerBySecret } from './trust-store.ts'
 
 /** Finds the relationship by the hash of the secret, only among those of this actor. The clear secret is never compared. */
 export function peerBearer(store: Store, contacts: LastSeen): BearerKind {
   return async (token, actor, via) => {
-    const trust = await store.read((q) => findTrustBySecret(q, actor.id, hashSecret(token)))
-    if (trust === null) return null
-    if (trust.peerId === actor.id) {
+    const peer = await store.read((q) => findPeerBySecret(q, actor.id, hashSecret(token)))
+    if (peer === null) return null
+    if (peer.peerId === actor.id) {
       throw new ServiceError('forbidden', undefined, { reason: 'an actor cannot be its own peer' })
     }
-    const { peerId, relationship } = trust
-    const approved = isApprovedAt(trust, store.now())
+    const { peerId, relationship, lastAccessed } = peer
+    const approved = isApprovedAt(peer, store.now())
     const caller = { kind: 'peer', peerId, relationship, approved, via } as const
-    contacts.expect(caller, trust)
+    contacts.expect(caller, { actorId: actor.id, peerId, lastAccessed })
     return caller
   }
 }
