@@ -243,7 +243,7 @@ const cases: Readonly<Record<string, Case>> = {
   'an indexed value set': {
     method: 'PUT',
     path: `${properties}/email`,
-    body: 'a@example.com',
+    body: ':actor@example.com',
     status: 204,
     statements: 5,
     sharded: 6,
@@ -317,7 +317,7 @@ const cases: Readonly<Record<string, Case>> = {
   'values and empty strings set at once': {
     method: 'PUT',
     path: properties,
-    body: { color: '', fresh: 1, email: 'b@example.com' },
+    body: { color: '', fresh: 1, email: ':actor@example.com' },
     status: 204,
     statements: 7,
     sharded: 8,
@@ -418,7 +418,7 @@ async function send(service: TestService, request: Case, actor: TestActor, autho
   return service.request(path.replace(':actor', actor.id), {
     method,
     headers: { authorization, ...(isForm ? form : isJson ? { 'content-type': 'application/json' } : {}), ...headers },
-    ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : body }),
+    ...(body === undefined ? {} : { body: (isJson ? JSON.stringify(body) : body).replace(':actor', actor.id) }),
   })
 }
 

@@ -597,9 +597,10 @@ forEachStore((dialect, open, database) => {
       const row = await store.read((q) =>
         q.get<object>(
           `SELECT timestamp, data, count(*) OVER () AS many, sum(timestamp) OVER () AS total,
-                  EXISTS (SELECT 1 FROM actor) AS found, 7 / 2 AS half, NULL AS absent
-           FROM attribute WHERE timestamp = $1`,
+                  EXISTS (SELECT 1 FROM actor WHERE actor.id = attribute.actor_id) AS found, 7 / 2 AS half, NULL AS absent
+           FROM attribute WHERE actor_id = $2 AND timestamp = $1`,
           9007199254740991,
+          'a',
         ),
       )
       assert.deepEqual(row, {

@@ -23,8 +23,8 @@ interface World {
   readonly announce: () => Promise<void>
 }
 
-/** The time between two announcements: a sharded database is searched at most once in a second. */
-const lookMs = onShards() ? 1000 : 1
+/** The time between two announcements: a sharded database is searched at most once in five seconds. */
+const lookMs = onShards() ? 5000 : 1
 
 forEachService((start) => {
   async function open(related: { readonly baseuri?: string; readonly approved?: boolean } = {}): Promise<World> {

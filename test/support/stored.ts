@@ -61,7 +61,9 @@ export async function untilWatched(service: TestService, actor: Pick<TestActor, 
 
 /** Returns every row of every table. */
 export async function everythingStored(service: TestService): Promise<Record<Table, Row[]>> {
-  const { store } = await service.app.running()
+  const { store, parts } = await service.app.running()
+  // A sharded database deletes the rows of removed lists behind the response.
+  if (store.isSharded) await parts.removedLists.settled()
   const dump = Object.entries(await dumpStore(store)).map(
     ([table, rows]) => [table, rows.map((row) => JSON.parse(row) as Row)] as const,
   )
@@ -70,9 +72,6 @@ export async function everythingStored(service: TestService): Promise<Record<Tab
 
 /** Returns the table of each row that names the actor, without the table of tombstones. */
 export async function rowsOf(service: TestService, actorId: string): Promise<string[]> {
-  const { store, parts } = await service.app.running()
-  // A sharded database deletes the rows of removed lists behind the response.
-  if (store.isSharded) await parts.removedLists.settled()
   const stored = await everythingStored(service)
   return Object.entries(stored)
     .filter(([table]) => table !== 'deleted_actor')
