@@ -48,11 +48,11 @@ export async function findTrustBySecret(q: Queries, actorId: string, secret: Sec
 }
 
 /** The facts of a relationship that authenticate a request of the peer. */
-export type PeerFacts = Pick<Trust, 'peerId' | 'relationship' | 'approved' | 'approvedUntil' | 'lastAccessed'>
+export type CallingPeer = Pick<Trust, 'peerId' | 'relationship' | 'approved' | 'approvedUntil' | 'lastAccessed'>
 
 /** Like `findTrustBySecret`, for requests of the peer. The whole relationship would take three times as long to read. */
-export async function findPeerBySecret(q: Queries, actorId: string, secret: SecretHash): Promise<PeerFacts | null> {
-  const row = await q.get<Row<PeerFacts>>(
+export async function findPeerBySecret(q: Queries, actorId: string, secret: SecretHash): Promise<CallingPeer | null> {
+  const row = await q.get<Row<CallingPeer>>(
     `SELECT peer_id AS "peerId", relationship, approved, approved_until AS "approvedUntil",
        last_accessed AS "lastAccessed"
      FROM trust WHERE actor_id = $1 AND (secret_hash = $2 OR next_secret_hash = $2)`,
