@@ -1,5 +1,6 @@
 /** The SQL of requests with an idempotency key. */
 import type { Sealed } from '../secret/sealed.ts'
+import { naming } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 
 export interface OnceKey {
@@ -56,6 +57,7 @@ export async function deleteOnce(tx: Transaction, { actorId, key }: OnceKey): Pr
   await tx.run('DELETE FROM idempotent_request WHERE actor_id = $1 AND key = $2', actorId, key)
 }
 
-export async function deleteOnceBefore(tx: Transaction, before: number): Promise<void> {
-  await tx.run('DELETE FROM idempotent_request WHERE created_at < $1', before)
+export async function deleteOnceBefore(tx: Transaction, before: number, actorId: string | null): Promise<void> {
+  const named = naming(actorId, 'actor_id', 2)
+  await tx.run(`DELETE FROM idempotent_request WHERE created_at < $1${named.sql}`, before, ...named.params)
 }

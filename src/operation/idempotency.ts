@@ -77,7 +77,7 @@ export class Once {
 
   /** Deletes expired keys. */
   purge(tx: Transaction, now: number): Promise<void> {
-    return deleteOnceBefore(tx, now - keptMs)
+    return deleteOnceBefore(tx, now - keptMs, null)
   }
 
   async #begin(asked: OnceRequest): Promise<boolean> {
@@ -86,7 +86,8 @@ export class Once {
     const isDue = Math.abs(time - this.#cleanedAt) >= cleanMs
     if (isDue) this.#cleanedAt = time
     return store.write(async (tx) => {
-      if (isDue && !tx.isSharded) await this.purge(tx, time)
+      if (tx.isSharded) await deleteOnceBefore(tx, time - keptMs, asked.actorId)
+      else if (isDue) await this.purge(tx, time)
       const answer = seal(keyRing, '', bindingOf(onceAnswer, asked.actorId, asked.key))
       return insertOnce(tx, asked, { request: asked.request, answer }, time)
     })

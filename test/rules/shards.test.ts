@@ -66,7 +66,6 @@ const exceptions: readonly (readonly [reason: keyof typeof reasons, file: string
   ['live', 'live/change-store.ts', 'UPDATE actor SET watched_until = $2 WHERE watched_until'],
   ['live', 'live/change-store.ts', 'SELECT c.actor_id, c.number'],
   ['purge', 'live/change-store.ts', 'DELETE FROM recent_change WHERE at'],
-  ['purge', 'operation/idempotency-store.ts', 'DELETE FROM idempotent_request WHERE created_at'],
   ['fragment', 'outbox/notice-store.ts', 'INSERT INTO notice (id'],
   ['purge', 'outbox/notice-store.ts', '/* delivery */ DELETE FROM notice WHERE due_at IS NULL'],
   ['operator', 'outbox/notice-store.ts', '/* delivery */ UPDATE notice SET due_at = $1, created_at = $1'],
