@@ -65,6 +65,8 @@ const { failed } = await runTestFiles(files, {
   limitSeconds: values.limit,
   print: (line) => console.log(line),
   everyArea: false,
+  // These tests end processes of the shared servers, which then restart.
+  isAlone: (file) => /runCrashRounds|createCluster/.test(readFileSync(file, 'utf8')),
   nameOf,
 })
 process.exitCode = failed === 0 ? 0 : 1

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import pg from 'pg'
+import { onShards } from '../support/citus.ts'
 import { startService } from '../support/service.ts'
 import { violationsIn } from '../support/invariants.ts'
 import { declareLoadActions } from '../support/load-app.ts'
@@ -21,8 +22,12 @@ async function damage(url: string, ...statements: readonly string[]): Promise<vo
   }
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query('SET session_replication_role = replica')
+  // A sharded database checks foreign keys at the workers, which receive only the settings of a transaction.
+  await client.query('BEGIN')
+  if (onShards()) await client.query("SET LOCAL citus.propagate_set_commands = 'local'")
+  await client.query('SET LOCAL session_replication_role = replica')
   for (const statement of statements) await client.query(statement)
+  await client.query('COMMIT')
   await client.end()
 }
 

@@ -4,6 +4,7 @@ import {
   authorizePath,
   codeFor,
   authorizeClientByConsent,
+  deleteExpiredClients,
   mcpStatus,
   newPkce,
   redemption,
@@ -32,14 +33,6 @@ async function tokenOf(service: TestService, clientId: string, secret: string): 
 /** Waits for what a deleted actor leaves on other servers. A plain database deletes it before the response. */
 async function deletedElsewhere(service: TestService): Promise<void> {
   if (onShards()) await (await service.app.running()).parts.deletedOwners.settled()
-}
-
-/** Runs the purge, which deletes expired clients of a sharded database. A plain database does so at each registration. */
-async function purgedElsewhere(service: TestService): Promise<void> {
-  if (!onShards()) return
-  const { parts } = await service.app.running()
-  parts.purge.occasionally()
-  await parts.purge.settled()
 }
 
 forEachService((start) => {
@@ -324,7 +317,7 @@ forEachService((start) => {
       now += 8 * 86_400_000
       await registerClient(service)
       await registerClient(service)
-      await purgedElsewhere(service)
+      await deleteExpiredClients(service, now)
       const own = `oauth2_client:${clientId}:${clientId}`
       assert.deepEqual(
         events(heard),

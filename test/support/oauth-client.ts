@@ -11,6 +11,12 @@ export interface RegisteredClient {
   readonly client_secret?: string
 }
 
+/** Deletes expired clients as the purge of a sharded database does. A plain database does so at each registration. */
+export async function deleteExpiredClients(service: TestService, now: number): Promise<void> {
+  const { store, parts } = await service.app.running()
+  if (store.isSharded) await store.write((tx) => parts.clients.purge(tx, now))
+}
+
 export async function registerClient(service: TestService, members: object = {}): Promise<RegisteredClient> {
   const answer = await register(service, members)
   if (answer.status !== 201) throw new Error(`Cannot register the client: ${answer.status} ${await answer.text()}`)

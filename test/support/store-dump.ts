@@ -4,8 +4,15 @@ import type { Store } from '../../src/store/store.ts'
 /** The rows of each table as JSON strings, sorted. */
 export type Dump = Readonly<Record<string, readonly string[]>>
 
-/** The key of a turn of a search over a sharded database (src/due-search.ts). Processes take turns also without a request. */
 const turn = /^{"key":"[a-z ]+ \d"/
+
+/**
+ * Returns whether a row is the turn of a search over a sharded database (src/due-search.ts). Processes take turns also
+ * without a request.
+ */
+export function isTurn(table: string, row: string): boolean {
+  return table === 'rate_limit' && turn.test(row)
+}
 
 /** Dumps every table. The database lists its tables, so a new table is included without a change here. */
 export async function dumpStore(store: Store): Promise<Dump> {
@@ -13,7 +20,7 @@ export async function dumpStore(store: Store): Promise<Dump> {
     const tables = await q.all<{ name: string }>(
       `SELECT name FROM
        /*sqlite: sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' */
-       /*postgres: (SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public') AS tables */
+       /*postgres: (SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'citus%') AS tables */
        ORDER BY name`,
     )
     const dump: Record<string, string[]> = {}
@@ -21,7 +28,7 @@ export async function dumpStore(store: Store): Promise<Dump> {
       const rows = await q.all<object>(`SELECT * FROM ${name}`)
       dump[name] = rows
         .map((row) => JSON.stringify(row))
-        .filter((row) => name !== 'rate_limit' || !turn.test(row))
+        .filter((row) => !isTurn(name, row))
         .sort()
     }
     return dump

@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly everyArea: boolean
   /** Returns the name of a file in the report. */
   readonly nameOf: (file: string) => string
+  /** Whether a file runs after the others, without another one at the same time. */
+  readonly isAlone?: (file: string) => boolean
   readonly signal?: AbortSignal
 }
 
@@ -23,7 +25,8 @@ export interface RunTotals {
 export async function runTestFiles(files: readonly string[], options: RunOptions): Promise<RunTotals> {
   const { print, nameOf } = options
   const results: FileResult[] = []
-  const waiting = [...files]
+  const isAlone = options.isAlone ?? (() => false)
+  let waiting = files.filter((file) => !isAlone(file))
   const lane = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       const result = await runTestFile(file, options.limitSeconds, options.signal)
@@ -34,6 +37,8 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
     }
   }
   await Promise.all(Array.from({ length: options.concurrency }, lane))
+  waiting = files.filter(isAlone)
+  await lane()
 
   for (const result of results) if (result.failed.length > 0) printFailures(result, options)
   const outcomes = results.flatMap((result) => [...result.passed, ...result.failed])
