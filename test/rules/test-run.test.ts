@@ -13,7 +13,11 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true }))
 
-async function run(sources: Record<string, string>, limitSeconds = 60): Promise<RunTotals & { printed: string }> {
+async function run(
+  sources: Record<string, string>,
+  limitSeconds = 60,
+  isAlone?: (file: string) => boolean,
+): Promise<RunTotals & { printed: string }> {
   const files: string[] = []
   for (const [name, source] of Object.entries(sources)) {
     const file = join(folder, `${name}.test.ts`)
@@ -27,6 +31,7 @@ async function run(sources: Record<string, string>, limitSeconds = 60): Promise<
     print: (line) => lines.push(line),
     everyArea: false,
     nameOf: (file) => basename(file),
+    ...(isAlone === undefined ? {} : { isAlone }),
   })
   return { ...totals, printed: lines.join('\n') }
 }
@@ -41,6 +46,14 @@ describe('a test run', () => {
     })
     assert.deepEqual([passed, failed], [3, 0])
     assert.equal(printed.split('\n').at(-1), '3 passed, 0 failed')
+  })
+
+  it('runs files alone after the others', async () => {
+    const files = { 'alone-1': pass, first: pass, 'alone-2': pass, second: pass }
+    const { printed } = await run(files, 60, (file) => basename(file).startsWith('alone'))
+    const order = [...printed.matchAll(/^✔ ([\w-]+)/gm)].map(([, name]) => name)
+    assert.deepEqual(order.slice(2), ['alone-1', 'alone-2'])
+    assert.deepEqual(new Set(order), new Set(Object.keys(files)))
   })
 
   it('shows a failure with its groups, its reason and the output of the file', async () => {
