@@ -1,6 +1,6 @@
 /** SQL of clients. Times are Unix milliseconds. */
 import type { SecretHash } from '../secret/hash.ts'
-import { byKey } from '../store/by-key.ts'
+import { byKey, changeByKey } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { AuthMethod, Client, ClientMetadata, GrantType } from './client.ts'
 
@@ -106,9 +106,13 @@ export async function countClientsOf(q: Queries, actorId: string, now: number): 
 /** Like `countClientsOf`, where clients and chains are on different servers. */
 async function countRemoteClients(q: Queries, actorId: string, now: number): Promise<ClientCount[]> {
   const clients = await findClientsOf(q, actorId)
-  const chains = await q.all<{ clientId: string }>(
-    'SELECT DISTINCT client_id AS "clientId" FROM token_chain WHERE client_id IS NOT NULL AND ends_at >= $1',
-    now,
+  const ids = clients.map(({ clientId }) => clientId)
+  const chains = await byKey(q, ids, (named, params) =>
+    q.all<{ clientId: string }>(
+      `SELECT DISTINCT client_id AS "clientId" FROM token_chain WHERE ${named('client_id')} AND ends_at >= $2`,
+      ...params,
+      now,
+    ),
   )
   const used = new Set(chains.map(({ clientId }) => clientId))
   return [...Map.groupBy(clients, ({ trustType }) => trustType)]
@@ -250,7 +254,7 @@ async function holdAll(tx: Transaction, clients: readonly EndingClient[]): Promi
 
 /** Deletes clients. Their tokens are already deleted with the relationships. */
 export async function deleteClients(tx: Transaction, clientIds: readonly string[]): Promise<void> {
-  await byKey(tx, clientIds, async (named, params) => {
+  await changeByKey(tx, clientIds, async (named, params) => {
     await tx.run(`DELETE FROM oauth_client WHERE ${named('client_id')}`, ...params)
     return []
   })

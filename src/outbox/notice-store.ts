@@ -1,6 +1,6 @@
 /** The SQL of notices. */
 import type { Sealed } from '../secret/sealed.ts'
-import { byActor, byKey, naming } from '../store/by-key.ts'
+import { byActor, changeByKey, naming } from '../store/by-key.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Notice, NoticeKind } from './notice.ts'
 
@@ -138,7 +138,7 @@ export async function deleteNoticesOf(tx: Transaction, actorId: string, peerId: 
 
 /** Like `deleteNoticesOf`, for all peers of the actors. */
 export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
-  await byKey(tx, actorIds, async (named, params) => {
+  await changeByKey(tx, actorIds, async (named, params) => {
     await tx.run(`DELETE FROM notice WHERE kind NOT IN ${endings} AND ${named('sender')}`, ...params)
     return []
   })

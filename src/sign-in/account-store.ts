@@ -1,6 +1,6 @@
 /** SQL of accounts. */
 import { findIdsByCreator, unprovenPrefix } from '../actor/creator-store.ts'
-import { byKey } from '../store/by-key.ts'
+import { byKey, changeByKey } from '../store/by-key.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import { insertSupersededAccess } from './password-access-store.ts'
@@ -158,7 +158,7 @@ export async function setAside(tx: Transaction, { identifier, keep, now }: SetAs
   if (held.length === 0) return []
   const ids = held.map(({ id }) => id)
   const created = held.filter(({ isCreator }) => isCreator === 1).map(({ id }) => id)
-  await byKey(tx, ids, async (named, params) => {
+  await changeByKey(tx, ids, async (named, params) => {
     await tx.run(`DELETE FROM token_chain WHERE kind = 'session' AND ${named('actor_id')}`, ...params)
     return []
   })
@@ -176,7 +176,7 @@ async function renameActors(tx: Transaction, creator: string, ids: readonly stri
     ),
   )
   await insertSupersededAccess(tx, { creator, actorIds: withoutAccount.map(({ id }) => id), now })
-  const renamed = await byKey(tx, ids, (named, params) =>
+  const renamed = await changeByKey(tx, ids, (named, params) =>
     tx.all<{ id: string; creator: string; createdAt: number }>(
       `UPDATE actor SET creator = '${unprovenPrefix}' || creator || ':' || id WHERE ${named('id')} AND creator = $2
        RETURNING id, creator, created_at AS "createdAt"`,

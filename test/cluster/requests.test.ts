@@ -4,9 +4,11 @@ import { after, before, describe, it } from 'node:test'
 import { everything, TestCallers } from '../support/callers.ts'
 import { type Cluster, createCluster } from '../support/cluster.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { registerClient } from '../support/oauth-client.ts'
 import { declareAll, furnish, isBelowActor, requestOf, routes, sampleOf } from '../support/routes.ts'
 import { startService, type TestActor, type TestService } from '../support/service.ts'
+import { OwnersBrowser } from '../support/sessions.ts'
 import { ShardWatch } from '../support/shard-watch.ts'
 
 /**
@@ -78,5 +80,31 @@ describe('a request on a cluster', () => {
       const used = await shardsOf(route, actor, `Bearer ${peer}`)
       assert.ok(used.length <= Math.max(expected.length, 1), `a peer uses ${used.join(', ')}`)
     })
+  }
+
+  it('uses, for the page of connected apps, one statement and the shards of the clients that it shows', async () => {
+    const actor = await service.createActor('apps@example.com')
+    const browser = await OwnersBrowser.open(service, actor)
+    const [first, second] = await clientsByShard()
+    for (const clientId of [...first, ...second]) await authorizeClient(service, actor, { clientId })
+    await service.settled()
+    watch.take()
+    service.reset()
+    const answer = await browser.get('/apps')
+    assert.equal(answer.status, 200)
+    await answer.text()
+    assert.deepEqual(watch.take(), ['actor', 'oauth_client', 'oauth_client', 'token'])
+    assert.equal(service.statements.filter((sql) => sql.includes('FROM oauth_client')).length, 1)
+  })
+
+  /** Ids of clients for two of the four shards, two for each. */
+  async function clientsByShard(): Promise<readonly [first: readonly string[], second: readonly string[]]> {
+    const placed = await cluster.query<{ id: string; shard: string }>(
+      `SELECT 'app-' || n AS id, get_shard_id_for_distribution_column('oauth_client', 'app-' || n)::text AS shard
+       FROM generate_series(1, 100) AS n`,
+    )
+    const [first = [], second = []] = [...Map.groupBy(placed, ({ shard }) => shard).values()]
+    const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.slice(0, 2).map(({ id }) => id)
+    return [idsOf(first), idsOf(second)]
   }
 })

@@ -184,7 +184,7 @@ const costs: Readonly<Record<string, Cost>> = {
   subscriptionsPage: { statements: 6, rules: null, bySession: true },
   subscriptionPage: { statements: 5, rules: null, bySession: true },
   subscriptionForm: { statements: 6, rules: null, bySession: true },
-  appsPage: { statements: 5, sharded: 4, rules: null, bySession: true },
+  appsPage: { statements: 5, rules: null, bySession: true },
   appsForm: { statements: 3, rules: null, bySession: true },
   approvalsPage: { statements: 4, rules: null, bySession: true },
   approvalPage: { statements: 4, rules: null, bySession: true },

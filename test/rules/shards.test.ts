@@ -198,6 +198,10 @@ describe('the statements of src', () => {
       ['property'],
     ],
     ['UPDATE notice SET due_at = $1 WHERE sender = $2', []],
+    ['SELECT client_id FROM oauth_client WHERE client_id = ANY($1::text[])', []],
+    ["SELECT client_id FROM oauth_client WHERE ${named('client_id')}", []],
+    ["SELECT b.key FROM rate_limit AS b WHERE ${named('b.key')}", []],
+    ["SELECT client_id FROM token_chain WHERE ${named('client_id')}", ['token_chain']],
     ['DELETE FROM notice WHERE id = $1', ['notice']],
     ['SELECT value FROM setting WHERE name = $1', []],
   ] as const) {

@@ -61,9 +61,10 @@ export function unplacedTables(sql: string): string[] {
 }
 
 function places(sql: string, table: string, column: string): boolean {
-  if (new RegExp(`\\b${column} = \\$\\d`).test(sql)) return true
+  if (new RegExp(`\\b${column} = (?:ANY\\()?\\$\\d`).test(sql)) return true
   // The helpers of store/by-key.ts add the condition on a sharded database.
-  if (/\$\{named(?:\.sql|\(|\[)/.test(sql)) return true
+  if (/\$\{named(?:\.sql|\[)/.test(sql)) return true
+  if (new RegExp(`\\$\\{named\\('(?:\\w+\\.)?${column}'\\)`).test(sql)) return true
   return new RegExp(
     `\\bINSERT INTO ${table} (?:AS \\w+ )?\\((?:[^)]*\\b${column}\\b[^)]*\\) VALUES|${column}\\b[^)]*\\) SELECT \\$1,)`,
   ).test(sql)
