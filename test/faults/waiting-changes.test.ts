@@ -19,10 +19,11 @@ interface World {
   readonly subscribed: readonly [Subscribed, Subscribed]
 }
 
-/** The statement with which the background worker looks for waiting changes. */
-const background = /^\/\* changes \*\/ SELECT \(SELECT MIN/
-/** The worker writes nothing, as after a crash between the response and its first look. */
-const held = { matching: background, times: Number.POSITIVE_INFINITY }
+/**
+ * The statements with which the background worker looks for waiting changes: those of all actors, and on a sharded database
+ * those of one actor. Without them the worker writes nothing, as after a crash between the response and its first look.
+ */
+const looks = /^\/\* changes \*\/ SELECT|FROM waiting_change WHERE actor_id = \$1 ORDER BY/
 
 const remotes: RecordingPeer[] = []
 afterEach(async () => {
@@ -35,7 +36,7 @@ forEachService((start) => {
     let faults: FaultyStore | undefined
     const service = await start({
       mostDirectSubscriptions: 0,
-      wrapStore: (store) => (faults = faulty(store, held)),
+      wrapStore: (store) => (faults = faulty(store, {}, looks)),
       ...options,
     })
     assert.ok(faults !== undefined)
@@ -216,13 +217,11 @@ forEachService((start) => {
         /^DELETE FROM waiting_change/,
         /^UPDATE actor SET waiting_changes/,
       ]) {
-        // The worker stays held: otherwise it would receive the fault that is planned for the poll.
-        const either = new RegExp(`${background.source}|${matching.source}`)
-        faults.plan({ matching: either, times: Number.POSITIVE_INFINITY })
+        faults.plan({ matching, times: Number.POSITIVE_INFINITY })
         const [{ peer, id }] = subscribed
         const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
         assert.equal(answer.status, 503, String(matching))
-        faults.plan(held)
+        faults.plan()
         const { store } = await service.app.running()
         assert.deepEqual(await store.read((q) => q.all('SELECT sequence FROM diff')), [])
         assert.equal(await waitingRows(service), 2)
@@ -238,10 +237,9 @@ forEachService((start) => {
     it('wait with their change, or not at all, when a statement of the change fails (SUB-02, I2)', async () => {
       const { service, faults, actor, subscribed } = await world('none')
       for (const matching of [/FROM suspension/, /^INSERT INTO waiting_change/, /^UPDATE actor SET waiting_changes/]) {
-        const either = new RegExp(`${background.source}|${matching.source}`)
-        faults.plan({ matching: either, times: Number.POSITIVE_INFINITY })
+        faults.plan({ matching, times: Number.POSITIVE_INFINITY })
         assert.equal((await actor.request('PUT', '/properties/mood', 'never')).status, 503, String(matching))
-        faults.plan(held)
+        faults.plan()
         assert.equal((await actor.request('GET', '/properties/mood')).status, 404)
         assert.equal(await waitingRows(service), 0)
       }
@@ -355,7 +353,7 @@ forEachService((start) => {
       const synchronous = await start({
         database: service.databaseUrl,
         synchronousCallbacks: true,
-        wrapStore: (store) => faulty(store, held),
+        wrapStore: (store) => faulty(store, {}, looks),
         timers: {
           setTimer: (ms, then) =>
             systemTimers.setTimer(ms, () => {
@@ -408,9 +406,9 @@ forEachService((start) => {
       service.reset()
       await put(other, 'sound')
       assert.equal(await waitingRows(service), 3)
-      faults.plan()
+      faults.hold()
       const { waitingChanges } = (await service.app.running()).parts
-      waitingChanges.wake()
+      for (const { id } of [actor, other]) waitingChanges.wake(id)
       await waitingChanges.settled()
       assert.deepEqual(errorsIn(service), [failure])
       assert.equal(await waitingRows(service), 2)
@@ -435,7 +433,7 @@ forEachService((start) => {
       const { service, actor, subscribed } = await world('none')
       await put(actor, 'first')
       await service.close()
-      const next = await start({ database: service.databaseUrl, wrapStore: (store) => faulty(store, held) })
+      const next = await start({ database: service.databaseUrl, wrapStore: (store) => faulty(store, {}, looks) })
       const restore = await damage(next)
       const again = actorOf(next, actor)
       await put(again, 'second')
@@ -461,7 +459,7 @@ forEachService((start) => {
           mostDirectSubscriptions,
           now: () => 1_900_000_000_000,
         })
-        faults.plan()
+        faults.hold()
         for (const value of ['first', { mode: 'dark' }, 3]) await put(actor, value)
         for (const { remote, id } of subscribed) {
           await until(() => remote.received.length === 3)

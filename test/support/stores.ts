@@ -189,8 +189,13 @@ export interface FaultyStore extends Store {
   readonly seen: number
   /** The number of statements that failed since the plan began. */
   readonly failed: number
-  /** Begins another plan. Without an argument, no further statement fails. */
+  /** Begins another plan. Without an argument, no further statement of the plan fails. */
   plan(plan?: FaultPlan): void
+  /**
+   * Holds background work, besides the plan: its statements that match this pattern find no actor, so it does nothing and
+   * reports no error. Without an argument, no background work is held.
+   */
+  hold(pattern?: RegExp): void
 }
 
 /** Returns a check for `assert.rejects`: the store is unavailable for this reason. */
@@ -241,9 +246,14 @@ export function asSharded(store: Store): Store {
   }
 }
 
-/** Wraps a store whose statements fail as planned. As in a real store, the whole transaction fails with the statement. */
-export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
+/**
+ * Wraps a store whose statements fail as planned. As in a real store, the whole transaction fails with the statement.
+ *
+ * @param firstHeld The first pattern of `hold`.
+ */
+export function faulty(store: Store, first: FaultPlan = {}, firstHeld?: RegExp): FaultyStore {
   let plan = first
+  let held = firstHeld
   let seen = 0
   let failed = 0
   const judge = (sql: string): void => {
@@ -259,8 +269,15 @@ export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
       new ServiceError('store_unavailable', undefined, { reason: 'A planned fault', retryAfterSeconds: 1 })
     )
   }
-  const transacted = async <Q extends Queries, T>(inner: Q, work: (wrapped: Wrapped) => Promise<T>): Promise<T> => {
-    const wrapped = new Wrapped(inner, judge)
+  /** Decides now whether the statements of a transaction are background work: other work may run them with its own. */
+  const judging = (): ((sql: string) => void) => {
+    const isHeld = isInBackground()
+    return (sql) => {
+      if (isHeld && held?.test(sql) === true) throw new ServiceError('actor_not_found')
+      judge(sql)
+    }
+  }
+  const transacted = async <T>(wrapped: Wrapped, work: (wrapped: Wrapped) => Promise<T>): Promise<T> => {
     const result = await work(wrapped)
     if (wrapped.failure !== undefined) throw wrapped.failure.error
     return result
@@ -270,7 +287,7 @@ export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
     now: store.now,
     isSharded: store.isSharded,
     sweep: (sql, ...params) => {
-      judge(sql)
+      judging()(sql)
       return store.sweep(sql, ...params)
     },
     get seen() {
@@ -284,11 +301,29 @@ export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
       seen = 0
       failed = 0
     },
-    read: (work) => store.read((q) => work(new Wrapped(q, judge))),
-    snapshot: (work) => store.snapshot((q) => transacted(q, work)),
-    write: (work) => store.write((tx) => transacted(tx, work)),
-    writeActor: (actorId, work, origin) =>
-      store.writeActor(actorId, (tx, actor) => transacted(tx, (w) => work(w, actor)), origin),
+    hold(pattern) {
+      held = pattern
+    },
+    read: (work) => {
+      const judgeOne = judging()
+      return store.read((q) => work(new Wrapped(q, judgeOne)))
+    },
+    snapshot: (work) => {
+      const judgeOne = judging()
+      return store.snapshot((q) => transacted(new Wrapped(q, judgeOne), work))
+    },
+    write: (work) => {
+      const judgeOne = judging()
+      return store.write((tx) => transacted(new Wrapped(tx, judgeOne), work))
+    },
+    writeActor: (actorId, work, origin) => {
+      const judgeOne = judging()
+      return store.writeActor(
+        actorId,
+        (tx, actor) => transacted(new Wrapped(tx, judgeOne), (w) => work(w, actor)),
+        origin,
+      )
+    },
     ping: () => store.ping(),
     close: () => store.close(),
   }
