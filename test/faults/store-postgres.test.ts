@@ -5,7 +5,8 @@ import pg from 'pg'
 import { ServiceError } from '../../src/errors.ts'
 import { openStore, type StoreOptions } from '../../src/open-store.ts'
 import type { LockedActor, Queries, Store, Transaction } from '../../src/store/store.ts'
-import { administer, type PostgresServer, sharedPostgresUrl, startPostgres } from '../support/postgres.ts'
+import { onShards } from '../support/citus.ts'
+import { administer, type PostgresServer, sharedPostgresUrl, startPostgres, sumOnServers } from '../support/postgres.ts'
 import { openRelay } from '../support/relay.ts'
 import { until } from '../support/until.ts'
 import { createPostgresDatabase, createTestDatabase, unavailable } from '../support/stores.ts'
@@ -168,18 +169,13 @@ const transactionId: Change<string | undefined> = async (tx) =>
   (await tx.get<{ id: string }>('SELECT CAST(pg_current_xact_id() AS TEXT) AS id'))?.id
 
 /** Counts the sessions that wait for a lock of this one, directly or behind another waiting session. */
-const sessionsBehind = async (store: Store, pid: number) =>
-  (
-    await store.read((q) =>
-      q.get<{ count: number }>(
-        `WITH RECURSIVE behind (pid) AS (
-           SELECT CAST($1 AS INTEGER)
-           UNION SELECT a.pid FROM behind JOIN pg_stat_activity a ON behind.pid = ANY (pg_blocking_pids(a.pid))
-         ) SELECT count(*) - 1 AS count FROM behind`,
-        pid,
-      ),
-    )
-  )?.count
+const sessionsBehind = async (store: Store, pid: number) => {
+  const sessions = `WITH RECURSIVE behind (pid) AS (
+      SELECT ${pid}
+      UNION SELECT a.pid FROM behind JOIN pg_stat_activity a ON behind.pid = ANY (pg_blocking_pids(a.pid))
+    ) SELECT count(*) - 1 AS n FROM behind`
+  return store.read((q) => sumOnServers(q, sessions))
+}
 
 /**
  * Runs changes of one actor in one transaction: they wait while two leaders wait for the row of the actor, and the first
@@ -215,28 +211,6 @@ async function runTogether<T>(
 const patient = { lockTimeoutMs: 600_000 }
 
 describe('changes of one actor that wait together', () => {
-  for (const pooler of ['none', 'prepared', 'unprepared'])
-    it(`share transactions of at most 32 changes (?pooler=${pooler})`, async (t) => {
-      const { store: plain, url } = await openFresh(t)
-      await plain.write((tx) => addActor(tx, 'a'))
-      const store = await openStore({ ...patient, url: `${url}?pooler=${pooler}` })
-      t.after(() => store.close())
-      const ids = await runTogether(
-        store,
-        'a',
-        Array.from({ length: 60 }, () => transactionId),
-      )
-      // The leader of the group is its 32nd change.
-      assert.equal(
-        Math.max(
-          ...Map.groupBy(ids, (id) => id)
-            .values()
-            .map((group) => group.length),
-        ),
-        31,
-      )
-    })
-
   it('fail alone, whether the work or a statement fails', async (t) => {
     const { store } = await openFresh(t, patient)
     await store.write((tx) => addActor(tx, 'a'))
@@ -287,31 +261,6 @@ describe('changes of one actor that wait together', () => {
     }
   })
 
-  it('see the changes before them, and the current row of the actor', async (t) => {
-    const { store } = await openFresh(t, patient)
-    await store.write((tx) => addActor(tx, 'a'))
-    const look: Change<unknown> = async (tx, { watchedUntil }) => [
-      watchedUntil,
-      (await tx.all<{ name: string }>('SELECT name FROM property ORDER BY name')).map((row) => row.name),
-    ]
-    assert.deepEqual(
-      await runTogether<unknown>(store, 'a', [
-        addTo('a', 'p1'),
-        look,
-        watchUntil('a', 5),
-        look,
-        addTo('a', 'p2'),
-        look,
-        async (tx, actor) => {
-          await watchUntil('a', 6)(tx, actor)
-          throw new Error('no')
-        },
-        look,
-      ]),
-      [1, [0, ['p1']], 1, [5, ['p1']], 1, [5, ['p1', 'p2']], new Error('no'), [5, ['p1', 'p2']]],
-    )
-  })
-
   it('get actor_not_found after one of them deleted the actor', async (t) => {
     const { store } = await openFresh(t, patient)
     await store.write((tx) => addActor(tx, 'a'))
@@ -344,39 +293,6 @@ describe('changes of one actor that wait together', () => {
       await Promise.all(names.map((name) => request.run(name, contexts, name))),
       names.map((name) => [name, name, name, name]),
     )
-  })
-
-  it('end without the change that waits for a row of another transaction', async (t) => {
-    const { store } = await openFresh(t, patient)
-    await store.write((tx) => Promise.all([addActor(tx, 'a'), addActor(tx, 'b')]))
-    const [locked, release] = [deferred(), deferred()]
-    const other = store.write(async (tx) => {
-      await rename(tx, 'b', 'other')
-      locked.keep()
-      await release.promise
-    })
-    await locked.promise
-    let attempts = 0
-    let isDone = false
-    const together = runTogether<unknown>(store, 'a', [
-      addTo('a', 'p1'),
-      async (tx, actor) => {
-        attempts++
-        await addTo('a', 'p2')(tx, actor)
-        await rename(tx, 'b', 'mine')
-        isDone = true
-      },
-      addTo('a', 'p3'),
-    ])
-    await until(async () => (await namesOf(store, 'a')).length === 2)
-    assert.deepEqual(await namesOf(store, 'a'), ['p1', 'p3'])
-    assert.equal(isDone, false)
-    release.keep()
-    assert.deepEqual(await together, [1, undefined, 1])
-    await other
-    assert.equal(attempts, 2)
-    assert.deepEqual(await namesOf(store, 'a'), ['p1', 'p2', 'p3'])
-    assert.equal(await creatorOf(store, 'b'), 'mine')
   })
 
   it('all succeed when groups of two processes need rows of each other', async (t) => {
@@ -421,59 +337,144 @@ describe('changes of one actor that wait together', () => {
     for (const failure of failures) unavailable(/Every attempt conflicted/)(failure)
     assert.equal(await creatorOf(store, 'b'), String(6 - failures.length))
   })
+})
 
-  it('run again after the connection broke before the commit, and each is made once', async (t) => {
-    const { store, relay, direct } = await openOverRelay(t, patient)
-    await store.write((tx) => addActor(tx, 'a'))
-    let runs = 0
-    assert.deepEqual(
-      await runTogether(store, 'a', [
+// A sharded database runs each change in a transaction of its own, two at a time, in any order.
+if (!onShards()) {
+  describe('changes of one actor that share a transaction', () => {
+    for (const pooler of ['none', 'prepared', 'unprepared'])
+      it(`share transactions of at most 32 changes (?pooler=${pooler})`, async (t) => {
+        const { store: plain, url } = await openFresh(t)
+        await plain.write((tx) => addActor(tx, 'a'))
+        const store = await openStore({ ...patient, url: `${url}?pooler=${pooler}` })
+        t.after(() => store.close())
+        const ids = await runTogether(
+          store,
+          'a',
+          Array.from({ length: 60 }, () => transactionId),
+        )
+        // The leader of the group is its 32nd change.
+        assert.equal(
+          Math.max(
+            ...Map.groupBy(ids, (id) => id)
+              .values()
+              .map((group) => group.length),
+          ),
+          31,
+        )
+      })
+
+    it('see the changes before them, and the current row of the actor', async (t) => {
+      const { store } = await openFresh(t, patient)
+      await store.write((tx) => addActor(tx, 'a'))
+      const look: Change<unknown> = async (tx, { watchedUntil }) => [
+        watchedUntil,
+        (await tx.all<{ name: string }>('SELECT name FROM property ORDER BY name')).map((row) => row.name),
+      ]
+      assert.deepEqual(
+        await runTogether<unknown>(store, 'a', [
+          addTo('a', 'p1'),
+          look,
+          watchUntil('a', 5),
+          look,
+          addTo('a', 'p2'),
+          look,
+          async (tx, actor) => {
+            await watchUntil('a', 6)(tx, actor)
+            throw new Error('no')
+          },
+          look,
+        ]),
+        [1, [0, ['p1']], 1, [5, ['p1']], 1, [5, ['p1', 'p2']], new Error('no'), [5, ['p1', 'p2']]],
+      )
+    })
+
+    it('end without the change that waits for a row of another transaction', async (t) => {
+      const { store } = await openFresh(t, patient)
+      await store.write((tx) => Promise.all([addActor(tx, 'a'), addActor(tx, 'b')]))
+      const [locked, release] = [deferred(), deferred()]
+      const other = store.write(async (tx) => {
+        await rename(tx, 'b', 'other')
+        locked.keep()
+        await release.promise
+      })
+      await locked.promise
+      let attempts = 0
+      let isDone = false
+      const together = runTogether<unknown>(store, 'a', [
         addTo('a', 'p1'),
         async (tx, actor) => {
-          runs++
-          if (runs === 1) relay.cut()
-          return addTo('a', 'p2')(tx, actor)
+          attempts++
+          await addTo('a', 'p2')(tx, actor)
+          await rename(tx, 'b', 'mine')
+          isDone = true
         },
         addTo('a', 'p3'),
-      ]),
-      [1, 1, 1],
-    )
-    assert.equal(runs, 2)
-    assert.deepEqual(await namesOf(direct, 'a'), ['p1', 'p2', 'p3'])
-  })
+      ])
+      await until(async () => (await namesOf(store, 'a')).length === 2)
+      assert.deepEqual(await namesOf(store, 'a'), ['p1', 'p3'])
+      assert.equal(isDone, false)
+      release.keep()
+      assert.deepEqual(await together, [1, undefined, 1])
+      await other
+      assert.equal(attempts, 2)
+      assert.deepEqual(await namesOf(store, 'a'), ['p1', 'p2', 'p3'])
+      assert.equal(await creatorOf(store, 'b'), 'mine')
+    })
 
-  for (const [moment, names] of [
-    ['cut before it arrives', []],
-    ['cut before the answer', ['p1', 'p3']],
-  ] as const)
-    it(`have an unknown outcome after the connection broke in the commit (${moment}), except a failed change`, async (t) => {
+    it('run again after the connection broke before the commit, and each is made once', async (t) => {
       const { store, relay, direct } = await openOverRelay(t, patient)
       await store.write((tx) => addActor(tx, 'a'))
       let runs = 0
-      const results = await runTogether<unknown>(store, 'a', [
-        addTo('a', 'p1'),
-        async (tx, actor) => {
-          await addTo('a', 'p2')(tx, actor)
-          runs++
-          throw new Error(`refusal ${runs}`)
-        },
-        async (tx, actor) => {
-          relay.judge = (piece) => {
-            if (!piece.includes(COMMIT)) return 'pass'
-            relay.judge = () => 'pass'
-            return moment
-          }
-          return addTo('a', 'p3')(tx, actor)
-        },
-      ])
-      const unknown = 'The connection to storage broke during the commit: whether the change was made is unknown'
       assert.deepEqual(
-        results.map((result) => (result instanceof Error ? result.message : result)),
-        [unknown, 'refusal 2', unknown],
+        await runTogether(store, 'a', [
+          addTo('a', 'p1'),
+          async (tx, actor) => {
+            runs++
+            if (runs === 1) relay.cut()
+            return addTo('a', 'p2')(tx, actor)
+          },
+          addTo('a', 'p3'),
+        ]),
+        [1, 1, 1],
       )
-      assert.deepEqual(await namesOf(direct, 'a'), names)
+      assert.equal(runs, 2)
+      assert.deepEqual(await namesOf(direct, 'a'), ['p1', 'p2', 'p3'])
     })
-})
+
+    for (const [moment, names] of [
+      ['cut before it arrives', []],
+      ['cut before the answer', ['p1', 'p3']],
+    ] as const)
+      it(`have an unknown outcome after the connection broke in the commit (${moment}), except a failed change`, async (t) => {
+        const { store, relay, direct } = await openOverRelay(t, patient)
+        await store.write((tx) => addActor(tx, 'a'))
+        let runs = 0
+        const results = await runTogether<unknown>(store, 'a', [
+          addTo('a', 'p1'),
+          async (tx, actor) => {
+            await addTo('a', 'p2')(tx, actor)
+            runs++
+            throw new Error(`refusal ${runs}`)
+          },
+          async (tx, actor) => {
+            relay.judge = (piece) => {
+              if (!piece.includes(COMMIT)) return 'pass'
+              relay.judge = () => 'pass'
+              return moment
+            }
+            return addTo('a', 'p3')(tx, actor)
+          },
+        ])
+        const unknown = 'The connection to storage broke during the commit: whether the change was made is unknown'
+        assert.deepEqual(
+          results.map((result) => (result instanceof Error ? result.message : result)),
+          [unknown, 'refusal 2', unknown],
+        )
+        assert.deepEqual(await namesOf(direct, 'a'), names)
+      })
+  })
+}
 
 describe('conflicting transactions (DUR-14)', () => {
   it('both succeed after the database aborts one of them', async (t) => {

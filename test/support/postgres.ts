@@ -278,8 +278,13 @@ interface Link {
 export async function isLockAwaited(q: Queries): Promise<boolean> {
   const sessions = `SELECT count(*) AS n FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  const counts = q.isSharded
-    ? await q.all<{ n: string }>('SELECT result AS n FROM run_command_on_all_nodes($1)', sessions)
-    : await q.all<{ n: string }>(sessions)
-  return counts.some(({ n }) => Number(n) > 0)
+  return (await sumOnServers(q, sessions)) > 0
+}
+
+/** Runs a statement that returns a number `n`, on every server of a cluster, and returns the sum. */
+export async function sumOnServers(q: Queries, sql: string): Promise<number> {
+  const results = q.isSharded
+    ? await q.all<{ n: string }>('SELECT result AS n FROM run_command_on_all_nodes($1)', sql)
+    : await q.all<{ n: string }>(sql)
+  return results.reduce((sum, { n }) => sum + Number(n), 0)
 }
