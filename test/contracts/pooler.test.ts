@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openStore } from '../../src/open-store.ts'
 import type { Queries, Store } from '../../src/store/store.ts'
+import { onShards } from '../support/citus.ts'
 import { administer } from '../support/postgres.ts'
 import { createTestDatabase, type TestDatabase, unavailable } from '../support/stores.ts'
 
@@ -38,7 +39,10 @@ for (const pooler of ['prepared', 'unprepared'] as const) {
       it(`brings its settings to ${where}, and leaves those of the session alone`, async () => {
         assert.equal(
           await ask(),
-          'enable_seqscan off on, idle_in_transaction_session_timeout 11000 0, jit off on, lock_timeout 5000 0, statement_timeout 10000 0',
+          // A sharded database has settings of its own, for the connections to the workers.
+          onShards()
+            ? 'enable_seqscan off off, idle_in_transaction_session_timeout 11000 0, jit off off, lock_timeout 5000 60000, statement_timeout 10000 0'
+            : 'enable_seqscan off on, idle_in_transaction_session_timeout 11000 0, jit off on, lock_timeout 5000 0, statement_timeout 10000 0',
         )
       })
 

@@ -2,10 +2,12 @@
 import pg from 'pg'
 import { openStore } from '../../src/open-store.ts'
 import { readMigrations } from '../../src/store/migrate.ts'
-import { runScale } from '../../src/store/postgres/scale.ts'
+import { databaseSettings, runScale } from '../../src/store/postgres/scale.ts'
 
 /** Environment variable with the URLs of the coordinator and the workers, separated by commas. */
 export const citusVariable = 'TROUPE_TEST_CITUS'
+/** The code of PostgreSQL for a database with sessions. */
+const objectInUse = '55006'
 /** Number of shards in most tests. */
 const fewShards = 4
 
@@ -22,6 +24,22 @@ export function onShards(): boolean {
 /** Runs a statement on every server of the cluster. */
 export async function onAllServers(servers: readonly string[], sql: string): Promise<void> {
   await Promise.all(servers.map((server) => withClient(server, (client) => client.query(sql))))
+}
+
+/**
+ * Drops a database on every server. PostgreSQL ends the sessions of the database, and gives up when one of them takes more
+ * than five seconds to end. A busy machine takes longer, also for the sessions in which servers ask each other.
+ */
+export async function dropDatabase(servers: readonly string[], name: string): Promise<void> {
+  const drop = async (server: string): Promise<void> => {
+    try {
+      await onAllServers([server], `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError) || error.code !== objectInUse) throw error
+      await drop(server)
+    }
+  }
+  await Promise.all(servers.map(drop))
 }
 
 export interface CitusDatabaseOptions {
@@ -51,6 +69,16 @@ export async function createCitusDatabase(
     await store.close()
     await runScale(client, { migrations: readMigrations(), shards }, () => {})
   })
+}
+
+/**
+ * Gives a copied database the settings of `troupe scale init`, because PostgreSQL does not copy them. A statement may wait
+ * for a lock as long as in other tests: a process may be paused for seconds.
+ */
+export async function setUpCopy(servers: readonly string[], name: string): Promise<void> {
+  const settings = Object.entries({ ...databaseSettings, lock_timeout: '60s' })
+  const statements = settings.map(([setting, value]) => `ALTER DATABASE ${name} SET ${setting} TO '${value}'`)
+  await onAllServers(servers, statements.join('; '))
 }
 
 /** Ends the connections of a database and refuses new ones, so that it can be copied. Citus keeps one of its own. */

@@ -1,7 +1,7 @@
 /** A database on the cluster of `npm run citus` whose workers a test can disconnect. All servers run on this machine. */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { citusServers, createCitusDatabase, databaseUrl, onAllServers } from './citus.ts'
+import { citusServers, createCitusDatabase, databaseUrl, dropDatabase } from './citus.ts'
 import { openRelay, type Relay } from './relay.ts'
 
 export interface Cluster {
@@ -64,7 +64,7 @@ export async function createCluster(options: { readonly shards?: number } = {}):
     remove: async () => {
       await client.end()
       for (const worker of workers) await worker.stop()
-      await onAllServers(servers, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+      await dropDatabase(servers, name)
     },
   }
 }

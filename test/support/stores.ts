@@ -11,7 +11,15 @@ import { readMigrations } from '../../src/store/migrate.ts'
 import { openStore, type StoreOptions } from '../../src/open-store.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Param, Queries, QueryObserver, Store, Transaction } from '../../src/store/store.ts'
-import { citusServers, createCitusDatabase, databaseUrl, freezeDatabase, onAllServers } from './citus.ts'
+import {
+  citusServers,
+  createCitusDatabase,
+  databaseUrl,
+  dropDatabase,
+  freezeDatabase,
+  onAllServers,
+  setUpCopy,
+} from './citus.ts'
 import { administer, quickFolder, sharedPostgresUrl } from './postgres.ts'
 
 export interface TestDatabase {
@@ -105,10 +113,11 @@ export async function createPostgresDatabase(server: string, after?: string): Pr
   // A copy of the files takes a third of the time of the default, which writes each page to the log.
   const copy = after === undefined ? '' : ` TEMPLATE ${after} STRATEGY FILE_COPY`
   await onAllServers(servers, `CREATE DATABASE ${name}${copy}`)
+  if (servers.length > 1 && after !== undefined) await setUpCopy(servers, name)
   return {
     dialect: 'postgres',
     url: throughPooler(server, databaseUrl(server, name)),
-    remove: () => onAllServers(servers, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    remove: () => dropDatabase(servers, name),
   }
 }
 
@@ -143,7 +152,7 @@ async function createTemplate(server: string): Promise<string> {
       const draft = `${name}_draft`
       const cluster = citusServers()
       const servers = cluster[0] === server ? cluster : [server]
-      await onAllServers(servers, `DROP DATABASE IF EXISTS ${draft} WITH (FORCE)`)
+      await dropDatabase(servers, draft)
       if (servers.length > 1) {
         await createCitusDatabase(servers, draft)
         await freezeDatabase(servers, draft)

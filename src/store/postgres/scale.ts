@@ -24,7 +24,7 @@ export interface ScaleOptions {
  * Settings of the connections to the workers. The settings of the service's own session do not reach the workers.
  * The planner settings are those of `postgres-store.ts`.
  */
-const databaseSettings: Readonly<Record<string, string>> = {
+export const databaseSettings: Readonly<Record<string, string>> = {
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
