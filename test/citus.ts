@@ -4,7 +4,7 @@ import { glob } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import pg from 'pg'
 import { commandOptions, refuseOptions } from '../tools/command-options.ts'
-import { citusVariable } from './support/citus.ts'
+import { citusVariable, throughVariable } from './support/citus.ts'
 import { runTestFiles } from './support/test-run.ts'
 
 const folder = import.meta.dirname
@@ -22,6 +22,11 @@ const command = {
       kind: 'text',
       about: 'The maintenance databases of the workers, separated by commas.',
     },
+    through: {
+      kind: 'integer',
+      least: 1,
+      about: 'The number of the worker to which the services connect. Default: they connect to the coordinator.',
+    },
     limit: {
       kind: 'integer',
       least: 1,
@@ -32,9 +37,13 @@ const command = {
   operands: '[part of a path …]',
 } as const
 const { values, operands } = commandOptions(command)
+const workers = values.workers?.split(',') ?? []
 if (values.coordinator === undefined || values.workers === undefined)
   refuseOptions(command, 'Missing option: expected --coordinator and --workers.')
+else if (values.through !== undefined && values.through > workers.length)
+  refuseOptions(command, `Invalid --through "${values.through}": expected 1 to ${workers.length}.`)
 else {
+  process.env[throughVariable] = String(values.through ?? 0)
   process.env[citusVariable] = `${values.coordinator},${values.workers}`
   process.env['TROUPE_TEST_POSTGRES'] = values.coordinator
 }

@@ -6,6 +6,8 @@ import { databaseSettings, runScale } from '../../src/store/postgres/scale.ts'
 
 /** Environment variable with the URLs of the coordinator and the workers, separated by commas. */
 export const citusVariable = 'TROUPE_TEST_CITUS'
+/** Environment variable with the number of the worker to which services connect. Empty: to the coordinator. */
+export const throughVariable = 'TROUPE_TEST_CITUS_THROUGH'
 /** The code of PostgreSQL for a database with sessions. */
 const objectInUse = '55006'
 /** Number of shards in most tests. */
@@ -14,6 +16,12 @@ const fewShards = 4
 /** URLs of the maintenance databases of all servers, the coordinator first. Empty: the tests run on plain PostgreSQL. */
 export function citusServers(): readonly string[] {
   return (process.env[citusVariable] ?? '').split(',').filter((url) => url !== '')
+}
+
+/** URL of the maintenance database of the server to which services connect: the coordinator, or the worker of `--through`. */
+export function citusEntrance(): string {
+  const servers = citusServers()
+  return servers[Number(process.env[throughVariable] ?? '0')] ?? servers[0] ?? ''
 }
 
 /** True when the tests run on a sharded database, where some costs and moments differ. */

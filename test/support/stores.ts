@@ -12,6 +12,7 @@ import { openStore, type StoreOptions } from '../../src/open-store.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Param, Queries, QueryObserver, Store, Transaction } from '../../src/store/store.ts'
 import {
+  citusEntrance,
   citusServers,
   createCitusDatabase,
   databaseUrl,
@@ -109,14 +110,15 @@ export async function createTestDatabase(dialect: Dialect): Promise<TestDatabase
 export async function createPostgresDatabase(server: string, after?: string): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   const cluster = citusServers()
-  const servers = cluster[0] === server ? cluster : [server]
+  const isCluster = cluster[0] === server
+  const servers = isCluster ? cluster : [server]
   // A copy of the files takes a third of the time of the default, which writes each page to the log.
   const copy = after === undefined ? '' : ` TEMPLATE ${after} STRATEGY FILE_COPY`
   await onAllServers(servers, `CREATE DATABASE ${name}${copy}`)
   if (servers.length > 1 && after !== undefined) await setUpCopy(servers, name)
   return {
     dialect: 'postgres',
-    url: throughPooler(server, databaseUrl(server, name)),
+    url: throughPooler(server, databaseUrl(isCluster ? citusEntrance() : server, name)),
     remove: () => dropDatabase(servers, name),
   }
 }
