@@ -48,7 +48,10 @@ describe('a cluster with a worker that is down', () => {
   before(async () => {
     cluster = await createCluster()
     const first = await startService(cluster.url, { peerClient: peers })
-    services = [first, await startService(cluster.url, { peerClient: peers })]
+    const second = await startService(cluster.url, { peerClient: peers })
+    // A process at the worker that stays up.
+    const third = await startService(cluster.workers[0]?.url ?? '', { peerClient: peers })
+    services = [first, second, third]
     const places: Owner[][] = [[], []]
     while (places.some((owners) => owners.length < 2)) {
       const actor = await first.createActor(`owner${places.flat().length}-${Math.random()}@example.com`)
