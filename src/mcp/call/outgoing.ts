@@ -68,15 +68,21 @@ export class Outgoing {
     this.#wake?.()
   }
 
-  /** Resolves with the answer, or with `message` when another message comes first or the call is cancelled. */
+  /**
+   * Resolves with the answer, or with `message` when another message comes first or the call is cancelled. With
+   * `Promise.race`, calls survived young collections and filled the old generation.
+   */
   async firstOf<T>(answer: Promise<T>): Promise<{ readonly answer: T } | 'message'> {
     if (this.#waiting.length > 0 || this.#isOver) return 'message'
-    const message = new Promise<'message'>((resolve) => {
-      this.#wake = () => resolve('message')
+    return new Promise((resolve, reject) => {
+      const wake = (): void => resolve('message')
+      this.#wake = wake
+      answer.then((done) => {
+        // After a message, the stream of the messages has its own function here.
+        if (this.#wake === wake) this.#wake = null
+        resolve({ answer: done })
+      }, reject)
     })
-    const first = await Promise.race([answer.then((done) => ({ answer: done })), message])
-    this.#wake = null
-    return first
   }
 
   /** The messages in order, then the answer, which must not reject. A cancelled call has no answer. */
