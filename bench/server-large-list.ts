@@ -42,7 +42,7 @@ const works = {
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
-const app = subjectApp('warn')
+const app = await subjectApp('warn')
 // Counting items must not call this hook; reading items calls it for each one.
 app.property('hooked', { get: ({ value }) => value })
 app.list('long', { item: { type: 'object' }, indexes: ['n'] })

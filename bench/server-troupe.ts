@@ -2,7 +2,7 @@
 import { serveMeasurements } from './subject.ts'
 import { subject, subjectApp } from './subject-app.ts'
 
-const app = subjectApp('info')
+const app = await subjectApp('info')
 app.action('echo', ({ input }) => ({ echo: input }) as object)
 for (let index = 0; index < (subject.tools ?? 50); index += 1) {
   app.action(
