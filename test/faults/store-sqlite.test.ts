@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ServiceError } from '../../src/errors.ts'
 import { openStore } from '../../src/open-store.ts'
@@ -80,6 +81,8 @@ describe('a failing disk sync (DUR-05)', () => {
     const { store, disk, logged, path } = await openOn(t)
     disk.nextCommit = raised(1034, 'disk I/O error')
     await assert.rejects(store.write((tx) => addActor(tx, 'a')))
+    // The first read opens another connection, which later reads use too.
+    assert.deepEqual(await store.read(actorIds), [])
     const writers = disk.opened.length
     disk.nextCommit = raised(778, 'disk I/O error')
     await assert.rejects(store.ping(), { code: 'store_unavailable' })
@@ -380,6 +383,19 @@ describe('the write-ahead log (DUR-10)', () => {
     assert.deepEqual(logged, [])
   })
 
+  it('stays small when reads run in the same turns of the event loop as the commits', async (t) => {
+    const { store, path, logged } = await openOn(t, { logAlarmBytes: 6_000_000 })
+    for (let count = 0; count < 400; count++) {
+      await nextTurn()
+      const written = store.write((tx) => addActor(tx, `${count}`, large))
+      await store.read((q) => q.get('SELECT id FROM actor WHERE id = $1', '0'))
+      await written
+    }
+    // The writes amount to 16 MB.
+    assert.ok(statSync(`${path}-wal`).size < 6_000_000)
+    assert.deepEqual(logged, [])
+  })
+
   it('is reported once when a long snapshot prevents its reset', async (t) => {
     const { store, path, logged } = await openOn(t, { logAlarmBytes: 6_000_000 })
     await store.snapshot(async (q) => {
@@ -393,6 +409,18 @@ describe('the write-ahead log (DUR-10)', () => {
 })
 
 describe('two services on one SQLite file (DUR-13)', () => {
+  it('see each commit of the other one at once, even within one turn of the event loop', async (t) => {
+    const { store, path } = await openOn(t)
+    await store.write((tx) => addActor(tx, 'a'))
+    const other = new DatabaseSync(path)
+    t.after(() => other.close())
+    const isThere = () => store.read((q) => q.get('SELECT id FROM actor WHERE id = $1', 'a'))
+    const seen = [isThere()]
+    other.exec("DELETE FROM actor WHERE id = 'a'")
+    seen.push(isThere())
+    assert.deepEqual(await Promise.all(seen), [{ id: 'a' }, undefined])
+  })
+
   it('lose no change and damage no data', async (t) => {
     const path = join(folderFor(t), 'troupe.db')
     const store = await openStore({ url: `sqlite:${path}` })

@@ -10,6 +10,7 @@ import { busyDelayMs } from './busy.ts'
 import type { Connection } from './connection.ts'
 import type { DatabaseFile } from './database-file.ts'
 import { isBusy, translate, unavailable } from './failure.ts'
+import type { ReadLock } from './read-lock.ts'
 import { Statements } from './statements.ts'
 
 export interface GroupCommitOptions {
@@ -46,6 +47,7 @@ interface Outcome {
 
 export class GroupCommit {
   readonly #file: DatabaseFile
+  readonly #readLock: ReadLock
   readonly #options: GroupCommitOptions
   #connection: Connection | undefined
   /** Whether the connection is set to `synchronous = FULL`. */
@@ -54,9 +56,10 @@ export class GroupCommit {
   #active = false
   #idle: (() => void) | undefined
 
-  constructor(file: DatabaseFile, connection: Connection, options: GroupCommitOptions) {
+  constructor(file: DatabaseFile, connection: Connection, readLock: ReadLock, options: GroupCommitOptions) {
     this.#file = file
     this.#connection = connection
+    this.#readLock = readLock
     this.#options = options
     this.#waitsForDisk = options.synchronous === 'FULL'
   }
@@ -152,6 +155,7 @@ export class GroupCommit {
       }
     }
     try {
+      this.#readLock.release()
       connection.control('COMMIT')
     } catch (error) {
       // A commit whose sync failed may still be on the disk and reappear after a crash.

@@ -4,16 +4,19 @@ import { retryBusy } from './busy.ts'
 import type { Connection } from './connection.ts'
 import type { DatabaseFile } from './database-file.ts'
 import { isBusy, isRefusedWrite, translate, unavailable } from './failure.ts'
+import type { ReadLock } from './read-lock.ts'
 
 export class Reader implements Queries {
   readonly isSharded = false
   readonly #file: DatabaseFile
+  readonly #lock: ReadLock
   readonly #busyTimeoutMs: number
   #connection: Connection | undefined
 
-  constructor(file: DatabaseFile, connection: Connection, busyTimeoutMs: number) {
+  constructor(file: DatabaseFile, connection: Connection, lock: ReadLock, busyTimeoutMs: number) {
     this.#file = file
     this.#connection = connection
+    this.#lock = lock
     this.#busyTimeoutMs = busyTimeoutMs
   }
 
@@ -44,14 +47,17 @@ export class Reader implements Queries {
   }
 
   close(): void {
+    this.#lock.close()
     this.#connection?.close()
     this.#connection = undefined
   }
 
   #ready(): Connection {
-    if (this.#connection !== undefined && this.#file.present) return this.#connection
-    this.#file.requirePresent()
-    this.#connection ??= this.#file.connectReader()
+    if (this.#connection === undefined || !this.#file.present) {
+      this.#file.requirePresent()
+      this.#connection ??= this.#file.connectReader()
+    }
+    this.#lock.take()
     return this.#connection
   }
 

@@ -9,6 +9,7 @@ import { DatabaseFile, type DatabaseFileOptions } from './database-file.ts'
 import { isBusy } from './failure.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Reader } from './reader.ts'
+import { ReadLock } from './read-lock.ts'
 import { Snapshots } from './snapshots.ts'
 import { refuseSqliteVersion } from './version.ts'
 
@@ -39,12 +40,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     await migrateFile(writer, options)
     file.requirePresent()
     const connection = await retryBusy(() => file.connectReader(), options.busyTimeoutMs)
-    const reader = new Reader(file, connection, options.busyTimeoutMs)
+    const lock = new ReadLock(file)
+    const reader = new Reader(file, connection, lock, options.busyTimeoutMs)
     const snapshots = new Snapshots(file, {
       connections: options.snapshotConnections,
       busyTimeoutMs: options.busyTimeoutMs,
     })
-    return new SqliteStore(file, reader, snapshots, new GroupCommit(file, writer, options), options.now ?? Date.now)
+    return new SqliteStore(
+      file,
+      reader,
+      snapshots,
+      new GroupCommit(file, writer, lock, options),
+      options.now ?? Date.now,
+    )
   } catch (error) {
     writer?.close()
     if (isBusy(error))
