@@ -4,7 +4,6 @@ import { normalizeCreator } from '../actor/actor.ts'
 import type { Passphrases } from '../actor/passphrases.ts'
 import { ServiceError } from '../errors.ts'
 import type { FailedAttempts, Source } from '../rate-limit/failed-attempts.ts'
-import { sameSecret } from '../secret/hash.ts'
 import { anonymous, type Caller, type Via } from '../caller.ts'
 import type { Credential } from './credentials.ts'
 
@@ -29,7 +28,7 @@ export interface AuthenticationDeps {
   readonly bearerKinds: readonly BearerKind[]
   /** Recognizes a token of this service, which has too much entropy to be guessed. Null for any other string. */
   readonly formOf: (token: string) => TokenForm | null
-  readonly passphrases: Pick<Passphrases, 'fits'>
+  readonly passphrases: Pick<Passphrases, 'fitsLogin'>
   /** Returns the creator that the actor had before its owner verified another one. Basic credentials may still name it. */
   readonly formerCreatorOf: (actor: Actor) => Promise<string | null>
   readonly failedAttempts: FailedAttempts
@@ -87,10 +86,8 @@ export class Authentication {
     const { user, password } = creator.includes(':')
       ? dividedFor(creator, `${first}:${rest}`)
       : { user: first, password: rest }
-    // Both are always compared, so that the response time does not reveal which one was wrong.
-    const userFits = sameSecret(user.includes('@') ? normalizeUser(user) : user, creator)
-    const passwordFits = this.#deps.passphrases.fits(actor, password)
-    return userFits && passwordFits
+    const presented = { creator: user.includes('@') ? normalizeUser(user) : user, passphrase: password }
+    return this.#deps.passphrases.fitsLogin(actor, creator, presented)
   }
 
   async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor, source: Source): Promise<Caller> {

@@ -63,3 +63,30 @@ describe('the passphrase of an actor', () => {
     assert.equal(opened.filter((id) => id === 'ada').length, before + 1)
   })
 })
+
+describe('the creator and the passphrase of an actor', () => {
+  it('fit only together', () => {
+    const { passphrases, opened } = counted()
+    const ada = actorWith('ada', sealed('ada', '7 correct'))
+    const fits = (creator: string, passphrase: string): boolean =>
+      passphrases.fitsLogin(ada, 'ada@example.com', { creator, passphrase })
+    assert.equal(fits('ada@example.com', '7 correct'), true)
+    assert.equal(fits('ada@example.com', 'wrong'), false)
+    assert.equal(fits('grace@example.com', '7 correct'), false)
+    // The same text, divided at another place.
+    assert.equal(fits('ada@example.com7', ' correct'), false)
+    assert.equal(fits('', 'ada@example.com7 correct'), false)
+    assert.equal(fits('ada@example.com', '7 correct'), true)
+    assert.deepEqual(opened, ['ada'])
+  })
+
+  it('fit under each name of the actor, and never without the passphrase', () => {
+    const { passphrases } = counted()
+    const ada = actorWith('ada', sealed('ada', 'correct'))
+    for (const creator of ['ada@example.com', 'former@example.com', 'alone']) {
+      assert.equal(passphrases.fits(ada, 'correct'), true)
+      assert.equal(passphrases.fitsLogin(ada, creator, { creator, passphrase: 'correct' }), true)
+      assert.equal(passphrases.fitsLogin(ada, creator, { creator, passphrase: '' }), false)
+    }
+  })
+})
