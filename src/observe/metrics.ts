@@ -1,5 +1,6 @@
 /** Metrics in the Prometheus text format, with one registry for each service and one for the process. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { durationBuckets, Durations } from './durations.ts'
 import { HostLabels } from './host-labels.ts'
 
 export interface Metrics {
@@ -37,9 +38,6 @@ export interface PeerCalled {
 /** Maximum number of hosts with their own label. */
 const mostHosts = 100
 
-/** Histogram buckets, in seconds. */
-const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
 /** Heap and event loop belong to the process. Their collectors cannot be removed, so they are installed once. */
 const ofProcess = new Registry()
 
@@ -51,23 +49,13 @@ function createInstruments(registry: Registry) {
   const gauge = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
     new Gauge({ name, help, labelNames, registers })
   const histogram = <T extends string>(name: string, help: string, labelNames: T[]) =>
-    new Histogram({ name, help, labelNames, buckets, registers })
+    new Histogram({ name, help, labelNames, buckets: durationBuckets, registers })
   return {
     info: gauge('troupe_info', 'The running release', ['version']),
-    duration: histogram('troupe_http_request_duration_seconds', 'Duration of requests, by route', [
-      'route',
-      'method',
-      'status',
-    ]),
     running: gauge('troupe_http_requests_running', 'Requests in progress'),
     statements: counter('troupe_store_statements_total', 'Statements sent to the store'),
     deliveries: counter('troupe_delivery_attempts_total', 'Attempts to deliver to peers, by outcome', ['outcome']),
     streams: gauge('troupe_streams_open', 'Open event streams, by route', ['route']),
-    mcpCalls: histogram(
-      'troupe_mcp_call_duration_seconds',
-      'Duration of calls by AI clients, by method, declared tool and outcome',
-      ['method', 'tool', 'outcome'],
-    ),
     mcpSessions: counter('troupe_mcp_sessions_begun_total', 'Started sessions of AI clients, by protocol version', [
       'revision',
     ]),
@@ -89,6 +77,16 @@ export function createMetrics(version: string): Metrics {
   if (ofProcess.getMetricsAsArray().length === 0) collectDefaultMetrics({ register: ofProcess, prefix: 'troupe_' })
   const hosts = new HostLabels(mostHosts)
   const metrics = createInstruments(registry)
+  const requests = new Durations('troupe_http_request_duration_seconds', 'Duration of requests, by route', [
+    'route',
+    'method',
+    'status',
+  ])
+  const mcpCalls = new Durations(
+    'troupe_mcp_call_duration_seconds',
+    'Duration of calls by AI clients, by method, declared tool and outcome',
+    ['method', 'tool', 'outcome'],
+  )
   metrics.info.set({ version }, 1)
   // Every request changes these several times, and a change of an instrument costs more than an addition.
   let running = 0
@@ -99,10 +97,9 @@ export function createMetrics(version: string): Metrics {
       metrics.running.set(running)
       metrics.statements.inc(statements)
       statements = 0
-      return `${await ofProcess.metrics()}${await registry.metrics()}`
+      return `${await ofProcess.metrics()}${await registry.metrics()}\n${requests.render()}\n${mcpCalls.render()}`
     },
-    requestDone: (route, method, status, seconds) =>
-      metrics.duration.observe({ route, method, status: String(status) }, seconds),
+    requestDone: (route, method, status, seconds) => requests.observe([route, method, String(status)], seconds),
     requestsRunning(change) {
       running += change
     },
@@ -110,7 +107,7 @@ export function createMetrics(version: string): Metrics {
       statements += 1
     },
     streamsOpen: (route, change) => metrics.streams.inc({ route }, change),
-    mcpCalled: (call, seconds) => metrics.mcpCalls.observe({ ...call }, seconds),
+    mcpCalled: ({ method, tool, outcome }, seconds) => mcpCalls.observe([method, tool, outcome], seconds),
     mcpSessionBegun: (revision) => metrics.mcpSessions.inc({ revision }),
     limitRefused: (limit) => metrics.refusals.inc({ limit }),
     tokensIssued: (kind, grant) => metrics.tokens.inc({ kind, grant }),
