@@ -8,8 +8,13 @@ import { deleteRemoteRows } from './remote-rows.ts'
 const columns =
   'id, creator, passphrase, trustee_root AS "trusteeRoot", created_at AS "createdAt", guarded_until AS "guardedUntil"'
 
-export async function findActor(q: Queries, id: string): Promise<Actor | null> {
-  const row = await q.get<Actor>(`SELECT ${columns} FROM actor WHERE id = $1`, id)
+const byId = `SELECT ${columns} FROM actor WHERE id = $1`
+
+export function findActor(q: Queries, id: string): Promise<Actor | null> {
+  return q.get<Actor>(byId, id).then(orNull)
+}
+
+function orNull(row: Actor | undefined): Actor | null {
   return row ?? null
 }
 

@@ -35,9 +35,12 @@ const routeWords = new Set([
   'www',
 ])
 
+const longestWord = Math.max(...[...routeWords].map(({ length }) => length))
+
 /** Checks an id that code chose. It has only letters, digits, `-` and `_`, so exactly one spelling of a path names it. */
 export function parseActorId(text: string): string | null {
-  return /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(text) && !routeWords.has(text.toLowerCase()) ? text : null
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(text)) return null
+  return text.length <= longestWord && routeWords.has(text.toLowerCase()) ? null : text
 }
 
 /** Normalizes an e-mail address. An empty string means the default creator. */

@@ -85,9 +85,9 @@ export class Actors {
     this.#deps = deps
   }
 
-  async find(id: string): Promise<Actor | null> {
+  find(id: string): Promise<Actor | null> {
     // Avoids a statement for a string that cannot be an id.
-    return parseActorId(id) === null ? null : this.#deps.store.read((q) => findActor(q, id))
+    return parseActorId(id) === null ? Promise.resolve(null) : this.#deps.store.read((q) => findActor(q, id))
   }
 
   /** @throws ServiceError `actor_not_found` */

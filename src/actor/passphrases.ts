@@ -31,7 +31,10 @@ export class Passphrases {
 
   /** Compares the passphrase alone, in constant time. */
   fits(actor: Actor, presented: string): boolean {
-    return hasDigest(presented, this.#digestOf(actor, `alone ${actor.id}`, (passphrase) => passphrase))
+    return hasDigest(
+      presented,
+      this.#digestOf(actor, `alone ${actor.id}`, (passphrase) => passphrase),
+    )
   }
 
   /**
@@ -40,7 +43,9 @@ export class Passphrases {
    * @param creator the creator that the credentials must name.
    */
   fitsLogin(actor: Actor, creator: string, presented: Login): boolean {
-    const expected = this.#digestOf(actor, `login ${actor.id} ${creator}`, (passphrase) => joined({ creator, passphrase }))
+    const expected = this.#digestOf(actor, `login ${actor.id} ${creator}`, (passphrase) =>
+      joined({ creator, passphrase }),
+    )
     return hasDigest(joined(presented), expected)
   }
 

@@ -16,7 +16,7 @@ export type BearerKind = (
   actor: Actor,
   via: Extract<Via, 'bearer' | 'cookie'>,
   form: TokenForm | null,
-) => Promise<Caller | null>
+) => Promise<Caller | null> | null
 
 /** The form of a token of this service. It does not show that the token is valid. */
 export interface TokenForm {
@@ -30,7 +30,7 @@ export interface AuthenticationDeps {
   readonly formOf: (token: string) => TokenForm | null
   readonly passphrases: Pick<Passphrases, 'fitsLogin'>
   /** Returns the creator that the actor had before its owner verified another one. Basic credentials may still name it. */
-  readonly formerCreatorOf: (actor: Actor) => Promise<string | null>
+  readonly formerCreatorOf: (actor: Actor) => Promise<string | null> | null
   readonly failedAttempts: FailedAttempts
   /** The realm in the `WWW-Authenticate` challenge. */
   readonly realm: string
@@ -47,7 +47,7 @@ export class Authentication {
    * @throws ServiceError `unauthorized` for a malformed header, `forbidden` for a credential that is wrong or belongs to
    *   another actor, `too_many_requests` after too many failures. An unknown creator and a wrong passphrase look the same.
    */
-  async authenticate(credential: Credential, actor: Actor, source: Source): Promise<Caller> {
+  authenticate(credential: Credential, actor: Actor, source: Source): Promise<Caller> | Caller {
     switch (credential.kind) {
       case 'none':
         return anonymous
@@ -72,14 +72,20 @@ export class Authentication {
     })
   }
 
-  async #basic(first: string, rest: string, actor: Actor, source: Source): Promise<Caller> {
-    const former = await this.#deps.formerCreatorOf(actor)
+  #basic(first: string, rest: string, actor: Actor, source: Source): Promise<Caller> | Caller {
+    const former = this.#deps.formerCreatorOf(actor)
+    return former === null
+      ? this.#judged(first, rest, actor, source, null)
+      : former.then((name) => this.#judged(first, rest, actor, source, name))
+  }
+
+  #judged(first: string, rest: string, actor: Actor, source: Source, former: string | null): Promise<Caller> | Caller {
     const isRight = (): boolean => {
       const present = this.#fits(actor, actor.creator, first, rest)
       return (former !== null && this.#fits(actor, former, first, rest)) || present
     }
-    if (!(await this.#deps.failedAttempts.judge('passphrase', actor, source, isRight))) throw refused()
-    return { kind: 'creator', via: 'basic' }
+    const verdict = this.#deps.failedAttempts.judge('passphrase', actor, source, isRight)
+    return verdict instanceof Promise ? verdict.then(creatorOf) : creatorOf(verdict)
   }
 
   #fits(actor: Actor, creator: string, first: string, rest: string): boolean {
@@ -94,14 +100,21 @@ export class Authentication {
     const { failedAttempts, formOf } = this.#deps
     const form = formOf(token)
     // Failures of others at the same address or actor must not lock out a client with a session token.
-    if (form === null) await failedAttempts.check('secret', actor, source)
+    const waiting = form === null ? failedAttempts.check('secret', actor, source) : undefined
+    if (waiting !== undefined) await waiting
     for (const kind of this.#deps.bearerKinds) {
-      const caller = await kind(token, actor, via, form)
+      const found = kind(token, actor, via, form)
+      const caller = found === null ? null : await found
       if (caller !== null) return caller
     }
     await failedAttempts.failed('secret', actor, source)
     throw refused()
   }
+}
+
+function creatorOf(isRight: boolean): Caller {
+  if (!isRight) throw refused()
+  return { kind: 'creator', via: 'basic' }
 }
 
 /** Splits credentials after as many colons as the creator contains. RFC 7617 would split at the first colon. */

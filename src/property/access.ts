@@ -13,12 +13,15 @@ export interface Access {
   readonly condition?: WriteCondition
 }
 
-/** @throws ServiceError `forbidden` */
+/** Returns nothing to wait for when no rules decide about the caller. @throws ServiceError `forbidden` */
 export function requireRight(
   permission: Permission,
   { actor, caller }: Access,
   right: Right,
   path: readonly string[],
-): Promise<void> {
-  return permission.require(actor.id, caller, { category: 'properties', right, target: path.join('/') })
+): Promise<void> | undefined {
+  const operation = { category: 'properties', right, target: path.join('/') } as const
+  if (permission.isRuled(caller)) return permission.requireAll(actor.id, caller, operation, [operation.target])
+  permission.requireUnruled(caller, operation)
+  return undefined
 }

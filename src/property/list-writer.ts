@@ -355,7 +355,7 @@ export class ListWriter {
   }
 
   /** Requires a right on the list, because positions have no rights. Changing an item needs `write`, adding one `append`. */
-  #require(access: Access, right: Right, name: string): Promise<void> {
+  #require(access: Access, right: Right, name: string): Promise<void> | undefined {
     return requireRight(this.#deps.permission, access, right, [name])
   }
 

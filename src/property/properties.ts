@@ -128,8 +128,9 @@ export class Properties {
     const { room } = this.#deps
     const row = await this.#find(access, request.path)
     const { path } = requiredOn(holdsItems(row?.kind), 'read', request.path)
-    await requireRight(room.permission, access, 'read', path)
-    return row === null ? null : kinds[row.kind].read(room, access, room.declared.current(row), request)
+    const waiting = requireRight(room.permission, access, 'read', path)
+    if (waiting !== undefined) await waiting
+    return row === null ? null : await kinds[row.kind].read(room, access, room.declared.current(row), request)
   }
 
   /** The content of the MCP resource (see `Kind.resource`). */
@@ -420,9 +421,11 @@ export class Properties {
 
   readonly #formatOf = (list: string): ItemFormat | null => this.#deps.room.declared.formatOf(list)
 
-  async #find(access: Access, [name = '']: readonly string[]): Promise<UnreadProperty | null> {
-    const stored = await this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
-    return this.#deps.room.declared.present(name, stored)
+  #find(access: Access, [name = '']: readonly string[]): Promise<UnreadProperty | null> {
+    const { store, room } = this.#deps
+    return store
+      .read((q) => findProperty(q, access.actor.id, name))
+      .then((stored) => room.declared.present(name, stored))
   }
 
   #present(stored: readonly UnreadProperty[]): readonly UnreadProperty[] {

@@ -21,14 +21,22 @@ export class PropertyGate {
   }
 
   /** The value after all hooks. Null when a hook hides or rejects it. An error of a hook fails the request. */
-  async pass(
+  pass(
+    access: Access,
+    operation: PropertyOperation,
+    path: readonly string[],
+    value: JsonText,
+  ): Promise<JsonText | null> | JsonText {
+    return this.isOpen(access, operation, path[0] ?? '') ? value : this.#run(access, operation, path, value)
+  }
+
+  async #run(
     access: Access,
     operation: PropertyOperation,
     path: readonly string[],
     value: JsonText,
   ): Promise<JsonText | null> {
     const [name = ''] = path
-    if (this.isOpen(access, operation, name)) return value
     const actor = this.#handleOf(access.actor)
     const given = toPlain(value)
     const before = JSON.stringify(given)

@@ -37,13 +37,14 @@ function toProperty(actorId: string, row: CheckedRow): UnreadProperty {
   return { name: row.name, kind: row.kind, content: row.value, version: row.version }
 }
 
-export async function findProperty(q: Queries, actorId: string, name: string): Promise<UnreadProperty | null> {
-  const row = await q.get<CheckedRow>(
-    'SELECT name, kind, value, checksum, version FROM property WHERE actor_id = $1 AND name = $2',
-    actorId,
-    name,
-  )
-  return row === undefined ? null : toProperty(actorId, row)
+export function findProperty(q: Queries, actorId: string, name: string): Promise<UnreadProperty | null> {
+  return q
+    .get<CheckedRow>(
+      'SELECT name, kind, value, checksum, version FROM property WHERE actor_id = $1 AND name = $2',
+      actorId,
+      name,
+    )
+    .then((row) => (row === undefined ? null : toProperty(actorId, row)))
 }
 
 /**

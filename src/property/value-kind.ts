@@ -13,7 +13,8 @@ export const valueKind: Kind = {
   removal: (name) => wholeValue(name, absent),
 
   async read({ values, gate, versions }, access, property, { path }) {
-    const json = await values.read(access, property, path)
+    const shown = values.read(access, property, path)
+    const json = shown instanceof Promise ? await shown : shown
     if (json === null) return null
     const version = (): string => {
       if (gate.isOpen(access, 'get', property.name)) return versions.ofValue(access.actor.id, path, json)

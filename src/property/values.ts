@@ -55,7 +55,11 @@ export class Values {
   }
 
   /** The value at the path. Null when it does not exist, or a hook hides it. */
-  async read(access: Access, { content }: StoredProperty, path: readonly string[]): Promise<JsonText | null> {
+  read(
+    access: Access,
+    { content }: StoredProperty,
+    path: readonly string[],
+  ): Promise<JsonText | null> | JsonText | null {
     const below = path.slice(1)
     const value = below.length === 0 ? content : below.includes('') ? undefined : getAt(content, below)
     return value === undefined ? null : this.#deps.gate.pass(access, 'get', path, value)

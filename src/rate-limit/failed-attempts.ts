@@ -73,13 +73,10 @@ export class FailedAttempts {
    *
    * @throws ServiceError `too_many_requests`, whether the credential is right or wrong.
    */
-  async judge(kind: FailedAttempt, target: Target, source: Source, isRight: () => boolean): Promise<boolean> {
-    const waiting = this.check(kind, target, source)
+  judge(kind: FailedAttempt, target: Target, source: Source, isRight: () => boolean): Promise<boolean> | boolean {
+    const judged = (): Promise<boolean> | boolean => isRight() || this.failed(kind, target, source).then(() => false)
     // No other request can run between this check and the count in `failed`.
-    if (waiting !== undefined) await waiting
-    if (isRight()) return true
-    await this.failed(kind, target, source)
-    return false
+    return this.check(kind, target, source)?.then(judged) ?? judged()
   }
 
   /**

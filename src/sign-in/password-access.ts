@@ -54,10 +54,10 @@ export class PasswordAccess {
   }
 
   /** Returns the former creator of an actor, which Basic credentials may name besides the current creator. */
-  async nameOf(actor: { readonly id: string; readonly creator: string }): Promise<string | null> {
+  nameOf(actor: { readonly id: string; readonly creator: string }): Promise<string | null> | null {
     const former = formerCreatorOf(actor)
     if (former === null) return null
-    return (await this.#store.read((q) => hasPasswordName(q, former, actor.id))) ? former : null
+    return this.#store.read((q) => hasPasswordName(q, former, actor.id)).then((isKnown) => (isKnown ? former : null))
   }
 
   /**

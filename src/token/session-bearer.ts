@@ -6,14 +6,15 @@ import type { Uses } from './last-used.ts'
 
 /** Authenticates a session from the header or cookie. Its form differs from a peer's secret, so one lookup suffices. */
 export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
-  return async (token, actor, via, form) => {
+  return (token, actor, via, form) => {
     if (form?.chain !== 'session' || form.kind !== 'access') return null
-    const found = await tokens.find(token)
-    if (found === null) return null
-    const { chain } = found
-    if (chain.actorId !== actor.id) throw refused()
-    uses.note(chain)
-    return { kind: 'creator', via, session: chain.chainId }
+    return tokens.find(token).then((found) => {
+      if (found === null) return null
+      const { chain } = found
+      if (chain.actorId !== actor.id) throw refused()
+      uses.note(chain)
+      return { kind: 'creator', via, session: chain.chainId }
+    })
   }
 }
 
@@ -23,7 +24,7 @@ export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
  */
 export const deadBearer: BearerKind = (_token, _actor, _via, form) =>
   form === null
-    ? Promise.resolve(null)
+    ? null
     : Promise.reject(
         new ServiceError(
           'unauthorized',

@@ -17,14 +17,15 @@ function toOverride(row: OverrideRow): Override {
   return { ...row, rules: JSON.parse(row.rules) as OverrideRules }
 }
 
-export async function findOverride(q: Queries, actorId: string, peerId: string): Promise<Override | null> {
-  const row = await q.get<OverrideRow>(
-    `SELECT rules, created_by AS "createdBy", notes, updated_at AS "updatedAt" FROM permission_override
+export function findOverride(q: Queries, actorId: string, peerId: string): Promise<Override | null> {
+  return q
+    .get<OverrideRow>(
+      `SELECT rules, created_by AS "createdBy", notes, updated_at AS "updatedAt" FROM permission_override
      WHERE actor_id = $1 AND peer_id = $2`,
-    actorId,
-    peerId,
-  )
-  return row === undefined ? null : toOverride(row)
+      actorId,
+      peerId,
+    )
+    .then((row) => (row === undefined ? null : toOverride(row)))
 }
 
 /** Finds the overrides of many relationships with one statement, in any order. */

@@ -9,16 +9,18 @@ import { findPeerBySecret } from './trust-store.ts'
 
 /** Finds the relationship by the hash of the secret, only among those of this actor. The clear secret is never compared. */
 export function peerBearer(store: Store, contacts: LastSeen): BearerKind {
-  return async (token, actor, via) => {
-    const peer = await store.read((q) => findPeerBySecret(q, actor.id, hashSecret(token)))
-    if (peer === null) return null
-    if (peer.peerId === actor.id) {
-      throw new ServiceError('forbidden', undefined, { reason: 'an actor cannot be its own peer' })
-    }
-    const { peerId, relationship, lastAccessed } = peer
-    const approved = isApprovedAt(peer, store.now())
-    const caller = { kind: 'peer', peerId, relationship, approved, via } as const
-    contacts.expect(caller, { actorId: actor.id, peerId, lastAccessed })
-    return caller
-  }
+  return (token, actor, via) =>
+    store
+      .read((q) => findPeerBySecret(q, actor.id, hashSecret(token)))
+      .then((peer) => {
+        if (peer === null) return null
+        if (peer.peerId === actor.id) {
+          throw new ServiceError('forbidden', undefined, { reason: 'an actor cannot be its own peer' })
+        }
+        const { peerId, relationship, lastAccessed } = peer
+        const approved = isApprovedAt(peer, store.now())
+        const caller = { kind: 'peer', peerId, relationship, approved, via } as const
+        contacts.expect(caller, { actorId: actor.id, peerId, lastAccessed })
+        return caller
+      })
 }

@@ -60,10 +60,10 @@ export class Relationships {
 
   /** Rules for `Permission`, with one statement for each request, however many targets it has. */
   rules(store: Store): RelationshipRules {
-    return async (actorId, caller) => {
-      const override = await store.read((q) => findOverride(q, actorId, caller.peerId))
-      return this.judge(caller.relationship, override)
-    }
+    return (actorId, caller) =>
+      store
+        .read((q) => findOverride(q, actorId, caller.peerId))
+        .then((override) => this.judge(caller.relationship, override))
   }
 
   /** Like `rules`, with one statement for many relationships. */

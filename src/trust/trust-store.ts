@@ -51,15 +51,16 @@ export async function findTrustBySecret(q: Queries, actorId: string, secret: Sec
 export type CallingPeer = Pick<Trust, 'peerId' | 'relationship' | 'approved' | 'approvedUntil' | 'lastAccessed'>
 
 /** Like `findTrustBySecret`, for each request of the peer, which needs only five columns. */
-export async function findPeerBySecret(q: Queries, actorId: string, secret: SecretHash): Promise<CallingPeer | null> {
-  const row = await q.get<Row<CallingPeer>>(
-    `SELECT peer_id AS "peerId", relationship, approved, approved_until AS "approvedUntil",
+export function findPeerBySecret(q: Queries, actorId: string, secret: SecretHash): Promise<CallingPeer | null> {
+  return q
+    .get<Row<CallingPeer>>(
+      `SELECT peer_id AS "peerId", relationship, approved, approved_until AS "approvedUntil",
        last_accessed AS "lastAccessed"
      FROM trust WHERE actor_id = $1 AND (secret_hash = $2 OR next_secret_hash = $2)`,
-    actorId,
-    secret,
-  )
-  return row === undefined ? null : { ...row, approved: row.approved !== 0 }
+      actorId,
+      secret,
+    )
+    .then((row) => (row === undefined ? null : { ...row, approved: row.approved !== 0 }))
 }
 
 /** Returns the relationships of an actor, ordered by peer. */

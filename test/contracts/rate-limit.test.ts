@@ -172,7 +172,7 @@ forEachStore((_dialect, open, database) => {
         metrics: createMetrics('test'),
       })
       let judged = 0
-      const guess = (index: number): Promise<boolean> =>
+      const guess = async (index: number): Promise<boolean> =>
         failedAttempts.judge(
           'passphrase',
           { id: 'a', guardedUntil: 0 },

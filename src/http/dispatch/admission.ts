@@ -64,10 +64,11 @@ export class Admission {
     state: RequestState,
   ): Promise<Caller> {
     const { authentication } = this.#deps
-    const caller = await authentication.authenticate(credential, exchange.actor, state.source)
+    const authenticated = authentication.authenticate(credential, exchange.actor, state.source)
+    const caller = authenticated instanceof Promise ? await authenticated : authenticated
     if (caller.kind === 'anonymous') throw authentication.unauthorized('Authentication required')
     // Routes that accept posts of other sites have no exception here, because the cookie may be the credential.
-    await this.crossSite(route, exchange)
+    if (isChange(route, exchange)) await refuseForgery(exchange.request, this.#forgeryRule)
     state.caller = caller
     if (caller.kind === 'peer') state.peerId = caller.peerId
     return caller

@@ -2,7 +2,7 @@
 import { quoted, ServiceError } from '../../errors.ts'
 import { readFields, type RequestField, type RequestFields, type ValuesOf } from '../../json/fields.ts'
 import { stringText } from '../../json/json.ts'
-import type { Params } from '../edge/params.ts'
+import { Params } from '../edge/params.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { jsonOf, type RequestBody } from './request-body.ts'
 import type { Exchange, Route } from './route.ts'
@@ -50,12 +50,13 @@ export function defineRoute<
   const isOpen = row.unknownQuery === 'ignored' || row.page === true || row.access === 'www'
   const known = isOpen ? null : new Set(namesOf(query, request?.inQuery))
   const groups = Object.keys(row.queryGroups ?? {})
+  const readQuery = queryReader(query ?? {})
   const typed = (exchange: Exchange<string, Params>): unknown => {
     if (known !== null) refuseUnknown(known, groups, exchange.query)
     return {
       ...exchange,
       params: params === undefined ? exchange.params : { ...exchange.params, ...readSegments(params, exchange.params) },
-      query: query === undefined ? {} : readFields(query, jsonOf(exchange.query), refusedParameter),
+      query: readQuery(exchange.query),
       body: async () => request?.read(exchange),
     }
   }
@@ -63,6 +64,14 @@ export function defineRoute<
     ...row,
     handler: (exchange: Exchange<string, Params>) => handler(typed(exchange) as Parameters<typeof handler>[0]),
   } as unknown as Route
+}
+
+/** Most requests have no query, and then share one object with the defaults. */
+function queryReader(fields: RequestFields): (query: Params) => object {
+  const read = (query: Params): object => readFields(fields, jsonOf(query), refusedParameter)
+  const isOptional = Object.values(fields).every(({ isRequired }) => !isRequired)
+  const none = isOptional ? Object.freeze(read(Params.none)) : null
+  return (query) => (none !== null && query.entries.size === 0 ? none : read(query))
 }
 
 function namesOf(...fields: readonly (RequestFields | undefined)[]): string[] {

@@ -23,7 +23,7 @@ import { Admission, type AdmissionDeps } from './admission.ts'
 import { auditEntryOf } from './audit-entry.ts'
 import { ClientAdmission, type ClientAdmissionDeps } from './client-admission.ts'
 import { type EntranceDeps, Entrances } from './entrances.ts'
-import { Locator } from './locate.ts'
+import { type Addressed, Locator } from './locate.ts'
 import { newRequestState, type RequestState } from './request-state.ts'
 import { ResponseHeaders } from './response-headers.ts'
 import type { Exchange, Method, Route } from './route.ts'
@@ -115,17 +115,24 @@ export class Dispatcher {
     return this.#headers.complete(request, answer, state)
   }
 
-  async #answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
+  #answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> | HttpResponse {
     const addressed = this.#locator.address(request)
     if ('answer' in addressed) return addressed.answer
     // A user may have mistyped a URL, so an unknown route also gets an error page.
     state.isPage = acceptsPages(request)
     const override = this.#locator.override(request, addressed)
-    const { match, method } = this.#locator.match(
-      request,
-      addressed,
-      override instanceof Promise ? await override : override,
-    )
+    return override instanceof Promise
+      ? override.then((method) => this.#enter(request, state, addressed, method))
+      : this.#enter(request, state, addressed, override)
+  }
+
+  #enter(
+    request: HttpRequest,
+    state: RequestState,
+    addressed: Addressed,
+    override: Method | null,
+  ): Promise<HttpResponse> | HttpResponse {
+    const { match, method } = this.#locator.match(request, addressed, override)
     const { route } = match
     if (route.access !== 'www' && route.page !== true) state.isPage = false
     state.route = route

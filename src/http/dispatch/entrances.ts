@@ -56,15 +56,23 @@ export class Entrances {
     state.actorId = actor.id
     if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, actor.id)
     const atActor = { ...exchange, actor }
+    return await this.#enterActor(route, atActor, state)
+  }
+
+  #enterActor(
+    route: Exclude<Route, OwnRoute>,
+    exchange: AtActor,
+    state: RequestState,
+  ): Promise<HttpResponse> | HttpResponse {
     switch (route.access) {
       case 'public':
-        return route.handler({ ...atActor, visitor: this.#visitor(exchange) })
+        return route.handler({ ...exchange, visitor: this.#visitor(exchange) })
       case 'www':
-        return this.#page(route, atActor, state)
+        return this.#page(route, exchange, state)
       case 'open':
-        return this.#open(route, atActor, state)
+        return this.#open(route, exchange, state)
       default:
-        return this.#actor(route, atActor, state)
+        return this.#actor(route, exchange, state)
     }
   }
 

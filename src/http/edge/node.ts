@@ -180,7 +180,16 @@ function send(request: IncomingMessage, response: ServerResponse, answer: HttpRe
   }
   response.end(answer.body ?? undefined)
   // By then the system has accepted nearly every response. A timer for each would cost more than the rest of this function.
-  setImmediate(watchStalled, response, stallMs)
+  if (sent.push({ response, stallMs }) === 1) setImmediate(watchSent)
+}
+
+/** The responses of this turn of the event loop. */
+let sent: { readonly response: ServerResponse; readonly stallMs: number }[] = []
+
+function watchSent(): void {
+  const last = sent
+  sent = []
+  for (const { response, stallMs } of last) watchStalled(response, stallMs)
 }
 
 /** Sends a stream with backpressure. A disconnected client ends the stream. */

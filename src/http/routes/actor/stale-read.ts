@@ -15,14 +15,21 @@ interface Readable {
  * Runs a read on data of the accepted age. The header `Age` of the response is the age in seconds, rounded up. It is absent
  * when the database itself answered.
  */
-export async function readWithin<T extends Readable>(
+export function readWithin<T extends Readable>(
   deps: T,
   { request, caller }: { readonly request: HttpRequest; readonly caller: Caller },
   read: (deps: T) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   const seconds = acceptedAge(request.header('cache-control'))
   // Peers and AI clients have rights that change. With old data, a new right would cover what was deleted before it.
-  if (seconds === 0 || caller.kind !== 'creator') return read(deps)
+  return seconds === 0 || caller.kind !== 'creator' ? read(deps) : readOld(deps, seconds, read)
+}
+
+async function readOld<T extends Readable>(
+  deps: T,
+  seconds: number,
+  read: (deps: T) => Promise<HttpResponse>,
+): Promise<HttpResponse> {
   const { ageMs, ...stale } = deps.properties.within(seconds * 1000)
   const response = await read({ ...deps, ...stale })
   const age = ageMs()

@@ -168,7 +168,7 @@ async function signInPage(
 
 async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActor): Promise<HttpResponse> {
   const { request } = exchange
-  const judge: PassphraseJudge = (actor, isRight) =>
+  const judge: PassphraseJudge = async (actor, isRight) =>
     deps.failedAttempts.judge('passphrase', actor, exchange.source, isRight)
   if (sent.kind === 'form') return createFromForm(deps, sent.fields, judge, request.header('accept'))
   if (sent.kind === 'none') {
