@@ -12,7 +12,7 @@ import { listDiff } from './list-diff.ts'
 import type { ListHooks } from './list-hooks.ts'
 import { readTexts } from '../list/list-texts.ts'
 import { quote } from './property-errors.ts'
-import { SharedAppends } from './shared-appends.ts'
+import { SharedChanges } from './shared-changes.ts'
 import type { Expected, ValuesDeps } from './values.ts'
 
 export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'permission' | 'versions' | 'declared'> {
@@ -20,6 +20,14 @@ export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'p
   readonly now: () => number
   /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: (actorId: string) => void
+}
+
+/** An append that passed its checks. */
+interface Append {
+  readonly name: string
+  readonly item: JsonText
+  /** Whether a missing list is created. */
+  readonly creates: boolean
 }
 
 type ListWork<T> = (
@@ -30,11 +38,27 @@ type ListWork<T> = (
 
 export class ListWriter {
   readonly #deps: ListWriterDeps
-  readonly #sharedAppends: SharedAppends
+  /** Appends to the same list, with the position of the first one. */
+  readonly #sharedAppends: SharedChanges<Append, number>
 
   constructor(deps: ListWriterDeps) {
     this.#deps = deps
-    this.#sharedAppends = new SharedAppends(deps)
+    const { writer, declared, now } = deps
+    this.#sharedAppends = new SharedChanges({
+      writer,
+      now,
+      async store(tx, record, actor, appends) {
+        const [{ given, access }] = appends
+        const at = declared.addressOf(actor.id, given.name)
+        await declared.ensureList(tx, at, now())
+        if (given.creates) await list.createList(tx, at, {}, now())
+        const items = appends.map(({ given: { item }, origin }) => ({ item, origin }))
+        const changes = await list.appendEach(tx, at, items, now())
+        for (const [n, change] of changes.entries())
+          await record(listDiff(given.name, change), appends[n]?.access.caller ?? access.caller)
+        return changes[0]?.index ?? 0
+      },
+    })
   }
 
   #addressOf({ actor }: Access, name: string): list.ListAddress {
@@ -74,7 +98,7 @@ export class ListWriter {
     const item = await this.#passItem(access, 'post', [name], given, right)
     if (access.condition === undefined) {
       await this.#require(access, right, name)
-      return { index: await this.#sharedAppends.append(access, name, item, options.create === true), item }
+      return { index: await this.#appendShared(access, { name, item, creates: options.create === true }), item }
     }
     const change = await this.#changeOne(
       access,
@@ -86,6 +110,12 @@ export class ListWriter {
       right,
     )
     return { index: change?.index ?? 0, item }
+  }
+
+  async #appendShared(access: Access, append: Append): Promise<number> {
+    const key = JSON.stringify([access.actor.id, append.name, append.creates])
+    const { result, place } = await this.#sharedAppends.add(key, access, append, append.item.length)
+    return result + place
   }
 
   async extend(
