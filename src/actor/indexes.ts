@@ -21,6 +21,12 @@ export class Indexes {
     this.#policy = policy
   }
 
+  /** Whether a change of the property has effects here. */
+  follows(name: string): boolean {
+    const { indexedProperties, forceEmailAsCreator } = this.#policy
+    return indexedProperties.has(name) || (forceEmailAsCreator && name === 'email')
+  }
+
   /** Applies the values that changed in this transaction. Null: the value was deleted. */
   async update(tx: Transaction, actorId: string, values: ReadonlyMap<string, JsonText | null>): Promise<void> {
     const { indexedProperties, forceEmailAsCreator, onCollision } = this.#policy

@@ -43,7 +43,7 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
     onCollision: (actorId, name) =>
       log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
-  const values = new Values({ store, writer, permission, gate, indexes, versions, declared, replaceOther })
+  const values = new Values({ store, writer, permission, gate, indexes, versions, declared, now, replaceOther })
   const hooks = new ListHooks(store, gate, declared)
   const shortLists = new ShortLists()
   const listReader = new ListReader({ store, permission, hooks, declared, listIndexes, shortLists })

@@ -151,6 +151,8 @@ export interface NewValue {
   readonly name: string
   readonly value: JsonText
   readonly version: number
+  /** Default: the origin of the transaction. */
+  readonly origin?: string
 }
 
 /** Stores a value. False when a list has the name; the row then stays unchanged. */
@@ -168,7 +170,7 @@ export function putChangedValue(tx: Transaction, actorId: string, value: NewValu
 async function upsertValue(
   tx: Transaction,
   actorId: string,
-  { name, value, version }: NewValue,
+  { name, value, version, origin = tx.origin }: NewValue,
   condition: string,
 ): Promise<boolean> {
   const changed = await tx.run(
@@ -180,26 +182,27 @@ async function upsertValue(
     actorId,
     name,
     value,
-    tx.origin,
+    origin,
     checksumOf(actorId, name, value),
     version,
   )
   return changed === 1
 }
 
-/** Stores several values. The caller has checked that no list has one of the names. */
-export async function putValues(tx: Transaction, actorId: string, values: readonly NewValue[]): Promise<void> {
-  await tx.run(
+/** Stores several values, at most one for each name. False when a list has one of the names; its row then stays unchanged. */
+export async function putValues(tx: Transaction, actorId: string, values: readonly NewValue[]): Promise<boolean> {
+  const changed = await tx.run(
     `INSERT INTO property (actor_id, name, kind, value, origin, checksum, version)
-     SELECT $1, entry.name, 'value', entry.value, $3, entry.crc, entry.version
-     FROM rows($2, name TEXT, value TEXT, crc BIGINT, version BIGINT) AS entry WHERE true
+     SELECT $1, entry.name, 'value', entry.value, COALESCE(entry.origin, $3), entry.crc, entry.version
+     FROM rows($2, name TEXT, value TEXT, crc BIGINT, version BIGINT, origin TEXT) AS entry WHERE true
      ON CONFLICT (actor_id, name) DO UPDATE
        SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum, version = excluded.version
        WHERE property.kind = 'value'`,
     actorId,
-    newRows(actorId, values),
+    JSON.stringify(values.map((value) => [...newRow(actorId, value), value.origin ?? null])),
     tx.origin,
   )
+  return changed === values.length
 }
 
 /** Replaces values by their upgraded forms. The rows keep the origin of the last change. */
@@ -213,14 +216,12 @@ export async function putUpgradedValues(tx: Transaction, actorId: string, values
        SET value = excluded.value, checksum = excluded.checksum, version = excluded.version
        WHERE property.kind = 'value'`,
     actorId,
-    newRows(actorId, values),
+    JSON.stringify(values.map((value) => newRow(actorId, value))),
   )
 }
 
-function newRows(actorId: string, values: readonly NewValue[]): string {
-  return JSON.stringify(
-    values.map(({ name, value, version }) => [name, value, checksumOf(actorId, name, value), version]),
-  )
+function newRow(actorId: string, { name, value, version }: NewValue): readonly (string | number)[] {
+  return [name, value, checksumOf(actorId, name, value), version]
 }
 
 /** Deletes values and returns their number. Lists with one of the names stay. */

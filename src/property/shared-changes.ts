@@ -38,7 +38,8 @@ const mostObserved = 1000
 type Outcome<R> = SharedResult<R> | 'alone'
 
 interface Waiting<T, R> extends SharedChange<T> {
-  readonly outcome: PromiseWithResolvers<Outcome<R>>
+  readonly resolve: (outcome: Outcome<R>) => void
+  readonly reject: (error: unknown) => void
 }
 
 /** Changes that one transaction stores. */
@@ -46,8 +47,8 @@ interface Together<T, R> {
   readonly key: string
   changes: [Waiting<T, R>, ...Waiting<T, R>[]]
   characters: number
-  /** Resolves when the transaction holds the lock of the actor, or has failed. */
-  readonly begun: PromiseWithResolvers<void>
+  /** Resolves when the transaction holds the lock of the actor, or has failed. Null while no change waits for that. */
+  begun: PromiseWithResolvers<void> | null
 }
 
 export class SharedChanges<T, R> {
@@ -69,31 +70,34 @@ export class SharedChanges<T, R> {
    * @throws ServiceError `actor_not_found`, `store_unavailable`, and the errors of `store`
    */
   async add(key: string, access: Access, given: T, characters: number): Promise<SharedResult<R>> {
-    const change = { access, given, origin: originText(access.caller) }
-    const outcome = await this.#join(key, change, characters)
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome<R>>()
+    const change = { access, given, origin: originText(access.caller), resolve, reject }
+    this.#join(key, change, characters)
+    const outcome = await promise
     // After the wait, the change runs in the async context of its own request.
     return outcome === 'alone' ? { result: await this.#storeAlone(change), place: 0 } : outcome
   }
 
-  #join(key: string, change: SharedChange<T>, characters: number): Promise<Outcome<R>> {
-    const outcome = Promise.withResolvers<Outcome<R>>()
-    const own: Waiting<T, R> = { ...change, outcome }
+  #join(key: string, change: Waiting<T, R>, characters: number): void {
     const waiting = this.#waiting.get(key)
     if (
       waiting !== undefined &&
       waiting.changes.length < mostChanges &&
       waiting.characters + characters <= mostCharacters
     ) {
-      waiting.changes.push(own)
+      waiting.changes.push(change)
       waiting.characters += characters
-      return outcome.promise
+      return
     }
-    const together: Together<T, R> = { key, changes: [own], characters, begun: Promise.withResolvers() }
+    const together: Together<T, R> = { key, changes: [change], characters, begun: null }
     if (!this.#observed.has(key)) this.#waiting.set(key, together)
-    // A full transaction may still wait for the lock of the actor, so another would overtake it.
-    if (waiting === undefined) void this.#store(together)
-    else void waiting.begun.promise.then(() => this.#store(together))
-    return outcome.promise
+    void this.#storeAfter(waiting, together)
+  }
+
+  /** A full transaction may still wait for the lock of the actor, so another would overtake it. */
+  async #storeAfter(full: Together<T, R> | undefined, together: Together<T, R>): Promise<void> {
+    if (full !== undefined) await (full.begun ??= Promise.withResolvers()).promise
+    await this.#store(together)
   }
 
   async #store(together: Together<T, R>): Promise<void> {
@@ -108,14 +112,13 @@ export class SharedChanges<T, R> {
         isStored = true
         return stored
       })
-      for (const [place, { outcome }] of together.changes.entries()) outcome.resolve({ result, place })
+      for (const [place, { resolve }] of together.changes.entries()) resolve({ result, place })
     } catch (error) {
-      const { changes, begun } = together
-      begun.resolve()
-      if (this.#waiting.get(together.key) === together) this.#waiting.delete(together.key)
+      const { changes } = together
+      this.#begin(together)
       // An error before the commit stored nothing, so each change gets its own outcome. After it, the outcome is unknown.
-      if (!isStored && changes.length > 1) for (const { outcome } of changes) outcome.resolve('alone')
-      else for (const { outcome } of changes) outcome.reject(error)
+      if (!isStored && changes.length > 1) for (const { resolve } of changes) resolve('alone')
+      else for (const { reject } of changes) reject(error)
     }
   }
 
@@ -128,9 +131,8 @@ export class SharedChanges<T, R> {
 
   /** Takes no further changes. When each change is announced with its origin, only the first one stays. */
   #close(together: Together<T, R>, actor: LockedActor): void {
-    const { key, begun } = together
-    begun.resolve()
-    if (this.#waiting.get(key) === together) this.#waiting.delete(key)
+    const { key } = together
+    this.#begin(together)
     const isObserved = actor.subscriptionCount > 0 || actor.watchedUntil >= this.#deps.now()
     if (!isObserved) {
       this.#observed.delete(key)
@@ -140,6 +142,11 @@ export class SharedChanges<T, R> {
     this.#observed.add(key)
     const [first, ...others] = together.changes
     together.changes = [first]
-    for (const { outcome } of others) outcome.resolve('alone')
+    for (const { resolve } of others) resolve('alone')
+  }
+
+  #begin(together: Together<T, R>): void {
+    together.begun?.resolve()
+    if (this.#waiting.get(together.key) === together) this.#waiting.delete(together.key)
   }
 }

@@ -8,7 +8,7 @@ import type { Permission } from '../permission/permission.ts'
 import { rightToPut } from '../permission/required-right.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
-import type { ActorWriter, Change } from './change.ts'
+import type { ActorWriter, Change, RecordBy } from './change.ts'
 import type { DeclaredData } from './declared-data.ts'
 import { nameIsTaken, quote, rejectedDelete, rejectedWrite } from './property-errors.ts'
 import type { PropertyGate } from './property-hooks.ts'
@@ -16,11 +16,14 @@ import {
   deleteValues,
   findBefore,
   findProperty,
+  type NewValue,
   putChangedValue,
   putValue,
+  putValues,
   type UnreadProperty,
   type StoredProperty,
 } from './property-store.ts'
+import { type SharedChangeList, SharedChanges } from './shared-changes.ts'
 import { partOfValue, type PropertyStates, stateFor, statesFrom, wholeValue } from './value-diff.ts'
 import type { Versions } from './version.ts'
 
@@ -32,6 +35,7 @@ export interface ValuesDeps {
   readonly indexes: Indexes
   readonly versions: Versions
   readonly declared: DeclaredData
+  readonly now: () => number
   /** Sets a property of another kind. */
   readonly replaceOther: (
     tx: Transaction,
@@ -47,11 +51,24 @@ export interface Expected {
   readonly expected?: string | undefined
 }
 
+/** A value that replaces the property of a name. */
+interface Put {
+  readonly name: string
+  readonly value: JsonText
+}
+
 export class Values {
   readonly #deps: ValuesDeps
+  /** Values of the same actor. */
+  readonly #sharedPuts: SharedChanges<Put, void>
 
   constructor(deps: ValuesDeps) {
     this.#deps = deps
+    this.#sharedPuts = new SharedChanges({
+      writer: deps.writer,
+      now: deps.now,
+      store: (tx, record, actor, puts) => this.#storePuts(tx, record, actor, puts),
+    })
   }
 
   /** The value at the path. Null when it does not exist, or a hook hides it. */
@@ -80,11 +97,37 @@ export class Values {
     { expected }: Expected = {},
   ): Promise<JsonText> {
     const value = await this.prepare(access, path, given, operation)
+    const [name = ''] = path
+    if (path.length === 1 && expected === undefined && this.#mayShare(access, name, value)) {
+      await this.#sharedPuts.add(access.actor.id, access, { name, value }, value.length)
+      return value
+    }
     await this.#deps.writer.change(access, async (tx, record, actor) => {
-      await this.#deps.versions.require(tx, access.actor.id, path[0] ?? '', { whole: expected })
+      await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
       record(await this.store(tx, actor, path, value))
     })
     return value
+  }
+
+  /** Whether the value may be stored together with others. An indexed value has effects of its own, which may fail. */
+  #mayShare({ condition }: Access, name: string, value: JsonText): boolean {
+    return condition === undefined && value !== absent && !this.#deps.indexes.follows(name)
+  }
+
+  async #storePuts(tx: Transaction, record: RecordBy, actor: LockedActor, puts: SharedChangeList<Put>): Promise<void> {
+    const [{ given, access }] = puts
+    if (puts.length === 1) return record(await this.store(tx, actor, [given.name], given.value), access.caller)
+    const last = new Map<string, NewValue>()
+    for (const { given: put, origin } of puts)
+      last.set(put.name, { ...this.#deps.declared.newValue(put.name, put.value), origin })
+    const [first, ...others] = last.values()
+    const isStored =
+      first === undefined || others.length > 0
+        ? await putValues(tx, actor.id, [...last.values()])
+        : await putValue(tx, actor.id, first)
+    // After an error, each value is stored alone, because a list is replaced in its own way.
+    if (!isStored) throw new ServiceError('conflict', 'Cannot set the values together: a list has one of the names')
+    for (const put of puts) await record(wholeValue(put.given.name, put.given.value), put.access.caller)
   }
 
   /** Checks the path, the right, the hooks and the declared schema of a `put`, and returns the value to store. */
