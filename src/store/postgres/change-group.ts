@@ -2,7 +2,7 @@
  * Changes of one actor that share a transaction, and so the lock of the actor and one COMMIT. Each runs in its own savepoint,
  * and its caller receives the outcome only after that COMMIT.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncResource } from 'node:async_hooks'
 import type { LockedActor, Transaction } from '../store.ts'
 import { isConflictOfTurns, isLockTimeout, isLost, isStalePlan, translate } from './failure.ts'
 import type { PostgresTransaction } from './transaction.ts'
@@ -48,20 +48,21 @@ export interface WaitingChange<T> {
 export function waitingChange<T>(change: GroupedChange<T>, again: () => Promise<T>): WaitingChange<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   let outcome: ChangeOutcome<T> = { kind: 'again' }
-  // Both run in the async context of their own request, not of the request whose transaction runs the group.
+  // The change runs in the async context of its own request, not of the request whose transaction runs the group.
+  const context = new AsyncResource('troupe.change')
   return {
     outcome: promise,
-    run: AsyncLocalStorage.bind(async (group: ChangeGroup) => {
-      outcome = await group.run(change)
-    }),
-    end: AsyncLocalStorage.bind((end: TransactionEnd) => {
+    run: async (group) => {
+      outcome = await context.runInAsyncScope(() => group.run(change))
+    },
+    end(end) {
       // After a rollback, no change of the group had an effect. A change that had failed before a broken COMMIT had none either.
-      if (outcome.kind === 'again' || end.kind === 'rolled back') resolve(again())
+      if (outcome.kind === 'again' || end.kind === 'rolled back') resolve(context.runInAsyncScope(again))
       else if (end.kind === 'committed' && outcome.kind === 'done') resolve(outcome.value)
       else if (end.kind === 'committed' && outcome.kind === 'failed') reject(outcome.error)
       else if (end.kind === 'unknown' && outcome.kind === 'done') reject(end.error)
-      else resolve(again())
-    }),
+      else resolve(context.runInAsyncScope(again))
+    },
   }
 }
 

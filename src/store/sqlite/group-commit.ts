@@ -2,7 +2,7 @@
  * The single writer of this process. Writes that wait at the same time share one COMMIT, and so one fsync. Each runs in its
  * own savepoint, and resolves only after that COMMIT.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncResource } from 'node:async_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../errors.ts'
 import type { Durability, LockedActor, StoreLog, Transaction, WriteOptions } from '../store.ts'
@@ -96,11 +96,12 @@ export class GroupCommit {
       origin = '',
     }: Pick<WriteOptions, 'durability'> & { readonly origin?: string | undefined } = {},
   ): Promise<T> {
+    // Runs the work in the async context of its own request, not of the request that woke the writer.
+    const context = new AsyncResource('troupe.change')
     return new Promise<T>((resolve, reject) => {
       // The cast is safe, because `resolve` receives only the result of `run`.
       this.#waiting.push({
-        // Runs the work in the async context of its own request, not of the request that woke the writer.
-        run: AsyncLocalStorage.bind(run),
+        run: (statements) => context.runInAsyncScope(run, undefined, statements),
         origin,
         durability,
         queuedAt: performance.now(),
