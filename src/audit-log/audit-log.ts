@@ -2,13 +2,13 @@
  * Records accesses in memory and writes them in batches, one statement each. No request waits for the audit log or fails
  * with it. A crash loses the entries of the last second.
  */
-import { randomBytes } from 'node:crypto'
 import { isTemporary, ServiceError } from '../errors.ts'
 import { storableText } from '../json/json.ts'
 import type { Cancel, Timers } from '../timers.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { randomBytes } from '../secret/random.ts'
 import type { Store } from '../store/store.ts'
 import { type AuditEntry, cursorOf, type AuditLogEntry, parseCursor } from './entry.ts'
 import { deleteEntriesBefore, findEntries, putEntries, trimEntries } from './audit-log-store.ts'

@@ -5,9 +5,9 @@
  * The number of statements of an operation does not depend on the length of the list. Every function throws
  * `list_corrupted` when it finds stored parts that contradict each other.
  */
-import { randomBytes } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
+import { randomBytes } from '../secret/random.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { type ListAddress, versionOf } from './list-address.ts'
 import type { ListChange } from './list-change.ts'

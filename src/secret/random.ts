@@ -1,5 +1,23 @@
 /** Random ids and secrets from the system's secure source. */
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
+
+/** Bytes that are read from the source at once, because each reading costs as much as 100 bytes. */
+export const readAtOnce = 4096
+const pool = Buffer.allocUnsafeSlow(readAtOnce)
+let used = readAtOnce
+
+/** Returns random bytes. Each byte is returned once, and then erased from memory of this module. */
+export function randomBytes(count: number): Buffer {
+  if (count > readAtOnce) return randomFillSync(Buffer.allocUnsafe(count))
+  if (used + count > readAtOnce) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const bytes = Buffer.from(pool.subarray(used, used + count))
+  pool.fill(0, used, used + count)
+  used += count
+  return bytes
+}
 
 /** Returns 128 random bits as 32 lowercase hexadecimal characters. */
 export function randomId(): string {

@@ -4,9 +4,10 @@
  * The format is `v1.<key id>.<base64url of nonce, ciphertext and tag>`. The row and column of a value (its binding) are
  * authenticated, so a value that was moved elsewhere does not open.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
 import type { KeyRing } from './key-ring.ts'
+import { randomBytes } from './random.ts'
 
 declare const sealedBrand: unique symbol
 export type Sealed = string & { readonly [sealedBrand]: true }

@@ -3,9 +3,9 @@
  * peer as its secret. Tokens of clients have a prefix. Tokens of sessions have a checksum, because peers' secrets have
  * the same form (40 hexadecimal characters, or 64 of base64url).
  */
-import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { TokenForm } from '../auth/authenticate.ts'
+import { randomBytes } from '../secret/random.ts'
 
 export type ChainKind = TokenForm['chain']
 export type TokenKind = TokenForm['kind']

@@ -277,22 +277,42 @@ describe('generated ids and tokens', () => {
     assert.equal(seen.size, 1_000_000)
   })
 
-  it('have at least 128 bits from the secure random source of the system (SEC-08)', () => {
-    const source = mock.method(crypto, 'randomBytes')
+  it('do not repeat bytes that were left when the source was read again (SEC-08)', () => {
+    const seen = new Set<string>()
+    for (let n = 0; n < 1000; n++) {
+      const token = Buffer.from(randomToken(1024 + n), 'base64url')
+      for (let at = 0; at + 16 <= token.length; at += 16) seen.add(token.subarray(at, at + 16).toString('hex'))
+    }
+    const pieces = Array.from({ length: 1000 }, (_, n) => Math.floor((1024 + n) / 16)).reduce((sum, n) => sum + n, 0)
+    assert.equal(seen.size, pieces)
+    assert.equal(Buffer.from(randomToken(10_000), 'base64url').length, 10_000)
+  })
+
+  it('have at least 128 bits, each used once, from the secure random source of the system (SEC-08)', () => {
+    let filled = 0
+    const bytesAt = (start: number, count: number): Buffer =>
+      Buffer.from(Array.from({ length: count }, (_, index) => (start + index) % 251))
+    const source = mock.method(crypto, 'randomFillSync', (buffer: Buffer) => {
+      bytesAt(filled, buffer.length).copy(buffer)
+      filled += buffer.length
+      return buffer
+    })
     syncBuiltinESMExports()
     try {
-      assert.match(randomId(), /^[0-9a-f]{32}$/)
-      assert.match(randomPassphrase(), /^[0-9a-f]{40}$/)
-      assert.match(randomToken(), /^[A-Za-z0-9_-]{43}$/)
-      assert.match(randomToken(16), /^[A-Za-z0-9_-]{22}$/)
+      // Uses what was read before.
+      while (source.mock.callCount() === 0) randomId()
+      assert.equal(filled, 4096)
+      let at = 16
+      const next = (count: number): Buffer => bytesAt((at += count) - count, count)
+      assert.equal(randomId(), next(16).toString('hex'))
+      assert.equal(randomPassphrase(), next(20).toString('hex'))
+      assert.equal(randomToken(), next(32).toString('base64url'))
+      assert.equal(randomToken(16), next(16).toString('base64url'))
+      assert.equal(filled, 4096)
     } finally {
       source.mock.restore()
       syncBuiltinESMExports()
     }
-    assert.deepEqual(
-      source.mock.calls.map((call) => call.arguments[0]),
-      [16, 20, 32, 16],
-    )
     for (const bytes of [15, 0, -1, Number.NaN]) assert.throws(() => randomToken(bytes), RangeError)
   })
 })

@@ -5,13 +5,19 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import zlib from 'node:zlib'
+import { randomBytes as readByService, readAtOnce } from '../../src/secret/random.ts'
 import { type Random, seeded } from '../support/random.ts'
 
-const { randomBytes, randomUUID } = crypto
+const { randomBytes, randomFillSync, randomUUID } = crypto
 let random: Random | null = null
 
 crypto.randomBytes = ((size: number) =>
   random === null ? randomBytes(size) : bytes(random, size)) as typeof crypto.randomBytes
+crypto.randomFillSync = (<T extends NodeJS.ArrayBufferView>(view: T): T => {
+  if (random === null) return randomFillSync(view)
+  bytes(random, view.byteLength).copy(Buffer.from(view.buffer, view.byteOffset, view.byteLength))
+  return view
+}) as typeof crypto.randomFillSync
 crypto.randomUUID = (options) => {
   if (random === null) return randomUUID(options)
   const hex = bytes(random, 16).toString('hex')
@@ -43,6 +49,8 @@ syncBuiltinESMExports()
 /** Makes ids, secrets and nonces repeatable for a seed, because they decide orders. Null restores real randomness. */
 export function seedCrypto(seed: number | null): void {
   random = seed === null ? null : seeded(seed ^ 0x5eed)
+  // Uses up the bytes that the service has read before.
+  readByService(readAtOnce)
 }
 
 function bytes(from: Random, size: number): Buffer {
