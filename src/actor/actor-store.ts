@@ -2,7 +2,14 @@
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Actor } from './actor.ts'
-import { deleteCreator, findIdByCreator, findIdsByCreator, insertCreator, lockCreator } from './creator-store.ts'
+import {
+  deleteCreator,
+  findIdByCreator,
+  findIdsByCreator,
+  insertCreator,
+  insertCreators,
+  lockCreator,
+} from './creator-store.ts'
 import { deleteRemoteRows } from './remote-rows.ts'
 
 const columns =
@@ -50,6 +57,33 @@ export async function insertActor(tx: Transaction, actor: Actor): Promise<boolea
     insertCreator(tx, { creator: actor.creator, actorId: actor.id, createdAt: actor.createdAt }),
   ])
   return inserted === 1
+}
+
+/** Returns false when an id is taken. The transaction must then roll back. */
+export async function insertActors(tx: Transaction, actors: readonly Actor[]): Promise<boolean> {
+  const rows = actors.map((actor) => [
+    actor.id,
+    actor.creator,
+    actor.passphrase,
+    actor.trusteeRoot,
+    actor.createdAt,
+    actor.guardedUntil,
+  ])
+  // Sent together.
+  const [inserted] = await Promise.all([
+    tx.run(
+      `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until)
+     SELECT made.id, made.creator, made.passphrase, made.trustee_root, made.created_at, made.guarded_until
+     FROM rows($1, id TEXT, creator TEXT, passphrase TEXT, trustee_root TEXT, created_at BIGINT, guarded_until BIGINT) AS made
+     WHERE true ON CONFLICT (id) DO NOTHING`,
+      JSON.stringify(rows),
+    ),
+    insertCreators(
+      tx,
+      actors.map(({ creator, id, createdAt }) => ({ creator, actorId: id, createdAt })),
+    ),
+  ])
+  return inserted === actors.length
 }
 
 /** Locks the creator and returns whether no other actor has it. */

@@ -31,6 +31,7 @@ import {
   setTrusteeRoot,
 } from './actor-store.ts'
 import { lockCreator } from './creator-store.ts'
+import { insertNew, SharedInserts } from './shared-inserts.ts'
 
 export interface NewActor {
   readonly creator?: string | undefined
@@ -80,9 +81,11 @@ const markerMs = markerDays * 24 * 60 * 60 * 1000
 
 export class Actors {
   readonly #deps: ActorsDeps
+  readonly #sharedInserts: SharedInserts
 
   constructor(deps: ActorsDeps) {
     this.#deps = deps
+    this.#sharedInserts = new SharedInserts(deps.store)
   }
 
   find(id: string): Promise<Actor | null> {
@@ -130,8 +133,7 @@ export class Actors {
     const passphrase =
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
     const actor = this.#newActor(request, creator, passphrase)
-    const turn = this.#deps.uniqueCreator || request.deleteExisting === true ? `creator ${creator}` : undefined
-    const existing = await this.#deps.store.write((tx) => this.#insert(tx, request, actor), { turn })
+    const existing = await this.#store(request, actor)
     if (existing !== null) return this.#existing(request, existing, judge)
     if (request.deleteExisting === true) this.#deps.deleteRemoved()
     await this.announce(actor)
@@ -156,6 +158,17 @@ export class Actors {
     }
   }
 
+  /** Stores the actor, or returns the existing one when creators are unique. */
+  async #store(request: NewActor, actor: Actor): Promise<Actor | null> {
+    const locksCreator = this.#deps.uniqueCreator || request.deleteExisting === true
+    if (locksCreator || request.id !== undefined || request.verified === true) {
+      const turn = locksCreator ? `creator ${actor.creator}` : undefined
+      return this.#deps.store.write((tx) => this.#insert(tx, request, actor), { turn })
+    }
+    await this.#sharedInserts.insert(actor)
+    return null
+  }
+
   /** Inserts the actor, or returns the existing one when creators are unique. */
   async #insert(tx: Transaction, request: NewActor, actor: Actor): Promise<Actor | null> {
     // Two concurrent replacements would not see each other's actor without the lock.
@@ -168,9 +181,7 @@ export class Actors {
       const existing = await findActorByCreator(tx, actor.creator)
       if (existing !== null) return existing
     }
-    if (!(await insertActor(tx, actor))) {
-      throw new ServiceError('conflict', `Cannot create actor ${JSON.stringify(actor.id)}: the id is taken`)
-    }
+    await insertNew(tx, actor)
     if (request.id !== undefined) await clearDeletionMarker(tx, actor.id)
     if (request.verified === true && !(await this.#deps.prove(tx, actor))) {
       throw new ServiceError(

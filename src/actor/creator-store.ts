@@ -64,6 +64,15 @@ export async function insertCreator(tx: Transaction, { creator, actorId, created
   )
 }
 
+export async function insertCreators(tx: Transaction, entries: readonly CreatorEntry[]): Promise<void> {
+  await tx.run(
+    `INSERT INTO creator (name, actor_id, created_at)
+     SELECT made.name, made.actor_id, made.created_at FROM rows($1, name TEXT, actor_id TEXT, created_at BIGINT) AS made
+     WHERE true ON CONFLICT (name, actor_id) DO NOTHING`,
+    JSON.stringify(entries.map(({ creator, actorId, createdAt }) => [creator, actorId, createdAt])),
+  )
+}
+
 export async function deleteCreator(
   tx: Transaction,
   { creator, actorId }: Pick<CreatorEntry, 'creator' | 'actorId'>,
