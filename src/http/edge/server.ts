@@ -7,6 +7,7 @@ import type { Handle } from './request.ts'
 import { nodeHttp } from './node-http.ts'
 import { toNodeListener } from './node.ts'
 import { refuseBadConnections } from './refused-connection.ts'
+import { limitYoungGeneration } from './young-generation.ts'
 
 /** Maximum size of all header fields with the request line, in bytes. */
 const maxHeaderBytes = 16_384
@@ -44,6 +45,7 @@ const loopback = ['127.0.0.1', '::1']
 export async function listen(config: Config): Promise<Address> {
   // Most objects live only as long as a request. Without this flag, V8 allocates some of them in old space (record 016).
   setFlagsFromString('--no-allocation-site-pretenuring')
+  limitYoungGeneration()
   const { promise: ready, resolve: setListener } = Promise.withResolvers<RequestListener>()
   let listener: RequestListener | undefined
   const onRequest: RequestListener = (request, response) => {
