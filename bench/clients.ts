@@ -1,10 +1,16 @@
 /** Compares calls of AI clients with a bare server that does the same look-ups by hand. */
-import { compare, type Slices } from './compare.ts'
+import { compare, pairedRatio, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
-import { besideBare, type Line } from './report.ts'
+import { besideBare, type Line, megabytes, micros } from './report.ts'
 import type { Subject } from './subject.ts'
 
 const version = '2026-07-28'
+const manyTools = 1000
+
+interface Measuring {
+  readonly loader: Loader
+  readonly slices: Slices
+}
 
 export async function measureClients(store: string, subject: Subject, loader: Loader, slices: Slices): Promise<Line[]> {
   const troupe = await startServer('troupe', subject)
@@ -21,10 +27,41 @@ export async function measureClients(store: string, subject: Subject, loader: Lo
       if (own === undefined || bound === undefined) continue
       lines.push(besideBare({ store, what, own, bound, aim: 0.6 }))
     }
-    return lines
+    return [...lines, ...(await measureManyTools(store, subject, token, { loader, slices }))]
   } finally {
     await troupe.stop()
     await bare.stop()
+  }
+}
+
+/** Measures whether many other tools slow a call down. Both processes are new, so that neither is compiled better. */
+async function measureManyTools(store: string, subject: Subject, token: string, at: Measuring): Promise<Line[]> {
+  const [few, many] = [
+    await startServer('troupe', subject),
+    await startServer('troupe', { ...subject, tools: manyTools }),
+  ]
+  try {
+    const request = rpc(token, 'tools/call', { name: 'get_1', arguments: { text: 'hello' } })
+    const idle = await Promise.all([few, many].map(async (server) => (await server.usage()).rss))
+    const [fewIdle = Number.NaN, manyIdle = Number.NaN] = idle
+    const [small, large] = await compare(at.loader, [few, many], () => [request], at.slices)
+    if (small === undefined || large === undefined) return []
+    const line = (what: string, measured: string, bound: string, ratio: number): Line => ({
+      store,
+      what: `${what} with ${manyTools.toLocaleString('en')} tools`,
+      measured,
+      bound: `${bound} with 50`,
+      ratio,
+      aim: '≤ 1.2',
+      met: ratio <= 1.2,
+    })
+    return [
+      line('MCP tools/call', `${micros(large.cpu)} CPU`, `${micros(small.cpu)} CPU`, pairedRatio(large, small, 'cpu')),
+      line('memory, idle', megabytes(manyIdle), megabytes(fewIdle), manyIdle / fewIdle),
+    ]
+  } finally {
+    await few.stop()
+    await many.stop()
   }
 }
 

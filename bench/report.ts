@@ -61,3 +61,4 @@ export const micros = (value: number): string => `${value.toFixed(value < 100 ? 
 /** Writes seconds, or milliseconds below a second. */
 export const duration = (seconds: number): string =>
   seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`
+export const megabytes = (bytes: number): string => `${Math.round(bytes / 1_048_576)} MiB`

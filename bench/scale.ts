@@ -7,7 +7,7 @@ import { openStore } from '../src/open-store.ts'
 import { type BenchActor, requestText, value } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
-import { type Line, micros, rate } from './report.ts'
+import { type Line, megabytes, micros, rate } from './report.ts'
 import type { Subject } from './subject.ts'
 
 /** Number of requested actors, spread evenly among all actors. */
@@ -86,5 +86,3 @@ async function fill(subject: Subject, actors: number): Promise<BenchActor[]> {
   await store.close()
   return made.slice(0, asked)
 }
-
-const megabytes = (bytes: number): string => `${Math.round(bytes / 1_048_576)} MiB`
