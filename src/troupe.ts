@@ -1,5 +1,6 @@
 /** `troupe(…)`: the declarations of an application, and the service that they configure. */
 import type { Created, NewActor } from './actor/actors.ts'
+import { type AllActors, allActors } from './actor/all-actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
 import {
   declaredList,
@@ -80,6 +81,13 @@ export interface ActorsApi {
   /** Finds an actor by the value of an indexed property. */
   findBy(name: string, value: string): Promise<ActorHandle | undefined>
   findByCreator(creator: string): Promise<ActorHandle | undefined>
+  /**
+   * Yields each actor once, the oldest first: `for await (const actor of app.actors.all())`. Actors that are created
+   * meanwhile are left out. An actor may be deleted after it was read; its handle then throws `actor_not_found`.
+   *
+   * @throws ServiceError `bad_request` for a `pageSize` outside 1 to 1000 (default: 100), or an invalid date.
+   */
+  all(which?: AllActors): AsyncGenerator<ActorHandle, void>
   /** Deletes the actor without an event. Returns true when the actor existed. */
   delete(id: string): Promise<boolean>
 }
@@ -287,6 +295,7 @@ export class App {
     get: async (id) => this.#found((service) => service.parts.actors.find(id)),
     findBy: async (name, value) => this.#found((service) => service.parts.actors.findBy(name, value)),
     findByCreator: async (creator) => this.#found((service) => service.parts.actors.findByCreator(creator)),
+    all: (which) => this.#all(which),
     delete: async (id) => (await this.running()).parts.actors.delete(id),
   }
 
@@ -294,6 +303,11 @@ export class App {
     get: async (clientId) => (await this.#registeredClients()).get(clientId),
     delete: async (clientId) => (await this.#registeredClients()).delete(clientId),
     stats: async () => (await this.#registeredClients()).stats(),
+  }
+
+  async *#all(which: AllActors = {}): AsyncGenerator<ActorHandle, void> {
+    const { parts, store, handleOf } = await this.running()
+    for await (const actor of allActors({ store, now: parts.now }, which)) yield handleOf(actor)
   }
 
   async #registeredClients(): Promise<ClientsApi> {

@@ -31,6 +31,29 @@ export async function findActorByCreator(q: Queries, creator: string): Promise<A
   return id === null ? null : findActor(q, id)
 }
 
+/** The place of an actor in the order of all actors: by creation, then by id. */
+export interface ActorPlace {
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  readonly id: string
+}
+
+export interface ListedActor extends ActorPlace {
+  readonly creator: string
+}
+
+/** Reads up to `most` actors after a place that were created at `until` or before, oldest first. It asks every server. */
+export function findActorsAfter(q: Queries, after: ActorPlace, until: number, most: number): Promise<ListedActor[]> {
+  return q.all<ListedActor>(
+    `SELECT id, creator, created_at AS "createdAt" FROM actor
+     WHERE (created_at, id) > (CAST($1 AS BIGINT), $2) AND created_at <= $3 ORDER BY created_at, id LIMIT $4`,
+    after.createdAt,
+    after.id,
+    until,
+    most,
+  )
+}
+
 export async function findActorByProperty(q: Queries, name: string, value: string): Promise<Actor | null> {
   const row = await q.get<{ id: string }>(
     'SELECT actor_id AS id FROM property_lookup WHERE name = $1 AND value = $2',

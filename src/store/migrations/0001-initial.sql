@@ -21,6 +21,9 @@ CREATE TABLE actor (
   guarded_until BIGINT NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
+-- The order in which all actors are listed.
+CREATE INDEX actor_by_age ON actor (created_at, id);
+
 -- Finds the actors of a creator. Creations that must see each other insert and delete a row with an empty actor, which
 -- makes the second one wait (actor/creator-store.ts). The service deletes the row with the actor.
 CREATE TABLE creator (
