@@ -13,7 +13,15 @@
  * export default app // serve it with `troupe dev app.ts`, or embed it with `app.fetch`
  * ```
  */
-export { type ActorsApi, App, type ClientsApi, type CreatedActor, troupe, type TroupeOptions } from './troupe.ts'
+export {
+  type ActorsApi,
+  App,
+  type ClientsApi,
+  type CreatedActor,
+  type Seed,
+  troupe,
+  type TroupeOptions,
+} from './troupe.ts'
 export { type NodeHandler, toNodeHandler } from './node-handler.ts'
 export { ServiceError, type ErrorCode, type ErrorDetail } from './errors.ts'
 export { google } from './sign-in/providers/google.ts'

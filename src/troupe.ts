@@ -92,6 +92,9 @@ export interface ActorsApi {
   delete(id: string): Promise<boolean>
 }
 
+/** The default export of `seed.ts`, which `troupe actors seed` runs to create actors and their data. */
+export type Seed = (given: { readonly app: App; readonly actors: ActorsApi }) => Promise<void> | void
+
 /** Access to OAuth clients that registered themselves and belong to no actor. */
 export type ClientsApi = Pick<ClientsHandle, 'get' | 'delete' | 'stats'>
 

@@ -14,12 +14,16 @@ export async function loadApplication(file: string): Promise<App> {
   const path = resolve(file)
   if (!existsSync(path)) throw new UsageError(`Cannot load ${path}: the file does not exist.`)
   const module: unknown = await import(pathToFileURL(path).href).catch((error: unknown) => {
-    throw new UsageError(`Cannot load ${path}: ${describe(error)}`, { cause: error })
+    throw loadProblem(path, error)
   })
   const app = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
   if (!(app instanceof App))
     throw new UsageError(`Cannot run ${path}: it must export an application by default: export default troupe({ … })`)
   return app
+}
+
+export function loadProblem(path: string, error: unknown): UsageError {
+  return new UsageError(`Cannot load ${path}: ${describe(error)}`, { cause: error })
 }
 
 /** Returns the error message and, when a file of the application caused it, the file and line. */

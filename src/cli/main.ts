@@ -17,6 +17,7 @@ Usage
   troupe keys rotate       encrypts every stored secret again with the first key
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
+  troupe actors ls         lists the actors; show, delete and seed are for one actor and for data to begin with
   troupe redrive           retries failed deliveries to peers; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
 
@@ -81,7 +82,25 @@ Retries permanently failed deliveries to peers that are still stored: all of the
 peers, or of one subscription.
 
 ${settings}`,
+  actors: `troupe actors ls [--limit <number>] [--after <place>] [--created-after <date>] [--json]
+troupe actors show <actor> [--json]
+troupe actors delete <actor> [module] [--yes]
+troupe actors seed <module> [file]
+
+ls lists actors, oldest first, 50 unless --limit names another number. The last line names the place of the next page.
+show prints when the actor was created and last used, how much it stores, its relationships and sessions. It prints no
+stored values.
+delete deletes an actor with all its data, and notifies its peers. It asks first, unless --yes is given. With the module of
+the application, its handlers receive the same events as when the owner deletes the actor.
+seed runs seed.ts beside the module, or another file: export default async ({ app, actors }) => { … }
+
+The database is the one of DATABASE_URL. The service may run meanwhile.
+
+${settings}`,
 }
+
+/** Commands that read their own options. */
+const readsOptions: ReadonlySet<string> = new Set(['actors'])
 
 /** Each command is loaded on demand, so that help loads no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
@@ -92,6 +111,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   scale: async (args) => (await import('./scale.ts')).scale(args),
   'migrate-data': async (args) => (await import('./migrate-data.ts')).migrateData(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
+  actors: async (args) => (await import('./actors/main.ts')).actors(args),
 }
 
 export async function main(args: readonly string[]): Promise<number> {
@@ -105,7 +125,7 @@ export async function main(args: readonly string[]): Promise<number> {
       throw new UsageError(`Unknown command ${JSON.stringify(command)}: troupe --help lists the commands.`)
     if (rest.some((word) => word === '--help' || word === '-h')) return print(usage[command] ?? help)
     const option = rest.find((word) => word.startsWith('-'))
-    if (option !== undefined)
+    if (option !== undefined && !readsOptions.has(command))
       throw new UsageError(`Unknown option ${option} of troupe ${command}: settings come from the environment.`)
     return await found(rest)
   } catch (error) {

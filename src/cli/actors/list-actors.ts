@@ -1,0 +1,66 @@
+/** `troupe actors ls`: a page of the actors, oldest first. */
+import { type ActorPlace, findActorsAfter, type ListedActor } from '../../actor/actor-store.ts'
+import { isOfPerson, placeAfter } from '../../actor/all-actors.ts'
+import { commandArgs } from '../command-args.ts'
+import { withExistingStore } from '../existing-store.ts'
+import { print, printJson, printable, timeText } from '../output.ts'
+import { UsageError } from '../usage-error.ts'
+
+const mostListed = 10_000
+const defaultListed = 50
+
+export async function listActors(args: readonly string[]): Promise<number> {
+  const { words, options } = commandArgs('troupe actors ls', args, {
+    after: 'string',
+    'created-after': 'string',
+    limit: 'string',
+    json: 'boolean',
+  })
+  if (words.length > 0) throw new UsageError('Cannot run troupe actors ls: expected options only.')
+  const limit = limitOf(options.limit)
+  const from = options.after === undefined ? placeAfter(dateOf(options['created-after'])) : placeOf(options.after)
+  const found = await withExistingStore((store) =>
+    // One more row shows whether there is another page.
+    store.read((q) => findActorsAfter(q, from, Number.MAX_SAFE_INTEGER, limit + 1)),
+  )
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  const next = last !== undefined && found.length > limit ? `${last.createdAt}.${last.id}` : null
+  show(page.filter(isOfPerson), next, options.json === true)
+  return 0
+}
+
+function show(actors: readonly ListedActor[], next: string | null, isJson: boolean): void {
+  if (isJson) {
+    const rows = actors.map(({ id, creator, createdAt }) => ({ id, creator, createdAt: timeText(createdAt) }))
+    printJson({ actors: rows, next })
+    return
+  }
+  if (actors.length === 0) print('No actors.')
+  for (const { id, creator, createdAt } of actors) print(`${timeText(createdAt)}  ${id}  ${printable(creator)}`)
+  if (next !== null) print(`More: troupe actors ls --after ${next}`)
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return defaultListed
+  const limit = /^\d+$/.test(text) ? Number(text) : 0
+  if (limit < 1 || limit > mostListed)
+    throw new UsageError(`Cannot run troupe actors ls: --limit must be a whole number from 1 to ${mostListed}.`)
+  return limit
+}
+
+function dateOf(text: string | undefined): Date | undefined {
+  const date = text === undefined ? undefined : new Date(text)
+  if (date !== undefined && Number.isNaN(date.getTime()))
+    throw new UsageError(
+      'Cannot run troupe actors ls: --created-after must be a date such as 2026-07-01 or 2026-07-01T12:00:00Z.',
+    )
+  return date
+}
+
+function placeOf(text: string): ActorPlace {
+  const [, createdAt, id] = /^(\d{1,15})\.(.+)$/.exec(text) ?? []
+  if (createdAt === undefined || id === undefined)
+    throw new UsageError('Cannot run troupe actors ls: --after must be a place that an earlier page printed.')
+  return { createdAt: Number(createdAt), id }
+}

@@ -1,0 +1,16 @@
+/** `troupe actors`: lists, shows, deletes and seeds the actors of a database. */
+import { UsageError } from '../usage-error.ts'
+
+const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+  ls: async (args) => (await import('./list-actors.ts')).listActors(args),
+  show: async (args) => (await import('./show-actor.ts')).showActor(args),
+  delete: async (args) => (await import('./delete-actor.ts')).deleteActorByCommand(args),
+  seed: async (args) => (await import('./seed-actors.ts')).seedActors(args),
+}
+
+export async function actors(args: readonly string[]): Promise<number> {
+  const [word = '', ...rest] = args
+  const command = Object.hasOwn(commands, word) ? commands[word] : undefined
+  if (command === undefined) throw new UsageError('Cannot run troupe actors: expected ls, show, delete or seed.')
+  return command(rest)
+}
