@@ -55,7 +55,7 @@ export async function measureColdStart(folder: string, rounds: number): Promise<
     join(folder, 'bare.js'),
     `import { createServer } from 'node:http'\ncreateServer((_, response) => response.end()).listen(process.env.PORT, '127.0.0.1')\n`,
   )
-  const command = [join(folder, 'node_modules/troupe/bin/troupe.js'), 'dev']
+  const command = [join(folder, 'node_modules/troupe/bin/troupe.js'), 'dev', '--no-watch']
   const bare: Program = { what: 'bare', args: [join(folder, 'bare.js')] }
   const programs: readonly Program[] = [
     { what: 'an empty application', args: [...command, join(folder, 'empty.js')] },

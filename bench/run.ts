@@ -22,6 +22,7 @@ import { measurePages } from './pages.ts'
 import { replaceSection, type SectionName, sections } from './page.ts'
 import { measurePinned } from './pinned.ts'
 import { canPin, startLoader } from './process.ts'
+import { measureReload } from './reload.ts'
 import { type Line, tableOf } from './report.ts'
 import { measureRequests } from './requests.ts'
 import { measureScale } from './scale.ts'
@@ -125,6 +126,8 @@ const measureOnOneProcessor = async (store: string, database: () => Promise<Subj
 
 const parts: readonly (readonly [section: SectionName, measure: () => Promise<readonly Line[]>])[] = [
   ['start', async () => measureColdStart(join(folder, 'installed'), 7)],
+  // Uses the installed archive of the part before.
+  ['start', async () => [await measureReload(join(folder, 'installed'), 7)]],
   ['requests', async () => measureRequests('SQLite', file('requests'), loader, slices)],
   ['clients', async () => measureClients('SQLite', file('clients'), loader, slices)],
   ['clients', async () => measureClients('PostgreSQL', await onPostgres(), loader, slices)],

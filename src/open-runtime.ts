@@ -7,6 +7,7 @@ import type { Config } from './config/options.ts'
 import { Live } from './live/live.ts'
 import { createLog } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
+import { readableStandardError } from './observe/readable-log.ts'
 import { Tracing } from './observe/tracing.ts'
 import { openReadReplicas, openStore, openStoreInMemory, type StoreOptions } from './open-store.ts'
 import { release } from './release.ts'
@@ -21,7 +22,8 @@ import { systemTimers } from './timers.ts'
 /** @throws ConfigError, StoreStartError: one sentence for the operator. */
 export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: Runtime; keyCheck: KeyCheck }> {
   const { config, identity, registry, baseUrl, onQuery } = options
-  const log = options.log ?? createLog(config.logLevel)
+  const log =
+    options.log ?? createLog(config.logLevel, config.logFormat === 'text' ? readableStandardError() : undefined)
   const metrics = createMetrics(release)
   const keyRing = await keyRingOf(config)
   const database: Omit<StoreOptions, 'url'> = {

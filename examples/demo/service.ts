@@ -27,7 +27,7 @@ export class DemoService {
     const settings = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('TROUPE_') && !['BASE_URL', 'HOST', 'LOG_LEVEL', 'NODE_OPTIONS'].includes(name),
     )
-    const child = spawn(process.execPath, ['--conditions=troupe-source', program, 'dev', application], {
+    const child = spawn(process.execPath, ['--conditions=troupe-source', program, 'dev', '--no-watch', application], {
       cwd: this.#folder,
       env: {
         ...Object.fromEntries(settings),

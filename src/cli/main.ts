@@ -29,11 +29,15 @@ const settings = 'Settings come from the environment; docs/configuration.md list
 
 /** The output of `troupe <command> --help`. */
 const usage: Readonly<Record<string, string>> = {
-  dev: `troupe dev <module>
+  dev: `troupe dev <module> [--no-watch]
 
 Runs an application for development, at http://localhost:3000 unless PORT is set. Data is stored in ./data, a key is
 generated there at the first start, people sign in without a password, and errors are logged to standard error.
 <module> is a file that exports an application by default, in JavaScript or TypeScript: troupe dev app.ts
+
+When the module changes, or a file that it imports, the application is loaded again. The version before serves until the
+new one is loaded, and keeps serving when the new one is broken. Data and sign-ins stay. With --no-watch, one process runs
+the application and watches nothing.
 
 ${settings}`,
   serve: `troupe serve <module>
@@ -100,12 +104,12 @@ ${settings}`,
 }
 
 /** Commands that read their own options. */
-const readsOptions: ReadonlySet<string> = new Set(['actors'])
+const readsOptions: ReadonlySet<string> = new Set(['actors', 'dev'])
 
 /** Each command is loaded on demand, so that help loads no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
-  dev: async (args) => (await import('./run.ts')).run('development', args),
-  serve: async (args) => (await import('./run.ts')).run('production', args),
+  dev: async (args) => (await import('./run.ts')).runDevelopment(args),
+  serve: async (args) => (await import('./run.ts')).runProduction(args),
   doctor: async (args) => (await import('./doctor.ts')).doctor(args),
   keys: async (args) => (await import('./keys.ts')).keys(args),
   scale: async (args) => (await import('./scale.ts')).scale(args),

@@ -334,6 +334,13 @@ export const options = {
     byDefault: 'info',
     text: 'The lowest level that is logged. `debug` adds a line for each request, and a line with the reason for each rejected request.',
   }),
+  logFormat: choice({
+    env: 'TROUPE_LOG_FORMAT',
+    choices: ['json', 'text'],
+    byDefault: (mode) => (mode === 'development' ? 'text' : 'json'),
+    text: 'The format of the log on standard error. `json`: one line of JSON for each event. `text`: readable lines, in color on a terminal unless `NO_COLOR` is set.',
+    defaultText: '`text` in development, else `json`',
+  }),
   workers: integer({
     env: 'TROUPE_WORKERS',
     min: 1,

@@ -260,10 +260,14 @@ const loaded = []
 registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
 process.on('exit', () => writeFileSync('loaded.json', JSON.stringify({ loaded, builtIn: process.moduleLoadList })))`,
   )
-  const child = execFile(process.execPath, ['--import', './loaded.js', 'bin/troupe.js', 'dev', 'app.js'], {
-    cwd: packed,
-    env: { ...process.env, PORT: '0', HOST: '127.0.0.1', NODE_DISABLE_COMPILE_CACHE: '1' },
-  })
+  const child = execFile(
+    process.execPath,
+    ['--import', './loaded.js', 'bin/troupe.js', 'dev', '--no-watch', 'app.js'],
+    {
+      cwd: packed,
+      env: { ...process.env, PORT: '0', HOST: '127.0.0.1', NODE_DISABLE_COMPILE_CACHE: '1' },
+    },
+  )
   let output = ''
   child.stderr?.on('data', (text) => (output += text))
   child.stdout?.on('data', (text) => {
@@ -354,7 +358,7 @@ describe('the release archive', () => {
   it('stores the compile cache while it serves, so that a killed process leaves one', async () => {
     const cache = join(packed, 'cache')
     const env = { ...process.env, PORT: '0', HOST: '127.0.0.1', NODE_COMPILE_CACHE: cache }
-    const child = execFile(process.execPath, ['bin/troupe.js', 'dev', 'app.js'], { cwd: packed, env })
+    const child = execFile(process.execPath, ['bin/troupe.js', 'dev', '--no-watch', 'app.js'], { cwd: packed, env })
     const exited = once(child, 'exit')
     const stored = async (): Promise<string[]> =>
       existsSync(cache) ? (await readdir(cache, { recursive: true })).filter((path) => path.includes(sep)) : []

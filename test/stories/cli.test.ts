@@ -129,7 +129,7 @@ describe('troupe', () => {
       [['constructor'], 'Unknown command "constructor": troupe --help lists the commands.'],
       [['dev'], 'Cannot run troupe dev: expected one module, as in troupe dev app.ts'],
       [['serve', 'app.ts', 'b.ts'], 'Cannot run troupe serve: expected one module, as in troupe serve app.ts'],
-      [['dev', '--watch', 'app.ts'], 'Unknown option --watch of troupe dev: settings come from the environment.'],
+      [['dev', '--watch', 'app.ts'], 'Unknown option --watch of troupe dev: troupe dev --help lists the options.'],
       [['doctor', 'now'], 'Cannot run troupe doctor: expected no argument, deep or address.'],
       [['keys'], 'Cannot run troupe keys: expected new or rotate.'],
       [['migrate-data'], 'Cannot run troupe migrate-data: expected one module, and plan for a dry run.'],

@@ -26,7 +26,7 @@ const root = join(import.meta.dirname, '../..')
 
 export async function startServiceProcess(options: ServiceProcessOptions): Promise<ServiceProcess> {
   const module = options.module ?? join(import.meta.dirname, 'load-app.ts')
-  const args = ['--conditions=troupe-source', join(root, 'bin/troupe.js'), 'dev', module]
+  const args = ['--conditions=troupe-source', join(root, 'bin/troupe.js'), 'dev', '--no-watch', module]
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

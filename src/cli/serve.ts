@@ -1,0 +1,40 @@
+/** Serves an application until a stop signal, and shuts down gracefully. */
+import { flushCompileCache } from 'node:module'
+import type { App } from '../troupe.ts'
+import { stopSignal } from './stop-signal.ts'
+import { watchUnhandledErrors } from './unhandled-errors.ts'
+import { welcome } from './welcome.ts'
+
+export interface Serving {
+  /** Prints neither the welcome nor the end. */
+  readonly isQuiet?: boolean
+  /** @param freePort The port, when the system chose it. */
+  readonly onReady?: (freePort: number | null) => void
+  /** Ends the service like a stop signal. Default: never. */
+  readonly end?: Promise<void>
+  /** Resolves when the service must not wait longer for running requests after `end`. */
+  readonly longestEnd?: () => Promise<void>
+}
+
+/** Serves until a stop signal, or an error outside of any request. */
+export async function serve(app: App, { isQuiet = false, onReady, end, longestEnd }: Serving = {}): Promise<number> {
+  const listening = await app.listen()
+  // Installed before the first output, because a reader of the output may send the signal at once.
+  const stop = stopSignal(process)
+  const { parts } = await app.running()
+  const broken = watchUnhandledErrors(parts.log).then(() => 1)
+  if (!isQuiet) process.stdout.write(welcome(parts, listening.url))
+  onReady?.(parts.config.port === 0 ? Number(new URL(listening.url).port) : null)
+  // Node.js writes the cache at the exit, so a killed process would write none. A complete cache is not written again.
+  flushCompileCache()
+  const replaced = end?.then(() => null)
+  const code = await Promise.race([stop.then(() => 0), broken, ...(replaced === undefined ? [] : [replaced])])
+  if (code === null) {
+    await Promise.race([listening.stop(), longestEnd?.()])
+    return 0
+  }
+  process.stdout.write('\nStopping: waiting for running requests.\n')
+  await listening.stop()
+  process.stdout.write('Stopped.\n')
+  return code
+}
