@@ -8,7 +8,8 @@ import type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './
 
 /**
  * The result of a handler: any JSON value. `undefined` means that the handler did its work and has no result (204).
- * `null` means that the handler declined the call, so the next handler of the name runs.
+ * `null` means that the handler declined the call, so the next handler of the name runs. Methods, actions and resources may
+ * also return a `Response`: a file, CSV or a stream. The service drops headers that it owns, such as cookies.
  */
 export type HandlerResult = Json | object | undefined | void
 type Awaitable<T> = T | Promise<T>
@@ -117,7 +118,8 @@ export interface PageCall {
 /**
  * Handles an application-defined page. `{ template, data }` renders a template of the folder or a function of
  * `pages.custom`. It receives the values of every page (`id`, `url`, `actor_root`, `actor_www`, `csrf_token` …), overridden
- * by `data`. Any other object is sent as JSON. Any other result means 404.
+ * by `data`. A `Response` is sent as it is. Any other object is sent as JSON. Any other
+ * result means 404.
  */
 export type PageHandler = (call: PageCall) => Awaitable<HandlerResult>
 

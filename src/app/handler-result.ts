@@ -1,10 +1,17 @@
 /** Converts the results of an application's handlers and hooks to JSON. */
 import { ServiceError } from '../errors.ts'
 import { fromPlain, type JsonText, toPlain } from '../json/json.ts'
+import { discard, isResponse } from './handler-response.ts'
 import type { Schema } from './schema.ts'
 
 /** @throws ServiceError `server_error` for a value that JSON cannot represent: the handler is at fault, not the caller. */
 export function handlerResult(value: unknown): JsonText {
+  if (isResponse(value)) {
+    discard(value)
+    throw new ServiceError('server_error', undefined, {
+      cause: new Error('A handler returned a Response, which only methods, actions, resources and pages may return'),
+    })
+  }
   try {
     return fromPlain(value)
   } catch (cause) {

@@ -15,7 +15,7 @@ export interface KeptAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** True when the body was too large to keep. */
+  /** True when the body was too large to keep, or a stream. */
   readonly isTooLarge?: true
 }
 
@@ -115,7 +115,7 @@ export class Once {
   }
 }
 
-function kept({ status, headers, body }: KeptAnswer): KeptAnswer {
-  const isTooLarge = body !== null && Buffer.byteLength(body) > mostKeptBytes
+function kept({ status, headers, body, isTooLarge: isStream }: KeptAnswer): KeptAnswer {
+  const isTooLarge = isStream === true || (body !== null && Buffer.byteLength(body) > mostKeptBytes)
   return isTooLarge ? { status, headers, body: null, isTooLarge } : { status, headers, body }
 }

@@ -1,6 +1,7 @@
 /** Runs methods, actions and resources of the application, after checks of rights and schemas. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PageCall } from '../app/declarations.ts'
+import { isResponse } from '../app/handler-response.ts'
 import { handlerResult } from '../app/handler-result.ts'
 import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
@@ -12,6 +13,9 @@ import { propertiesUri } from '../permission/property-address.ts'
 import type { Access } from '../property/access.ts'
 import type { Approvals } from './approvals.ts'
 import { type OwnPage, ownPage } from './page-handlers.ts'
+
+/** `undefined`: the handler returned nothing. Null: no handler handled the call. */
+export type OperationResult = JsonText | Response | undefined | null
 
 export interface OperationDeps {
   readonly registry: Registry
@@ -44,11 +48,12 @@ export class Operations {
   /**
    * Runs the handlers of the name in order until one handles the call.
    *
-   * @returns The handler's result, `undefined` when it returned nothing, or null when no handler handled the call.
+   * @returns The handler's result or its own `Response`, `undefined` when it returned nothing, or null when no handler
+   *   handled the call.
    * @throws ServiceError `invalid_input` with the field that violates the declared schema; for an operation that needs
    *   the owner's approval, `approval_required` and the other errors of `Approvals.require`.
    */
-  async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<JsonText | undefined | null> {
+  async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<OperationResult> {
     await this.require(access, kind, 'write', name)
     const { registry, approvals, handleOf } = this.#deps
     const operations = registry.operations(kind, name)
@@ -61,7 +66,7 @@ export class Operations {
     for (const operation of operations) {
       const input = operation.input === null ? data : await operation.input.check(data)
       const result = await operation.run(handle, { caller: access.caller, name, input })
-      if (result !== null) return result === undefined ? undefined : handlerResult(result)
+      if (result !== null) return resultOf(result)
     }
     return null
   }
@@ -78,15 +83,14 @@ export class Operations {
     right: Right,
     name: string,
     data: { readonly [member: string]: Json },
-  ): Promise<JsonText | undefined | null> {
+  ): Promise<OperationResult> {
     await this.require(access, 'resources', right, name)
     // The rules on properties also grant these addresses, but only for the properties route and for AI clients.
     if (name.startsWith(propertiesUri)) return null
     const handle = this.#deps.handleOf(access.actor)
     for (const handler of this.#deps.registry.resources(name)) {
       const result = await handler({ actor: handle, caller: access.caller, name, input: data })
-      if (result === undefined) return undefined
-      if (result) return handlerResult(result)
+      if (result === undefined || result) return resultOf(result)
     }
     return null
   }
@@ -102,6 +106,10 @@ export class Operations {
     }
     return false
   }
+}
+
+function resultOf(result: unknown): JsonText | Response | undefined {
+  return result === undefined || isResponse(result) ? result : handlerResult(result)
 }
 
 /** @throws ServiceError `bad_request` for null, a number or a boolean, which handlers do not accept. */

@@ -1,12 +1,14 @@
 /** Requests an application-defined page from the handlers of the application. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PageCall } from '../app/declarations.ts'
+import { isResponse } from '../app/handler-response.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Access } from '../property/access.ts'
 
 export type OwnPage =
   | { readonly kind: 'page'; readonly template: string; readonly data: Readonly<Record<string, unknown>> }
   | { readonly kind: 'data'; readonly data: object }
+  | { readonly kind: 'response'; readonly response: Response }
 
 /** The first object that a page handler returns. Null when no handler returns one. */
 export async function ownPage(
@@ -17,6 +19,7 @@ export async function ownPage(
   const handle = deps.handleOf(actor)
   for (const handler of deps.registry.pageHandlers) {
     const result = await handler({ ...call, actor: handle, caller })
+    if (isResponse(result)) return { kind: 'response', response: result }
     if (!isObject(result)) continue
     const { template, data } = result
     if (typeof template !== 'string') return { kind: 'data', data: result }

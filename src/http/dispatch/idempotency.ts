@@ -56,7 +56,12 @@ async function withKey(
   const { answer, isFirst } = await once.run(asked, async () => {
     try {
       const made = await run()
-      return { answer: { ...made, body: typeof made.body === 'string' ? made.body : null }, isKept: true }
+      const body = typeof made.body === 'string' ? made.body : null
+      // A stream is not kept: it may be long, and it is sent while it is read.
+      return {
+        answer: { ...made, body, ...(made.stream === undefined ? {} : { isTooLarge: true as const }) },
+        isKept: true,
+      }
     } catch (error) {
       const failure = toServiceError(error)
       failed = { error }

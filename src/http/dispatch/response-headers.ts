@@ -40,7 +40,7 @@ export class ResponseHeaders {
       : { status: answer.status, headers, body, cookies: answer.cookies }
   }
 
-  async *#counted(route: string, stream: AsyncIterable<string>): AsyncGenerator<string> {
+  async *#counted(route: string, stream: AsyncIterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
     this.#metrics.streamsOpen(route, 1)
     try {
       yield* stream

@@ -19,14 +19,14 @@ export function toFetch(handle: Handle): (request: Request, connection?: Connect
 }
 
 /** Converts an iterable to a stream that requests a piece when the client has received the previous one. */
-function readable(stream: AsyncIterable<string>, onClose?: () => void): ReadableStream<Uint8Array> {
+function readable(stream: AsyncIterable<string | Uint8Array>, onClose?: () => void): ReadableStream<Uint8Array> {
   const pieces = stream[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   return new ReadableStream({
     async pull(controller) {
       const next = await pieces.next()
       if (next.done === true) controller.close()
-      else controller.enqueue(encoder.encode(next.value))
+      else controller.enqueue(typeof next.value === 'string' ? encoder.encode(next.value) : next.value)
     },
     cancel() {
       onClose?.()

@@ -193,7 +193,7 @@ function watchSent(): void {
 }
 
 /** Sends a stream with backpressure. A disconnected client ends the stream. */
-async function sendStream(response: ServerResponse, stream: AsyncIterable<string>): Promise<void> {
+async function sendStream(response: ServerResponse, stream: AsyncIterable<string | Uint8Array>): Promise<void> {
   try {
     await pipeline(Readable.from(stream, { highWaterMark: 1 }), response)
   } catch {

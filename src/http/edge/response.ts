@@ -8,8 +8,8 @@ export interface HttpResponse {
   readonly body: string | Uint8Array<ArrayBuffer> | null
   /** Set-Cookie values, one header line each. */
   readonly cookies?: readonly string[]
-  /** Text pieces that are sent as they arrive, in place of a body. */
-  readonly stream?: AsyncIterable<string>
+  /** Pieces that are sent as they arrive, in place of a body. */
+  readonly stream?: AsyncIterable<string | Uint8Array>
   /** Called when the client no longer receives the stream, so that the stream can stop waiting for the next piece. */
   readonly onClose?: () => void
 }

@@ -11,6 +11,7 @@ import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { type Bodied, defineRoute } from '../../http/dispatch/define-route.ts'
+import { answerOf } from '../../http/dispatch/handler-response.ts'
 import type { PageExchange, Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import type { Actors } from '../../actor/actors.ts'
@@ -98,6 +99,7 @@ async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): 
   )
   if (found === null) throw new ServiceError('not_found', 'The page does not exist')
   if (found.kind === 'data') return json(200, found.data)
+  if (found.kind === 'response') return answerOf(found.response, { isPage: true })
   const page = deps.pages.find(found.template)
   if (page === null)
     throw new ServiceError('server_error', undefined, { reason: `No page is called ${found.template}` })

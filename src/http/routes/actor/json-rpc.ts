@@ -1,5 +1,6 @@
 /** JSON-RPC 2.0 on `/<actor>/methods`: always 200, with the result or the error in the body. */
-import { type ErrorCode, ServiceError } from '../../../errors.ts'
+import { discard } from '../../../app/handler-response.ts'
+import type { ErrorCode } from '../../../errors.ts'
 import { isNull, isObject, type Json, type JsonText, known, members, stringValue, toPlain } from '../../../json/json.ts'
 import { type HttpResponse, jsonText } from '../../edge/response.ts'
 import { logError, toServiceError } from '../../edge/error-response.ts'
@@ -42,14 +43,21 @@ export async function answerJsonRpc(
   try {
     const { actor, caller } = exchange
     const result = await deps.operations.call({ actor, caller }, 'methods', method, data)
-    return result === null ? failure(id, -32601, 'Method not found') : success(id, result ?? known('null'))
+    if (typeof result !== 'object') return success(id, result ?? known('null'))
+    return result === null ? failure(id, -32601, 'Method not found') : refusedResponse(id, actor.id, method, result)
   } catch (error) {
     const refused = toServiceError(error)
     if (refusesRequest.has(refused.code)) throw refused
     if (refused.code === 'invalid_input') return failure(id, -32602, 'Invalid params', refused.message)
     logError(deps.log, refused)
-    return failure(id, -32603, 'Internal error', refused instanceof ServiceError ? refused.message : undefined)
+    return failure(id, -32603, 'Internal error', refused.message)
   }
+}
+
+function refusedResponse(id: JsonText | undefined, actorId: string, method: string, response: Response): HttpResponse {
+  discard(response)
+  const where = `POST /${actorId}/methods/${method}`
+  return failure(id, -32603, 'Internal error', `The method answers with an HTTP response: call it by ${where}`)
 }
 
 /** Makes the response. A request without an id gets a response without an id. */

@@ -2,10 +2,11 @@
 import type { OperationKind } from '../../../app/registry.ts'
 import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
-import { requireData } from '../../../operation/operations.ts'
+import { type OperationResult, requireData } from '../../../operation/operations.ts'
 import { type HttpResponse, json, jsonText, noContent } from '../../edge/response.ts'
 import { answerJsonRpc, isJsonRpc, type JsonRpcDeps } from './json-rpc.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
+import { answerOf } from '../../dispatch/handler-response.ts'
 import { anyJson } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
@@ -104,8 +105,9 @@ async function get(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchan
   return resultAnswer(result)
 }
 
-function resultAnswer(result: JsonText | undefined): HttpResponse {
-  return result === undefined ? noContent() : jsonText(200, result)
+function resultAnswer(result: JsonText | Response | undefined): HttpResponse {
+  if (result === undefined) return noContent()
+  return typeof result === 'string' ? jsonText(200, result) : answerOf(result)
 }
 
 async function post(
@@ -126,7 +128,7 @@ async function post(
   return answerCall(await deps.operations.call({ actor, caller }, kind, name, data), name)
 }
 
-function answerCall(result: JsonText | undefined | null, name: string): HttpResponse {
+function answerCall(result: OperationResult, name: string): HttpResponse {
   if (result === null) throw new ServiceError('no_result', `Cannot call ${quoted(name)}: no handler takes this call`)
   return resultAnswer(result)
 }
@@ -139,6 +141,7 @@ async function remove(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExc
   const { actor, caller } = exchange
   const name = nameOf(exchange)
   const result = await deps.operations.call({ actor, caller }, kind, name, { method: 'DELETE' })
+  if (typeof result === 'object' && result !== null) return answerOf(result)
   if (result === null || (kind === 'actions' && result !== undefined && !isTruthy(result))) {
     throw new ServiceError('forbidden', `Cannot delete ${quoted(name)}: nothing by this name allowed it`)
   }

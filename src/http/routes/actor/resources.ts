@@ -3,6 +3,7 @@ import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
 import { type HttpResponse, jsonText, noContent } from '../../edge/response.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
+import { answerOf } from '../../dispatch/handler-response.ts'
 import { parsedBody } from '../../dispatch/request-body.ts'
 import { type ActorExchange, type Method, type Route, rightOf } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
@@ -68,7 +69,7 @@ async function serve(
   if (result === null)
     throw new ServiceError('not_found', `Cannot find the resource ${quoted(name)}: it does not exist`)
   if (result === undefined) return noContent()
-  return jsonText(method === 'POST' ? 201 : 200, result)
+  return typeof result === 'string' ? jsonText(method === 'POST' ? 201 : 200, result) : answerOf(result)
 }
 
 function readObject(body: JsonText): { readonly [member: string]: Json } {
