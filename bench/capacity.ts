@@ -212,7 +212,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
     database.close()
     return rows
   }
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, options: '-c search_path=troupe' })
   await client.connect()
   try {
     return (await client.query<Record<string, unknown>>(sql)).rows
@@ -233,7 +233,7 @@ async function sizesOf(url: string): Promise<Sizes> {
          JOIN sqlite_schema AS tables ON tables.name = pages.name GROUP BY tables.tbl_name`
       : `SELECT relname AS name, pg_relation_size(pg_class.oid) + pg_relation_size(reltoastrelid) + coalesce(
            (SELECT sum(pg_relation_size(indexrelid)) FROM pg_index WHERE indrelid IN (pg_class.oid, reltoastrelid)), 0)
-         AS size FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+         AS size FROM pg_class WHERE relkind = 'r' AND relnamespace = 'troupe'::regnamespace`,
   )
   return new Map(rows.map(({ name, size }) => [String(name), Number(size)]))
 }

@@ -28,6 +28,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: R
   const keyRing = await keyRingOf(config)
   const database: Omit<StoreOptions, 'url'> = {
     synchronous: config.synchronous,
+    schema: config.databaseSchema,
     workers: config.workers,
     lockTimeoutMs: config.storeTimeoutSeconds * 1000,
     now: options.now,

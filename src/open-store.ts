@@ -4,9 +4,14 @@ import { ReadReplicas } from './store/read-replicas.ts'
 import { StoreStartError } from './store/start-error.ts'
 import type { QueryObserver, Store, StoreLog } from './store/store.ts'
 
+/** The schema of the tables on PostgreSQL, unless another is configured. */
+export const defaultSchema = 'troupe'
+
 export interface StoreOptions {
   /** `sqlite:<file>` or `postgres://…`. */
   readonly url: string
+  /** PostgreSQL: the schema of the tables (default `troupe`). */
+  readonly schema?: string
   /**
    * SQLite: FULL (default) syncs the disk before a change is acknowledged. NORMAL does not, so a power loss may lose the
    * latest changes.
@@ -60,6 +65,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const { openPostgresStore } = await import('./store/postgres/postgres-store.ts')
     return openPostgresStore({
       url: options.url,
+      schema: options.schema ?? defaultSchema,
       workers: options.workers ?? 10,
       readers: 2,
       connectTimeoutMs: options.connectTimeoutMs ?? lockTimeoutMs,
@@ -92,7 +98,7 @@ const replicaConnectMs = 1_000
 export async function openReadReplicas(
   store: Store,
   urls: readonly string[],
-  options: Pick<StoreOptions, 'workers' | 'lockTimeoutMs' | 'log' | 'onQuery'> = {},
+  options: Pick<StoreOptions, 'schema' | 'workers' | 'lockTimeoutMs' | 'log' | 'onQuery'> = {},
 ): Promise<ReadReplicas> {
   const log: StoreLog = options.log ?? (() => {})
   if (urls.length === 0) return new ReadReplicas({ store, replicas: [], log })
@@ -103,6 +109,7 @@ export async function openReadReplicas(
   const replicas = urls.map((url) =>
     postgresReplica({
       url,
+      schema: options.schema ?? defaultSchema,
       workers: options.workers ?? 10,
       readers: 1,
       connectTimeoutMs: replicaConnectMs,
@@ -133,19 +140,22 @@ export interface ScaleTitle {
 
 /** Distributes the tables of a PostgreSQL database over a Citus cluster, or lists the missing steps. */
 export async function scaleStore(
-  url: string,
+  { url, schema = defaultSchema }: Pick<StoreOptions, 'url' | 'schema'>,
   { shards, isDry }: { readonly shards: number; readonly isDry: boolean },
   onStep: (step: ScaleTitle) => void,
 ): Promise<void> {
   if (!/^postgres(ql)?:/.test(url))
     throw new StoreStartError('Cannot distribute the tables: DATABASE_URL must begin with "postgres:".')
   const { scaleDatabase } = await import('./store/postgres/scale.ts')
-  await scaleDatabase(url, { migrations: readMigrations(), shards, isDry }, onStep)
+  await scaleDatabase(url, { migrations: readMigrations(), schema, shards, isDry }, onStep)
 }
 
 /** The missing steps of a distributed database. Null: the database is plain. */
-export async function missingScaleSteps(url: string): Promise<readonly ScaleTitle[] | null> {
+export async function missingScaleSteps({
+  url,
+  schema = defaultSchema,
+}: Pick<StoreOptions, 'url' | 'schema'>): Promise<readonly ScaleTitle[] | null> {
   if (!/^postgres(ql)?:/.test(url)) return null
   const { missingSteps } = await import('./store/postgres/scale.ts')
-  return missingSteps(url, readMigrations())
+  return missingSteps(url, { migrations: readMigrations(), schema })
 }

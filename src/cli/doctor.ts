@@ -51,7 +51,7 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
   const url = config.database
   let store: Store
   try {
-    store = await openStore({ url, workers: 1, mustExist: true })
+    store = await openStore({ url, schema: config.databaseSchema, workers: 1, mustExist: true })
   } catch (error) {
     if (error instanceof NotCreatedError) return error.message
     throw error
@@ -60,7 +60,7 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
     await store.ping()
     if (store.dialect === 'sqlite') await requireSound(store, url)
     if (!(await ringFits(store, ring))) throw unfitKeys(config)
-    const place = await placeOf(url)
+    const place = await placeOf(config)
     if (isDeep) {
       await requireIntactValues(store, url)
       await requireReadableSecrets(store, ring, url)
@@ -74,8 +74,8 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
 }
 
 /** @throws StoreStartError for a database whose tables are only partly distributed. */
-async function placeOf(url: string): Promise<string> {
-  const missing = await missingScaleSteps(url)
+async function placeOf({ database: url, databaseSchema: schema }: Config): Promise<string> {
+  const missing = await missingScaleSteps({ url, schema })
   if (missing === null) return ''
   const [first] = missing
   if (first !== undefined)

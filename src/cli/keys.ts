@@ -28,7 +28,7 @@ function newKey(): number {
 async function rotate(): Promise<number> {
   const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
   // `mustExist`: with a wrong DATABASE_URL, "0 secrets" would lead the operator to remove a key that is still needed.
-  const store = await openStore({ url: config.database, workers: 1, mustExist: true })
+  const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
   try {
     const ring = await keyRingOf(config)
     if (!(await ringFits(store, ring))) throw unfitKeys(config)

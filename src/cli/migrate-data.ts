@@ -19,7 +19,7 @@ export async function migrateData(args: readonly string[]): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
   let named = 0
   // `mustExist`: with a wrong DATABASE_URL, "0 values" would look like a true result.
-  const store = await openStore({ url: config.database, workers: 1, mustExist: true })
+  const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
   try {
     const migration = new DataMigration({
       store,

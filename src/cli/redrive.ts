@@ -12,7 +12,7 @@ export async function redrive(args: readonly string[]): Promise<number> {
     throw new UsageError('Cannot run troupe redrive: expected at most an actor, a peer and a subscription.')
   const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
   // `mustExist`: with a wrong DATABASE_URL, "0 changes" would look like a true result.
-  const store = await openStore({ url: config.database, workers: 1, mustExist: true })
+  const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
   try {
     const ofPeer = { ...named('actorId', actorId), ...named('peerId', peerId) }
     const now = store.now()

@@ -16,12 +16,15 @@ export async function scale(args: readonly string[]): Promise<number> {
     throw new UsageError('Cannot run troupe scale: expected init or plan, and at most a number of shards.')
   if (!Number.isInteger(shards) || shards < 1 || shards > mostShards)
     throw new UsageError(`Cannot run troupe scale ${word}: expected 1 to ${mostShards} shards.`)
-  const { database: url } = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
+  const { database: url, databaseSchema: schema } = resolveConfig(
+    {},
+    { TROUPE_MODE: 'development', ...processEnvironment() },
+  )
   // Creates the tables of an empty database. A dry run changes nothing.
-  const store = await openStore({ url, workers: 1, mustExist: isDry })
+  const store = await openStore({ url, schema, workers: 1, mustExist: isDry })
   await store.close()
   let steps = 0
-  await scaleStore(url, { shards, isDry }, ({ title }) => {
+  await scaleStore({ url, schema }, { shards, isDry }, ({ title }) => {
     steps += 1
     process.stdout.write(`${title}\n`)
   })

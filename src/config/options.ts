@@ -227,6 +227,13 @@ function checkDatabase(value: string): string | null {
     : 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
 }
 
+function checkDatabaseSchema(value: string): string | null {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(value))
+    return 'must be 1 to 63 lowercase letters, digits and underscores, and must not begin with a digit'
+  // PostgreSQL reserves these names.
+  return value.startsWith('pg_') || value === 'information_schema' ? 'must not be a schema of PostgreSQL itself' : null
+}
+
 export const options = {
   mode: choice<Mode>({
     env: 'TROUPE_MODE',
@@ -273,6 +280,15 @@ export const options = {
       secret: true,
     },
     checkDatabase,
+  ),
+  databaseSchema: text<string>(
+    {
+      env: 'DATABASE_SCHEMA',
+      byDefault: 'troupe',
+      values: 'name of lowercase letters, digits and underscores',
+      text: 'PostgreSQL: the schema that contains the tables. A start creates it ([databases](databases.md#schema-and-privileges)).',
+    },
+    checkDatabaseSchema,
   ),
   readReplicas: replicas({
     env: 'TROUPE_READ_REPLICAS',

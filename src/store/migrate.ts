@@ -39,6 +39,10 @@ const TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (
   applied_at BIGINT NOT NULL
 ) STRICT, WITHOUT ROWID`
 
+const HAS_TABLE = `SELECT 1 AS found FROM
+  /*sqlite: sqlite_schema WHERE name = 'schema_migrations' */
+  /*postgres: pg_class WHERE oid = to_regclass('schema_migrations') */`
+
 /** Reads the scripts of this release, `migrations/NNNN-name.sql`, in order. */
 export function readMigrations(folder = new URL('store/migrations/', codeFolder)): Migration[] {
   return readdirSync(folder)
@@ -91,7 +95,8 @@ export async function requireMigrated(migrations: readonly Migration[], target: 
 }
 
 async function appliedIn(statements: MigrationStatements, target: MigrationTarget): Promise<AppliedRow[]> {
-  await statements.script(compile(TABLE, target.dialect).text)
+  // PostgreSQL demands the privilege to create tables also where the table exists.
+  if ((await statements.all(HAS_TABLE)).length === 0) await statements.script(compile(TABLE, target.dialect).text)
   return statements.all<AppliedRow>('SELECT number, name, checksum FROM schema_migrations ORDER BY number')
 }
 

@@ -71,14 +71,14 @@ for (const pooler of ['prepared', 'unprepared'] as const) {
     })
 
     it('continues after a change of the schema, in reads and in transactions', async () => {
-      await administer(database.url, 'CREATE TABLE shape (value INTEGER); INSERT INTO shape VALUES (1)')
+      await administer(database.url, 'CREATE TABLE troupe.shape (value INTEGER); INSERT INTO troupe.shape VALUES (1)')
       const ask = (q: Queries) => q.all('SELECT value FROM shape')
       // Each connection may plan the statement, so that the plans are out of date afterwards.
       for (let round = 0; round < 4; round++) {
         assert.deepEqual(await store.read(ask), [{ value: 1 }])
         assert.deepEqual(await store.snapshot(ask), [{ value: 1 }])
       }
-      await administer(database.url, 'ALTER TABLE shape ALTER COLUMN value TYPE TEXT')
+      await administer(database.url, 'ALTER TABLE troupe.shape ALTER COLUMN value TYPE TEXT')
       assert.deepEqual(await store.read(ask), [{ value: '1' }])
       assert.deepEqual(await store.snapshot(ask), [{ value: '1' }])
       assert.deepEqual(await store.write(ask), [{ value: '1' }])

@@ -15,7 +15,7 @@ describe('a database without Citus', () => {
       await store.close()
       const steps: string[] = []
       await assert.rejects(
-        scaleDatabase(database.url, { migrations: readMigrations(), shards: 4, isDry }, ({ title }) =>
+        scaleDatabase(database.url, { migrations: readMigrations(), schema: 'troupe', shards: 4, isDry }, ({ title }) =>
           steps.push(title),
         ),
         {
@@ -30,6 +30,6 @@ describe('a database without Citus', () => {
   it('has no missing steps for doctor to report', async (t) => {
     const database = await createPostgresDatabase(await sharedPostgresUrl())
     t.after(() => database.remove())
-    assert.equal(await missingSteps(database.url, readMigrations()), null)
+    assert.equal(await missingSteps(database.url, { migrations: readMigrations(), schema: 'troupe' }), null)
   })
 })

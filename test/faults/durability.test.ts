@@ -164,7 +164,7 @@ async function lockedBy(database: string, actorId: string): Promise<{ release():
     other.exec('BEGIN IMMEDIATE')
     return { release: async () => other.close() }
   }
-  const other = new pg.Client({ connectionString: database })
+  const other = new pg.Client({ connectionString: database, options: '-c search_path=troupe' })
   await other.connect()
   await other.query('BEGIN')
   await other.query('SELECT 1 FROM actor WHERE id = $1 FOR UPDATE', [actorId])

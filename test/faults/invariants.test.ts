@@ -20,7 +20,7 @@ async function damage(url: string, ...statements: readonly string[]): Promise<vo
     database.close()
     return
   }
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, options: '-c search_path=troupe' })
   await client.connect()
   // A sharded database checks foreign keys at the workers, which receive only the settings of a transaction.
   await client.query('BEGIN')

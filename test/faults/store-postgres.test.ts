@@ -657,7 +657,7 @@ describe('a database error for lack of space (DUR-06)', () => {
     const { store, url } = await openFresh(t)
     await administer(
       url,
-      `CREATE FUNCTION fails(code TEXT) RETURNS BIGINT LANGUAGE plpgsql AS
+      `CREATE FUNCTION troupe.fails(code TEXT) RETURNS BIGINT LANGUAGE plpgsql AS
        $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = code; END $$`,
     )
     for (const code of ['53100', '53200', '58030', 'XX001', '25006'])
@@ -701,7 +701,7 @@ describe('a schema change under a prepared statement', () => {
     const sql = 'SELECT * FROM setting'
     await store.read((q) => q.all(sql))
     await store.write((tx) => tx.all(sql))
-    await administer(url, 'ALTER TABLE setting ADD COLUMN more TEXT')
+    await administer(url, 'ALTER TABLE troupe.setting ADD COLUMN more TEXT')
     for (let round = 0; round < 3; round++) {
       assert.deepEqual(await store.read((q) => q.all(sql)), [])
       assert.deepEqual(await store.write((tx) => tx.all(sql)), [])

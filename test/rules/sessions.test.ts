@@ -50,21 +50,21 @@ describe('statements of the service', () => {
 })
 
 describe('transactions behind a pooler', () => {
-  const timeouts = { lockTimeoutMs: 5_000, statementTimeoutMs: 10_000 }
+  const needs = { schema: 'notes', lockTimeoutMs: 5_000, statementTimeoutMs: 10_000 }
   const settings =
-    '; SET LOCAL enable_seqscan TO off; SET LOCAL enable_hashjoin TO off; SET LOCAL enable_mergejoin TO off; SET LOCAL jit TO off' +
+    '; SET LOCAL search_path TO "notes"; SET LOCAL enable_seqscan TO off; SET LOCAL enable_hashjoin TO off; SET LOCAL enable_mergejoin TO off; SET LOCAL jit TO off' +
     '; SET LOCAL statement_timeout TO 10000; SET LOCAL lock_timeout TO 5000; SET LOCAL idle_in_transaction_session_timeout TO 11000'
 
   for (const pooler of ['prepared', 'unprepared'] as const)
     it(`begin with all settings (${pooler})`, () =>
-      assert.deepEqual(beginsFor(pooler, timeouts), {
+      assert.deepEqual(beginsFor(pooler, needs), {
         write: { full: `BEGIN${settings}`, relaxed: `BEGIN; SET LOCAL synchronous_commit TO off${settings}` },
         snapshot: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY${settings}`,
         read: `BEGIN READ ONLY${settings}`,
       }))
 
   it('begin without settings where no pooler is, because the connection has them', () =>
-    assert.deepEqual(beginsFor('none', timeouts), {
+    assert.deepEqual(beginsFor('none', needs), {
       write: { full: 'BEGIN', relaxed: 'BEGIN; SET LOCAL synchronous_commit TO off' },
       snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
       read: undefined,

@@ -148,7 +148,7 @@ describe('the tables of a sharded database', () => {
       // A database with the extension, whose tables are on one server.
       query: async (sql: string) => ({ rows: [], rowCount: sql.includes('pg_extension') ? 1 : 0 }),
     } as unknown as pg.Client
-    const steps = await planScale(client, { migrations: readMigrations(), shards: 4 })
+    const steps = await planScale(client, { migrations: readMigrations(), schema: 'troupe', shards: 4 })
     const placed = steps.flatMap(({ title }) => /^(?:Distribute|Copy) (\w+) (?:by|to) /.exec(title)?.[1] ?? [])
     assert.deepEqual(placed.toSorted(), Object.keys(placements).toSorted())
   })

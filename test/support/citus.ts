@@ -75,7 +75,7 @@ export async function createCitusDatabase(
     }
     const store = await openStore({ url: coordinator })
     await store.close()
-    await runScale(client, { migrations: readMigrations(), shards }, () => {})
+    await runScale(client, { migrations: readMigrations(), schema: 'troupe', shards }, () => {})
   })
 }
 

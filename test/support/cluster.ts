@@ -37,7 +37,7 @@ export async function createCluster(options: { readonly shards?: number } = {}):
   const workers = await Promise.all(others.map((worker) => relayed(databaseUrl(worker, name))))
   await createCitusDatabase(servers, name, { ...options, ports: workers.map(({ port }) => port) })
   const url = databaseUrl(coordinator, name)
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, options: '-c search_path=troupe' })
   await client.connect()
   const query = async <R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> =>
     (await client.query<R>(sql, [...params])).rows

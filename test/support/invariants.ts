@@ -99,7 +99,7 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
       sqlite.close()
     }
   }
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, options: '-c search_path=troupe' })
   await client.connect()
   const all = async <R extends object>(sql: string): Promise<R[]> => (await client.query<R>(sql)).rows
   if (citusServers().length > 0) await copyTables(client)
@@ -111,7 +111,7 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
         tablesOf(
           await all<Column>(
             `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
-             WHERE table_schema = 'public' AND table_name NOT LIKE 'citus%' ORDER BY table_name, ordinal_position`,
+             WHERE table_schema = 'troupe' ORDER BY table_name, ordinal_position`,
           ),
         ),
     })
@@ -123,7 +123,7 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
 /** Copies the tables of a cluster into this session, because Citus refuses most joins of tables with different keys. */
 async function copyTables(client: pg.Client): Promise<void> {
   for (const table of Object.keys(placements))
-    await client.query(`CREATE TEMPORARY TABLE ${table} AS SELECT * FROM public.${table}`)
+    await client.query(`CREATE TEMPORARY TABLE ${table} AS SELECT * FROM troupe.${table}`)
 }
 
 interface Column {

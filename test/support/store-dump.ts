@@ -20,7 +20,7 @@ export async function dumpStore(store: Store): Promise<Dump> {
     const tables = await q.all<{ name: string }>(
       `SELECT name FROM
        /*sqlite: sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' */
-       /*postgres: (SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'citus%') AS tables */
+       /*postgres: (SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'troupe') AS tables */
        ORDER BY name`,
     )
     const dump: Record<string, string[]> = {}

@@ -129,7 +129,7 @@ BEGIN
 END;
 */
 /*postgres:
-CREATE FUNCTION property_list_removed() RETURNS trigger LANGUAGE plpgsql AS $body$
+CREATE FUNCTION property_list_removed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
 BEGIN
   IF EXISTS (SELECT 1 FROM removed_list WHERE actor_id = OLD.actor_id)
     OR EXISTS (SELECT 1 FROM list_item WHERE actor_id = OLD.actor_id OFFSET 2048 LIMIT 1)

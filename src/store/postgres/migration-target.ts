@@ -3,11 +3,14 @@ import pg from 'pg'
 import type { MigrationTarget } from '../migrate.ts'
 import { compile } from '../portable.ts'
 import { StoreStartError } from '../start-error.ts'
+import { lackOfCreation, prepareSchema, type SchemaDeps, searchPath } from './database-schema.ts'
 
 /** Key of the advisory lock: "troupe" in ASCII, which other programs are unlikely to use. */
 const LOCK = '128017593888869'
+/** `lock_not_available` and `insufficient_privilege`, by PostgreSQL's table of error codes. */
+const [LOCK_TIMEOUT, NOT_PERMITTED] = ['55P03', '42501']
 
-export function migrationTarget(client: pg.Client): MigrationTarget {
+export function migrationTarget(client: pg.Client, schema: SchemaDeps): MigrationTarget {
   return {
     dialect: 'postgres',
     async exclusively(step) {
@@ -16,6 +19,8 @@ export function migrationTarget(client: pg.Client): MigrationTarget {
         // The lock ends with the transaction, so a killed process does not keep it.
         await client.query("SET LOCAL lock_timeout = '60s'")
         await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`)
+        await client.query(searchPath(schema.schema))
+        await prepareSchema(client, schema)
         const result = await step({
           script: async (text) => {
             await client.query(text)
@@ -29,14 +34,16 @@ export function migrationTarget(client: pg.Client): MigrationTarget {
       } catch (error) {
         await client.query('ROLLBACK').catch(() => {})
         if (error instanceof StoreStartError) throw error
-        const said = error instanceof Error ? error.message : String(error)
-        throw new StoreStartError(
-          error instanceof pg.DatabaseError && error.code === '55P03'
-            ? 'Cannot migrate the database: another process has held the migration lock for a minute.'
-            : `Cannot migrate the database: ${said}.`,
-          error,
-        )
+        throw new StoreStartError(await sentenceFor(error, client, schema), error)
       }
     },
   }
+}
+
+async function sentenceFor(error: unknown, client: pg.Client, schema: SchemaDeps): Promise<string> {
+  const code = error instanceof pg.DatabaseError ? error.code : undefined
+  if (code === LOCK_TIMEOUT)
+    return 'Cannot migrate the database: another process has held the migration lock for a minute.'
+  const lacking = code === NOT_PERMITTED ? await lackOfCreation(client, schema) : null
+  return lacking ?? `Cannot migrate the database: ${error instanceof Error ? error.message : String(error)}.`
 }

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
+import { readSchema } from '../schema-text.ts'
 import type { ReadReplica } from '../read-replicas.ts'
 import { StoreStartError } from '../start-error.ts'
 import type {
@@ -24,6 +25,7 @@ import {
   waitingChange,
   type WaitingChange,
 } from './change-group.ts'
+import { requireTablePrivileges, type SchemaDeps } from './database-schema.ts'
 import { migrationTarget } from './migration-target.ts'
 import { type DatabaseAddress, databaseAddress } from './pooler.ts'
 import { Reader } from './reader.ts'
@@ -40,6 +42,8 @@ import { types } from './types.ts'
 export interface PostgresStoreOptions {
   /** The URL, with the parameter `pooler` of `pooler.ts`. */
   readonly url: string
+  /** The schema of the tables. A start creates it. */
+  readonly schema: string
   readonly migrations: readonly Migration[]
   /** Fails instead of creating or migrating the database. Default: false. */
   readonly mustExist?: boolean
@@ -71,8 +75,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const store = new PostgresStore(options, address)
   try {
     await requireFitSessions(first, address.pooler, () => store.connected())
-    await (options.mustExist === true ? requireMigrated : migrate)(options.migrations, migrationTarget(first.client))
-    store.setSharded(await isDistributed(first.client))
+    const tables = readSchema(options.migrations).map(({ name }) => name)
+    const schema: SchemaDeps = { schema: options.schema, tables, database: first.name }
+    const target = migrationTarget(first.client, schema)
+    await (options.mustExist === true ? requireMigrated : migrate)(options.migrations, target)
+    await requireTablePrivileges(first.client, schema)
+    store.setSharded(await isDistributed(first.client, options.schema))
     await store.setClock().catch((error: unknown) => {
       throw new StoreStartError('Cannot read the clock of the database.', error)
     })

@@ -4,6 +4,7 @@ import type { Migration } from '../migrate.ts'
 import { placements } from '../placement.ts'
 import { type ForeignKey, readSchema, type SchemaTable } from '../schema-text.ts'
 import { StoreStartError } from '../start-error.ts'
+import { searchPath } from './database-schema.ts'
 import { databaseAddress } from './pooler.ts'
 import { requireReachable } from './start.ts'
 
@@ -16,6 +17,8 @@ export interface ScaleStep {
 
 export interface ScaleOptions {
   readonly migrations: readonly Migration[]
+  /** The schema of the tables. */
+  readonly schema: string
   /** Number of shards of each distributed table. It cannot be changed easily later. */
   readonly shards: number
 }
@@ -51,9 +54,10 @@ interface State {
 }
 
 /** Returns the missing steps in their order: none for a database that is completely distributed. */
-export async function planScale(client: pg.Client, { migrations, shards }: ScaleOptions): Promise<ScaleStep[]> {
+export async function planScale(client: pg.Client, options: ScaleOptions): Promise<ScaleStep[]> {
+  const { migrations, shards, schema } = options
   await requireCitus(client)
-  const state = await readState(client)
+  const state = await inTransaction(client, schema, () => readState(client, schema))
   const waiting = Object.keys(placements).filter((name) => !state.places.has(name))
   return [
     ...(waiting.length === 0 ? [] : dropped(state)),
@@ -73,16 +77,29 @@ export async function runScale(
   for (const step of await planScale(client, options)) {
     onStep(step)
     try {
-      await client.query('BEGIN')
-      await client.query(`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`)
-      await client.query('SET LOCAL lock_timeout TO 0')
-      for (const sql of step.sql) await client.query(sql)
-      await client.query('COMMIT')
+      await inTransaction(client, options.schema, async () => {
+        await client.query(`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`)
+        await client.query('SET LOCAL lock_timeout TO 0')
+        for (const sql of step.sql) await client.query(sql)
+      })
     } catch (error) {
-      await client.query('ROLLBACK').catch(() => {})
       const said = error instanceof Error ? error.message : String(error)
       throw new StoreStartError(`Cannot ${lowered(step.title)}: ${said}. Run the command again to continue.`, error)
     }
+  }
+}
+
+/** Runs statements that name the tables without their schema. */
+async function inTransaction<T>(client: pg.Client, schema: string, work: () => Promise<T>): Promise<T> {
+  await client.query('BEGIN')
+  try {
+    await client.query(searchPath(schema))
+    const result = await work()
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
   }
 }
 
@@ -98,16 +115,20 @@ async function requireCitus(client: pg.Client): Promise<void> {
     )
 }
 
-async function readState(client: pg.Client): Promise<State> {
+async function readState(client: pg.Client, schema: string): Promise<State> {
   const places = await client.query<{ name: string; method: string }>(
-    `SELECT logicalrelid::text AS name, partmethod AS method FROM pg_dist_partition`,
+    `SELECT c.relname AS name, p.partmethod AS method FROM pg_dist_partition AS p
+     JOIN pg_class AS c ON c.oid = p.logicalrelid WHERE c.relnamespace = to_regnamespace($1)`,
+    [schema],
   )
   const foreignKeys = await client.query<{ name: string; table: string }>(
     `SELECT conname AS name, conrelid::regclass::text AS table FROM pg_constraint
-     WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND conrelid::regclass::text = ANY ($1)`,
-    [Object.keys(placements)],
+     WHERE contype = 'f' AND connamespace = to_regnamespace($2) AND conrelid::regclass::text = ANY ($1)`,
+    [Object.keys(placements), schema],
   )
-  const trigger = await client.query(`SELECT 1 FROM pg_trigger WHERE tgname = 'property_list_removed'`)
+  const trigger = await client.query(
+    `SELECT 1 FROM pg_trigger WHERE tgname = 'property_list_removed' AND tgrelid = to_regclass('property')`,
+  )
   const settings = await client.query<{ setting: string }>(
     `SELECT unnest(setconfig) AS setting FROM pg_db_role_setting
      WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) AND setrole = 0`,
@@ -213,11 +234,14 @@ export function scaleDatabase(
 }
 
 /** The missing steps of a database of which at least one table is distributed. Null: a plain database. */
-export function missingSteps(url: string, migrations: readonly Migration[]): Promise<ScaleStep[] | null> {
+export function missingSteps(
+  url: string,
+  options: Pick<ScaleOptions, 'migrations' | 'schema'>,
+): Promise<ScaleStep[] | null> {
   return withDatabase(url, async (client) => {
     const extension = await client.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
     if (extension.rowCount === 0) return null
-    const { places } = await readState(client)
-    return places.size === 0 ? null : planScale(client, { migrations, shards: 1 })
+    const { places } = await inTransaction(client, options.schema, () => readState(client, options.schema))
+    return places.size === 0 ? null : planScale(client, { ...options, shards: 1 })
   })
 }

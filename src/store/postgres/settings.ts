@@ -1,9 +1,12 @@
 /** The settings of a session, and the statements that begin its transactions. */
 import type pg from 'pg'
 import type { Durability } from '../store.ts'
+import { searchPath } from './database-schema.ts'
 import type { Pooler } from './pooler.ts'
 
-export interface Timeouts {
+export interface SessionNeeds {
+  /** The schema of the tables. */
+  readonly schema: string
   /** Timeout for a row that another process has locked, in milliseconds. */
   readonly lockTimeoutMs: number
   /** Timeout of a statement, in milliseconds. */
@@ -22,9 +25,9 @@ const PLANNER = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']
 export const SENTINEL = PLANNER[0]
 
 /** The settings for the startup message of a connection. Poolers refuse or ignore them. */
-export function startupSettings({ lockTimeoutMs, statementTimeoutMs }: Timeouts): pg.ClientConfig {
+export function startupSettings({ schema, lockTimeoutMs, statementTimeoutMs }: SessionNeeds): pg.ClientConfig {
   return {
-    options: PLANNER.map((name) => `-c ${name}=off`).join(' '),
+    options: [`search_path="${schema}"`, ...PLANNER.map((name) => `${name}=off`)].map((each) => `-c ${each}`).join(' '),
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs + GRACE_MS,
@@ -43,8 +46,8 @@ export interface Begins {
  * Each is one message to the server. Behind a pooler, every transaction brings its settings, because it may run in any
  * session; so reads need a transaction too.
  */
-export function beginsFor(pooler: Pooler, timeouts: Timeouts): Begins {
-  const local = pooler === 'none' ? '' : localSettings(timeouts)
+export function beginsFor(pooler: Pooler, needs: SessionNeeds): Begins {
+  const local = pooler === 'none' ? '' : localSettings(needs)
   return {
     write: {
       full: `BEGIN${local}`,
@@ -56,12 +59,12 @@ export function beginsFor(pooler: Pooler, timeouts: Timeouts): Begins {
   }
 }
 
-function localSettings({ lockTimeoutMs, statementTimeoutMs }: Timeouts): string {
+function localSettings({ schema, lockTimeoutMs, statementTimeoutMs }: SessionNeeds): string {
   const settings = [
     ...PLANNER.map((name) => [name, 'off'] as const),
     ['statement_timeout', statementTimeoutMs],
     ['lock_timeout', lockTimeoutMs],
     ['idle_in_transaction_session_timeout', statementTimeoutMs + GRACE_MS],
   ]
-  return settings.map(([name, value]) => `; SET LOCAL ${name} TO ${value}`).join('')
+  return `; ${searchPath(schema)}${settings.map(([name, value]) => `; SET LOCAL ${name} TO ${value}`).join('')}`
 }
