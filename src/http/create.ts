@@ -3,7 +3,6 @@ import { Attributes } from '../actor/attributes.ts'
 import { Passphrases } from '../actor/passphrases.ts'
 import { Authentication, type BearerKind } from '../auth/authenticate.ts'
 import type { ServiceError } from '../errors.ts'
-import { pageStreams } from '../pages/live/live-stream.ts'
 import type { PageSet } from '../pages/shared/page-set.ts'
 import { callbackState } from '../replica/callback-state.ts'
 import { remoteForm } from '../replica/remote-data.ts'
@@ -16,13 +15,14 @@ import { deadBearer, sessionBearer } from '../token/session-bearer.ts'
 import { recognizeToken } from '../token/token-text.ts'
 import { peerBearer } from '../trust/peer-bearer.ts'
 import { trusteeBearer } from '../trust/trustee-bearer.ts'
+import { liveStreams } from './dispatch/live-stream.ts'
 import { type DispatchDeps, Dispatcher, type ErrorSubject } from './dispatch/dispatch.ts'
 import { errorPage } from '../pages/failed/error-page.ts'
 import type { Handle } from './edge/request.ts'
 import { type RouteDeps, routesFor } from './routes/all-routes.ts'
 import type { Health } from './routes/system/health.ts'
 
-type MadeHere = 'authentication' | 'attributes' | 'pageStreams' | 'health' | 'pages' | 'errorPage'
+type MadeHere = 'authentication' | 'attributes' | 'liveStreams' | 'health' | 'pages' | 'errorPage'
 
 /** The dependencies that authenticate callers. */
 interface CallerDeps {
@@ -46,7 +46,7 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
     ...rooms,
     authentication: createAuthentication(runtime, needs),
     attributes: new Attributes(runtime.store, runtime.now, [callbackState], [remoteForm]),
-    pageStreams: pageStreams(),
+    liveStreams: liveStreams(),
     pages,
     health,
     errorPage: (error: ServiceError, about: ErrorSubject) => errorPage(error, { ...runtime, pages }, about),

@@ -30,9 +30,17 @@ export type LiveCategory =
   /** One resource of the application, by its URI. */
   | 'resource'
 
-/** The name of what changed, without the value. Each reader fetches the value with its own rights. */
+/** The name of what changed, without the value unless the detail has it. Each reader fetches the value with its own rights. */
 export interface LiveChange extends Omit<NumberedChange, 'actorId' | 'category'> {
   readonly category: LiveCategory
+}
+
+/** A change to record: its name, or its name with a JSON object of what changed. */
+export type RecordedChange = string | { readonly name: string; readonly detail: string }
+
+/** A change of a subscription, with the peer of the relationship. */
+export function subscriptionChange(subscriptionId: string, peerId: string): RecordedChange {
+  return { name: subscriptionId, detail: JSON.stringify({ peerid: peerId }) }
 }
 
 export interface LiveDeps {
@@ -48,15 +56,30 @@ const pollMs = 1000
 const watchMs = 90_000
 const renewMs = 30_000
 const keepMs = 300_000
-/** Limit of changes that wait for one watcher. A watcher that exceeds it is ended, so that its client starts again. */
+/** Limits of changes that wait for one watcher. A watcher that exceeds them is ended, so that its client starts again. */
 const mostWaiting = 1000
+const mostWaitingCharacters = 262_144
 
 interface Watch {
   readonly actorId: string
   seen: number
+  /** Changes are recorded until then, in Unix milliseconds. */
+  until: number
   readonly waiting: LiveChange[]
+  waitingCharacters: number
   wake: (() => void) | null
   isReleased: boolean
+}
+
+export interface Watching {
+  /** The number of the latest change before the watch. Every change with a higher number follows. */
+  readonly number: number
+  /** True when the watch continues after the change that the caller named, without a gap. */
+  readonly isResumed: boolean
+  /** Yields changes in batches until the signal aborts, changes were missed, or the service stops. Read it once. */
+  readonly changes: (signal: AbortSignal) => AsyncGenerator<readonly LiveChange[]>
+  /** Ends a watch whose changes are never read. */
+  readonly end: () => void
 }
 
 export class Live {
@@ -75,38 +98,92 @@ export class Live {
     tx: Transaction,
     actor: Pick<LockedActor, 'id' | 'watchedUntil'>,
     category: LiveCategory,
-    names: readonly string[],
+    changes: readonly RecordedChange[],
   ): Promise<void> {
     const now = this.#deps.now()
-    if (actor.watchedUntil < now || names.length === 0) return
-    const distinct = [...new Set(names)].map((name) => [category, name] as const)
-    await insertChanges(tx, actor.id, distinct, now)
+    if (actor.watchedUntil < now || changes.length === 0) return
+    const rows = [...new Set(changes)].map((change) =>
+      typeof change === 'string'
+        ? ([category, change, ''] as const)
+        : ([category, change.name, change.detail] as const),
+    )
+    await insertChanges(tx, actor.id, rows, now)
     this.#deps.afterCommit(tx, this.#wake)
   }
 
   /** Announces a change that is not part of a transaction. @throws ServiceError `actor_not_found` */
-  announce(actorId: string, category: LiveCategory, name: string): Promise<void> {
-    return this.#deps.store.writeActor(actorId, (tx, actor) => this.record(tx, actor, category, [name]))
+  announce(actorId: string, category: LiveCategory, change: RecordedChange): Promise<void> {
+    return this.#deps.store.writeActor(actorId, (tx, actor) => this.record(tx, actor, category, [change]))
   }
 
   /**
-   * Yields changes from now on, in batches, until the signal aborts or the service stops. Yields nothing when the actor
-   * does not exist.
+   * Yields changes from now on, in batches, until the signal aborts, changes were missed, or the service stops. Yields
+   * nothing when the actor does not exist.
    */
   async *watch(actorId: string, signal: AbortSignal, onBegun?: () => void): AsyncGenerator<readonly LiveChange[]> {
+    const watching = await this.begin(actorId)
+    if (watching === null) return
+    onBegun?.()
+    yield* watching.changes(signal)
+  }
+
+  /**
+   * Begins to watch. Null: the actor does not exist.
+   *
+   * @param after Continues after the change with this number, if the later changes are still stored.
+   */
+  async begin(actorId: string, after: number | null = null): Promise<Watching | null> {
     const { store, now } = this.#deps
-    const seen = await store.write((tx) => beginWatching(tx, actorId, now() + watchMs))
-    if (seen === null) return
-    const watch: Watch = { actorId, seen, waiting: [], wake: null, isReleased: false }
-    const wake = (): void => watch.wake?.()
-    signal.addEventListener('abort', wake)
+    const time = { now: now(), until: now() + watchMs }
+    const number = await store.write((tx) => beginWatching(tx, actorId, time))
+    if (number === null) return null
+    const watch: Watch = {
+      actorId,
+      seen: number,
+      until: time.until,
+      waiting: [],
+      waitingCharacters: 0,
+      wake: null,
+      isReleased: false,
+    }
     this.#watches.add(watch)
     this.#poller.schedule(pollMs)
-    onBegun?.()
+    let isResumed = false
+    try {
+      const missed = after === null ? null : await this.#missed(actorId, after, number)
+      isResumed = missed !== null
+      watch.waiting.unshift(...(missed ?? []))
+    } catch (error) {
+      this.#watches.delete(watch)
+      throw error
+    }
+    return {
+      number,
+      isResumed,
+      changes: (signal) => this.#changesOf(watch, signal),
+      end: () => void this.#watches.delete(watch),
+    }
+  }
+
+  /** Reads the changes after one number up to another. Null: some of them were not recorded, or are no longer stored. */
+  async #missed(actorId: string, after: number, upTo: number): Promise<readonly LiveChange[] | null> {
+    const count = upTo - after
+    if (count === 0) return []
+    if (count < 0 || count > mostWaiting) return null
+    const found = await this.#deps.store.read((q) => findChanges(q, new Map([[actorId, after]])))
+    const missed = found.filter(({ number }) => number <= upTo)
+    return missed.length === count ? missed.map(changeOf) : null
+  }
+
+  async *#changesOf(watch: Watch, signal: AbortSignal): AsyncGenerator<readonly LiveChange[]> {
+    const wake = (): void => watch.wake?.()
+    signal.addEventListener('abort', wake)
     try {
       while (!signal.aborted && !this.#poller.isStopping && !watch.isReleased) {
-        if (watch.waiting.length > 0) yield watch.waiting.splice(0)
-        else
+        if (watch.waiting.length > 0) {
+          watch.waitingCharacters = 0
+          yield watch.waiting.splice(0)
+        } else
           await new Promise<void>((resolve) => {
             watch.wake = resolve
           })
@@ -143,30 +220,55 @@ export class Live {
 
   async #collect(): Promise<void> {
     const { store, now } = this.#deps
+    // This process was suspended for so long that changes may not have been recorded.
+    for (const watch of this.#watches) if (watch.until < now()) this.#release(watch)
     const seen = new Map<string, number>()
     for (const { actorId, seen: number } of this.#watches) {
       seen.set(actorId, Math.min(number, seen.get(actorId) ?? Number.POSITIVE_INFINITY))
     }
     const found = await store.read((q) => findChanges(q, seen))
-    for (const { actorId, category, ...change } of found) {
+    for (const change of found) {
       for (const watch of this.#watches) {
-        if (watch.actorId !== actorId || change.number <= watch.seen) continue
-        watch.seen = change.number
-        if (watch.waiting.length < mostWaiting) {
-          watch.waiting.push({ ...change, category: category as LiveCategory })
-        } else {
-          watch.isReleased = true
-          watch.waiting.length = 0
-          this.#watches.delete(watch)
-        }
-        watch.wake?.()
+        if (watch.actorId === change.actorId && change.number > watch.seen) this.#give(watch, change)
       }
     }
+    await this.#renew([...seen.keys()])
+  }
+
+  #give(watch: Watch, change: NumberedChange): void {
+    const isNext = change.number === watch.seen + 1
+    watch.seen = change.number
+    watch.waitingCharacters += change.detail.length
+    if (!isNext || watch.waiting.length >= mostWaiting || watch.waitingCharacters > mostWaitingCharacters) {
+      this.#release(watch)
+      return
+    }
+    watch.waiting.push(changeOf(change))
+    watch.wake?.()
+  }
+
+  /** Ends a watch that missed changes. Its client begins again and reads everything. */
+  #release(watch: Watch): void {
+    watch.isReleased = true
+    watch.waiting.length = 0
+    this.#watches.delete(watch)
+    watch.wake?.()
+  }
+
+  async #renew(actorIds: readonly string[]): Promise<void> {
+    const { store, now } = this.#deps
     if (now() - this.#renewedAt < renewMs) return
     this.#renewedAt = now()
+    const time = { now: now(), until: now() + watchMs }
+    const watches = [...this.#watches].filter(({ actorId }) => actorIds.includes(actorId))
     await store.write(async (tx) => {
-      await keepWatching(tx, [...seen.keys()], now() + watchMs)
-      await deleteChangesBefore(tx, now() - keepMs)
+      await keepWatching(tx, actorIds, time)
+      await deleteChangesBefore(tx, time.now - keepMs)
     })
+    for (const watch of watches) watch.until = Math.max(watch.until, time.until)
   }
+}
+
+function changeOf({ actorId: _actorId, category, ...change }: NumberedChange): LiveChange {
+  return { ...change, category: category as LiveCategory }
 }

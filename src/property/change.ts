@@ -5,6 +5,7 @@
 import type { Caller } from '../caller.ts'
 import { type JsonText, members } from '../json/json.ts'
 import { originText } from '../origin.ts'
+import type { ListChange } from '../list/list-change.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
@@ -20,6 +21,8 @@ export interface Change {
   readonly blob: JsonText
   /** The full values before and after, by property name. Absent when unknown, or when no subscription needs them. */
   readonly states?: ReadonlyMap<string, PropertyState>
+  /** The change of a list that the blob describes. Absent for values. */
+  readonly list?: ListChange
   /** True for a list change without effect. */
   readonly changesNothing?: true
 }

@@ -6,7 +6,8 @@ import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
 import { BulkWrite } from './bulk-write.ts'
 import { DeclaredData } from './declared-data.ts'
-import { ActorWriter, type ChangeSink, changedNames } from './change.ts'
+import { ActorWriter, type ChangeSink } from './change.ts'
+import { recordedChanges } from './change-detail.ts'
 import { replaceOther } from './kinds.ts'
 import { ListHooks } from './list-hooks.ts'
 import { ListReader } from './list-reader.ts'
@@ -33,7 +34,7 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
   const versions = new Versions(keyRing, declared)
   const writer = new ActorWriter(store, versions, async (tx, actor, changes, by) => {
     for (const sink of changeSinks) await sink(tx, actor, changes, by)
-    if (actor.watchedUntil > 0) await live.record(tx, actor, 'properties', changedNames(changes))
+    if (actor.watchedUntil > 0) await live.record(tx, actor, 'properties', recordedChanges(changes))
   })
   const gate = new PropertyGate(registry, handles.withoutHooks)
   const indexes = new Indexes({

@@ -42,7 +42,14 @@ export function listDiff(list: string, change: ListChange): Change {
   const isSameItem = change.operation === 'update' && change.item === change.old_item
   const changesNothing = isSameItem || change.changesNothing === true
   const blob = object(members)
-  return { target: 'properties', subtarget: list, resource: null, blob, ...(changesNothing ? { changesNothing } : {}) }
+  return {
+    target: 'properties',
+    subtarget: list,
+    resource: null,
+    blob,
+    list: change,
+    ...(changesNothing ? { changesNothing } : {}),
+  }
 }
 
 /** The diff of a deleted list. */

@@ -1,4 +1,5 @@
 import type { ActorRoom } from '../actor/create.ts'
+import { subscriptionChange } from '../live/live.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { PropertyRoom } from '../property/create.ts'
@@ -100,7 +101,8 @@ function createWorker(runtime: Runtime, { permission, outbox, property, actors, 
       circuitCooldownMs: config.circuitCooldownSeconds * 1000,
       giveUpAfterMs: maxDiffAgeMs,
     },
-    announce: ({ actorId, subscriptionId }) => live.announce(actorId, 'subscriptions', subscriptionId),
+    announce: ({ actorId, peerId, subscriptionId }) =>
+      live.announce(actorId, 'subscriptions', subscriptionChange(subscriptionId, peerId)),
     settleRenewal: async ({ actorId, ...offer }) => {
       const actor = await actors.find(actorId)
       return actor === null ? null : trust.trusts.settleRenewal(actor, offer)

@@ -6,7 +6,7 @@ import type { Caller } from '../caller.ts'
 import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
 import { redriveQueues } from './queue-store.ts'
 import { ServiceError } from '../errors.ts'
-import type { Live } from '../live/live.ts'
+import { type Live, subscriptionChange } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Access } from '../property/access.ts'
@@ -166,7 +166,7 @@ export class Publications {
           `Cannot subscribe: a peer may have at most ${maxPeerSubscriptions} subscriptions`,
         )
       }
-      await live.record(tx, locked, 'subscriptions', [subscription.subscriptionId])
+      await live.record(tx, locked, 'subscriptions', [subscriptionChange(subscription.subscriptionId, peerId)])
     })
     return subscription
   }
@@ -248,7 +248,7 @@ export class Publications {
       const subscription = await findPublisherSubscription(tx, actor.id, peerId, subscriptionId)
       if (subscription === null) return null
       await deletePublisherSubscription(tx, actor.id, peerId, subscriptionId)
-      await this.#deps.live.record(tx, locked, 'subscriptions', [subscriptionId])
+      await this.#deps.live.record(tx, locked, 'subscriptions', [subscriptionChange(subscriptionId, peerId)])
       if (by === 'owner') await this.#notifyRevoked(tx, subscription)
       return subscription
     })

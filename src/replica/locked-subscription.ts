@@ -1,7 +1,7 @@
 /** A subscription of this actor under the actor's lock, with the diffs that wait and the part of the copy that it may change. */
 import type { Trust } from '../trust/trust.ts'
 import { ServiceError } from '../errors.ts'
-import type { Live } from '../live/live.ts'
+import { type Live, subscriptionChange } from '../live/live.ts'
 import type { AfterCommit, LockedActor, Transaction } from '../store/store.ts'
 import { awaitsResync, type Kept, readKept, type ReceiverState } from './processor.ts'
 import { applyChanges } from './remote-data.ts'
@@ -92,7 +92,7 @@ export async function saveSubscription(
 ): Promise<void> {
   const { sequence, gapDueAt, resyncPending, isUnknown, attempts } = { ...subscription, ...progress }
   await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, isUnknown, attempts })
-  await live.record(tx, actor, 'subscriptions', [subscription.subscriptionId])
+  await live.record(tx, actor, 'subscriptions', [subscriptionChange(subscription.subscriptionId, subscription.peerId)])
   if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) afterCommit(tx, () => wake(actor.id, gapDueAt))
 }
 

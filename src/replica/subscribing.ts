@@ -2,7 +2,7 @@
 import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { members, normalize, stringValue } from '../json/json.ts'
-import type { Live } from '../live/live.ts'
+import { type Live, subscriptionChange } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import { findFact } from './facts-store.ts'
 import type { PeerLinks } from './peer-link.ts'
@@ -126,7 +126,7 @@ export class Subscribing {
     await store.writeActor(actor.id, async (tx, locked) => {
       if ((await findTrust(tx, actor.id, peerId)) === null) throw failed('the relationship ended meanwhile')
       await insertSubscriberSubscription(tx, subscription)
-      await live.record(tx, locked, 'subscriptions', [subscriptionId])
+      await live.record(tx, locked, 'subscriptions', [subscriptionChange(subscriptionId, peerId)])
       afterCommit(tx, () => wake(actor.id, time + firstFetchMs))
     })
     // Read the grants first, so that a change during the fetch of the snapshot is noticed.
@@ -185,7 +185,7 @@ export class Subscribing {
       const found = await findSubscriberSubscription(tx, key)
       if (found === null || !isMeant(found)) return false
       if (!(await deleteSubscriberSubscription(tx, key))) return false
-      await live.record(tx, locked, 'subscriptions', [key.subscriptionId])
+      await live.record(tx, locked, 'subscriptions', [subscriptionChange(key.subscriptionId, key.peerId)])
       await this.#forget(tx, key)
       if (callable(trust) !== null && trust !== null) await this.#notifyEnded(tx, trust, key.subscriptionId)
       afterCommit(tx, () => wake(key.actorId))

@@ -1,70 +1,26 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { google } from '../../src/index.ts'
+import { LiveStream, wantsEvents } from '../support/live-stream.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
-import { untilWatched } from '../support/stored.ts'
 
-const events = { accept: 'text/event-stream' }
+const events = wantsEvents
 
-/** Reads a stream event by event, as a page does. */
-class Listener {
-  readonly answer: Response
-  readonly #reader: ReadableStreamDefaultReader<string>
-  #rest = ''
-
-  private constructor(answer: Response) {
-    this.answer = answer
-    assert.ok(answer.body)
-    this.#reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-  }
-
-  static async open(service: TestService, actor: TestActor, token: string): Promise<Listener> {
-    const answer = await service.request(`/${actor.id}/www/live`, {
-      headers: { ...events, cookie: `oauth_token=${token}`, 'sec-fetch-site': 'same-origin' },
-    })
-    assert.equal(answer.status, 200)
-    return new Listener(answer)
-  }
-
-  /** The next block of the stream, or null at its end. */
-  async next(): Promise<string | null> {
-    for (;;) {
-      const end = this.#rest.indexOf('\n\n')
-      if (end >= 0) {
-        const block = this.#rest.slice(0, end)
-        this.#rest = this.#rest.slice(end + 2)
-        return block
-      }
-      const { done, value } = await this.#reader.read()
-      if (done) return null
-      this.#rest += value
-    }
-  }
-
-  /** The next change, without heartbeats. */
-  async change(): Promise<unknown> {
-    for (;;) {
-      const block = await this.next()
-      if (block === null) return null
-      const data = /^data: (.*)$/m.exec(block)?.[1]
-      if (data === undefined) continue
-      assert.match(block, /^id: \d+\nevent: change\ndata: /)
-      return JSON.parse(data)
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#reader.cancel()
-  }
+/** Opens the stream as a page of the service does. */
+async function listen(service: TestService, actor: TestActor, token: string): Promise<LiveStream> {
+  const answer = await service.request(`/${actor.id}/www/live`, {
+    headers: { ...events, cookie: `oauth_token=${token}`, 'sec-fetch-site': 'same-origin' },
+  })
+  return LiveStream.of(answer)
 }
 
 interface Open {
   readonly service: TestService
   readonly actor: TestActor
   readonly token: string
-  readonly listener: Listener
+  readonly listener: LiveStream
 }
 
 forEachService((start) => {
@@ -72,13 +28,11 @@ forEachService((start) => {
     const service = await start(options)
     const actor = await service.createActor()
     const token = await signIn(service, actor)
-    const listener = await Listener.open(service, actor, token)
-    assert.equal(await listener.next(), 'retry: 3000')
-    // Reading the next event makes the stream start to watch.
-    const first = listener.next()
-    await untilWatched(service, actor)
+    const listener = await listen(service, actor, token)
+    // The response begins after the watch, so no change from now on is missed.
     await actor.request('PUT', '/properties/begin', 'x')
-    assert.match((await first) ?? '', /"name":"begin"/)
+    assert.deepEqual(await listener.ready(), { number: 0, resumed: false })
+    assert.deepEqual(await listener.change(), { category: 'properties', name: 'begin', number: 1 })
     return { service, actor, token, listener }
   }
 
@@ -182,7 +136,7 @@ forEachService((start) => {
       for (let look = 0; look < 40; look++) {
         assert.equal((await ask(actor.id, { ...headers, accept: 'text/html' })).status, 400)
       }
-      const others = await Promise.all(Array.from({ length: 31 }, () => Listener.open(service, actor, token)))
+      const others = await Promise.all(Array.from({ length: 31 }, () => listen(service, actor, token)))
       // Another session of the same owner counts for the same actor.
       const again = await signIn(service, actor)
       for (const cookie of [token, again]) {
@@ -191,18 +145,18 @@ forEachService((start) => {
         assert.equal(refused.headers.get('retry-after'), '5')
         assert.deepEqual(await refused.json(), {
           error: 'too_many_requests',
-          message: 'This actor already has 32 streams for its pages open, which is the maximum',
+          message: 'This actor already has 32 streams of its changes open, which is the maximum',
         })
       }
       const other = await service.createActor('other@example.com')
-      const theirs = await Listener.open(service, other, await signIn(service, other))
+      const theirs = await listen(service, other, await signIn(service, other))
       await theirs.close()
       // Closes one stream before it reports anything, and one afterwards.
       await others[0]?.close()
-      others[0] = await Listener.open(service, actor, token)
+      others[0] = await listen(service, actor, token)
       assert.equal((await ask()).status, 429)
       await listener.close()
-      const last = await Listener.open(service, actor, again)
+      const last = await listen(service, actor, again)
       assert.equal((await ask()).status, 429)
       // The sessions end, which ends all their streams.
       const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
@@ -215,7 +169,7 @@ forEachService((start) => {
       await Promise.all(rest)
       assert.equal(await last.change(), null)
       const fresh = await signIn(service, actor)
-      const reopened = await Promise.all(Array.from({ length: 32 }, () => Listener.open(service, actor, fresh)))
+      const reopened = await Promise.all(Array.from({ length: 32 }, () => listen(service, actor, fresh)))
       for (const each of reopened) await each.close()
     })
 

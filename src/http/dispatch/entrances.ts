@@ -126,7 +126,10 @@ export class Entrances {
       if (isBrowser && mustChoose && isLackOfRights(error)) return this.#signIn(exchange, credential, state, true)
       throw error
     }
-    const answer = await onceOf(this.#deps, exchange, caller, () => route.handler({ ...exchange, caller }))
+    const isStillOwner = (): Promise<boolean> => this.#isOwner(credential, exchange)
+    const answer = await onceOf(this.#deps, exchange, caller, () =>
+      route.handler({ ...exchange, caller, isStillOwner }),
+    )
     contacts.answered(caller, connectedVia(route))
     return answer
   }

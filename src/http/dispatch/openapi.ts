@@ -101,6 +101,7 @@ function described(route: Route): [path: string, method: string, operation: Oper
           explode: true,
           schema: { type: 'object' },
         })),
+        ...headerParameters(route.headers ?? {}),
         ...conditionHeaders(route.conditions),
       ],
       ...security(route),
@@ -111,8 +112,11 @@ function described(route: Route): [path: string, method: string, operation: Oper
 }
 
 function conditionHeaders(conditions: Documentation['conditions']): Operation[] {
-  if (conditions === undefined) return []
-  return Object.entries(conditional[conditions].headers).map(([name, description]) => ({
+  return conditions === undefined ? [] : headerParameters(conditional[conditions].headers)
+}
+
+function headerParameters(headers: Readonly<Record<string, string>>): Operation[] {
+  return Object.entries(headers).map(([name, description]) => ({
     name,
     in: 'header',
     description,

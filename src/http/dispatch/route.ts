@@ -62,6 +62,8 @@ export interface Documentation {
     Record<number, string | { readonly text: string; readonly schema?: object; readonly type?: string }>
   >
   readonly query?: RequestFields
+  /** Request headers, with their descriptions. */
+  readonly headers?: Readonly<Record<string, string>>
   /** The responses have entity tags, or the changes accept conditions on them. */
   readonly conditions?: 'read' | 'write'
 }
@@ -170,11 +172,15 @@ export interface OpenActorRoute extends RouteBase {
   readonly handler: (exchange: OpenExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
-export interface PageExchange<P extends string = string, Q = unknown> extends ActorExchange<P, Q> {
+/** The input of a handler that may outlive the credential of its request. */
+export interface OwnerExchange<P extends string = string, Q = unknown> extends ActorExchange<P, Q> {
+  /** Checks again that the credential is the owner's, for a stream that may outlive it. */
+  readonly isStillOwner: () => Promise<boolean>
+}
+
+export interface PageExchange<P extends string = string, Q = unknown> extends OwnerExchange<P, Q> {
   /** For the field `csrf_token` of the forms. */
   readonly csrfToken: string
-  /** Checks the credential again, for a stream that may outlive the session. */
-  readonly isStillOwner: () => Promise<boolean>
 }
 
 /** An owner page, which needs a session, not the passphrase. Browsers without a session are redirected to sign-in. */
@@ -190,7 +196,7 @@ export interface ActorRoute extends RouteBase {
   readonly owner?: OwnerRule
   /** Redirects a browser with insufficient credentials to the sign-in page, like a browser without credentials. */
   readonly signsIn?: true
-  readonly handler: (exchange: ActorExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
+  readonly handler: (exchange: OwnerExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 /** A route of the service itself, which belongs to no actor. */

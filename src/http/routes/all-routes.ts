@@ -4,6 +4,7 @@ import { ownerPageRoutes } from '../../pages/all-pages.ts'
 import type { Route } from '../dispatch/route.ts'
 import type { Runtime } from '../../runtime.ts'
 import { activityRoutes } from './actor/activity.ts'
+import { appRoutes } from './oauth/apps.ts'
 import { actorRoutes } from './actor/actor.ts'
 import { approvalRoutes } from './actor/approvals.ts'
 import { botRoutes } from './system/bot.ts'
@@ -12,6 +13,7 @@ import { devtestProxyRoutes } from './peers/devtest-proxy.ts'
 import { devtestRoutes } from './system/devtest.ts'
 import { factoryRoutes } from './sign-in/factory.ts'
 import { listRoutes } from './actor/lists.ts'
+import { liveRoutes } from './actor/live.ts'
 import { mcpRoutes } from './system/mcp.ts'
 import { oauthServerRoutes } from './oauth/authorization-server.ts'
 import { wellKnownRoutes } from './oauth/well-known.ts'
@@ -49,7 +51,9 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof actorRoutes>[0] &
   Parameters<typeof metaRoutes>[0] &
   Parameters<typeof activityRoutes>[0] &
+  Parameters<typeof appRoutes>[0] &
   Parameters<typeof approvalRoutes>[0] &
+  Parameters<typeof liveRoutes>[0] &
   Parameters<typeof propertyRoutes>[0] &
   Parameters<typeof listRoutes>[0] &
   Parameters<typeof operationRoutes>[0] &
@@ -90,7 +94,9 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...actorRoutes(deps),
     ...metaRoutes(deps),
     ...activityRoutes(deps),
+    ...appRoutes(deps),
     ...approvalRoutes(deps),
+    ...liveRoutes(deps),
     ...propertyRoutes(deps),
     ...listRoutes(deps),
     ...operationRoutes(deps),

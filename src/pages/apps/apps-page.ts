@@ -1,8 +1,14 @@
 /** The page of connected apps and sessions, and its forms. */
 import { ServiceError } from '../../errors.ts'
-import type { Client } from '../../authorization-server/client.ts'
+import {
+  type ConnectedAppDeps,
+  type ConnectedAppFacts,
+  connectedApps,
+  disconnectApp,
+  redirectPlace,
+} from '../../authorization-server/connected-apps.ts'
 import type { Chain } from '../../token/chain.ts'
-import { isApprovedAt, type Trust } from '../../trust/trust.ts'
+import { isApprovedAt } from '../../trust/trust.ts'
 import type { AppGroup, ConnectedApp, SessionRow, AppsValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
@@ -16,19 +22,13 @@ import type { Params } from '../../http/edge/params.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { Sessions } from '../../token/sessions.ts'
-import type { Tokens } from '../../token/tokens.ts'
-import type { Clients } from '../../authorization-server/clients.ts'
-import type { Trusts } from '../../trust/trusts.ts'
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Relationships } from '../../trust/relationships.ts'
 import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
 
-export interface AppPageDeps extends PageDeps {
+export interface AppPageDeps extends PageDeps, ConnectedAppDeps {
   readonly sessions: Sessions
-  readonly tokens: Tokens
-  readonly clients: Clients
-  readonly trusts: Trusts
   readonly permissions: Permissions
   readonly relationships: Relationships
   readonly config: Pick<Config, 'mcp'>
@@ -39,7 +39,7 @@ export interface AppPageDeps extends PageDeps {
   }
 }
 
-/** Maximum number of rows: an owner could not review more. */
+/** Maximum number of sessions: an owner could not review more. */
 const mostShown = 200
 
 export async function showApps(
@@ -48,25 +48,17 @@ export async function showApps(
   error: ServiceError | null = null,
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
-  const [sessions, trusts, chains] = await Promise.all([
-    deps.sessions.list(actor.id),
-    deps.trusts.list(actor.id),
-    deps.tokens.clientsOf(actor.id),
-  ])
+  const [sessions, apps] = await Promise.all([deps.sessions.list(actor.id), connectedApps(deps, actor.id)])
   const current = caller.kind === 'creator' ? caller.session : undefined
   const values = pageValues(deps, exchange, '/apps', error)
   const page = deps.pages.apps({
     ...values,
     sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now())),
-    groups: await groupsOf(deps, exchange, trusts.filter(isApp).slice(0, mostShown), chains, values.actor_www),
+    groups: await groupsOf(deps, exchange, apps, values.actor_www),
     mcp_url: deps.config.mcp ? `${deps.baseUrl}/mcp` : '',
     form_action: `${values.actor_www}/apps`,
   })
   return showPage(exchange, page, error?.status)
-}
-
-function isApp({ establishedVia }: Trust): boolean {
-  return establishedVia.startsWith('oauth2')
 }
 
 function sessionRow(chain: Chain, current: string | undefined, now: number): SessionRow {
@@ -98,21 +90,14 @@ const beginnings: Readonly<Record<string, string>> = {
 async function groupsOf(
   deps: AppPageDeps,
   { actor }: PageExchange,
-  trusts: readonly Trust[],
-  chains: readonly Chain[],
+  apps: readonly ConnectedAppFacts[],
   www: string,
 ): Promise<readonly AppGroup[]> {
-  const [overrides, clients] = await Promise.all([
-    deps.permissions.overrides(
-      actor.id,
-      trusts.map(({ peerId }) => peerId),
-    ),
-    deps.clients.registered(trusts.flatMap(({ facts }) => facts.oauth_client_id ?? [])),
-  ])
+  const peerIds = apps.map(({ trust }) => trust.peerId)
+  const overrides = await deps.permissions.overrides(actor.id, peerIds)
   const now = deps.now()
-  const app = (trust: Trust): ConnectedApp => {
-    const until = clients.get(trust.facts.oauth_client_id ?? '')?.until ?? null
-    const own = chains.filter(({ client }) => client?.peerId === trust.peerId)
+  const connected = ({ trust, client, lastUsedAt, hasAccess }: ConnectedAppFacts): ConnectedApp => {
+    const until = client?.until ?? null
     const effective = deps.relationships.effective(trust.relationship, overrides.get(trust.peerId) ?? null)
     return {
       peer: peerName(trust, undefined, www),
@@ -123,31 +108,25 @@ async function groupsOf(
       has_ended: until !== null && until <= now,
       rights: rightsInWords(effective).filter(({ category }) => category === 'properties' || category === 'tools'),
       first_used: momentOf(trust.createdAt, now),
-      last_used: momentOf(Math.max(trust.lastAccessed, ...own.map(({ lastUsedAt }) => lastUsedAt)), now),
-      has_access: own.length > 0,
+      last_used: momentOf(lastUsedAt, now),
+      has_access: hasAccess,
     }
   }
   const groups = new Map<string, { name: string; redirect_host: string; apps: ConnectedApp[] }>()
-  for (const trust of trusts) {
-    const connected = app(trust)
-    const clientId = trust.facts.oauth_client_id ?? ''
-    const host = redirectHost(clientId, clients.get(clientId))
-    const { name } = connected.peer
-    const key = JSON.stringify([name, host])
+  for (const app of apps) {
+    const shown = connected(app)
+    const place = placeInWords(redirectPlace(app))
+    const { name } = shown.peer
+    const key = JSON.stringify([name, place])
     const group = groups.get(key)
-    if (group === undefined) groups.set(key, { name, redirect_host: visible(host), apps: [connected] })
-    else group.apps.push(connected)
+    if (group === undefined) groups.set(key, { name, redirect_host: visible(place), apps: [shown] })
+    else group.apps.push(shown)
   }
   return [...groups.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Returns the host of the redirect URI, which identifies a client better than the name that it chose itself. */
-function redirectHost(clientId: string, client: Client | undefined): string {
-  const url = URL.parse(client?.redirectUris[0] ?? (clientId.startsWith('https://') ? clientId : ''))
-  if (url === null) return ''
-  // A host has no meaning with the custom scheme of an application.
-  if (!/^https?:$/.test(url.protocol)) return url.protocol
-  return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) ? 'a program on the same computer' : url.host
+function placeInWords(place: string): string {
+  return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(place) ? 'a program on the same computer' : place
 }
 
 export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
@@ -165,10 +144,8 @@ export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bod
           await deps.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
           return goOn(deps, exchange, sent, '/apps', 'signedOut')
         case 'revoke': {
-          const trust = await deps.trusts.find(actor.id, sent.get('peerid') ?? '')
-          if (trust === null || !isApp(trust))
+          if (!(await disconnectApp(deps, actor, sent.get('peerid') ?? '')))
             throw new ServiceError('conflict', 'Cannot disconnect it: the app is no longer connected')
-          await deps.trusts.delete(actor, trust.peerId, null, { byPeer: false, notify: true })
           return goOn(deps, exchange, sent, '/apps', 'disconnected')
         }
         default:

@@ -653,6 +653,8 @@ CREATE TABLE recent_change (
   number BIGINT NOT NULL,
   category TEXT NOT NULL,
   name TEXT NOT NULL,
+  -- JSON object of what changed (live/live.ts). Empty: only the name is known.
+  detail TEXT NOT NULL DEFAULT '',
   at BIGINT NOT NULL,
   origin TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, number)

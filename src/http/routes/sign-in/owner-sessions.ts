@@ -1,4 +1,5 @@
 /** `/<actor>/sessions`: the sessions of the owner. */
+import type { Caller } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Chain } from '../../../token/chain.ts'
 import { type HttpResponse, json, noContent } from '../../edge/response.ts'
@@ -40,6 +41,22 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
       handler: (exchange) => list(sessions, exchange),
     }),
     defineRoute({
+      id: 'endOtherSessions',
+      method: 'DELETE',
+      path: '/:actor/sessions',
+      access: 'sessions',
+      summary: 'Ends every session except the one of this request',
+      responses: {
+        200: {
+          text: 'The number of ended sessions',
+          schema: { type: 'object', required: ['ended'], properties: { ended: { type: 'integer' } } },
+        },
+        ...actorErrors,
+      },
+      handler: async ({ actor, caller }) =>
+        json(200, { ended: await sessions.endOthers(actor.id, sessionOf(caller) ?? '') }),
+    }),
+    defineRoute({
       id: 'endSession',
       method: 'DELETE',
       path: '/:actor/sessions/:chain',
@@ -52,12 +69,16 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
 }
 
 async function list(sessions: Sessions, { actor, caller }: ActorExchange): Promise<HttpResponse> {
-  const current = caller.kind === 'creator' ? caller.session : undefined
+  const current = sessionOf(caller)
   const chains = await sessions.list(actor.id)
   return json(
     200,
     chains.map((chain) => shown(chain, chain.chainId === current)),
   )
+}
+
+function sessionOf(caller: Caller): string | undefined {
+  return caller.kind === 'creator' ? caller.session : undefined
 }
 
 function shown(chain: Chain, current: boolean): object {
