@@ -7,7 +7,6 @@ export interface DuePollerDeps extends DueSearchDeps {
   readonly timers: Timers
 }
 
-/** Interval of polling for the work of other processes. */
 const defaultPollMs = 5000
 
 export class DuePoller {
@@ -17,11 +16,18 @@ export class DuePoller {
   readonly #poller: Poller
   readonly #search: DueSearch
 
-  /** @param warning The log message of a failed look. The next poll looks again. */
-  constructor(deps: DuePollerDeps, work: Omit<ShardedWork, 'pollMs'>, warning: string) {
+  /**
+   * @param work `pollMs` has the interval of polling for the work of other processes. Default: 5 seconds.
+   * @param warning The log message of a failed look. The next poll looks again.
+   */
+  constructor(
+    deps: DuePollerDeps,
+    work: Omit<ShardedWork, 'pollMs'> & Partial<Pick<ShardedWork, 'pollMs'>>,
+    warning: string,
+  ) {
     this.#log = deps.log
     this.#warning = warning
-    this.#pollMs = deps.timers.pollMs ?? defaultPollMs
+    this.#pollMs = deps.timers.pollMs ?? work.pollMs ?? defaultPollMs
     this.#poller = new Poller(deps.timers, () => this.#look())
     this.#search = new DueSearch(deps, { ...work, pollMs: this.#pollMs })
   }

@@ -12,6 +12,7 @@ import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
 import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
 import { deleteExpiredApprovals } from './operation/approval-store.ts'
+import { createJobs } from './job/create.ts'
 import { createOperations } from './operation/create.ts'
 import { createOutbox } from './outbox/create.ts'
 import { localPages } from './pages/sign-in/local-sign-in.ts'
@@ -29,6 +30,7 @@ import type { ThirdPartyService } from './connection/configured.ts'
 import type { PeerClient } from './peer/peer-client.ts'
 import type { RelationshipRules } from './permission/permission.ts'
 import type { ChangeSink } from './property/change.ts'
+import type { LockedActor } from './store/store.ts'
 import type { Providers } from './sign-in/provider.ts'
 import type { ProviderPlan } from './sign-in/providers/provider-config.ts'
 
@@ -81,6 +83,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...outbox,
     ...property,
     transactions: ground.transactions,
+    ...ground.job,
     ...peers.trust,
     ...operation,
     ...peers.publication,
@@ -117,8 +120,14 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient })
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)
   const { publisher, waitingChanges } = createPublisher(runtime, { permission, delivery })
-  const changeSinks = [publisher.sink, ...(options.changeSink === undefined ? [] : [options.changeSink])]
-  const property = createProperties(runtime, { permission, changeSinks })
+  const job = createJobs(runtime)
+  const changeSinks = [
+    publisher.sink,
+    job.events.sink,
+    ...(options.changeSink === undefined ? [] : [options.changeSink]),
+  ]
+  const observes = (actor: LockedActor): boolean => job.events.isHandled || actor.webhookCount > 0
+  const property = createProperties(runtime, { permission, changeSinks, observes })
   const accounts = createAccounts(runtime)
   const transactions = createTransactions(runtime, property)
   const actorRoom = createActors(runtime, {
@@ -141,6 +150,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     accounts,
     actorRoom,
     declared,
+    job,
   }
 }
 
@@ -172,7 +182,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
 export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: Rooms): Promise<void> {
   live.stop()
   await rooms.closeProviders()
-  await Promise.all([rooms.gaps.stop(), rooms.expiries.stop(), rooms.waitingChanges.stop()])
+  await Promise.all([rooms.gaps.stop(), rooms.expiries.stop(), rooms.waitingChanges.stop(), rooms.jobs.stop()])
   await rooms.deliveries.stop(rooms.peerClient)
   // `deliveries.stop` closed the peer client, so the calls of these workers have ended.
   await Promise.all([

@@ -2,6 +2,15 @@
 import type { Created, NewActor } from './actor/actors.ts'
 import { type AllActors, allActors } from './actor/all-actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
+import type {
+  AlarmDeclaration,
+  AlarmHandler,
+  AlarmHandlerOf,
+  AlarmOf,
+  DeclaredAlarm,
+  ScheduleCall,
+  ScheduleTiming,
+} from './app/background.ts'
 import {
   declaredList,
   type DeclaredList,
@@ -240,9 +249,40 @@ export class App {
     return this
   }
 
-  /** Declares a handler for a lifecycle event. */
+  /**
+   * Declares a handler for an event: a lifecycle event, which fires once, or `property_changed` and `list_changed`, which are
+   * stored with the change and repeated until the handlers succeed.
+   */
   on<E extends EventName>(event: E, handler: EventHandler<E>): this {
     this.#registry.addEventHandler(event, handler)
+    return this
+  }
+
+  /**
+   * Declares the handler of an alarm, which `actor.alarm(at, remind, data)` sets. Use the result in place of the name: the data
+   * then has the type of the schema.
+   */
+  alarm(name: string, handler: AlarmHandler): DeclaredAlarm
+  alarm<S extends DeclaredSchema>(
+    name: string,
+    declaration: AlarmDeclaration<S>,
+    handler: AlarmHandlerOf<S>,
+  ): AlarmOf<S>
+  alarm(
+    name: string,
+    ...declared: readonly [AlarmHandler] | readonly [AlarmDeclaration, AlarmHandler<never>]
+  ): DeclaredAlarm<never> {
+    const [declaration, handler] = declared.length === 1 ? [null, declared[0]] : declared
+    this.#registry.background.addAlarm(name, declaration, handler)
+    return { kind: 'alarm', name }
+  }
+
+  /**
+   * Declares work that the application repeats: `app.schedule('tidy', { every: '1h' }, …)`. Each occurrence runs in one
+   * process. It runs again after a failure, and when the process is killed. Occurrences that were missed run once.
+   */
+  schedule(name: string, timing: ScheduleTiming, handler: (call: ScheduleCall<ActorsApi>) => unknown): this {
+    this.#registry.background.addSchedule(name, timing, (call) => handler({ ...call, actors: this.actors }))
     return this
   }
 

@@ -2,7 +2,9 @@
 import type { ActorHandle, AnyDeclared, ListHandle, ReadingHandle, StaleHandle } from '../app/actor-handle.ts'
 import type { PropertyPath } from '../app/property-path.ts'
 import type { Clients } from '../authorization-server/clients.ts'
+import { alarmSetting, alarmsHandle } from './alarms.ts'
 import { clientsHandle } from './clients.ts'
+import type { Alarms } from '../job/alarms.ts'
 import { fromPlain, known, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
@@ -32,6 +34,7 @@ export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, Trust
   readonly live: Live
   readonly connections: Connections
   readonly clients: Clients
+  readonly alarms: Alarms
   readonly baseUrl: string
 }
 
@@ -39,7 +42,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
   const { properties } = deps
   const url = `${deps.baseUrl}/${access.actor.id}`
   const transaction: ActorHandle['transaction'] = (work) =>
-    deps.transactions.run(access, (attempt) => work(transactionHandle(attempt, { ...access.actor, url })))
+    deps.transactions.run(access, (attempt) => work(transactionHandle(attempt, { ...access.actor, url }, deps.alarms)))
   return {
     id: access.actor.id,
     creator: access.actor.creator,
@@ -61,6 +64,8 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
       typeof changed === 'string'
         ? deps.live.announce(access.actor.id, changed, '')
         : deps.live.announce(access.actor.id, 'resource', changed.resource),
+    alarm: alarmSetting(deps.alarms, access.actor.id),
+    alarms: alarmsHandle(deps.alarms, access.actor.id),
     signIn: signInHandle(deps.accounts, access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),
     services: servicesHandle(deps.connections, access.actor.id, url),

@@ -1,16 +1,20 @@
 /** The handle by which applications use an actor in a transaction. */
 import type { AnyDeclared, ListItem, TransactionHandle, TransactionListHandle } from '../app/actor-handle.ts'
 import type { PropertyPath } from '../app/property-path.ts'
+import type { Alarms } from '../job/alarms.ts'
 import { fromPlain, toPlain } from '../json/json.ts'
 import type { ActorTransaction } from '../transaction/actor-transaction.ts'
 import type { TransactionList } from '../transaction/transaction-list.ts'
+import { transactionAlarms } from './alarms.ts'
 import { defaultPageSize, plainItem, plainOf, queryCalls, requireItem } from './list.ts'
 
 export function transactionHandle(
   transaction: ActorTransaction,
   actor: Pick<TransactionHandle, 'id' | 'creator' | 'url'>,
+  alarms: Alarms,
 ): TransactionHandle {
   return {
+    ...transactionAlarms(alarms, transaction, actor.id),
     id: actor.id,
     creator: actor.creator,
     url: actor.url,

@@ -2,6 +2,7 @@
 import type { Json } from '../json/json.ts'
 import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
+import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
 import type { PeerHandle, PeerListPage } from './peer-handle.ts'
@@ -58,16 +59,17 @@ export interface WritingHandle {
 /**
  * An actor in a transaction. Reads see the changes of the transaction. All changes are stored together at its end, or none.
  */
-export interface TransactionHandle extends ReadingHandle, WritingHandle {
+export interface TransactionHandle extends ReadingHandle, WritingHandle, AlarmSetting {
   readonly id: string
   readonly creator: string
   /** URL of the actor, without a trailing slash. */
   readonly url: string
   list(name: string): TransactionListHandle
   list<Item, Given>(list: DeclaredList<Item, Given>): TransactionListHandle<Item, Given>
+  readonly alarms: TransactionAlarms
 }
 
-export interface ActorHandle extends ReadingHandle, WritingHandle {
+export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting {
   readonly id: string
   readonly creator: string
   /** URL of the actor, without a trailing slash. */
@@ -119,6 +121,9 @@ export interface ActorHandle extends ReadingHandle, WritingHandle {
    * The service announces changes of properties and lists itself.
    */
   announce(changed: 'tools' | 'prompts' | 'resources' | { readonly resource: string }): Promise<void>
+
+  /** The alarms that are set. `alarm` sets one. */
+  readonly alarms: AlarmsHandle
 
   /** The sign-in of the owner. */
   readonly signIn: SignInHandle

@@ -1,5 +1,6 @@
 /** Types of an application's declarations: hooks, methods, actions, resources and events. */
 import type { ActorHandle, Subscription, TransactionHandle } from './actor-handle.ts'
+import type { ChangeEvents } from './background.ts'
 import type { Caller } from '../caller.ts'
 import type { Json } from '../json/json.ts'
 import type { TrustRecord } from './trust-record.ts'
@@ -187,8 +188,8 @@ export interface CompanionKind {
   readonly relationship: string
 }
 
-/** The lifecycle events and their arguments. */
-export interface Events {
+/** The events and their arguments: lifecycle events, which fire once, and events of changes, which are stored. */
+export interface Events extends ChangeEvents {
   /** An actor is being created. Fires once. */
   actor_created: { readonly actor: ActorHandle }
   /** An HTTP DELETE, or the form of the overview page, is about to delete the actor. Make no external calls here. */

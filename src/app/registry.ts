@@ -1,5 +1,6 @@
 /** Everything that one application declared, by name. It is complete before the first request. */
 import type { ActorHandle } from './actor-handle.ts'
+import { BackgroundDeclarations } from './background-declarations.ts'
 import type { ServiceDeclaration } from './service-declaration.ts'
 import { type DataDeclaration, prepareData } from './data-declarations.ts'
 import { requireResult } from './handler-result.ts'
@@ -92,6 +93,8 @@ export class Registry {
   #checksResults = false
   readonly #companions = new Map<string, CompanionKind>()
   readonly #services = new Map<string, ServiceDeclaration>()
+  /** Alarms and schedules. */
+  readonly background = new BackgroundDeclarations()
 
   get trustTypes(): readonly TrustType[] {
     return this.#trustTypes
@@ -213,6 +216,7 @@ export class Registry {
       for (const kind of ['methods', 'actions'] as const)
         for (const operation of [...this.#operations[kind].values()].flat()) await requireValidSchemas(kind, operation)
     for (const [name, declaration] of this.#data) this.#data.set(name, await prepareData(declaration))
+    await this.background.prepare()
   }
 
   addResource(name: string, handler: ResourceHandler): void {

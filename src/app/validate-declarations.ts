@@ -22,6 +22,8 @@ const events: Readonly<Record<EventName, true>> = {
   trust_fully_approved_remote: true,
   trust_deleted: true,
   subscription_deleted: true,
+  property_changed: true,
+  list_changed: true,
 }
 const ruleMembers: readonly string[] = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied']
 const operations: Readonly<Record<PropertyOperation, true>> = { get: true, put: true, post: true, delete: true }

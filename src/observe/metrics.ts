@@ -25,6 +25,17 @@ export interface Metrics {
   auditLogDropped(count: number): void
   /** Sets the function that counts the backlog each time the metrics are read. */
   backlogFrom(count: () => Promise<number>): void
+  /** Counts a run of background work. @param kind `event`, `alarm`, `webhook` or `schedule` @param outcome `done`, `retry` or `failed` */
+  jobRun(kind: string, outcome: string): void
+  /** Sets the function that counts the background work each time the metrics are read. */
+  jobsFrom(count: () => Promise<readonly JobCount[]>): void
+}
+
+/** Background work of one kind: what is due, and what failed for good. */
+export interface JobCount {
+  readonly kind: string
+  readonly due: number
+  readonly failed: number
 }
 
 export interface PeerCalled {
@@ -54,6 +65,10 @@ function createInstruments(registry: Registry) {
     info: gauge('troupe_info', 'The running release', ['version']),
     running: gauge('troupe_http_requests_running', 'Requests in progress'),
     statements: counter('troupe_store_statements_total', 'Statements sent to the store'),
+    jobRuns: counter('troupe_job_runs_total', 'Runs of events, alarms, webhooks and schedules, by outcome', [
+      'kind',
+      'outcome',
+    ]),
     deliveries: counter('troupe_delivery_attempts_total', 'Attempts to deliver to peers, by outcome', ['outcome']),
     streams: gauge('troupe_streams_open', 'Open event streams, by route', ['route']),
     mcpSessions: counter('troupe_mcp_sessions_begun_total', 'Started sessions of AI clients, by protocol version', [
@@ -117,6 +132,34 @@ export function createMetrics(version: string): Metrics {
     },
     auditLogDropped: (count) => metrics.auditLogDropped.inc(count),
     delivered: (outcome) => metrics.deliveries.inc({ outcome }),
+    jobRun: (kind, outcome) => metrics.jobRuns.inc({ kind, outcome }),
+    jobsFrom(count) {
+      let counted: Promise<readonly JobCount[] | null> | undefined
+      // Both gauges are collected at the same time, so one statement counts for both.
+      const counts = (): Promise<readonly JobCount[] | null> =>
+        (counted ??= count()
+          .catch(() => null)
+          .finally(() => (counted = undefined)))
+      const jobGauge = (name: string, help: string, of: 'due' | 'failed'): void => {
+        const gauge = new Gauge({
+          name,
+          help,
+          labelNames: ['kind'],
+          registers: [registry],
+          collect: async () => {
+            const found = await counts()
+            gauge.reset()
+            for (const each of found ?? []) gauge.set({ kind: each.kind }, each[of])
+          },
+        })
+      }
+      jobGauge(
+        'troupe_job_backlog',
+        'Queues of events and webhooks with work, and due alarms, in the whole store',
+        'due',
+      )
+      jobGauge('troupe_job_failed', 'Events, alarms and webhook messages that wait for a redrive', 'failed')
+    },
     backlogFrom(count) {
       const gauge = new Gauge({
         name: 'troupe_delivery_backlog',

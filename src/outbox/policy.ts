@@ -138,8 +138,8 @@ function retry(
 }
 
 /** Exponential backoff with full jitter. */
-export function backoffMs(attempts: number, random: number): number {
-  return Math.round(random * Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(attempts, 30)))
+export function backoffMs(attempts: number, random: number, longestMs = longestWaitMs): number {
+  return Math.round(random * Math.min(longestMs, firstWaitMs * 2 ** Math.min(attempts, 30)))
 }
 
 /** Milliseconds from now, bounded. Null: neither a number of seconds nor an HTTP date. */

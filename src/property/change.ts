@@ -17,6 +17,8 @@ export interface Change {
   readonly subtarget: string | null
   /** The first key below the name. The blob then begins at that key. */
   readonly resource: string | null
+  /** All keys below the name to the written part, which the blob contains. Absent when the blob is a full value. */
+  readonly path?: readonly string[]
   /** The new value, `""` for a removal, or the list change of the protocol (`list`, `operation`, …). */
   readonly blob: JsonText
   /** The full values before and after, by property name. Absent when unknown, or when no subscription needs them. */

@@ -4,6 +4,7 @@ import { RemovedLists } from '../list/removed-lists.ts'
 import { ShortLists } from '../list/short-list.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
+import type { LockedActor } from '../store/store.ts'
 import { BulkWrite } from './bulk-write.ts'
 import { DeclaredData } from './declared-data.ts'
 import { ActorWriter, type ChangeSink } from './change.ts'
@@ -21,11 +22,13 @@ interface PropertyNeeds {
   readonly permission: Permission
   /** The sinks that receive the changes of every write inside its transaction, in this order. */
   readonly changeSinks: readonly ChangeSink[]
+  /** Whether a sink stores the changes of the actor with their origins, besides subscriptions. */
+  readonly observes: (actor: LockedActor) => boolean
 }
 
 export type PropertyRoom = ReturnType<typeof createProperties>
 
-export function createProperties(runtime: Runtime, { permission, changeSinks }: PropertyNeeds) {
+export function createProperties(runtime: Runtime, { permission, changeSinks, observes }: PropertyNeeds) {
   const { config, registry, store, readReplicas, timers, log, now, keyRing, live, handles } = runtime
   const removedLists = new RemovedLists({ store, timers, log })
   const listIndexes = new ListIndexes({ store, log })
@@ -44,11 +47,23 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
     onCollision: (actorId, name) =>
       log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
-  const values = new Values({ store, writer, permission, gate, indexes, versions, declared, now, replaceOther })
+  const isObserved = (actor: LockedActor): boolean =>
+    actor.subscriptionCount > 0 || actor.watchedUntil >= now() || observes(actor)
+  const values = new Values({ store, writer, permission, gate, indexes, versions, declared, isObserved, replaceOther })
   const hooks = new ListHooks(store, gate, declared)
   const shortLists = new ShortLists()
   const listReader = new ListReader({ store, permission, hooks, declared, listIndexes, shortLists })
-  const listWriter = new ListWriter({ store, writer, permission, versions, declared, hooks, now, deleteRemoved })
+  const listWriter = new ListWriter({
+    store,
+    writer,
+    permission,
+    versions,
+    declared,
+    hooks,
+    now,
+    deleteRemoved,
+    isObserved,
+  })
   const room = { writer, permission, gate, declared, versions, values, listReader, listWriter }
   const properties = new Properties({ room, store, readReplicas, indexes, versions, deleteRemoved })
   const bulkWrite = new BulkWrite({ room, indexes, now })

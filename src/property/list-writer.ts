@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts'
 import { type JsonText, known, members } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import { refusal } from '../permission/permission.ts'
-import type { Transaction } from '../store/store.ts'
+import type { LockedActor, Transaction } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
 import type { Record as RecordChange } from './change.ts'
 import * as list from '../list/list.ts'
@@ -18,6 +18,8 @@ import type { Expected, ValuesDeps } from './values.ts'
 export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'permission' | 'versions' | 'declared'> {
   readonly hooks: ListHooks
   readonly now: () => number
+  /** Whether changes of the actor are announced, each with its own origin. */
+  readonly isObserved: (actor: LockedActor) => boolean
   /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: (actorId: string) => void
 }
@@ -43,10 +45,10 @@ export class ListWriter {
 
   constructor(deps: ListWriterDeps) {
     this.#deps = deps
-    const { writer, declared, now } = deps
+    const { writer, declared, now, isObserved } = deps
     this.#sharedAppends = new SharedChanges({
       writer,
-      now,
+      isObserved,
       async store(tx, record, actor, appends) {
         const [{ given, access }] = appends
         const at = declared.addressOf(actor.id, given.name)

@@ -9,7 +9,8 @@ import type { ActorWriter, RecordBy } from './change.ts'
 
 export interface SharedChangesDeps<T, R> {
   readonly writer: Pick<ActorWriter, 'changeEach'>
-  readonly now: () => number
+  /** Whether changes of the actor are announced, each with its own origin. */
+  readonly isObserved: (actor: LockedActor) => boolean
   /** Stores the changes in their order. Runs again after a conflict. */
   readonly store: (tx: Transaction, record: RecordBy, actor: LockedActor, changes: SharedChangeList<T>) => Promise<R>
 }
@@ -31,7 +32,7 @@ export interface SharedResult<R> {
 
 const mostChanges = 32
 const mostCharacters = 262_144
-/** The most keys that are remembered because their actor has subscriptions or is watched. */
+/** The most keys that are remembered because their changes are announced. */
 const mostObserved = 1000
 
 /** `alone`: nothing was stored, so the change runs in a transaction of its own. */
@@ -133,8 +134,7 @@ export class SharedChanges<T, R> {
   #close(together: Together<T, R>, actor: LockedActor): void {
     const { key } = together
     this.#begin(together)
-    const isObserved = actor.subscriptionCount > 0 || actor.watchedUntil >= this.#deps.now()
-    if (!isObserved) {
+    if (!this.#deps.isObserved(actor)) {
       this.#observed.delete(key)
       return
     }

@@ -46,5 +46,5 @@ export function partOfValue(
 ): Change {
   const [resource = '', ...deeper] = below
   const blob = deeper.reduceRight<JsonText>((inner, key) => object([[key, inner]]), value)
-  return present({ target: 'properties', subtarget: name, resource, blob, states })
+  return present({ target: 'properties', subtarget: name, resource, path: below, blob, states })
 }

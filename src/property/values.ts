@@ -35,7 +35,8 @@ export interface ValuesDeps {
   readonly indexes: Indexes
   readonly versions: Versions
   readonly declared: DeclaredData
-  readonly now: () => number
+  /** Whether changes of the actor are announced, each with its own origin. */
+  readonly isObserved: (actor: LockedActor) => boolean
   /** Sets a property of another kind. */
   readonly replaceOther: (
     tx: Transaction,
@@ -66,7 +67,7 @@ export class Values {
     this.#deps = deps
     this.#sharedPuts = new SharedChanges({
       writer: deps.writer,
-      now: deps.now,
+      isObserved: deps.isObserved,
       store: (tx, record, actor, puts) => this.#storePuts(tx, record, actor, puts),
     })
   }

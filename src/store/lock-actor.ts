@@ -7,7 +7,8 @@ import type { LockedActor } from './store.ts'
  * would read other tables as they were before the wait.
  */
 export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscriptionCount",
-     key_subscription_count AS "keySubscriptionCount", waiting_changes AS "waitingChanges", watched_until AS "watchedUntil"
+     key_subscription_count AS "keySubscriptionCount", waiting_changes AS "waitingChanges", watched_until AS "watchedUntil",
+     webhook_count AS "webhookCount"
    FROM actor WHERE id = $1 FOR UPDATE`
 
 export function requireActor(actor: LockedActor | undefined): LockedActor {

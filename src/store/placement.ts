@@ -45,6 +45,9 @@ export const placements: Readonly<Record<string, Placement>> = {
   mcp_task: byActor(),
   approval: byActor(),
   idempotent_request: byActor(),
+  job: byActor(),
+  job_entry: byActor(),
+  webhook: byActor(),
   // Found before the actor is known: by the name of a person.
   creator: byName('name'),
   identity: byName('name'),
@@ -55,6 +58,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   one_time: byKey('hash'),
   oauth_client: byKey('client_id'),
   rate_limit: byKey('key'),
+  schedule: byKey('name'),
   setting: reference,
   schema_migrations: reference,
 }

@@ -50,6 +50,8 @@ export interface LockedActor {
   readonly waitingChanges: number
   /** Until this time, a page or client watches the actor (Unix milliseconds). */
   readonly watchedUntil: number
+  /** Number of webhooks of the actor. */
+  readonly webhookCount: number
 }
 
 export interface Store {

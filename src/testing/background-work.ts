@@ -39,6 +39,7 @@ export class BackgroundWork implements ClockWork {
         parts.gaps.wake()
         parts.waitingChanges.wake()
         parts.expiries.wake()
+        parts.jobs.wake()
       }
     }
   }
@@ -61,8 +62,8 @@ export class BackgroundWork implements ClockWork {
     const found = await Promise.all(
       this.#deps
         .services()
-        .flatMap(({ parts: { deliveries, gaps, expiries, waitingChanges } }) =>
-          [deliveries, gaps, expiries, waitingChanges].map((each) => each.nextDue()),
+        .flatMap(({ parts: { deliveries, gaps, expiries, waitingChanges, jobs } }) =>
+          [deliveries, gaps, expiries, waitingChanges, jobs].map((each) => each.nextDue()),
         ),
     )
     const due = found.filter((time) => time !== null)

@@ -20,7 +20,7 @@ import {
   type StoredProperty,
 } from '../property/property-store.ts'
 import type { Values } from '../property/values.ts'
-import type { Queries, Store } from '../store/store.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
 import type { TransactionEntry, TransactionStep } from './entry.ts'
 import { ListPieces } from './list-pieces.ts'
 import { OvertakenError } from './overtaken-error.ts'
@@ -185,6 +185,11 @@ export class ActorTransaction {
     const [name = '', position = '', ...deeper] = path
     const index = deeper.length > 0 ? null : parseIndex(position)
     if (index === null || (await this.list(name).remove(index, 'delete')) === null) throw propertyNotFound(path)
+  }
+
+  /** Adds a step to the commit that changes no property. */
+  also(run: (tx: Transaction) => Promise<void>): void {
+    this.#push({ leavesRows: false, run })
   }
 
   list(name: string): TransactionList {

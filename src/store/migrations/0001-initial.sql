@@ -8,7 +8,7 @@ CREATE TABLE actor (
   passphrase TEXT NOT NULL,
   trustee_root TEXT,
   created_at BIGINT NOT NULL,
-  -- The six columns below are read with the actor's lock, so the common case costs no further statement.
+  -- The seven columns below are read with the actor's lock, so the common case costs no further statement.
   -- Number of subscriptions that peers hold at this actor, and how many of them cover a key of a property.
   subscription_count BIGINT NOT NULL DEFAULT 0,
   key_subscription_count BIGINT NOT NULL DEFAULT 0,
@@ -18,7 +18,9 @@ CREATE TABLE actor (
   watched_until BIGINT NOT NULL DEFAULT 0,
   version BIGINT NOT NULL DEFAULT 0,
   -- Failed sign-in attempts are limited until then.
-  guarded_until BIGINT NOT NULL DEFAULT 0
+  guarded_until BIGINT NOT NULL DEFAULT 0,
+  -- Number of rows in webhook.
+  webhook_count BIGINT NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- The order in which all actors are listed.
@@ -761,3 +763,100 @@ CREATE TABLE idempotent_request (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idempotent_request_by_age ON idempotent_request (created_at);
+
+-- Work of an actor in the background (docs/decisions/066). Each row is a queue of entries: the events of the application, the
+-- messages to a webhook, or one alarm. The entries of a row are handled in order, and one lease covers the row.
+CREATE TABLE job (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  -- 'event', 'webhook' or 'alarm'.
+  kind TEXT_KEY NOT NULL,
+  -- Empty for events, the id of the webhook, or the JSON array of name and key of the alarm.
+  id TEXT_KEY NOT NULL,
+  -- The last entry, and the last one that needs no further attempt. An alarm is its own only entry.
+  last BIGINT NOT NULL,
+  done BIGINT NOT NULL DEFAULT 0,
+  -- Time of the next attempt. Null: nothing to do. During a lease: its end.
+  due_at BIGINT,
+  -- Names the claim that has the row. Empty without one.
+  lease TEXT NOT NULL DEFAULT '',
+  -- 'live', or 'stopped' until a redrive.
+  state TEXT NOT NULL DEFAULT 'live',
+  -- Failed attempts for the first entry that is not done, and the start of the current series of failures.
+  attempts BIGINT NOT NULL DEFAULT 0,
+  failing_since BIGINT,
+  reason TEXT NOT NULL DEFAULT '',
+  created_at BIGINT NOT NULL,
+  -- Of an alarm: its time, the id of this setting, the JSON of its data, and how many changes led to it.
+  at BIGINT,
+  entry_id TEXT NOT NULL DEFAULT '',
+  data TEXT NOT NULL DEFAULT '',
+  hops BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (actor_id, kind, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX job_due ON job (kind, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX job_stopped ON job (kind, failing_since) WHERE state = 'stopped';
+
+-- The events and webhook messages that wait. Those of a webhook stay for the owner's timeline.
+CREATE TABLE job_entry (
+  actor_id TEXT_KEY NOT NULL,
+  kind TEXT_KEY NOT NULL,
+  job_id TEXT_KEY NOT NULL,
+  number BIGINT NOT NULL,
+  -- The same for each attempt.
+  entry_id TEXT NOT NULL,
+  -- 'property_changed', 'list_changed' or 'test'.
+  type TEXT NOT NULL,
+  -- JSON of the change, and of its origin (origin.ts).
+  data TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  hops BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  -- 'waiting', 'delivered' or 'failed' (final).
+  outcome TEXT NOT NULL DEFAULT 'waiting',
+  attempts BIGINT NOT NULL DEFAULT 0,
+  sent_at BIGINT,
+  answered_at BIGINT,
+  -- Status of the last response of a webhook. Null: none.
+  status BIGINT,
+  reason TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (actor_id, kind, job_id, number),
+  FOREIGN KEY (actor_id, kind, job_id) REFERENCES job (actor_id, kind, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX job_entry_by_age ON job_entry (created_at);
+CREATE INDEX job_entry_failed ON job_entry (kind) WHERE outcome = 'failed';
+
+-- URLs that receive the changes of an actor. The row in `job` with the same id is the queue of its messages.
+CREATE TABLE webhook (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  webhook_id TEXT_KEY NOT NULL,
+  url TEXT NOT NULL,
+  -- JSON arrays: the types of events, and patterns of names. No pattern: every name.
+  events TEXT NOT NULL,
+  names TEXT NOT NULL,
+  description TEXT NOT NULL,
+  -- Sealed. The old secret also signs until `old_until`.
+  secret TEXT NOT NULL,
+  old_secret TEXT,
+  old_until BIGINT,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, webhook_id)
+) STRICT, WITHOUT ROWID;
+
+-- Schedules of the application. One process at a time runs an occurrence.
+CREATE TABLE schedule (
+  name TEXT_KEY NOT NULL PRIMARY KEY,
+  -- JSON of the declared timing. A schedule with another timing starts again.
+  timing TEXT NOT NULL,
+  -- The occurrence that is due next or runs now.
+  scheduled_at BIGINT NOT NULL,
+  -- Time of the next attempt. During a lease: its end.
+  due_at BIGINT NOT NULL,
+  lease TEXT NOT NULL DEFAULT '',
+  attempts BIGINT NOT NULL DEFAULT 0,
+  -- The last run: its occurrence, its end, and why it failed. Empty: it succeeded.
+  last_scheduled_at BIGINT,
+  last_ended_at BIGINT,
+  reason TEXT NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;

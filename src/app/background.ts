@@ -1,0 +1,203 @@
+/** Types of work in the background: events of changes, alarms and schedules. */
+import type { Caller } from '../caller.ts'
+import type { Json } from '../json/json.ts'
+import type { ActorHandle } from './actor-handle.ts'
+import type { DeclaredSchema, InferInput, InferOutput, JsonSchema } from './schema.ts'
+
+/** Who made a change. */
+export interface ChangeCaller {
+  readonly kind: Caller['kind']
+  /** The id of the peer or of the client, or the session of the owner. */
+  readonly id?: string
+  /** What made the change: `tools/call add_note 7` of an AI client, or `alarm remind` of the application itself. */
+  readonly call?: string
+  readonly requestId?: string
+}
+
+/** The facts that every event of a change has. */
+export interface ChangeEvent {
+  readonly actor: ActorHandle
+  /** The same for each attempt, so that a handler can recognize a repetition. */
+  readonly id: string
+  /** The name of the property or list. */
+  readonly name: string
+  /** Time of the change. */
+  readonly at: Date
+  readonly caller: ChangeCaller
+  /** 1 for the first attempt. */
+  readonly attempt: number
+  /** Aborts after 5 minutes, and when the service stops. */
+  readonly signal: AbortSignal
+}
+
+/** A value was stored or deleted. */
+export interface PropertyChanged extends ChangeEvent {
+  readonly operation: 'set' | 'delete'
+  /** The keys from the property to the changed part. Empty: the whole value. */
+  readonly path: readonly string[]
+  /** The new value at the path. Undefined after a deletion. */
+  readonly value?: Json
+}
+
+/** A list was changed. */
+export interface ListChanged extends ChangeEvent {
+  readonly operation:
+    | 'append'
+    | 'insert'
+    | 'update'
+    | 'delete'
+    | 'remove'
+    | 'pop'
+    | 'extend'
+    | 'clear'
+    | 'delete_all'
+    | 'metadata'
+  /** The length after the change. */
+  readonly length: number
+  /** The position of the change; for `extend`, of the first new item. */
+  readonly index?: number
+  /** The new item; for `pop` and `remove`, the removed item. */
+  readonly item?: Json
+  /** The items that `extend` added. */
+  readonly items?: readonly Json[]
+  /** The item before an `update` or `delete`. */
+  readonly oldItem?: Json
+}
+
+/** The events that are stored with the change, and handled after it. */
+export interface ChangeEvents {
+  /** A value was stored or deleted. Fires after the commit, at least once, in the order of the actor's changes. */
+  property_changed: PropertyChanged
+  /** A list was changed. Fires after the commit, at least once, in the order of the actor's changes. */
+  list_changed: ListChanged
+}
+
+/** A due alarm. */
+export interface AlarmCall<Data = Json | undefined> {
+  readonly actor: ActorHandle
+  readonly name: string
+  /** The key that distinguishes alarms of the same name. Empty: no key. */
+  readonly key: string
+  readonly data: Data
+  /** The time for which the alarm was set. */
+  readonly at: Date
+  /** The same for each attempt, so that a handler can recognize a repetition. */
+  readonly id: string
+  /** 1 for the first attempt. */
+  readonly attempt: number
+  /** Aborts after 5 minutes, and when the service stops. */
+  readonly signal: AbortSignal
+}
+
+export type AlarmHandler<Data = Json | undefined> = (call: AlarmCall<Data>) => unknown
+
+export interface AlarmDeclaration<S extends DeclaredSchema = DeclaredSchema> {
+  /** Schema of the data, checked when the alarm is set. */
+  readonly data: S
+  /** JSON Schema to use instead of the one derived from `data`. */
+  readonly dataSchema?: JsonSchema
+}
+
+/**
+ * A declared alarm, the result of `App.alarm`.
+ *
+ * @typeParam Given the type of the data with which the alarm is set.
+ */
+export interface DeclaredAlarm<Given = Json | object | undefined> {
+  readonly kind: 'alarm'
+  readonly name: string
+  /** For the type checker only. */
+  readonly '~types'?: { readonly given: Given }
+}
+
+/** The declared alarm for a schema of its data. */
+export type AlarmOf<S extends DeclaredSchema> = DeclaredAlarm<InferInput<S>>
+/** The handler of an alarm for a schema of its data. */
+export type AlarmHandlerOf<S extends DeclaredSchema> = AlarmHandler<InferOutput<S>>
+
+/** A set alarm. */
+export interface Alarm {
+  readonly id: string
+  readonly name: string
+  /** Empty: no key. */
+  readonly key: string
+  readonly at: Date
+  readonly data: Json | undefined
+  /** `failed`: all attempts failed. The alarm waits for `troupe redrive`. */
+  readonly state: 'waiting' | 'failed'
+  /** Failed attempts. */
+  readonly attempts: number
+  /** Why the last attempt failed. Empty: none failed. */
+  readonly reason: string
+  /** Time of the next attempt. Null: none follows. */
+  readonly nextAttemptAt: Date | null
+}
+
+export interface AlarmOptions {
+  /** Distinguishes alarms of the same name. Default: no key. */
+  readonly key?: string
+}
+
+/** The arguments after the alarm: its data, which may be missing when its type allows that, and its options. */
+export type AlarmArguments<Given> = undefined extends Given
+  ? [data?: Given, options?: AlarmOptions]
+  : [data: Given, options?: AlarmOptions]
+
+/** Sets alarms. */
+export interface AlarmSetting {
+  /**
+   * Sets an alarm, and replaces the alarm of the same name and key. The handler of `app.alarm` runs at the time, within a
+   * second while a process runs, and again after a failure. A time in the past means now.
+   *
+   * @param at A date, or Unix milliseconds.
+   * @throws ServiceError `not_found` for a name that the application does not declare; `invalid_input` for data that does not
+   *   fit its schema; `invalid_value` for an invalid time or key.
+   */
+  alarm<Given>(at: Date | number, alarm: DeclaredAlarm<Given>, ...given: AlarmArguments<Given>): Promise<void>
+  alarm(at: Date | number, alarm: string, data?: Json | object, options?: AlarmOptions): Promise<void>
+}
+
+/** The alarms of an actor in a transaction. */
+export interface TransactionAlarms {
+  /** Cancels an alarm at the end of the transaction, if it is set. */
+  cancel(alarm: string | Pick<DeclaredAlarm, 'name'>, key?: string): Promise<unknown>
+}
+
+/** The alarms of an actor. */
+export interface AlarmsHandle {
+  /** Returns the alarms, the next one first. */
+  list(alarm?: string | Pick<DeclaredAlarm, 'name'>): Promise<Alarm[]>
+  /** Returns undefined when the alarm is not set. */
+  get(alarm: string | Pick<DeclaredAlarm, 'name'>, key?: string): Promise<Alarm | undefined>
+  /** Cancels an alarm. Returns whether it was set. A handler that runs already continues. */
+  cancel(alarm: string | Pick<DeclaredAlarm, 'name'>, key?: string): Promise<boolean>
+}
+
+/** The interval of a schedule: a number with its unit, such as `30s`, `15m`, `1h` or `7d`. */
+export type Interval = `${number}${'s' | 'm' | 'h' | 'd'}`
+
+/** When a schedule runs. */
+export type ScheduleTiming =
+  | {
+      /** The time from one occurrence to the next. The first is one interval after the schedule was first declared. */
+      readonly every: Interval
+    }
+  | {
+      /** A cron expression with 5 fields (minute, hour, day, month, weekday), or 6 with seconds in front. */
+      readonly cron: string
+      /** The time zone of the expression, such as `Europe/Berlin`. Default: `UTC`. */
+      readonly timezone?: string
+    }
+
+/** An occurrence of a schedule. */
+export interface ScheduleCall<Actors> {
+  readonly name: string
+  /** Access to the actors of the service. */
+  readonly actors: Actors
+  /** The time for which the occurrence was scheduled: the first one, when several were missed. */
+  readonly scheduledAt: Date
+  /** 1 for the first attempt. */
+  readonly attempt: number
+  /** Aborts when the service stops, and when the process has lost its turn to another one. */
+  readonly signal: AbortSignal
+}

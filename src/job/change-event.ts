@@ -1,0 +1,78 @@
+/** Converts change records to events. Pure functions. */
+import type { ChangeCaller, ListChanged, PropertyChanged } from '../app/background.ts'
+import { absent } from '../json/absent.ts'
+import { array, getAt, isObject, type JsonText, members, object, stringText, toPlain } from '../json/json.ts'
+import { parseOrigin } from '../origin.ts'
+import type { Change } from '../property/change.ts'
+
+export type ChangeEventName = 'property_changed' | 'list_changed'
+
+/** An event as it is stored. */
+export interface StoredEvent {
+  readonly type: ChangeEventName
+  /** The name of the property or list. */
+  readonly name: string
+  /** The members of the event as JSON, in the names of webhooks. */
+  readonly data: JsonText
+}
+
+/** The members of a list change that events have. */
+const listMembers = ['operation', 'length', 'index', 'item', 'items', 'old_item', 'description', 'explanation'] as const
+
+/** The events of change records, in their order. A bulk write has one event for each name. */
+export function eventsOf(changes: readonly Change[]): StoredEvent[] {
+  return changes.filter(({ changesNothing }) => changesNothing !== true).flatMap(eventsOfChange)
+}
+
+function eventsOfChange({ subtarget, path = [], blob, list }: Change): StoredEvent[] {
+  if (subtarget === null) return [...(members(blob) ?? [])].map(([name, value]) => propertyEvent(name, [], value))
+  if (list !== undefined) return [listEvent(subtarget, blob)]
+  // The blob begins below the first key of the path.
+  return [propertyEvent(subtarget, path, getAt(blob, path.slice(1)) ?? blob)]
+}
+
+function propertyEvent(name: string, path: readonly string[], blob: JsonText): StoredEvent {
+  const isRemoval = blob === absent
+  const data = object([
+    ['name', stringText(name)],
+    ['operation', stringText(isRemoval ? 'delete' : 'set')],
+    ['path', array(path.map(stringText))],
+    ...(isRemoval ? [] : [['value', blob] as const]),
+  ])
+  return { type: 'property_changed', name, data }
+}
+
+function listEvent(name: string, blob: JsonText): StoredEvent {
+  const given = members(blob)
+  const facts = listMembers.flatMap((member) => {
+    const value = given?.get(member)
+    return value === undefined ? [] : [[member, value] as const]
+  })
+  return { type: 'list_changed', name, data: object([['name', stringText(name)], ...facts]) }
+}
+
+/** The part of an event that its stored data gives. */
+export type EventFacts =
+  | Pick<PropertyChanged, 'name' | 'operation' | 'path' | 'value'>
+  | Pick<ListChanged, 'name' | 'operation' | 'length' | 'index' | 'item' | 'items' | 'oldItem'>
+
+/** Reads stored data, in the names of application code. */
+export function factsOf(data: JsonText): EventFacts {
+  if (!isObject(data)) throw new Error('Cannot read a stored event: it is not an object')
+  const { old_item: oldItem, ...facts } = toPlain(data) as Record<string, unknown>
+  // `eventsOf` has written the members.
+  return { ...facts, ...(oldItem === undefined ? {} : { oldItem }) } as unknown as EventFacts
+}
+
+/** Who made the change of an event. */
+export function callerOf(origin: string): ChangeCaller {
+  const parsed = parseOrigin(origin)
+  if (parsed === null) return { kind: 'application' }
+  const { by, name, call, request } = parsed
+  return {
+    kind: by,
+    ...(name === undefined ? {} : { id: name }),
+    ...(call === undefined ? {} : { call }),
+    ...(request === undefined ? {} : { requestId: request }),
+  }
+}

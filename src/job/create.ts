@@ -1,0 +1,121 @@
+import { Poller } from '../poller.ts'
+import type { Runtime } from '../runtime.ts'
+import { Alarms } from './alarms.ts'
+import { deleteOldEntries } from './entry-store.ts'
+import { Events } from './events.ts'
+import { countJobs, deleteOldJobs } from './job-store.ts'
+import { Schedules } from './schedules.ts'
+import { JobWorker, type JobWorkerDeps } from './worker.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+export type JobRoom = ReturnType<typeof createJobs>
+
+export function workerDeps(runtime: Runtime): JobWorkerDeps {
+  return { ...runtime, shutdownMs: runtime.config.shutdownSeconds * 1000 }
+}
+
+/** Creates the events, alarms and schedules of the application. */
+export function createJobs(runtime: Runtime) {
+  const { config, registry, store, metrics, now } = runtime
+  const deps = workerDeps(runtime)
+  const events: Events = new Events({ ...runtime, wake: (actorId) => eventWorker.wake(actorId) })
+  const eventWorker = new JobWorker(deps, events.lane)
+  const alarms: Alarms = new Alarms({
+    ...runtime,
+    declared: registry.background.alarms,
+    wake: (actorId, dueAt) => alarmWorker.wake(actorId, dueAt),
+  })
+  const alarmWorker = new JobWorker(deps, alarms.lane)
+  const schedules = new Schedules({ ...deps, random: runtime.random, declared: registry.background.schedules })
+  metrics.jobsFrom(() => countJobs(store, now()))
+  return {
+    alarms,
+    events,
+    /** The workers of what the application declares. */
+    jobs: new Jobs([
+      ...(events.isHandled ? [eventWorker] : []),
+      ...(alarms.isDeclared ? [alarmWorker] : []),
+      schedules,
+      new Cleaning(runtime, config.maxDiffAgeDays * dayMs),
+    ]),
+  }
+}
+
+/** Deletes, once an hour, entries that are too old, and alarms that failed too long ago. */
+class Cleaning implements Worker {
+  readonly #poller: Poller
+  #isScheduled = false
+
+  constructor({ store, timers, now, log }: Runtime, keptMs: number) {
+    this.#poller = new Poller(timers, async () => {
+      const before = now() - keptMs
+      try {
+        await store.write((tx) => deleteOldEntries(tx, before))
+        await store.write((tx) => deleteOldJobs(tx, before))
+      } catch (error) {
+        log.warn({ error }, 'Cannot delete old background work; the service tries again in an hour')
+      }
+      return hourMs
+    })
+  }
+
+  wake(): void {
+    if (!this.#isScheduled) this.#poller.schedule(hourMs)
+    this.#isScheduled = true
+  }
+
+  async settled(): Promise<void> {
+    await this.#poller.looking
+  }
+
+  nextDue(): Promise<null> {
+    return Promise.resolve(null)
+  }
+
+  stop(): Promise<void> {
+    return this.#poller.stop()
+  }
+}
+
+interface Worker {
+  wake(): void
+  settled(): Promise<void>
+  nextDue(): Promise<number | null>
+  stop(): Promise<void>
+}
+
+/** All workers of background work as one. */
+export class Jobs {
+  #workers: readonly Worker[]
+
+  constructor(workers: readonly Worker[]) {
+    this.#workers = workers
+  }
+
+  /** Adds the worker of another room, while the service is assembled. */
+  add(worker: Worker): void {
+    this.#workers = [...this.#workers, worker]
+  }
+
+  wake(): void {
+    for (const worker of this.#workers) worker.wake()
+  }
+
+  /** Resolves when nothing runs. Work that is due later does not count. */
+  async settled(): Promise<void> {
+    for (const worker of this.#workers) await worker.settled()
+  }
+
+  /** Returns when the next work is due, in Unix milliseconds; null when none waits. */
+  async nextDue(): Promise<number | null> {
+    const due = await Promise.all(this.#workers.map((worker) => worker.nextDue()))
+    const times = due.filter((time) => time !== null)
+    return times.length === 0 ? null : Math.min(...times)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.stop()))
+  }
+}

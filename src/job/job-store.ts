@@ -1,0 +1,225 @@
+/** The SQL of background work. Statements of workers begin with the comment `jobs`. */
+import { type ActorRow, byActor, firstOf, naming, runByActor } from '../store/by-key.ts'
+import type { Param, Queries, Store, Transaction } from '../store/store.ts'
+
+export type JobKind = 'event' | 'webhook' | 'alarm'
+
+export interface JobKey {
+  readonly actorId: string
+  readonly kind: JobKind
+  /** Empty for events, the id of the webhook, or the name and key of the alarm. */
+  readonly id: string
+}
+
+/** A row under the lease of a worker. */
+export interface ClaimedJob extends JobKey {
+  /** Creator of the actor. */
+  readonly creator: string
+  readonly lease: string
+  readonly last: number
+  readonly done: number
+  readonly attempts: number
+  readonly failingSince: number | null
+  /** Of an alarm: its time, the id of its setting, its data and its hops. */
+  readonly at: number | null
+  readonly entryId: string
+  readonly data: string
+  readonly hops: number
+}
+
+/** What follows from a run of a row. */
+export interface Settled {
+  readonly job: ClaimedJob
+  /** The last entry that needs no further attempt. Null: the row is deleted. */
+  readonly done: number | null
+  /** Time of the next attempt, if entries are left. */
+  readonly dueAt: number
+  readonly state: 'live' | 'stopped'
+  readonly attempts: number
+  readonly failingSince: number | null
+  readonly reason: string
+}
+
+export async function claimJobs(
+  tx: Transaction,
+  claim: {
+    readonly kind: JobKind
+    readonly lease: string
+    readonly now: number
+    readonly until: number
+    readonly limit: number
+    /** Null: all actors besides those in `without`. */
+    readonly actorId: string | null
+    readonly without: readonly string[]
+  },
+): Promise<ClaimedJob[]> {
+  const { actorId } = claim
+  return tx.all<ClaimedJob>(
+    `/* jobs */ UPDATE job SET due_at = $2, lease = $3 WHERE (actor_id, kind, id) IN (
+       SELECT j.actor_id, j.kind, j.id FROM job j
+       WHERE j.kind = $4 AND j.due_at <= $1 AND j.actor_id NOT IN (SELECT actor FROM rows($6, actor TEXT) AS busy)
+         ${naming(actorId, 'j.actor_id', 7).sql}
+       ORDER BY j.due_at LIMIT $5 FOR UPDATE SKIP LOCKED)${naming(actorId, 'job.actor_id', 7).sql}
+     RETURNING actor_id AS "actorId", kind, id, lease, last, done, attempts, failing_since AS "failingSince", at,
+       entry_id AS "entryId", data, hops,
+       (SELECT a.creator FROM actor a WHERE a.id = ${actorId === null ? 'job.actor_id' : '$7'}) AS creator`,
+    claim.now,
+    claim.until,
+    claim.lease,
+    claim.kind,
+    claim.limit,
+    JSON.stringify(claim.without.map((busy) => [busy])),
+    ...naming(actorId, '', 7).params,
+  )
+}
+
+type Lease = Pick<ClaimedJob, 'actorId' | 'kind' | 'id' | 'lease'>
+
+/** Extends the leases. Resolves with those that still exist, by `leaseKey`. */
+export async function renewLeases(tx: Transaction, leases: readonly Lease[], until: number): Promise<Set<string>> {
+  const kept = new Set<string>()
+  await runByActor(tx, leases.map(keyRow).toSorted(byKey), async (own, only) => {
+    const rows = await tx.all<Pick<Lease, 'actorId' | 'id' | 'lease'>>(
+      `/* jobs */ UPDATE job SET due_at = $2 FROM rows($1, actor TEXT, of_kind TEXT, job TEXT, claim TEXT) AS r
+       WHERE actor_id = r.actor AND kind = r.of_kind AND id = r.job AND lease = r.claim${naming(only, 'actor_id', 3).sql}
+       RETURNING actor_id AS "actorId", id, lease`,
+      JSON.stringify(own),
+      until,
+      ...naming(only, '', 3).params,
+    )
+    for (const row of rows) kept.add(leaseKey(row))
+    return rows.length
+  })
+  return kept
+}
+
+/** Names a lease among those of one kind. */
+export function leaseKey({ actorId, id, lease }: Pick<Lease, 'actorId' | 'id' | 'lease'>): string {
+  return JSON.stringify([actorId, id, lease])
+}
+
+type KeyRow = [actorId: string, kind: string, id: string, lease: string]
+
+function keyRow({ actorId, kind, id, lease }: Lease): KeyRow {
+  return [actorId, kind, id, lease]
+}
+
+/** Transactions that lock several rows lock them in one order. */
+function byKey([actor, , id]: ActorRow, [otherActor, , otherId]: ActorRow): number {
+  return JSON.stringify([actor, id]) < JSON.stringify([otherActor, otherId]) ? -1 : 1
+}
+
+/**
+ * Ends leases. A row that another worker has claimed meanwhile, or that was set again, stays as it is. Resolves with the
+ * actors of rows that have a further attempt.
+ */
+export async function settleJobs(tx: Transaction, all: readonly Settled[]): Promise<readonly DueActor[]> {
+  const ended = all.filter(({ done }) => done === null)
+  await runByActor(tx, ended.map(({ job }) => keyRow(job)).toSorted(byKey), (own, only) =>
+    tx.run(
+      `/* jobs */ DELETE FROM job WHERE (actor_id, kind, id, lease) IN
+           (SELECT r.actor, r.of_kind, r.job, r.claim FROM rows($1, actor TEXT, of_kind TEXT, job TEXT, claim TEXT) AS r)
+           ${naming(only, 'actor_id', 2).sql}`,
+      JSON.stringify(own),
+      ...naming(only, '', 2).params,
+    ),
+  )
+  const kept = all
+    .flatMap(({ job, done, dueAt, state, attempts, failingSince, reason }) =>
+      done === null ? [] : [[...keyRow(job), done, dueAt, state, attempts, failingSince, reason]],
+    )
+    .toSorted(byKey)
+  if (kept.length === 0) return []
+  const settled = await byActor(tx, kept, firstOf, (own, only) =>
+    tx.all<{ actorId: string; dueAt: number | null }>(
+      `/* jobs */ UPDATE job SET done = r.finished, attempts = r.failures, failing_since = r.since, reason = r.why,
+         state = r.now_in, lease = '',
+         due_at = CASE WHEN r.now_in = 'stopped' OR last <= r.finished THEN NULL ELSE r.due END
+       FROM rows($1, actor TEXT, of_kind TEXT, job TEXT, claim TEXT, finished BIGINT, due BIGINT, now_in TEXT,
+         failures BIGINT, since BIGINT, why TEXT) AS r
+       WHERE actor_id = r.actor AND kind = r.of_kind AND id = r.job AND lease = r.claim${naming(only, 'actor_id', 2).sql}
+       RETURNING actor_id AS "actorId", due_at AS "dueAt"`,
+      JSON.stringify(own),
+      ...naming(only, '', 2).params,
+    ),
+  )
+  return settled.flatMap(({ actorId, dueAt }) => (dueAt === null ? [] : [{ actorId, dueAt }]))
+}
+
+/** An actor with work that is due at a time. */
+export interface DueActor {
+  readonly actorId: string
+  readonly dueAt: number
+}
+
+/** The earliest and the latest due time. Null: nothing waits. */
+export async function findDueJobs(
+  q: Queries,
+  kind: JobKind,
+): Promise<{ readonly next: number; readonly last: number } | null> {
+  const row = await q.get<{ next: number | null; last: number | null }>(
+    `/* jobs */ SELECT (SELECT MIN(due_at) FROM job WHERE kind = $1 AND due_at IS NOT NULL) AS next,
+       (SELECT MAX(due_at) FROM job WHERE kind = $1 AND due_at IS NOT NULL) AS last`,
+    kind,
+  )
+  const { next = null, last = null } = row ?? {}
+  return next === null || last === null ? null : { next, last }
+}
+
+/** The statement that finds up to `most` actors with work that is due until `now`, or after `latest`. */
+export function findActorsWithJobs(
+  kind: JobKind,
+  { now, latest, most }: { readonly now: number; readonly latest: number; readonly most: number },
+): [sql: string, ...params: Param[]] {
+  return [
+    `/* jobs */ SELECT actor_id AS "actorId", MAX(due_at) AS last FROM job
+     WHERE kind = $1 AND (due_at <= $2 OR due_at > $3) GROUP BY actor_id ORDER BY MIN(due_at) LIMIT $4`,
+    kind,
+    now,
+    latest,
+    most,
+  ]
+}
+
+/** Makes the work due now that is due after `latest`. `actorId` null: of all actors. */
+export async function bringJobsForward(
+  tx: Transaction,
+  kind: JobKind,
+  { latest, now, actorId }: { readonly latest: number; readonly now: number; readonly actorId: string | null },
+): Promise<void> {
+  await tx.run(
+    `/* jobs */ UPDATE job SET due_at = $3 WHERE kind = $1 AND due_at > $2${naming(actorId, 'actor_id', 4).sql}`,
+    kind,
+    latest,
+    now,
+    ...naming(actorId, '', 4).params,
+  )
+}
+
+/** The numbers of rows that wait, and of failed alarms and entries. */
+export async function countJobs(
+  store: Pick<Store, 'sweep'>,
+  now: number,
+): Promise<{ readonly kind: JobKind; readonly due: number; readonly failed: number }[]> {
+  const found = await store.sweep<{ kind: JobKind; due: number; failed: number }>(
+    `/* jobs */ SELECT kind, SUM(due) AS due, SUM(failed) AS failed FROM (
+       SELECT kind, COUNT(*) AS due, 0 AS failed FROM job WHERE due_at IS NOT NULL AND (kind <> 'alarm' OR due_at <= $1)
+         GROUP BY kind
+       UNION ALL SELECT kind, 0, COUNT(*) FROM job WHERE state = 'stopped' AND kind = 'alarm' GROUP BY kind
+       UNION ALL SELECT kind, 0, COUNT(*) FROM job_entry WHERE outcome = 'failed' GROUP BY kind) AS counted
+     GROUP BY kind`,
+    now,
+  )
+  const sum = (rows: readonly { due: number; failed: number }[], of: 'due' | 'failed'): number =>
+    rows.reduce((total, row) => total + Number(row[of]), 0)
+  return [...Map.groupBy(found, ({ kind }) => kind)].map(([kind, rows]) => ({
+    kind,
+    due: sum(rows, 'due'),
+    failed: sum(rows, 'failed'),
+  }))
+}
+
+/** Deletes the alarms that failed before a time. */
+export async function deleteOldJobs(tx: Transaction, before: number): Promise<void> {
+  await tx.run(`/* jobs */ DELETE FROM job WHERE kind = 'alarm' AND state = 'stopped' AND failing_since < $1`, before)
+}
