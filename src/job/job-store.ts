@@ -202,7 +202,7 @@ export async function countJobs(
   now: number,
 ): Promise<{ readonly kind: JobKind; readonly due: number; readonly failed: number }[]> {
   const found = await store.sweep<{ kind: JobKind; due: number; failed: number }>(
-    `/* jobs */ SELECT kind, SUM(due) AS due, SUM(failed) AS failed FROM (
+    `/* jobs */ SELECT kind, CAST(SUM(due) AS BIGINT) AS due, CAST(SUM(failed) AS BIGINT) AS failed FROM (
        SELECT kind, COUNT(*) AS due, 0 AS failed FROM job WHERE due_at IS NOT NULL AND (kind <> 'alarm' OR due_at <= $1)
          GROUP BY kind
        UNION ALL SELECT kind, 0, COUNT(*) FROM job WHERE state = 'stopped' AND kind = 'alarm' GROUP BY kind
@@ -211,7 +211,7 @@ export async function countJobs(
     now,
   )
   const sum = (rows: readonly { due: number; failed: number }[], of: 'due' | 'failed'): number =>
-    rows.reduce((total, row) => total + Number(row[of]), 0)
+    rows.reduce((total, row) => total + row[of], 0)
   return [...Map.groupBy(found, ({ kind }) => kind)].map(([kind, rows]) => ({
     kind,
     due: sum(rows, 'due'),
