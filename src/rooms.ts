@@ -26,6 +26,7 @@ import { createAccounts, createSignIn } from './sign-in/create.ts'
 import { createTokens } from './token/create.ts'
 import { createTransactions } from './transaction/create.ts'
 import { createPermission, createTrust } from './trust/create.ts'
+import { createWebhooks } from './webhook/create.ts'
 import type { ThirdPartyService } from './connection/configured.ts'
 import type { PeerClient } from './peer/peer-client.ts'
 import type { RelationshipRules } from './permission/permission.ts'
@@ -84,6 +85,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...property,
     transactions: ground.transactions,
     ...ground.job,
+    webhooks: ground.webhooks,
     ...peers.trust,
     ...operation,
     ...peers.publication,
@@ -121,9 +123,11 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)
   const { publisher, waitingChanges } = createPublisher(runtime, { permission, delivery })
   const job = createJobs(runtime)
+  const webhooks = createWebhooks(runtime, { client: outbox.outsideClient, jobs: job.jobs })
   const changeSinks = [
     publisher.sink,
     job.events.sink,
+    webhooks.sink,
     ...(options.changeSink === undefined ? [] : [options.changeSink]),
   ]
   const observes = (actor: LockedActor): boolean => job.events.isHandled || actor.webhookCount > 0
@@ -151,6 +155,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     actorRoom,
     declared,
     job,
+    webhooks,
   }
 }
 

@@ -24,6 +24,8 @@ import type { Live } from '../live/live.ts'
 import { type ListHandleDeps, listHandle } from './list.ts'
 import { type ValueChange, declaredType, nameOf, segmentsOf, transactionHandle, updateIn } from './transaction.ts'
 import type { Transactions } from '../transaction/transactions.ts'
+import type { Webhooks } from '../webhook/webhooks.ts'
+import { webhooksHandle } from './webhooks.ts'
 
 export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, TrustHandleDeps, PeerHandleDeps {
   readonly properties: Properties
@@ -35,6 +37,7 @@ export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, Trust
   readonly connections: Connections
   readonly clients: Clients
   readonly alarms: Alarms
+  readonly webhooks: Webhooks
   readonly baseUrl: string
 }
 
@@ -66,6 +69,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
         : deps.live.announce(access.actor.id, 'resource', changed.resource),
     alarm: alarmSetting(deps.alarms, access.actor.id),
     alarms: alarmsHandle(deps.alarms, access.actor.id),
+    webhooks: webhooksHandle(deps.webhooks, access.actor.id),
     signIn: signInHandle(deps.accounts, access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),
     services: servicesHandle(deps.connections, access.actor.id, url),

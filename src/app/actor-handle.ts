@@ -9,6 +9,7 @@ import type { PeerHandle, PeerListPage } from './peer-handle.ts'
 import type { PropertyPath } from './property-path.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
+import type { WebhooksHandle } from './webhooks.ts'
 
 /** A declared property or list of any type. */
 export type AnyDeclared = Pick<DeclaredProperty | DeclaredList, 'kind' | 'name'>
@@ -124,6 +125,9 @@ export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting 
 
   /** The alarms that are set. `alarm` sets one. */
   readonly alarms: AlarmsHandle
+
+  /** URLs that receive the changes of this actor. */
+  readonly webhooks: WebhooksHandle
 
   /** The sign-in of the owner. */
   readonly signIn: SignInHandle

@@ -551,6 +551,13 @@ export const options = {
     byDefault: 100,
     text: 'Maximum number of subscriptions of a peer to an actor; a further one returns 403.',
   }),
+  maxWebhooks: integer({
+    env: 'TROUPE_MAX_WEBHOOKS',
+    min: 0,
+    max: 1000,
+    byDefault: 20,
+    text: 'Maximum number of webhooks of an actor; a further one returns 403. 0: no webhooks.',
+  }),
   notifyPermissions: flag({
     env: 'TROUPE_NOTIFY_PERMISSIONS',
     byDefault: true,

@@ -33,6 +33,8 @@ export interface AlarmsDeps {
 /** A set alarm that passed its checks. */
 export type PreparedAlarm = Omit<NewAlarm, 'hops'>
 
+/** An alarm that another process has set runs with at most this delay, also when that process is killed. */
+const pollMs = 1000
 const mostRunning = 64
 const mostOfActor = 4
 /** An alarm may be any date, so a distant one does not show that the clock was set back. */
@@ -111,6 +113,7 @@ export class Alarms {
     hostOf: ({ actorId }) => actorId,
     most: { running: mostRunning, ofActor: mostOfActor, ofHost: mostOfActor },
     longestMs: latestDate,
+    pollMs,
   }
 
   async #run(job: ClaimedJob, signal: AbortSignal): Promise<RunResult> {

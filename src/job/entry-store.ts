@@ -174,14 +174,18 @@ export function findTimeline(
   )
 }
 
-/** Deletes the entries up to a number, because a queue keeps a limited number. */
-export async function dropEntries(tx: Transaction, { actorId, kind, id }: JobKey, upTo: number): Promise<void> {
+/** Deletes the entries of queues up to a number, because a queue keeps a limited number. */
+export async function dropEntries(
+  tx: Transaction,
+  { actorId, kind }: Pick<JobKey, 'actorId' | 'kind'>,
+  queues: readonly { readonly id: string; readonly upTo: number }[],
+): Promise<void> {
   await tx.run(
-    `DELETE FROM job_entry WHERE actor_id = $1 AND kind = $2 AND job_id = $3 AND number <= $4`,
+    `DELETE FROM job_entry WHERE actor_id = $1 AND kind = $2 AND EXISTS (SELECT 1 FROM rows($3, job TEXT, most BIGINT) AS r
+       WHERE r.job = job_entry.job_id AND job_entry.number <= r.most)`,
     actorId,
     kind,
-    id,
-    upTo,
+    JSON.stringify(queues.map(({ id, upTo }) => [id, upTo])),
   )
 }
 

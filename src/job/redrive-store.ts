@@ -35,8 +35,8 @@ export async function redriveJobs(tx: Transaction, of: Redriven, now: number): P
        due_at = CAST($1 AS BIGINT),
        done = COALESCE((SELECT MIN(e.number) - 1 FROM job_entry e WHERE e.actor_id = job.actor_id AND e.kind = job.kind
          AND e.job_id = job.id AND e.outcome = 'waiting'), done)
-     WHERE kind <> 'alarm' AND EXISTS (SELECT 1 FROM job_entry e WHERE e.actor_id = job.actor_id AND e.kind = job.kind
-       AND e.job_id = job.id AND e.outcome = 'waiting')${where('job')}`,
+     WHERE kind <> 'alarm' AND (state = 'stopped' OR EXISTS (SELECT 1 FROM job_entry e WHERE e.actor_id = job.actor_id
+       AND e.kind = job.kind AND e.job_id = job.id AND e.outcome = 'waiting'))${where('job')}`,
     now,
     ...params,
   )

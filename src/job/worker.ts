@@ -42,6 +42,8 @@ export interface Lane {
   readonly most: { readonly running: number; readonly ofActor: number; readonly ofHost: number }
   /** The longest possible delay of due work, in milliseconds. Work that is due later shows that the clock was set back. */
   readonly longestMs: number
+  /** Interval of polling for the work of other processes. Default: 5 seconds. */
+  readonly pollMs?: number
 }
 
 export interface JobWorkerDeps {
@@ -64,8 +66,6 @@ interface LeasedJob extends Job {
 /** The lease of a killed process ends after so long. */
 export const leaseMs = 5000
 const renewMs = 1500
-/** Interval of polling for the work of other processes. */
-const pollMs = 1000
 /** Rows per claim. */
 const mostClaimed = 100
 /** Leased rows, from the claim to the commit of their results. */
@@ -95,14 +95,17 @@ export class JobWorker {
     this.#deps = deps
     this.#lane = lane
     const { running, ofActor, ofHost } = lane.most
-    this.#queue = new FairQueue({ running, perActor: ofActor, perPeer: 1, perHost: ofHost }, () => false)
+    this.#queue = new FairQueue(
+      { running, perActor: ofActor, perPeer: 1, perHost: ofHost },
+      ({ claimed }) => claimed.attempts > 0,
+    )
     const { kind } = lane
     this.#poller = new DuePoller(
       deps,
       {
         name: `${kind}s`,
         longestMs: lane.longestMs,
-        pollMs,
+        ...(lane.pollMs === undefined ? {} : { pollMs: lane.pollMs }),
         find: (q) => findDueJobs(q, kind),
         bringForward: (tx, latest, now) => bringJobsForward(tx, kind, { latest, now, actorId: null }),
         claim: () => this.#claim(null),

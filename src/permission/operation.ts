@@ -15,6 +15,8 @@ export type Category =
   | 'activity'
   /** Calls that need the owner's approval. */
   | 'approvals'
+  /** URLs that receive the changes of the actor. */
+  | 'webhooks'
   | 'www'
   /** The sessions of the owner. */
   | 'sessions'

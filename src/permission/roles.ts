@@ -29,6 +29,7 @@ const creator: RoleTable = {
   services: all,
   activity: ['read'],
   approvals: ['read', 'write'],
+  webhooks: all,
   www: all,
   sessions: all,
   devtest: all,

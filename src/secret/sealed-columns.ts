@@ -56,6 +56,11 @@ export const onceAnswer = {
   key: ['actor_id', 'key'],
   column: 'answer',
 } as const satisfies SealedColumn
+export const webhookSecrets = {
+  table: 'webhook',
+  key: ['actor_id', 'webhook_id'],
+  column: 'secrets',
+} as const satisfies SealedColumn
 
 /** Columns that a key rotation seals again. A column missing here becomes unreadable when its old key is removed. */
 export const sealedColumns: readonly SealedColumn[] = [
@@ -71,6 +76,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   taskOutcome,
   approvalArguments,
   onceAnswer,
+  webhookSecrets,
 ]
 
 /** Returns the binding of one value: its actor, its field, then the rest of its key. */

@@ -297,6 +297,7 @@ const rows: Readonly<Record<string, Row>> = {
   autoAcceptTrust: flag('TROUPE_AUTO_ACCEPT_TRUST', false),
   maxPendingTrusts: number('TROUPE_MAX_PENDING_TRUSTS', 100, [1, 100_000]),
   maxPeerSubscriptions: number('TROUPE_MAX_PEER_SUBSCRIPTIONS', 100, [1, 10_000]),
+  maxWebhooks: number('TROUPE_MAX_WEBHOOKS', 20, [0, 1000]),
   notifyPermissions: flag('TROUPE_NOTIFY_PERMISSIONS', true),
   autoDeleteRevoked: flag('TROUPE_AUTO_DELETE_REVOKED', true),
   peerProfileAttributes: names('TROUPE_PEER_PROFILE', ['displayname', 'email', 'description']),

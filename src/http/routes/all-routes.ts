@@ -34,6 +34,7 @@ import { serviceRoutes } from './sign-in/services.ts'
 import { subscriptionRoutes } from './peers/subscriptions.ts'
 import { systemRoutes } from './system/system.ts'
 import { trustRoutes } from './peers/trust.ts'
+import { webhookRoutes } from './webhooks/webhooks.ts'
 
 /** The dependencies of all route handlers. */
 export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'baseUrl'> &
@@ -65,6 +66,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof passwordAccessRoutes>[0] &
   Parameters<typeof subscriptionRoutes>[0] &
   Parameters<typeof callbackRoutes>[0] &
+  Parameters<typeof webhookRoutes>[0] &
   Parameters<typeof ownerPageRoutes>[0] &
   Parameters<typeof singlePageRoutes>[0] &
   Parameters<typeof appCallbackRoutes>[0] &
@@ -108,6 +110,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...passwordAccessRoutes(deps),
     ...subscriptionRoutes(deps),
     ...callbackRoutes(deps),
+    ...webhookRoutes(deps),
     // With the pages turned off, their URLs are 404 for every client.
     ...(deps.config.webUi ? ownerPageRoutes(deps) : []),
     ...(deps.config.singlePage === null ? [] : singlePageRoutes(deps)),

@@ -786,7 +786,8 @@ CREATE TABLE job (
   failing_since BIGINT,
   reason TEXT NOT NULL DEFAULT '',
   created_at BIGINT NOT NULL,
-  -- Of an alarm: its time, the id of this setting, the JSON of its data, and how many changes led to it.
+  -- Of an alarm: its time, the id of this setting, the JSON of its data, and how many changes led to it. Of a webhook: `data`
+  -- has the host of its URL.
   at BIGINT,
   entry_id TEXT NOT NULL DEFAULT '',
   data TEXT NOT NULL DEFAULT '',
@@ -836,10 +837,10 @@ CREATE TABLE webhook (
   events TEXT NOT NULL,
   names TEXT NOT NULL,
   description TEXT NOT NULL,
-  -- Sealed. The old secret also signs until `old_until`.
-  secret TEXT NOT NULL,
-  old_secret TEXT,
-  old_until BIGINT,
+  -- Sealed JSON: the secret, and after a rotation the old one, which also signs for some time.
+  secrets TEXT NOT NULL,
+  -- Number of messages in a row that the receiver refused.
+  refusals BIGINT NOT NULL DEFAULT 0,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, webhook_id)
 ) STRICT, WITHOUT ROWID;

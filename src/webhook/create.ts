@@ -1,0 +1,37 @@
+import { type JobRoom, workerDeps } from '../job/create.ts'
+import { JobWorker } from '../job/worker.ts'
+import type { PeerClient } from '../peer/peer-client.ts'
+import type { Runtime } from '../runtime.ts'
+import { WebhookSender } from './sender.ts'
+import { Webhooks } from './webhooks.ts'
+
+const dayMs = 86_400_000
+
+interface WebhookNeeds {
+  /** Calls hosts that are not actors. */
+  readonly client: PeerClient
+  readonly jobs: JobRoom['jobs']
+}
+
+export function createWebhooks(runtime: Runtime, { client, jobs }: WebhookNeeds): Webhooks {
+  const { config } = runtime
+  const sender = new WebhookSender({
+    ...runtime,
+    client,
+    policy: {
+      retryUnknown: true,
+      circuitThreshold: config.circuitThreshold,
+      circuitCooldownMs: config.circuitCooldownSeconds * 1000,
+      giveUpAfterMs: config.maxDiffAgeDays * dayMs,
+    },
+  })
+  const worker = new JobWorker(workerDeps(runtime), sender.lane)
+  jobs.add(worker)
+  return new Webhooks({
+    ...runtime,
+    policy: { allowPrivatePeers: config.allowPrivatePeers, allowHttp: config.allowHttp },
+    maxWebhooks: config.maxWebhooks,
+    maxWaiting: config.maxDiffs,
+    wake: worker.wake,
+  })
+}

@@ -1,0 +1,25 @@
+/** The stored secrets of a webhook. */
+import type { KeyRing } from '../secret/key-ring.ts'
+import { open, seal, type Sealed } from '../secret/sealed.ts'
+import { bindingOf, webhookSecrets } from '../secret/sealed-columns.ts'
+
+export interface Secrets {
+  readonly secret: string
+  /** The secret before a rotation, which also signs until `oldUntil`. */
+  readonly old?: string
+  /** Unix milliseconds. */
+  readonly oldUntil?: number
+}
+
+export function sealSecrets(ring: KeyRing, actorId: string, id: string, secrets: Secrets): Sealed {
+  return seal(ring, JSON.stringify(secrets), bindingOf(webhookSecrets, actorId, id))
+}
+
+export function openSecrets(ring: KeyRing, actorId: string, id: string, sealed: Sealed): Secrets {
+  return JSON.parse(open(ring, sealed, bindingOf(webhookSecrets, actorId, id))) as Secrets
+}
+
+/** The secrets that sign at a time: the current one first. */
+export function signingSecrets({ secret, old, oldUntil = 0 }: Secrets, now: number): string[] {
+  return old !== undefined && now < oldUntil ? [secret, old] : [secret]
+}
