@@ -6,7 +6,7 @@ import { toPlain } from '../json/json.ts'
 import type { FieldKey, FoundItem, FoundItems } from '../list/list.ts'
 import { writeCursor } from '../property/item-query.ts'
 import { holdsAll, mostScanned, pageOfMatches } from '../property/list-queries.ts'
-import { readRemoteItems, type RemoteAddress, type RemoteItems } from '../replica/remote-data.ts'
+import { readRemoteItems, type RemoteAddress, type RemoteItems } from '../replica/copy/remote-data.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { askedOf, conditionsOf, defaultPageSize, plainItem } from './list.ts'
 

@@ -27,7 +27,7 @@ import {
   type ProcessorPolicy,
 } from './processor.ts'
 import { updateProfile } from './profile.ts'
-import { readRemoteValues, replaceAll } from './remote-data.ts'
+import { readRemoteValues, replaceAll } from './copy/remote-data.ts'
 import { fetchedValue, type Snapshot } from './snapshot.ts'
 import { deletePendingUpTo, insertPending } from './subscriber-store.ts'
 import type { SubscriberKey, SubscriberSubscription } from './subscriber.ts'

@@ -4,8 +4,8 @@ import { ServiceError } from '../errors.ts'
 import { type Live, subscriptionChange } from '../live/live.ts'
 import type { AfterCommit, LockedActor, Transaction } from '../store/store.ts'
 import { awaitsResync, type Kept, readKept, type ReceiverState } from './processor.ts'
-import { applyChanges } from './remote-data.ts'
-import { changesOf, type ReplicaChange } from './replica-change.ts'
+import { applyChanges } from './copy/remote-data.ts'
+import { changesOf, type ReplicaChange } from './copy/replica-change.ts'
 import { keptByOthers, type SubscriberKey, type SubscriberSubscription, storesFor } from './subscriber.ts'
 import {
   findPending,

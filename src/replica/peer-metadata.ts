@@ -20,7 +20,7 @@ import { peerRightsSchema, readOverride, wireRules } from '../trust/permissions.
 import type { EffectiveRules } from '../permission/rules.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { emptyPending, markForFetch } from './subscriber-store.ts'
-import { removeNames } from './remote-data.ts'
+import { removeNames } from './copy/remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import { type FactKind, findFact, findFactsOf, ownersOf, type PeerKey, putFact } from './facts-store.ts'

@@ -3,7 +3,7 @@ import { elements, isArray, isObject, type JsonText, known, members, object, str
 import type { Linked, PeerLinks, Reading } from './peer-link.ts'
 import type { Scope } from '../subscription/scope.ts'
 import { parseSequence } from './processor.ts'
-import { type Content, type Fetched, isListMarker } from './remote-data.ts'
+import { type Content, type Fetched, isListMarker } from './copy/remote-data.ts'
 
 export interface PolledDiff {
   readonly sequence: number

@@ -23,7 +23,7 @@ import type { Scope } from '../subscription/scope.ts'
 import type { CopyWriter } from './copy-writer.ts'
 import type { FetchSchedule } from './fetch-schedule.ts'
 import { callable, noSubscription } from './locked-subscription.ts'
-import { readRemote, type RemoteValue, removeAll, removeNames } from './remote-data.ts'
+import { readRemote, type RemoteValue, removeAll, removeNames } from './copy/remote-data.ts'
 
 export interface SubscribingDeps {
   readonly store: Store

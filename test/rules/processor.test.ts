@@ -10,10 +10,10 @@ import {
   parseCallback,
   type ReceiverState,
 } from '../../src/replica/processor.ts'
-import { changesOf, type ReplicaListOperation } from '../../src/replica/replica-change.ts'
-import { placesOf, placesWithout, type Run } from '../../src/replica/replica-layout.ts'
-import { ReplicaList } from '../../src/replica/replica-list.ts'
-import { coveredValue, mergeBelow, mergePart, uncoveredValue } from '../../src/replica/replica-value.ts'
+import { changesOf, type ReplicaListOperation } from '../../src/replica/copy/replica-change.ts'
+import { placesOf, placesWithout, type Run } from '../../src/replica/copy/replica-layout.ts'
+import { ReplicaList } from '../../src/replica/copy/replica-list.ts'
+import { coveredValue, mergeBelow, mergePart, uncoveredValue } from '../../src/replica/copy/replica-value.ts'
 
 const policy = { gapTimeoutMs: 5000, maxPending: 3 }
 const now = 100_000

@@ -3,7 +3,7 @@
  * that compare items read the stored ones. A stored item is identified by its place, a number
  * that it keeps while the order changes.
  */
-import { equal, type JsonText } from '../json/json.ts'
+import { equal, type JsonText } from '../../json/json.ts'
 import type { ReplicaListOperation } from './replica-change.ts'
 import { cut, type Layout, layoutOf, replicaLengthOf, type Piece, type Run, sourcesIn } from './replica-layout.ts'
 

@@ -2,7 +2,7 @@
  * Places of the items of a copied list. An item keeps its place, a number, while items around it change. The order is a
  * list of runs of places. A change in the middle therefore writes only its own items.
  */
-import type { JsonText } from '../json/json.ts'
+import type { JsonText } from '../../json/json.ts'
 
 /** Items with consecutive places: the first place, and the place after the last. */
 export type Run = readonly [from: number, to: number]

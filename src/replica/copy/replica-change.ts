@@ -1,7 +1,7 @@
 /** Translates a diff into changes of the copy, one for each name in the diff. Pure functions. */
-import { elements, isObject, type JsonText, members, stringValue } from '../json/json.ts'
-import { maxNameBytes } from '../actor/property-name.ts'
-import type { Scope } from '../subscription/scope.ts'
+import { elements, isObject, type JsonText, members, stringValue } from '../../json/json.ts'
+import { maxNameBytes } from '../../actor/property-name.ts'
+import type { Scope } from '../../subscription/scope.ts'
 import { nameOfKey } from './remote-keys.ts'
 
 /** One list operation in the words of the protocol. Members that the operation does not need are absent. */

@@ -1,5 +1,5 @@
 /** Merges parts into values of the copy, and converts values to their stored form. Pure functions. */
-import { isObject, type JsonText, members, object } from '../json/json.ts'
+import { isObject, type JsonText, members, object } from '../../json/json.ts'
 
 const gone = '""'
 

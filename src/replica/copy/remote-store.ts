@@ -1,6 +1,6 @@
 /** The SQL of copies of peers' data. Each function runs one statement, however much it reads or writes. */
-import { type JsonText, known } from '../json/json.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import { type JsonText, known } from '../../json/json.ts'
+import type { Queries, Transaction } from '../../store/store.ts'
 
 /** Finds the given keys that exist. */
 export async function findKeys(

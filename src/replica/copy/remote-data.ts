@@ -2,10 +2,10 @@
  * The copy of a peer's data, as diffs and snapshots change it. A batch has a fixed number of statements, and only
  * writes the list items that a change contains.
  */
-import type { AttributeForm } from '../actor/attributes.ts'
-import { isObject, type JsonText, known, members } from '../json/json.ts'
-import type { Queries, Transaction } from '../store/store.ts'
-import type { Scope } from '../subscription/scope.ts'
+import type { AttributeForm } from '../../actor/attributes.ts'
+import { isObject, type JsonText, known, members } from '../../json/json.ts'
+import type { Queries, Transaction } from '../../store/store.ts'
+import type { Scope } from '../../subscription/scope.ts'
 import { isStorableName, listAction, type ReplicaListOperation, type ReplicaChange } from './replica-change.ts'
 import { placesOf, placesWithout, type Run, runsBetween } from './replica-layout.ts'
 import { ReplicaList } from './replica-list.ts'
