@@ -189,14 +189,14 @@ export class App {
    * Declares a property. Every value that is stored fits its schema, however it is written. Use the result in place of the
    * name: `actor.get(budget)` has the type of the schema. Reads return the default until the property is set.
    */
-  property<S extends DeclaredSchema>(
-    name: string,
+  property<S extends DeclaredSchema, Name extends string>(
+    name: Name,
     declaration: PropertyDeclaration<S> & { readonly default: InferInput<S> },
-  ): DeclaredProperty<InferData<S>, InferInput<S>, never>
-  property<S extends DeclaredSchema>(
-    name: string,
+  ): DeclaredProperty<InferData<S>, InferInput<S>, never, Name>
+  property<S extends DeclaredSchema, Name extends string>(
+    name: Name,
     declaration: PropertyDeclaration<S>,
-  ): DeclaredProperty<InferData<S>, InferInput<S>>
+  ): DeclaredProperty<InferData<S>, InferInput<S>, undefined, Name>
   /** Declares hooks for each access to a property or list. One function handles all four operations. `*` covers every name. */
   property(name: string, hooks: PropertyHooks | PropertyHook): this
   property(name: string, declared: object): DeclaredProperty<unknown, unknown, unknown> | this {
@@ -214,10 +214,10 @@ export class App {
    * Declares a list. Every item that is stored fits its schema, however it is written. Use the result in place of the name:
    * `actor.list(shopping)` has items of that type. Every actor has the list, which is empty at first.
    */
-  list<S extends DeclaredSchema>(
-    name: string,
+  list<S extends DeclaredSchema, Name extends string>(
+    name: Name,
     declaration: ListDeclaration<S>,
-  ): DeclaredList<InferData<S>, InferInput<S>> {
+  ): DeclaredList<InferData<S>, InferInput<S>, Name> {
     this.#registry.addData(declaredList(name, declaration))
     return { kind: 'list', name }
   }

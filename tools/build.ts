@@ -13,7 +13,7 @@ const dist = join(root, 'dist')
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
 
 /** The files that package.json and bin name. Every other module becomes part of them, or of a file that they import. */
-const entries = ['index', 'handles', 'mcp', 'pages', 'testing', 'cli/main']
+const entries = ['index', 'handles', 'mcp', 'pages', 'testing', 'client', 'react', 'cli/main']
 
 // Deletes dist first, because outputs of renamed sources would be published.
 await rm(dist, { recursive: true, force: true })

@@ -85,10 +85,11 @@ export interface ListDeclaration<S extends DeclaredSchema = DeclaredSchema> {
  * @typeParam Value the type of a value that is read.
  * @typeParam Given the type of a value to write.
  * @typeParam Missing what a read returns before the property was set: `undefined` without a default.
+ * @typeParam Name the name, for clients that are typed from the application.
  */
-export interface DeclaredProperty<Value = Json, Given = Value, Missing = undefined> {
+export interface DeclaredProperty<Value = Json, Given = Value, Missing = undefined, Name extends string = string> {
   readonly kind: 'property'
-  readonly name: string
+  readonly name: Name
   /** For the type checker only. */
   readonly '~types'?: { readonly value: Value; readonly given: Given; readonly missing: Missing }
 }
@@ -98,10 +99,11 @@ export interface DeclaredProperty<Value = Json, Given = Value, Missing = undefin
  *
  * @typeParam Item the type of an item that is read.
  * @typeParam Given the type of an item to write.
+ * @typeParam Name the name, for clients that are typed from the application.
  */
-export interface DeclaredList<Item = Json, Given = Item> {
+export interface DeclaredList<Item = Json, Given = Item, Name extends string = string> {
   readonly kind: 'list'
-  readonly name: string
+  readonly name: Name
   /** For the type checker only. */
   readonly '~types'?: { readonly item: Item; readonly given: Given }
 }

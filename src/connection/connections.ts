@@ -35,7 +35,7 @@ export interface ConnectionsDeps {
   readonly baseUrl: string
 }
 
-export interface ActorConnection {
+export interface ClientConnection {
   readonly service: string
   /** Null while the actor is not connected. */
   readonly connected: { readonly at: number; readonly expiresAt: number | null; readonly scope: string } | null
@@ -81,7 +81,7 @@ export class Connections {
   }
 
   /** Lists every configured service, connected or not. */
-  async list(actorId: string): Promise<readonly ActorConnection[]> {
+  async list(actorId: string): Promise<readonly ClientConnection[]> {
     const { services, store } = this.#deps
     const stored = services.size === 0 ? [] : await store.read((q) => findConnections(q, actorId))
     return [...services.keys()].map((service) => {
@@ -90,13 +90,13 @@ export class Connections {
     })
   }
 
-  async find(actorId: string, name: string): Promise<ActorConnection> {
+  async find(actorId: string, name: string): Promise<ClientConnection> {
     const { name: service } = this.require(name)
     const found = await this.#deps.store.read((q) => findConnection(q, actorId, service))
     return { service, connected: found === null ? null : this.#shown(actorId, found) }
   }
 
-  #shown(actorId: string, stored: StoredConnection): ActorConnection['connected'] {
+  #shown(actorId: string, stored: StoredConnection): ClientConnection['connected'] {
     const { expiresAt, scope } = this.#opened(actorId, stored)
     return { at: stored.connectedAt, expiresAt, scope }
   }

@@ -20,6 +20,8 @@ export type LiveCategory =
   | 'properties'
   | 'trust'
   | 'subscriptions'
+  /** The copy of a peer's data, by the id of the peer. */
+  | 'remote'
   | 'sessions'
   | 'approvals'
   | 'tasks'

@@ -9,6 +9,8 @@ export type Category =
   | 'prompts'
   | 'trust'
   | 'subscriptions'
+  /** The copies of peers' data. */
+  | 'remote'
   | 'callbacks'
   | 'permissions'
   | 'services'

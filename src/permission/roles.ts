@@ -24,6 +24,7 @@ const creator: RoleTable = {
   actor: all,
   trust: all,
   subscriptions: all,
+  remote: ['read'],
   callbacks: all,
   permissions: all,
   services: all,

@@ -1,6 +1,7 @@
 /** Reads queries of lists, as code and requests give them. */
 import { quoted, ServiceError } from '../errors.ts'
-import { elements, type JsonText, known, stringValue } from '../json/json.ts'
+import { integerField, optional, stringField } from '../json/fields.ts'
+import { elements, type JsonText, known, stringText, stringValue } from '../json/json.ts'
 import { type FieldKey, type IndexEntry, type ItemQuery, keyChars, valueKey, noKey } from '../list/list.ts'
 
 /** The default and greatest number of items of a page. */
@@ -65,4 +66,53 @@ function readCursor(text: string): IndexEntry {
   if (item === undefined || given === null)
     throw new ServiceError('bad_request', 'Invalid after: expected `next` of the page before.')
   return { item: Number(item), key: given }
+}
+
+export const itemsSchema = {
+  type: 'object',
+  properties: {
+    items: { type: 'array', items: { type: 'object', properties: { index: { type: 'integer' }, item: {} } } },
+    count: { type: 'integer', description: 'The length of the entire list. Absent for a query' },
+    next: { description: 'The next page: its `start`, or `after` for a query. Absent on the last page' },
+  },
+}
+
+export const listPartQuery = {
+  start: optional(integerField('The index of the first item. Default: 0')),
+  limit: optional(
+    integerField('Maximum number of items. Default: 1000 with `start` or in a query, otherwise all', {
+      least: 1,
+      most: mostQueried,
+    }),
+  ),
+  sort: optional(stringField('A field to sort by, after `-` for a descending order')),
+  after: optional(stringField('`next` of the page of a query before')),
+}
+
+export const whereGroup = { where: 'The value that a field must have: a string, a number, `true`, `false` or `null`' }
+
+/** The parameters `where[<field>]`. A value is JSON, and otherwise a string. @throws ServiceError `bad_request` */
+export function whereOf(query: string): ReadonlyMap<string, JsonText> {
+  const where = new Map<string, JsonText>()
+  for (const [name, value] of new URLSearchParams(query)) {
+    const [, field] = /^where\[(.+)\]$/s.exec(name) ?? []
+    if (field === undefined) continue
+    if (where.has(field)) throw new ServiceError('bad_request', `Invalid where of ${quoted(field)}: expected it once.`)
+    where.set(field, scalarOf(value))
+  }
+  return where
+}
+
+function scalarOf(text: string): JsonText {
+  return /^(?:null|true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.test(text) ? known(text) : quotedOr(text)
+}
+
+/** A string in double quotes, for a string that looks like another value. */
+function quotedOr(text: string): JsonText {
+  if (!/^".*"$/s.test(text)) return stringText(text)
+  try {
+    return stringText(String(JSON.parse(text)))
+  } catch {
+    return stringText(text)
+  }
 }

@@ -87,12 +87,13 @@ export function changesIn({ subscription, isStored, keptByOthers }: Locked, item
 export async function saveSubscription(
   { live, afterCommit, wake }: SaveDeps,
   tx: Transaction,
-  { actor, subscription }: Locked,
+  { actor, subscription, isStored }: Locked,
   progress: Partial<Progress>,
 ): Promise<void> {
   const { sequence, gapDueAt, resyncPending, isUnknown, attempts } = { ...subscription, ...progress }
   await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, isUnknown, attempts })
   await live.record(tx, actor, 'subscriptions', [subscriptionChange(subscription.subscriptionId, subscription.peerId)])
+  if (isStored && progress.sequence !== undefined) await live.record(tx, actor, 'remote', [subscription.peerId])
   if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) afterCommit(tx, () => wake(actor.id, gapDueAt))
 }
 

@@ -18,7 +18,7 @@ import type { Log } from '../observe/log.ts'
 import { changesOfGrants, isRevoked, type PermissionChanges } from '../permission/grant-diff.ts'
 import { peerRightsSchema, readOverride, wireRules } from '../trust/permissions.ts'
 import type { EffectiveRules } from '../permission/rules.ts'
-import type { AfterCommit, Store, Transaction } from '../store/store.ts'
+import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'
 import { emptyPending, markForFetch } from './subscriber-store.ts'
 import { removeNames } from './copy/remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
@@ -223,7 +223,7 @@ export class PeerFacts {
 
   async #keepGranted(key: PeerKey, rules: EffectiveRules, notice: PermissionNotice): Promise<NoteOutcome> {
     const { store, now, autoDeleteRevoked, fetchesGranted } = this.#deps
-    return store.writeActor(key.actorId, async (tx): Promise<NoteOutcome> => {
+    return store.writeActor(key.actorId, async (tx, actor): Promise<NoteOutcome> => {
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return { kind: 'gone' }
       const fact = await findFact(tx, key, 'permissions')
       const before = readGranted(fact)
@@ -233,7 +233,8 @@ export class PeerFacts {
       const timestamp = notice.timestamp ?? knownTime
       await putFact(tx, key, 'permissions', grantedText(key, rules, timestamp, now()), now())
       const mustDelete = before !== null && changes.has_revocations && autoDeleteRevoked
-      const isEmptied = mustDelete && (await deleteRevoked(tx, key, before.rules, rules))
+      const isEmptied =
+        mustDelete && (await this.#deleteRevoked(tx, actor, key, { before: before.rules, after: rules }))
       // Data from before the grants were known may have been fetched with other rights.
       const isGranted = changes.is_initial || changes.granted_patterns.length > 0
       if (isEmptied || (isGranted && fetchesGranted)) await this.#fetchSoon(tx, key, notice)
@@ -283,17 +284,18 @@ export class PeerFacts {
       return true
     })
   }
-}
 
-/** Deletes copied data and pending callbacks that the peer revoked. Returns whether callbacks were pending. */
-async function deleteRevoked(
-  tx: Transaction,
-  key: PeerKey,
-  before: EffectiveRules,
-  after: EffectiveRules,
-): Promise<boolean> {
-  await removeNames(tx, key, (name) => isRevoked(before, after, name))
-  return emptyPending(tx, key)
+  /** Deletes copied data and pending callbacks that the peer revoked. Returns whether callbacks were pending. */
+  async #deleteRevoked(
+    tx: Transaction,
+    actor: LockedActor,
+    key: PeerKey,
+    { before, after }: { readonly before: EffectiveRules; readonly after: EffectiveRules },
+  ): Promise<boolean> {
+    await removeNames(tx, key, (name) => isRevoked(before, after, name))
+    await this.#deps.live.record(tx, actor, 'remote', [key.peerId])
+    return emptyPending(tx, key)
+  }
 }
 
 /** Whether the fetched metadata equals the stored metadata. */

@@ -187,6 +187,7 @@ export class Subscribing {
       if (!(await deleteSubscriberSubscription(tx, key))) return false
       await live.record(tx, locked, 'subscriptions', [subscriptionChange(key.subscriptionId, key.peerId)])
       await this.#forget(tx, key)
+      await live.record(tx, locked, 'remote', [key.peerId])
       if (callable(trust) !== null && trust !== null) await this.#notifyEnded(tx, trust, key.subscriptionId)
       afterCommit(tx, () => wake(key.actorId))
       return true

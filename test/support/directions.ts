@@ -50,7 +50,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   job: ['outbox', 'property', 'subscription'],
   webhook: ['job', 'outbox', 'peer', 'property'],
   publication: ['outbox', 'peer', 'property', 'subscription', 'trust'],
-  replica: ['outbox', 'peer', 'property', 'publication', 'rate-limit', 'subscription', 'trust'],
+  replica: ['list', 'outbox', 'peer', 'property', 'publication', 'rate-limit', 'subscription', 'trust'],
   'sign-in': ['peer', 'rate-limit', 'token', 'trust'],
   api: [
     'audit-log',
@@ -105,7 +105,16 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'http/routes/actor': ['audit-log', 'http/dispatch', 'http/edge', 'list', 'operation', 'pages', 'property', 'trust'],
   'http/routes/webhooks': ['http/dispatch', 'http/edge', 'job', 'webhook'],
   'http/routes/oauth': ['authorization-server', 'http/dispatch', 'http/edge', 'pages', 'sign-in', 'token', 'trust'],
-  'http/routes/peers': ['http/dispatch', 'http/edge', 'operation', 'publication', 'replica', 'subscription', 'trust'],
+  'http/routes/peers': [
+    'http/dispatch',
+    'http/edge',
+    'operation',
+    'property',
+    'publication',
+    'replica',
+    'subscription',
+    'trust',
+  ],
   spa: ['auth', 'http/dispatch', 'http/edge', 'sign-in', 'token'],
   'http/routes/sign-in': ['connection', 'http/dispatch', 'http/edge', 'pages', 'rate-limit', 'sign-in', 'spa', 'token'],
   'http/routes/system': ['http/dispatch', 'http/edge', 'mcp', 'operation', 'pages'],
@@ -170,6 +179,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'trust',
   ],
   'node-handler': ['http/edge', 'troupe'],
+  client: [],
   testing: ['auth', 'http/edge', 'peer', 'service', 'sign-in', 'troupe'],
 }
 
@@ -183,7 +193,7 @@ export const joins: Readonly<Record<string, string>> = {
 }
 
 /** The modules that package.json exports. */
-const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts', 'testing.ts']
+const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts', 'client.ts', 'react.ts', 'testing.ts']
 
 /** The only file that may import a database driver. It opens the configured driver. */
 const mayNameADriver = ['open-store.ts']

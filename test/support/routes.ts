@@ -180,6 +180,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   getSharedProperties: { path: `${sampleTrust}/shared_properties`, status: 200, peer: samplePeer },
   getGrantedPermissions: { path: `/:actor/permissions/${samplePeer}`, status: 200, peer: samplePeer },
   listSubscriptions: { path: '/:actor/subscriptions', status: 200 },
+  getRemoteValue: { path: `/:actor/remote/${samplePeer}/none`, status: 404 },
+  getRemoteItems: { path: `/:actor/remote/${samplePeer}/none/items`, status: 404 },
   subscribe: { path: '/:actor/subscriptions', body: { peerid: samplePeer, target: 'properties' }, status: 204 },
   listSubscriptionsOfPeer: { path: sampleSubscriptions, status: 200, peer: samplePeer },
   receiveSubscription: { path: sampleSubscriptions, body: { target: 'properties' }, status: 201, peer: samplePeer },

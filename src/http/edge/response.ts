@@ -62,3 +62,11 @@ export function noContent(headers?: Record<string, string>): HttpResponse {
 export function redirect(status: 302 | 303 | 307, location: string, headers?: Record<string, string>): HttpResponse {
   return { status, headers: { Location: location, ...headers }, body: null }
 }
+
+/** Adds the address of the next page (RFC 8288), relative to that of the request. */
+export function withNextPage(response: HttpResponse, query: Readonly<Record<string, string>>): HttpResponse {
+  return {
+    ...response,
+    headers: { ...response.headers, Link: `<?${new URLSearchParams(query).toString()}>; rel="next"` },
+  }
+}

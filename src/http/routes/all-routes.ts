@@ -23,6 +23,7 @@ import { operationRoutes } from './actor/operations.ts'
 import { passwordAccessRoutes } from './sign-in/password-access.ts'
 import { permissionRoutes } from './peers/permissions.ts'
 import { propertyRoutes } from './actor/properties.ts'
+import { remoteRoutes } from './peers/remote.ts'
 import { resourceRoutes } from './actor/resources.ts'
 import { sessionRoutes } from './sign-in/session.ts'
 import { ownerSessionRoutes } from './sign-in/owner-sessions.ts'
@@ -65,6 +66,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof ownerSessionRoutes>[0] &
   Parameters<typeof passwordAccessRoutes>[0] &
   Parameters<typeof subscriptionRoutes>[0] &
+  Parameters<typeof remoteRoutes>[0] &
   Parameters<typeof callbackRoutes>[0] &
   Parameters<typeof webhookRoutes>[0] &
   Parameters<typeof ownerPageRoutes>[0] &
@@ -109,6 +111,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...ownerSessionRoutes(deps),
     ...passwordAccessRoutes(deps),
     ...subscriptionRoutes(deps),
+    ...remoteRoutes(deps),
     ...callbackRoutes(deps),
     ...webhookRoutes(deps),
     // With the pages turned off, their URLs are 404 for every client.

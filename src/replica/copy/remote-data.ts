@@ -436,6 +436,18 @@ export async function readRemoteName(
   return { kind: 'list', items: itemsOf(await findKeys(q, actorId, bucket, keys), name, stored) }
 }
 
+/** Reads a copied value. `list`: the name is a list. Null: the name is not in the copy. */
+export async function readRemoteValue(
+  q: Queries,
+  { actorId, peerId }: RemoteAddress,
+  name: string,
+): Promise<JsonText | 'list' | null> {
+  const found = await findKeys(q, actorId, remoteBucket(peerId), [name, listMetaKey(name)])
+  if (found.has(listMetaKey(name))) return 'list'
+  const value = found.get(name)
+  return value === undefined ? null : uncoveredValue(value)
+}
+
 /** Items of a copied list, and the number of all its items. */
 export interface RemoteItems {
   readonly items: readonly JsonText[]

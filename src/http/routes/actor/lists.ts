@@ -1,15 +1,7 @@
 /** `/<actor>/properties/<list>/items` and `/metadata`. */
-import { quoted, ServiceError } from '../../../errors.ts'
-import {
-  choiceField,
-  integerField,
-  jsonField,
-  nullable,
-  optional,
-  stringField,
-  type ValuesOf,
-} from '../../../json/fields.ts'
-import { type JsonText, known, stringText } from '../../../json/json.ts'
+import { ServiceError } from '../../../errors.ts'
+import { choiceField, jsonField, nullable, type ValuesOf } from '../../../json/fields.ts'
+import { type JsonText, known } from '../../../json/json.ts'
 import { present } from '../../../json/present.ts'
 import { listTextFields } from '../../../list/list-texts.ts'
 import { type FoundItems, type IndexEntry, indexFromJson, type ListTexts } from '../../../list/list.ts'
@@ -17,42 +9,36 @@ import type { ListSpan } from '../../../property/list-queries.ts'
 import type { ListReader } from '../../../property/list-reader.ts'
 import type { ListWriter } from '../../../property/list-writer.ts'
 import { acceptsLines } from '../../edge/accepts.ts'
-import type { HttpRequest } from '../../edge/request.ts'
-import { type HttpResponse, json, jsonStream, jsonText, lineStream, noContent } from '../../edge/response.ts'
+import {
+  type HttpResponse,
+  json,
+  jsonStream,
+  jsonText,
+  lineStream,
+  noContent,
+  withNextPage,
+} from '../../edge/response.ts'
 import { itemLines, itemPieces, itemView } from '../../../property/list-json.ts'
-import { type GivenQuery, mostQueried, readItemQuery, writeCursor } from '../../../property/item-query.ts'
+import {
+  type GivenQuery,
+  mostQueried,
+  readItemQuery,
+  writeCursor,
+  itemsSchema,
+  listPartQuery,
+  whereGroup,
+  whereOf,
+} from '../../../property/item-query.ts'
 import { isKnownTag, notModified, tagged, writeAccess } from './entity-tags.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
-import { actorErrors, anyValue, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
+import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 import type { FoundList, Properties } from '../../../property/properties.ts'
 import { propertyNotFound } from '../../../property/property-errors.ts'
 
-const items = {
-  type: 'object',
-  properties: {
-    items: { type: 'array', items: { type: 'object', properties: { index: { type: 'integer' }, item: anyValue } } },
-    count: { type: 'integer', description: 'The length of the entire list. Absent for a query' },
-    next: { description: 'The next page: its `start`, or `after` for a query. Absent on the last page' },
-  },
-}
 const texts = { type: 'object', properties: { description: { type: 'string' }, explanation: { type: 'string' } } }
 
-/** Maximum number of items in one range. */
-const mostItems = mostQueried
-
-const rangeQuery = {
-  start: optional(integerField('The index of the first item. Default: 0')),
-  limit: optional(
-    integerField('Maximum number of items. Default: 1000 with `start` or in a query, otherwise all', {
-      least: 1,
-      most: mostItems,
-    }),
-  ),
-  sort: optional(stringField('A field to sort by, after `-` for a descending order')),
-  after: optional(stringField('`next` of the page of a query before')),
-}
 const changeFields = {
   action: choiceField('The change to make', ['add', 'update', 'delete']),
   item_value: nullable(jsonField('The item; not for `delete`')),
@@ -74,11 +60,11 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
       path: '/:actor/properties/:name/items',
       access: 'properties',
       summary: 'Returns the items of a list with their indexes, all or a range, or those that match a query',
-      query: rangeQuery,
-      queryGroups: { where: 'The value that a field must have: a string, a number, `true`, `false` or `null`' },
+      query: listPartQuery,
+      queryGroups: whereGroup,
       conditions: 'read',
       responses: {
-        200: { text: 'The items; with `Accept: application/x-ndjson`, one item on each line', schema: items },
+        200: { text: 'The items; with `Accept: application/x-ndjson`, one item on each line', schema: itemsSchema },
         ...errorResponses(400),
         ...actorErrors,
       },
@@ -119,12 +105,12 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
   ]
 }
 
-type ItemsExchange = ActorExchange<'name', ValuesOf<typeof rangeQuery>>
+type ItemsExchange = ActorExchange<'name', ValuesOf<typeof listPartQuery>>
 
 async function getItems(deps: ListRouteDeps, exchange: ItemsExchange): Promise<HttpResponse> {
   const { request, actor, caller, query } = exchange
   const { name } = exchange.params
-  const where = whereOf(request)
+  const where = whereOf(request.query)
   const found = await deps.properties.findList({ actor, caller }, name)
   if (found === null) return nestedKey(deps, exchange, name, 'items')
   const tag = found.version(null)
@@ -152,8 +138,8 @@ async function rangeItems(
   const next = end !== null && end < reading.metadata.length ? end : null
   const whole = reading.isComplete ? itemView(reading, next) : null
   const response = whole === null ? jsonStream(200, itemPieces(reading, next)) : jsonText(200, whole)
-  const following = { start: String(next), limit: String(query.limit ?? mostItems) }
-  return tagged(request, next === null ? response : withNext(response, following), version(whole))
+  const following = { start: String(next), limit: String(query.limit ?? mostQueried) }
+  return tagged(request, next === null ? response : withNextPage(response, following), version(whole))
 }
 
 /** Answers a query by fields. With `Accept: application/x-ndjson`, all pages, unless the client gives a limit. */
@@ -177,7 +163,7 @@ async function queryItems(
   const response = jsonText(200, known(`{"items":[${items}]${next === null ? '' : `,"next":"${next}"`}}`))
   if (next === null) return tagged(request, response, tag)
   const query = { ...Object.fromEntries(new URLSearchParams(request.query)), after: next }
-  return tagged(request, withNext(response, query), tag)
+  return tagged(request, withNextPage(response, query), tag)
 }
 
 async function* foundLines(
@@ -191,45 +177,11 @@ async function* foundLines(
   }
 }
 
-/** Adds the address of the next page (RFC 8288), relative to that of the request. */
-function withNext(response: HttpResponse, query: Readonly<Record<string, string>>): HttpResponse {
-  return {
-    ...response,
-    headers: { ...response.headers, Link: `<?${new URLSearchParams(query).toString()}>; rel="next"` },
-  }
-}
-
-/** The parameters `where[<field>]`. A value is JSON, and otherwise a string. @throws ServiceError `bad_request` */
-function whereOf(request: HttpRequest): ReadonlyMap<string, JsonText> {
-  const where = new Map<string, JsonText>()
-  for (const [name, value] of new URLSearchParams(request.query)) {
-    const [, field] = /^where\[(.+)\]$/s.exec(name) ?? []
-    if (field === undefined) continue
-    if (where.has(field)) throw new ServiceError('bad_request', `Invalid where of ${quoted(field)}: expected it once.`)
-    where.set(field, scalarOf(value))
-  }
-  return where
-}
-
-function scalarOf(text: string): JsonText {
-  return /^(?:null|true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.test(text) ? known(text) : quotedOr(text)
-}
-
-/** A string in double quotes, for a string that looks like another value. */
-function quotedOr(text: string): JsonText {
-  if (!/^".*"$/s.test(text)) return stringText(text)
-  try {
-    return stringText(String(JSON.parse(text)))
-  } catch {
-    return stringText(text)
-  }
-}
-
 /** Returns undefined for the entire list. */
 function rangeOf({ start, limit }: ItemsExchange['query'], isWhole: boolean): ListSpan | undefined {
   if (start === undefined && limit === undefined) return undefined
   const from = start ?? 0
-  return { from, to: isWhole && limit === undefined ? null : from + (limit ?? mostItems) }
+  return { from, to: isWhole && limit === undefined ? null : from + (limit ?? mostQueried) }
 }
 
 /** Reads a key of a value: `/properties/cart/items` is the key `items` when `cart` is a value instead of a list. */

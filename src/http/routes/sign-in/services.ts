@@ -1,7 +1,7 @@
 /** `/<actor>/services`: the connections of the actor to third-party services. */
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
-import type { ActorConnection, Connections } from '../../../connection/connections.ts'
+import type { ClientConnection, Connections } from '../../../connection/connections.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type HttpResponse, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf } from '../../edge/cookies.ts'
@@ -160,7 +160,7 @@ function done(service: string, message: string): HttpResponse {
   return json(200, { success: true, message, service })
 }
 
-function shown({ service, connected }: ActorConnection): object {
+function shown({ service, connected }: ClientConnection): object {
   const expiresAt = connected?.expiresAt ?? null
   return {
     service,

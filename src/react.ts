@@ -1,0 +1,43 @@
+/** `troupe/react`: hooks for React that show what a client reads, and follow its changes. */
+import { useEffect, useSyncExternalStore } from 'react'
+import type { CallApproval } from './client/approvals.ts'
+import type { TroupeClient } from './client/client.ts'
+import type { ListPart, ListSelection, ReadableList } from './client/list-handle.ts'
+import type { ClientValue } from './client/property-handle.ts'
+import type { ClientSession } from './client/session.ts'
+import type { WatchedState, Watched } from './client/watched.ts'
+
+/** A part of a list with the state of its reading. Without a first reading, the part is empty. */
+export type ListState<Item> = ListPart<Item> & Pick<WatchedState<unknown>, 'state' | 'error'>
+
+/** The session of a client. The first use restores it. */
+export function useSession<Application>(client: TroupeClient<Application>): ClientSession {
+  useEffect(() => {
+    // The session itself shows a failure.
+    client.restore().catch(() => {})
+  }, [client])
+  return useSyncExternalStore(client.onSession, () => client.session)
+}
+
+/** The value of a property, or of a peer's property: `useProperty(client.property('budget'))`. */
+export function useProperty<Value>(property: Pick<ClientValue<Value>, 'watched'>): WatchedState<Value> {
+  return useWatched(property.watched)
+}
+
+/** A part of a list, or of a peer's list: `useList(client.list('tasks'), { sort: 'due', limit: 50 })`. */
+export function useList<Item>(
+  list: Pick<ReadableList<Item>, 'watched'>,
+  selection?: ListSelection<Item>,
+): ListState<Item> {
+  const { state, value, error } = useWatched(list.watched(selection))
+  return { items: [], start: null, length: null, next: null, version: null, ...value, state, error }
+}
+
+/** The calls that wait for the owner's approval. */
+export function useApprovals<Application>(client: TroupeClient<Application>): WatchedState<readonly CallApproval[]> {
+  return useWatched(client.approvals.watched)
+}
+
+function useWatched<Value>({ subscribe, snapshot }: Watched<Value>): WatchedState<Value> {
+  return useSyncExternalStore(subscribe, snapshot, snapshot)
+}
