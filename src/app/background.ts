@@ -9,7 +9,7 @@ export interface ChangeCaller {
   readonly kind: Caller['kind']
   /** The id of the peer or of the client, or the session of the owner. */
   readonly id?: string
-  /** What made the change: `tools/call add_note 7` of an AI client, or `alarm remind` of the application itself. */
+  /** The cause of the change: `tools/call add_note 7` of an AI client, or `alarm remind` of the application itself. */
   readonly call?: string
   readonly requestId?: string
 }

@@ -10,7 +10,7 @@ export interface HandlerContext {
   readonly actorId: string | null
   /** Number of changes that led to this run. */
   readonly hops: number
-  /** What runs, for the origin of its changes: `alarm remind`. */
+  /** The name of the work, for the origin of its changes: `alarm remind`. */
   readonly call: string
   /** Aborts when the service stops, and when the process has lost its lease. */
   readonly signal: AbortSignal

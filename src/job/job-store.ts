@@ -20,14 +20,14 @@ export interface ClaimedJob extends JobKey {
   readonly done: number
   readonly attempts: number
   readonly failingSince: number | null
-  /** Of an alarm: its time, the id of its setting, its data and its hops. */
+  /** For an alarm: its time, the id of its setting, its data and its hops. */
   readonly at: number | null
   readonly entryId: string
   readonly data: string
   readonly hops: number
 }
 
-/** What follows from a run of a row. */
+/** The outcome of a run of a row. */
 export interface Settled {
   readonly job: ClaimedJob
   /** The last entry that needs no further attempt. Null: the row is deleted. */

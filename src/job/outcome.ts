@@ -1,7 +1,7 @@
 /** The retry policy of handlers. Pure functions. Times are Unix milliseconds. */
 import { backoffMs } from '../outbox/policy.ts'
 
-/** A handler that failed so often is given up until a redrive. */
+/** A handler that failed this number of times waits for a redrive. */
 export const mostAttempts = 20
 /** The longest pause between two attempts. */
 const longestPauseMs = 300_000

@@ -62,7 +62,7 @@ export async function renewSchedule(tx: Transaction, name: string, lease: string
   return renewed === 1
 }
 
-/** What follows from a run of an occurrence. */
+/** The outcome of a run of an occurrence. */
 export interface EndedRun {
   readonly lease: string
   /** The occurrence that is due next: a later one, or the same one again. */

@@ -133,45 +133,47 @@ export function createMetrics(version: string): Metrics {
     auditLogDropped: (count) => metrics.auditLogDropped.inc(count),
     delivered: (outcome) => metrics.deliveries.inc({ outcome }),
     jobRun: (kind, outcome) => metrics.jobRuns.inc({ kind, outcome }),
-    jobsFrom(count) {
-      let counted: Promise<readonly JobCount[] | null> | undefined
-      // Both gauges are collected at the same time, so one statement counts for both.
-      const counts = (): Promise<readonly JobCount[] | null> =>
-        (counted ??= count()
-          .catch(() => null)
-          .finally(() => (counted = undefined)))
-      const jobGauge = (name: string, help: string, of: 'due' | 'failed'): void => {
-        const gauge = new Gauge({
-          name,
-          help,
-          labelNames: ['kind'],
-          registers: [registry],
-          collect: async () => {
-            const found = await counts()
-            gauge.reset()
-            for (const each of found ?? []) gauge.set({ kind: each.kind }, each[of])
-          },
-        })
-      }
-      jobGauge(
-        'troupe_job_backlog',
-        'Queues of events and webhooks with work, and due alarms, in the whole store',
-        'due',
-      )
-      jobGauge('troupe_job_failed', 'Events, alarms and webhook messages that wait for a redrive', 'failed')
-    },
-    backlogFrom(count) {
-      const gauge = new Gauge({
-        name: 'troupe_delivery_backlog',
-        help: 'Subscriptions with pending deliveries, in the whole store',
-        registers: [registry],
-        collect: async () => {
-          // The metrics stay available when the store is not.
-          const queues = await count().catch(() => null)
-          if (queues === null) gauge.reset()
-          else gauge.set(queues)
-        },
-      })
-    },
+    jobsFrom: (count) => registerJobGauges(registry, count),
+    backlogFrom: (count) => registerBacklog(registry, count),
   }
+}
+
+/** Counts subscriptions with pending deliveries at each collection. */
+function registerBacklog(registry: Registry, count: () => Promise<number>): void {
+  const gauge = new Gauge({
+    name: 'troupe_delivery_backlog',
+    help: 'Subscriptions with pending deliveries, in the whole store',
+    registers: [registry],
+    collect: async () => {
+      // The metrics stay available when the store is not.
+      const queues = await count().catch(() => null)
+      if (queues === null) gauge.reset()
+      else gauge.set(queues)
+    },
+  })
+}
+
+/** Counts due and failed work at each collection. */
+function registerJobGauges(registry: Registry, count: () => Promise<readonly JobCount[]>): void {
+  let counted: Promise<readonly JobCount[] | null> | undefined
+  // Both gauges are collected at the same time, so one statement counts for both.
+  const counts = (): Promise<readonly JobCount[] | null> =>
+    (counted ??= count()
+      .catch(() => null)
+      .finally(() => (counted = undefined)))
+  const jobGauge = (name: string, help: string, of: 'due' | 'failed'): void => {
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: ['kind'],
+      registers: [registry],
+      collect: async () => {
+        const found = await counts()
+        gauge.reset()
+        for (const each of found ?? []) gauge.set({ kind: each.kind }, each[of])
+      },
+    })
+  }
+  jobGauge('troupe_job_backlog', 'Queues of events and webhooks with work, and due alarms, in the whole store', 'due')
+  jobGauge('troupe_job_failed', 'Events, alarms and webhook messages that wait for a redrive', 'failed')
 }

@@ -32,7 +32,14 @@ export async function insertWebhook(
   await tx.run(
     `INSERT INTO webhook (actor_id, webhook_id, url, events, names, description, secrets, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    ...[actorId, id, url, events, names, description, secrets, createdAt],
+    actorId,
+    id,
+    url,
+    events,
+    names,
+    description,
+    secrets,
+    createdAt,
   )
   await tx.run(
     `INSERT INTO job (actor_id, kind, id, last, created_at, data) VALUES ($1, 'webhook', $2, 0, $3, $4)`,
@@ -53,7 +60,7 @@ export async function deleteWebhook(tx: Transaction, actorId: string, id: string
   return true
 }
 
-/** What the webhooks of the actor receive. */
+/** The events that the webhooks of the actor receive. */
 export function findReceivers(
   q: Queries,
   actorId: string,
@@ -73,7 +80,7 @@ export function findWebhooks(q: Queries, actorId: string, id: string | null): Pr
   )
 }
 
-/** What the worker needs to send. */
+/** The data that the worker needs to send. */
 export interface Target {
   readonly url: string
   readonly secrets: Sealed

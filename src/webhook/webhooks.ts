@@ -216,19 +216,36 @@ function messageId(): string {
 }
 
 function requireUsable({ url, events, names = [], description = '', secret }: NewWebhook, policy: PeerPolicy): void {
-  const refuse = (why: string): ServiceError => new ServiceError('invalid_value', `Cannot add the webhook: ${why}`)
+  requireUrl(url, policy)
+  requireEvents(events)
+  requireNames(names)
+  if (typeof description !== 'string' || description.length > longestDescription || !isText(description))
+    throw refuse(`its description must be a string of at most ${longestDescription} characters`)
+  if (secret !== undefined) requireSecret(secret)
+}
+
+function refuse(why: string): ServiceError {
+  return new ServiceError('invalid_value', `Cannot add the webhook: ${why}`)
+}
+
+function requireUrl(url: unknown, policy: PeerPolicy): void {
   if (typeof url !== 'string' || url.length > longestUrl)
     throw refuse(`its URL must be a string of at most ${longestUrl} characters`)
   const judged = judgeUrl(url, policy)
   if ('refused' in judged) throw refuse(`its URL ${judged.refused}`)
-  if (!Array.isArray(events) || events.length === 0 || !events.every((event) => webhookEvents.includes(event)))
+}
+
+function requireEvents(events: readonly unknown[]): void {
+  const isKnown = (event: unknown): boolean => webhookEvents.some((known) => known === event)
+  if (!Array.isArray(events) || events.length === 0 || !events.every(isKnown))
     throw refuse(`events must be some of ${webhookEvents.join(', ')}`)
-  const isNames = Array.isArray(names) && names.every((name: unknown) => typeof name === 'string' && isText(name))
-  if (!isNames || names.length > mostNames || names.some((name) => name === '' || name.length > longestName))
+}
+
+function requireNames(names: readonly unknown[]): void {
+  const isName = (name: unknown): boolean =>
+    typeof name === 'string' && name !== '' && name.length <= longestName && isText(name)
+  if (!Array.isArray(names) || names.length > mostNames || !names.every(isName))
     throw refuse(`names must be at most ${mostNames} strings of 1 to ${longestName} characters`)
-  if (typeof description !== 'string' || description.length > longestDescription || !isText(description))
-    throw refuse(`its description must be a string of at most ${longestDescription} characters`)
-  if (secret !== undefined) requireSecret(secret)
 }
 
 function isText(text: string): boolean {

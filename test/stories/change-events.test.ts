@@ -9,7 +9,7 @@ import { until, untilEqual } from '../support/until.ts'
 
 type Recorded = Record<string, unknown>
 
-/** What a handler received, without its actor, ids and times. */
+/** The call that a handler received, without its actor, ids and times. */
 function factsOf(event: PropertyChanged | ListChanged): Recorded {
   const { actor: _actor, id: _id, at: _at, signal: _signal, caller: _caller, ...facts } = event
   return facts

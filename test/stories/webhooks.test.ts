@@ -127,7 +127,7 @@ forEachService((start) => {
         ],
       )
       for (const message of received) assert.deepEqual(verify(message, secret), message.message)
-      assert.throws(() => verify({ ...received[0]!, body: '{}' }, secret))
+      for (const message of received) assert.throws(() => verify({ ...message, body: '{}' }, secret))
       const { deliveries } = await read<Deliveries>(actor, `/webhooks/${id}/deliveries`)
       assert.deepEqual(
         deliveries.map(({ number, type, outcome, attempts, status }) => [number, type, outcome, attempts, status]),
@@ -193,7 +193,7 @@ forEachService((start) => {
         ),
       )
       assert.deepEqual(
-        stored.map(({ n, c }) => [Number(n), c]),
+        stored.map(({ n, c }) => [n, c]),
         [[0, 0]],
       )
     })

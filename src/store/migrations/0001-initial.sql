@@ -786,7 +786,7 @@ CREATE TABLE job (
   failing_since BIGINT,
   reason TEXT NOT NULL DEFAULT '',
   created_at BIGINT NOT NULL,
-  -- Of an alarm: its time, the id of this setting, the JSON of its data, and how many changes led to it. Of a webhook: `data`
+  -- For an alarm: its time, the id of this setting, the JSON of its data, and how many changes led to it. Of a webhook: `data`
   -- has the host of its URL.
   at BIGINT,
   entry_id TEXT NOT NULL DEFAULT '',

@@ -38,8 +38,7 @@ export async function answerJsonRpc(
   const method = named === undefined ? null : stringValue(named)
   if (method === null || method === '') return failure(id, -32600, 'Invalid Request', 'Missing method')
   if (nameInPath !== '' && nameInPath !== method) return failure(id, -32600, 'Invalid Request', 'Method name mismatch')
-  const params = request.get('params')
-  const data: Json = params === undefined || isNull(params) ? {} : toPlain(params)
+  const data = inputOf(request.get('params'))
   try {
     const { actor, caller } = exchange
     const result = await deps.operations.call({ actor, caller }, 'methods', method, data)
@@ -52,6 +51,10 @@ export async function answerJsonRpc(
     logError(deps.log, refused)
     return failure(id, -32603, 'Internal error', refused.message)
   }
+}
+
+function inputOf(params: JsonText | undefined): Json {
+  return params === undefined || isNull(params) ? {} : toPlain(params)
 }
 
 function refusedResponse(id: JsonText | undefined, actorId: string, method: string, response: Response): HttpResponse {

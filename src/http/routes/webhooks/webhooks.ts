@@ -90,7 +90,7 @@ function wordsField<T extends string>(
   return parsedField({ type: 'array', description, ...schema }, expected, (value: JsonText) => {
     const words = elements(value)?.map((element) => stringValue(element))
     const isValid = words?.every((word): word is T => word !== null && isWord(word)) === true
-    return isValid ? (words as T[]) : undefined
+    return isValid ? words : undefined
   })
 }
 
@@ -136,10 +136,10 @@ const path = '/:actor/webhooks' as const
 const one = '/:actor/webhooks/:webhook' as const
 
 export function webhookRoutes(deps: WebhookRouteDeps): readonly Route[] {
-  return [...managingRoutes(deps), ...deliveryRoutes(deps)]
+  return [...collectionRoutes(deps), ...oneWebhookRoutes(deps), ...deliveryRoutes(deps), redriveRoute(deps)]
 }
 
-function managingRoutes(deps: WebhookRouteDeps): readonly Route[] {
+function collectionRoutes(deps: WebhookRouteDeps): readonly Route[] {
   return [
     defineRoute({
       id: 'listWebhooks',
@@ -183,6 +183,11 @@ function managingRoutes(deps: WebhookRouteDeps): readonly Route[] {
         return json(201, { ...shown(await requireWebhook(deps, actor.id, id)), secret })
       },
     }),
+  ]
+}
+
+function oneWebhookRoutes(deps: WebhookRouteDeps): readonly Route[] {
+  return [
     defineRoute({
       id: 'getWebhook',
       method: 'GET',
@@ -274,26 +279,29 @@ function deliveryRoutes(deps: WebhookRouteDeps): readonly Route[] {
       },
       handler: (exchange) => deliveries(deps, exchange),
     }),
-    defineRoute({
-      id: 'redriveWebhook',
-      method: 'POST',
-      path: `${one}/redrive`,
-      access: 'webhooks',
-      summary: 'Sends failed messages again, and continues a suspended webhook',
-      responses: {
-        202: {
-          text: 'The messages are sent after the response',
-          schema: { type: 'object', required: ['messages'], properties: { messages: { type: 'integer' } } },
-        },
-        ...actorErrors,
-      },
-      handler: async ({ actor, params }) => {
-        const messages = await deps.webhooks.redrive(actor.id, params.webhook)
-        if (messages === null) throw noWebhook()
-        return json(202, { messages })
-      },
-    }),
   ]
+}
+
+function redriveRoute(deps: WebhookRouteDeps): Route {
+  return defineRoute({
+    id: 'redriveWebhook',
+    method: 'POST',
+    path: `${one}/redrive`,
+    access: 'webhooks',
+    summary: 'Sends failed messages again, and continues a suspended webhook',
+    responses: {
+      202: {
+        text: 'The messages are sent after the response',
+        schema: { type: 'object', required: ['messages'], properties: { messages: { type: 'integer' } } },
+      },
+      ...actorErrors,
+    },
+    handler: async ({ actor, params }) => {
+      const messages = await deps.webhooks.redrive(actor.id, params.webhook)
+      if (messages === null) throw noWebhook()
+      return json(202, { messages })
+    },
+  })
 }
 
 async function deliveries(
