@@ -89,6 +89,7 @@ function names(env: string, byDefault: readonly string[]): Row {
 }
 
 const replicaUrls = 'must be PostgreSQL URLs: postgres://<user>@<host>/<database>'
+const schemaNames = 'must be 1 to 63 lowercase letters, digits and underscores, and must not begin with a digit'
 const databases = 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
 const addresses = 'must be an http or https URL'
 const levels = 'must be one of trace, debug, info, warn, error, fatal, silent'
@@ -155,6 +156,21 @@ const rows: Readonly<Record<string, Row>> = {
       'sqlite:': databases,
       'postgres://': databases,
       ' sqlite:x': databases,
+    },
+  },
+  databaseSchema: {
+    env: 'DATABASE_SCHEMA',
+    byDefault: 'troupe',
+    text: 'other_place',
+    value: 'other_place',
+    code: 'elsewhere',
+    refused: {
+      'two words': schemaNames,
+      Upper: schemaNames,
+      '9lives': schemaNames,
+      'a"; DROP TABLE actor': schemaNames,
+      pg_temp: 'must not be a schema of PostgreSQL itself',
+      information_schema: 'must not be a schema of PostgreSQL itself',
     },
   },
   readReplicas: {
