@@ -10,7 +10,7 @@ import type {
   DeclaredAlarm,
   ScheduleCall,
   ScheduleTiming,
-} from './app/background.ts'
+} from './app/background/background.ts'
 import {
   declaredList,
   type DeclaredList,

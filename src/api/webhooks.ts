@@ -1,5 +1,5 @@
 /** The webhooks of an actor, for application code. */
-import type { Webhook, WebhookDelivery, WebhooksHandle } from '../app/webhooks.ts'
+import type { Webhook, WebhookDelivery, WebhooksHandle } from '../app/background/webhooks.ts'
 import { ServiceError } from '../errors.ts'
 import type { ShownEntry } from '../job/entry-store.ts'
 import { longestOverlapSeconds, mostShown, type WebhookFacts, type Webhooks } from '../webhook/webhooks.ts'

@@ -2,14 +2,14 @@
 import type { Json } from '../json/json.ts'
 import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
-import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background.ts'
+import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background/background.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
 import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
 import type { PeerHandle, PeerListPage } from './peer-handle.ts'
 import type { PropertyPath } from './property-path.ts'
 import type { ServiceRequest } from './service-declaration.ts'
 import type { TrustRecord } from './trust-record.ts'
-import type { WebhooksHandle } from './webhooks.ts'
+import type { WebhooksHandle } from './background/webhooks.ts'
 
 /** A declared property or list of any type. */
 export type AnyDeclared = Pick<DeclaredProperty | DeclaredList, 'kind' | 'name'>

@@ -1,6 +1,6 @@
 /** Types of an application's declarations: hooks, methods, actions, resources and events. */
 import type { ActorHandle, Subscription, TransactionHandle } from './actor-handle.ts'
-import type { ChangeEvents } from './background.ts'
+import type { ChangeEvents } from './background/background.ts'
 import type { Caller } from '../caller.ts'
 import type { Json } from '../json/json.ts'
 import type { TrustRecord } from './trust-record.ts'

@@ -1,6 +1,6 @@
 /** Everything that one application declared, by name. It is complete before the first request. */
 import type { ActorHandle } from './actor-handle.ts'
-import { BackgroundDeclarations } from './background-declarations.ts'
+import { BackgroundDeclarations } from './background/background-declarations.ts'
 import type { ServiceDeclaration } from './service-declaration.ts'
 import { type DataDeclaration, prepareData } from './data-declarations.ts'
 import { requireResult } from './handler-result.ts'

@@ -1,7 +1,7 @@
 /** Alarms of actors: durable, and run at their time by any process. */
-import type { Alarm } from '../app/background.ts'
+import type { Alarm } from '../app/background/background.ts'
 import type { ActorHandles } from '../app/actor-handles.ts'
-import type { DeclaredAlarmHandler } from '../app/background-declarations.ts'
+import type { DeclaredAlarmHandler } from '../app/background/background-declarations.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { fromPlain, known, toPlain } from '../json/json.ts'
 import { currentContext } from '../observe/context.ts'

@@ -1,5 +1,5 @@
 /** Converts change records to events. Pure functions. */
-import type { ChangeCaller, ListChanged, PropertyChanged } from '../app/background.ts'
+import type { ChangeCaller, ListChanged, PropertyChanged } from '../app/background/background.ts'
 import { absent } from '../json/absent.ts'
 import { array, getAt, isObject, type JsonText, members, object, stringText, toPlain } from '../json/json.ts'
 import { parseOrigin } from '../origin.ts'

@@ -3,7 +3,7 @@
  * its lease, and another one runs the occurrence again.
  */
 import { randomUUID } from 'node:crypto'
-import type { DeclaredSchedule } from '../app/background-declarations.ts'
+import type { DeclaredSchedule } from '../app/background/background-declarations.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { Poller } from '../poller.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import type { AlarmCall, DeclaredAlarm } from '../../src/app/background.ts'
+import type { AlarmCall, DeclaredAlarm } from '../../src/app/background/background.ts'
 import { ServiceError } from '../../src/errors.ts'
 import type { App } from '../../src/troupe.ts'
 import { ManualClock } from '../support/manual-clock.ts'

@@ -1,7 +1,7 @@
 /** Events of changes: `app.on('property_changed')` and `app.on('list_changed')`. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ListChanged, PropertyChanged } from '../../src/app/background.ts'
+import type { ListChanged, PropertyChanged } from '../../src/app/background/background.ts'
 import type { App } from '../../src/troupe.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'

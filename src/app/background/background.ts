@@ -1,8 +1,8 @@
 /** Types of work in the background: events of changes, alarms and schedules. */
-import type { Caller } from '../caller.ts'
-import type { Json } from '../json/json.ts'
-import type { ActorHandle } from './actor-handle.ts'
-import type { DeclaredSchema, InferInput, InferOutput, JsonSchema } from './schema.ts'
+import type { Caller } from '../../caller.ts'
+import type { Json } from '../../json/json.ts'
+import type { ActorHandle } from '../actor-handle.ts'
+import type { DeclaredSchema, InferInput, InferOutput, JsonSchema } from '../schema.ts'
 
 /** Who made a change. */
 export interface ChangeCaller {

@@ -1,7 +1,7 @@
 /** When the occurrences of a schedule are due. Times are Unix milliseconds. */
 import { Cron } from 'croner'
-import { ConfigError, problemIn } from '../config/config-error.ts'
-import { requireMembers } from './known-members.ts'
+import { ConfigError, problemIn } from '../../config/config-error.ts'
+import { requireMembers } from '../known-members.ts'
 import type { ScheduleTiming } from './background.ts'
 
 export interface Timing {
