@@ -160,7 +160,7 @@ export class WebhookSender {
     const body = bodyOf(actorId, entry)
     const secrets = signingSecrets(openSecrets(keyRing, actorId, id, target.secrets), sentAt)
     const signed = { id: entry.entryId, timestamp: Math.floor(sentAt / 1000), body }
-    const headers = { 'user-agent': 'Troupe-Webhooks', ...signedHeaders(signed, secrets) }
+    const headers = signedHeaders(signed, secrets)
     const attributes = { 'troupe.actor': actorId, 'troupe.webhook': id }
     const options = { kind: 'producer', attributes, isRoot: true } as const
     const result = await tracing.run('deliver webhook', options, async (span) => {

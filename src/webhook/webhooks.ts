@@ -1,9 +1,11 @@
 /** Webhooks of actors: URLs that receive the changes of an actor, signed by the Standard Webhooks specification. */
+import { isIP } from 'node:net'
 import { quoted, ServiceError } from '../errors.ts'
 import { object, stringText } from '../json/json.ts'
 import { eventsOf } from '../job/change-event.ts'
 import { type Append, appendEntries, dropEntries, findTimeline, type ShownEntry } from '../job/entry-store.ts'
 import { redriveJobs } from '../job/redrive-store.ts'
+import { refusedAddress } from '../peer/address-rules.ts'
 import { hostOf, judgeUrl, type PeerPolicy } from '../peer/url-rules.ts'
 import { covers } from '../permission/pattern.ts'
 import type { ChangeSink } from '../property/change.ts'
@@ -233,6 +235,10 @@ function requireUrl(url: unknown, policy: PeerPolicy): void {
     throw refuse(`its URL must be a string of at most ${longestUrl} characters`)
   const judged = judgeUrl(url, policy)
   if ('refused' in judged) throw refuse(`its URL ${judged.refused}`)
+  // Each connection checks the address again, because the host of another URL resolves only then.
+  const host = judged.url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0 && refusedAddress(host, policy.allowPrivatePeers) !== null)
+    throw refuse('its URL names a private address')
 }
 
 function requireEvents(events: readonly unknown[]): void {
