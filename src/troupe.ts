@@ -282,7 +282,8 @@ export class App {
    * process. It runs again after a failure, and when the process is killed. Occurrences that were missed run once.
    */
   schedule(name: string, timing: ScheduleTiming, handler: (call: ScheduleCall<ActorsApi>) => unknown): this {
-    this.#registry.background.addSchedule(name, timing, (call) => handler({ ...call, actors: this.actors }))
+    const run = (call: Omit<ScheduleCall<never>, 'actors'>): unknown => handler({ ...call, actors: this.actors })
+    this.#registry.background.addSchedule(name, timing, handler, run)
     return this
   }
 

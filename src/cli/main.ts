@@ -18,7 +18,7 @@ Usage
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
   troupe actors ls         lists the actors; show, delete and seed are for one actor and for data to begin with
-  troupe redrive           retries failed deliveries to peers; [actor [peer [subscription]]] limits them
+  troupe redrive           retries failed deliveries and background work; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
 
 <module> exports an application by default: export default troupe({ … })
@@ -83,7 +83,8 @@ ${settings}`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
-peers, or of one subscription.
+peers, or of one subscription. Without a peer, also failed events, alarms and webhook messages, and continues suspended
+webhooks. Without an actor, also failed schedules.
 
 ${settings}`,
   actors: `troupe actors ls [--limit <number>] [--after <place>] [--created-after <date>] [--json]

@@ -38,8 +38,9 @@ export class BackgroundDeclarations {
     this.#alarms.set(name, { schema: schemaOf(name, declaration), handler })
   }
 
-  addSchedule(name: string, timing: ScheduleTiming, handler: DeclaredSchedule['handler']): void {
-    requireNew('schedule', name, this.#schedules.has(name), handler)
+  /** @param given The handler as the application declared it, which `handler` calls. */
+  addSchedule(name: string, timing: ScheduleTiming, given: unknown, handler: DeclaredSchedule['handler']): void {
+    requireNew('schedule', name, this.#schedules.has(name), given)
     const what = `Cannot declare the schedule ${JSON.stringify(name)}:`
     this.#schedules.set(name, { name, timing: timingOf(what, timing), handler })
   }
