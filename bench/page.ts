@@ -53,6 +53,13 @@ clients that have a value each. On SQLite, transactions of one actor share commi
     introduction: `\`npm run bench -- --only delivery --write\` writes this section. A change with more than 64 subscriptions is answered before
 their diffs are written ([decision 050](decisions/050-diffs-for-many-subscribers-behind-the-response.md)).`,
   },
+  jobs: {
+    page: 'benchmarks.md',
+    heading: '## Background work',
+    introduction: `\`npm run bench -- --only jobs --write\` writes this section. The alarms are due at one time, at two processes. After a third
+of them, one process is killed. The aim is that all have run within ten seconds of their time. The messages of the webhooks
+wait before the process starts ([decision 066](decisions/066-background-work-in-one-table.md)).`,
+  },
   pinned: {
     page: 'benchmarks.md',
     heading: '## Requests on one processor',

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import type { BareCalls } from './bare-caller.ts'
 import type { Load, LoadResult } from './load.ts'
 import type { Arrived } from './peers.ts'
+import type { AddWebhooks, SetAlarms } from './server-jobs.ts'
 import type { Order } from './server-large-list.ts'
 import type { Subject, Usage } from './subject.ts'
 
@@ -91,6 +92,49 @@ export async function startLargeListServer(subject: Subject): Promise<LargeListS
     port,
     obey: async (order) => ask(child, order),
     stop: async () => stopByMessage(child, { kind: 'stop' } satisfies Order),
+  }
+}
+
+export interface JobsServer {
+  /** Sets alarms, or adds webhooks. Resolves with the actors and ids of the webhooks. */
+  order(order: SetAlarms | AddWebhooks): Promise<readonly string[]>
+  /** Microseconds of processor time since the start. */
+  cpu(): Promise<number>
+  stop(): Promise<void>
+  /** Kills the process, if it runs. */
+  kill(): Promise<void>
+}
+
+/** @param fired receives each alarm that runs in the process. */
+export async function startJobsServer(subject: Subject, fired: (alarm: string) => void): Promise<JobsServer> {
+  const child = start('./server-jobs.ts', [JSON.stringify(subject)])
+  const answers: ((message: object) => void)[] = []
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('Cannot measure: a process ended')
+  })
+  // The process may end after its last answer.
+  ended.catch(() => {})
+  child.on('message', (message: { readonly fired?: string }) => {
+    if (message.fired !== undefined) fired(message.fired)
+    else answers.shift()?.(message)
+  })
+  const next = async <T>(message?: object | string): Promise<T> => {
+    const { promise, resolve } = Promise.withResolvers<object>()
+    answers.push(resolve)
+    if (message !== undefined) child.send(message)
+    return (await Promise.race([promise, ended])) as T
+  }
+  await next()
+  return {
+    order: async (order) => (await next<{ done: readonly string[] }>(order)).done,
+    cpu: async () => (await next<{ cpu: number }>('usage')).cpu,
+    stop: async () => stopByMessage(child, 'stop'),
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.kill('SIGKILL')
+      await exited
+    },
   }
 }
 

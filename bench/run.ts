@@ -16,6 +16,7 @@ import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureDeclared } from './declared.ts'
 import { measureDelivery } from './delivery.ts'
+import { measureJobs } from './jobs.ts'
 import { measureLargeList } from './large-list.ts'
 import { measureLists } from './lists.ts'
 import { measurePages } from './pages.ts'
@@ -48,6 +49,7 @@ const command = {
         'declared',
         'scale',
         'delivery',
+        'jobs',
         'large-list',
         'capacity',
       ],
@@ -82,6 +84,8 @@ const actors = flags.quick ? 100_000 : 1_000_000
 const amounts = flags.quick
   ? { writes: 40, calls: 20_000, foreign: 10_000, backlog: 10_000 }
   : { writes: 200, calls: 20_000, foreign: 100_000, backlog: 100_000 }
+
+const jobAmounts = flags.quick ? { alarms: 2000, messages: 5000 } : { alarms: 10_000, messages: 20_000 }
 
 const listItems = flags.quick ? 500_000 : 5_256_000
 
@@ -140,6 +144,8 @@ const parts: readonly (readonly [section: SectionName, measure: () => Promise<re
   ['lists', async () => measureLists('PostgreSQL', await onPostgres(), loader, slices)],
   ['delivery', async () => measureDelivery('SQLite', newFile, amounts)],
   ['delivery', async () => measureDelivery('PostgreSQL', onPostgres, amounts)],
+  ['jobs', async () => measureJobs('SQLite', newFile, jobAmounts)],
+  ['jobs', async () => measureJobs('PostgreSQL', onPostgres, jobAmounts)],
   ['pinned', async () => measureOnOneProcessor('SQLite', newFile)],
   ['pinned', async () => measureOnOneProcessor('PostgreSQL', onPostgres)],
   ['large-list', async () => measureLargeList('SQLite', file('large-list'), listItems)],
