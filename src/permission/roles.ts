@@ -43,6 +43,9 @@ const relationships: Readonly<Record<string, RoleTable>> = {
   admin: { ...data, actor: all, trust: all, services: all },
 }
 
+/** An AI client or another program. Its relationship, also `admin`, opens data only: no program manages the actor. */
+const program: RoleTable = data
+
 const otherRelationship: RoleTable = data
 
 /** True when the relationship itself grants access beyond data: to the actor, its relationships and its services. */
@@ -50,8 +53,11 @@ export function reachesBeyondData(relationship: string): boolean {
   return Object.hasOwn(relationships, relationship)
 }
 
-export function roleTable(role: { creator: true } | { trustee: true } | { relationship: string }): RoleTable {
+export function roleTable(
+  role: { creator: true } | { trustee: true } | { program: true } | { relationship: string },
+): RoleTable {
   if ('creator' in role) return creator
   if ('trustee' in role) return trustee
+  if ('program' in role) return program
   return Object.hasOwn(relationships, role.relationship) ? (relationships[role.relationship] ?? {}) : otherRelationship
 }

@@ -251,6 +251,11 @@ forEachService((start) => {
           ['a friend', data, ({ callers }, actor) => bearer(callers.peer(actor.id, { grants }))],
           ['a client', data, ({ callers }, actor) => bearer(callers.client(actor.id, { grants }))],
           [
+            'a client of the type admin',
+            data,
+            ({ callers }, actor) => bearer(callers.client(actor.id, { relationship: 'admin', grants })),
+          ],
+          [
             'an unknown relationship',
             data,
             ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'neighbor', grants })),

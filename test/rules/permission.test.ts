@@ -115,7 +115,7 @@ const table: Readonly<Record<keyof typeof callers, Partial<Record<Category, stri
   'an admin that is not approved': nothing,
   'a peer without an identity': nothing,
   client: data,
-  'an admin client': administration,
+  'an admin client': data,
   'a client without an identity': nothing,
   'a client that is not approved': nothing,
 }

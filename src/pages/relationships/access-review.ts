@@ -62,7 +62,7 @@ export async function accessReview(
     who,
     level: trustTypeName(relationships.types, relationship),
     rights: rightsInWords(rules, isApp),
-    reach: reachInWords(relationship),
+    reach: isApp ? [] : reachInWords(relationship),
     now: dataAccess(rules, await ownNames(deps, exchange, isApp), isApp),
     needs_confirmation: relationships.types.needsConfirmation(relationship),
     fields: { ...fields, reviewed: reviewedVersion(relationship, rules) },
