@@ -34,6 +34,8 @@ export interface AuthenticationDeps {
   readonly failedAttempts: FailedAttempts
   /** The realm in the `WWW-Authenticate` challenge. */
   readonly realm: string
+  /** Returns the challenge that says where a program gets a token for the actor. Null when the service issues none. */
+  readonly challengeOf: (actorId: string) => string | null
 }
 
 export class Authentication {
@@ -52,7 +54,7 @@ export class Authentication {
       case 'none':
         return anonymous
       case 'malformed':
-        throw this.unauthorized(`Cannot read the credentials: ${credential.why}`)
+        throw this.unauthorized(`Cannot read the credentials: ${credential.why}`, actor)
       case 'basic':
         return this.#basic(credential.user, credential.password, actor, source)
       case 'bearer':
@@ -62,10 +64,14 @@ export class Authentication {
     }
   }
 
-  unauthorized(message: string): ServiceError {
+  /** @param actor The actor for which a program may get a token. Null on pages, which accept no such token. */
+  unauthorized(message: string, actor: Pick<Actor, 'id'> | null): ServiceError {
+    const basic = `Basic realm="${this.#deps.realm}", charset="UTF-8"`
+    const bearer = actor === null ? null : this.#deps.challengeOf(actor.id)
     return new ServiceError('unauthorized', message, {
       headers: {
-        'WWW-Authenticate': `Basic realm="${this.#deps.realm}", charset="UTF-8"`,
+        // Basic is first, because browsers may stop at a scheme that they do not know.
+        'WWW-Authenticate': bearer === null ? basic : `${basic}, ${bearer}`,
         // Browsers get a redirect to the sign-in page for the same URL.
         Vary: 'Accept',
       },

@@ -20,6 +20,8 @@ export interface FoundAccess {
   /** End of the client, in Unix milliseconds. Null: no end. */
   readonly clientUntil: number | null
   readonly facts: TrustFacts
+  /** Last use of the chain, in Unix milliseconds. */
+  readonly lastUsedAt: number
 }
 
 type AccessRow = Actor & Row<Omit<FoundAccess, 'actor' | 'facts'>> & { readonly facts: string }
@@ -30,7 +32,7 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
     ? await findRemote(q, hash)
     : await q.get<AccessRow>(
         `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
-       c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
+       c.audience, c.scope, c.last_used_at AS "lastUsedAt", a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
        a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved",
        r.approved_until AS "approvedUntil", r.facts, o.ends_at AS "clientUntil"
      FROM token t
@@ -61,7 +63,7 @@ async function findRemote(q: Queries, hash: SecretHash): Promise<AccessRow | und
   if (token === undefined) return undefined
   const row = await q.get<Omit<AccessRow, 'expiresAt' | 'clientUntil'>>(
     `SELECT c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
-       c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
+       c.audience, c.scope, c.last_used_at AS "lastUsedAt", a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
        a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved",
        r.approved_until AS "approvedUntil", r.facts
      FROM token_chain c

@@ -2,6 +2,7 @@
 import { type Client, isPublic } from './client.ts'
 import { OAuthError } from './oauth-error.ts'
 import { matchesRedirect } from './redirect-uri.ts'
+import { audienceOf, scopes, scopesOf } from './resources.ts'
 
 /** Parameters with one value each. `repeated` names a parameter that was sent twice. */
 export interface AuthorizationParameters {
@@ -32,21 +33,19 @@ export type Judged =
       readonly error: OAuthError
     }
 
-export const scopes: readonly string[] = ['mcp']
-
 const longest = 2048
 
 /**
  * Validates an authorization request.
  *
- * @param resources URLs of the service as a resource, without a trailing slash.
+ * @param baseUrl URL of the service, without a trailing slash.
  * @throws OAuthError for errors that a page of the service shows, because no redirect is safe: an unknown client, an
  *   unregistered redirect URI, a repeated parameter, and all PKCE errors (CHOICE-60).
  */
 export function judgeAuthorization(
   parameters: AuthorizationParameters,
   client: Client | null,
-  resources: readonly string[],
+  baseUrl: string,
 ): Judged {
   const { get, repeated } = parameters
   if (repeated !== null) throw new OAuthError('invalid_request', `${repeated} is given twice`)
@@ -59,7 +58,7 @@ export function judgeAuthorization(
   // An invalid UTF-8 sequence cannot be returned byte for byte.
   if (state?.includes('\ufffd') === true) throw new OAuthError('invalid_request', 'state is not in UTF-8')
   const codeChallenge = challengeIn(get, client)
-  const access = requestedAccess(get, resources)
+  const access = requestedAccess(get, baseUrl)
   if (access instanceof OAuthError) return { kind: 'redirect', redirectUri, state, error: access }
   return { kind: 'good', request: { clientId: client.clientId, redirectUri, state, codeChallenge, ...access } }
 }
@@ -67,7 +66,7 @@ export function judgeAuthorization(
 /** The scope and the audience that the client requests, or the error that it receives at its redirect URI. */
 function requestedAccess(
   get: AuthorizationParameters['get'],
-  resources: readonly string[],
+  baseUrl: string,
 ): Pick<AuthorizationRequest, 'scope' | 'audience'> | OAuthError {
   for (const name of ['request', 'request_uri']) {
     if (get(name) !== undefined) return new OAuthError('invalid_request', `${name} is not supported`)
@@ -79,10 +78,11 @@ function requestedAccess(
     return new OAuthError('unsupported_response_type', 'response_type must be code')
   }
   if ((get('state') ?? '').length > longest) return new OAuthError('invalid_request', 'state is too long')
-  const scope = parseScope(get('scope'))
-  if (scope === null) return new OAuthError('invalid_scope', `scope must be ${scopes.join(' ')}`)
-  const audience = audienceOf(get('resource'), resources)
+  const audience = audienceOf(get('resource'), baseUrl)
   if (audience === null) return new OAuthError('invalid_target', 'resource is not served here')
+  const offered = scopesOf(audience, baseUrl)
+  const scope = parseScope(get('scope'), offered)
+  if (scope === null) return new OAuthError('invalid_scope', `scope must contain ${offered.join(' or ')}`)
   return { scope, audience }
 }
 
@@ -102,32 +102,20 @@ function challengeIn(get: AuthorizationParameters['get'], client: Client): strin
 }
 
 /**
- * Returns the supported scopes of a request. Default: `mcp`. Null for an invalid string, or without a supported scope.
+ * Returns the offered scopes of a request. Default: all of them. Null for an invalid string, or without an offered scope.
  * Unknown scopes are ignored, because clients send scopes of other servers (`offline_access`, `openid`).
  */
-export function parseScope(text: string | undefined): string | null {
-  if (text === undefined) return scopes.join(' ')
+export function parseScope(text: string | undefined, offered: readonly string[]): string | null {
+  if (text === undefined) return offered.join(' ')
   if (!/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(text)) return null
-  const known = new Set(text.split(' ')).intersection(new Set(scopes))
+  const known = new Set(text.split(' ')).intersection(new Set(offered))
   return known.size === 0 ? null : [...known].join(' ')
 }
 
 /** Returns the scope of a token request. Null for an invalid or empty one: a scope has one token or more (RFC 6749, 3.3). */
-export function scopeIn({
-  get,
-  has,
-}: {
-  readonly get: (name: string) => string | undefined
-  readonly has: (name: string) => boolean
-}): string | null {
-  return has('scope') && get('scope') === undefined ? null : parseScope(get('scope'))
-}
-
-/** Validates `resource` (RFC 8707): an absolute URL of this service without a fragment. Empty for none; null if invalid. */
-export function audienceOf(resource: string | undefined, resources: readonly string[]): string | null {
-  if (resource === undefined) return ''
-  const url = URL.parse(resource)
-  if (url === null || resource.includes('#') || !/^https?:$/.test(url.protocol)) return null
-  const canonical = url.href.replace(/\/$/, '')
-  return resources.find((known) => known === canonical) ?? null
+export function scopeIn(
+  { get, has }: { readonly get: (name: string) => string | undefined; readonly has: (name: string) => boolean },
+  offered: readonly string[] = scopes,
+): string | null {
+  return has('scope') && get('scope') === undefined ? null : parseScope(get('scope'), offered)
 }

@@ -22,6 +22,8 @@ export interface ClientAccess {
   readonly expiresAt: number
   /** Facts about the client, stored with the relationship. */
   readonly facts: TrustFacts
+  /** Last use of the token's chain, in Unix milliseconds. */
+  readonly lastUsedAt: number
 }
 
 /**
@@ -35,13 +37,13 @@ export async function clientAccess(store: Store, token: string): Promise<ClientA
   if (form?.chain !== 'client' || form.kind !== 'access') return null
   const found = await store.read((q) => findClientAccess(q, hashSecret(token)))
   if (found === null || judgeAccess(found, store.now()) !== 'alive') return null
-  const { actor, chainId, clientId, peerId, scope, audience, expiresAt, approvedUntil, clientUntil, facts } = found
+  const { actor, chainId, clientId, peerId, scope, audience, expiresAt, approvedUntil, clientUntil } = found
   // The tokens of a client end with its approval, and with the client.
   const end = earliest(approvedUntil, clientUntil)
   if (end !== null && end <= store.now()) return null
   const relationship = found.isApproved ? found.relationship : ''
   const caller = { kind: 'client', clientId, peerId, relationship, via: 'bearer' } as const
-  return { actor, caller, chainId, scope, audience, expiresAt, facts }
+  return { actor, caller, chainId, scope, audience, expiresAt, facts: found.facts, lastUsedAt: found.lastUsedAt }
 }
 
 /** Stores a client's name and version in its relationship if they changed. The first call is also the client's approval. */

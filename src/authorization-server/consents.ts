@@ -13,6 +13,7 @@ import { keepClient } from './client-store.ts'
 import { ensureClientTrust } from './client-trust.ts'
 import type { Clients } from './clients.ts'
 import { OAuthError } from './oauth-error.ts'
+import { isOfOtherActor } from './resources.ts'
 
 /** Path to which the owner returns after the sign-in. */
 export const finishPath = '/oauth/authorize/finish'
@@ -23,6 +24,8 @@ export interface ConsentsDeps {
   readonly clients: Clients
   readonly keyRing: KeyRing
   readonly live: Pick<Live, 'record'>
+  /** URL of the service, without a trailing slash. */
+  readonly baseUrl: string
   readonly now: () => number
 }
 
@@ -85,10 +88,14 @@ export class Consents {
   /**
    * Creates the relationship and issues a code, for the owner who consented.
    *
-   * @throws OAuthError `access_denied` when the client was deleted meanwhile.
+   * @throws OAuthError `access_denied` when the client was deleted meanwhile, `invalid_target` when the client requested the
+   *   address of another actor.
    */
   async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: GivenConsent): Promise<string> {
-    const { store, oneTime, clients, keyRing, live, now } = this.#deps
+    const { store, oneTime, clients, keyRing, live, baseUrl, now } = this.#deps
+    if (isOfOtherActor(request.audience, actor.id, baseUrl)) {
+      throw new OAuthError('invalid_target', 'resource is another actor than the one of the owner')
+    }
     const client: Client | null = await clients.find(request.clientId)
     if (client === null) throw clientGone()
     return store.writeActor(actor.id, async (tx, locked) => {

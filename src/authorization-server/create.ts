@@ -6,6 +6,7 @@ import type { TokenRoom } from '../token/create.ts'
 import type { TrustRoom } from '../trust/create.ts'
 import { fireDeleted } from '../trust/events.ts'
 import { type ClientAccess, clientAccess } from './client-access.ts'
+import { actorChallenge, clientBearer } from './client-bearer.ts'
 import { ClientEnds } from './client-ends.ts'
 import { Clients } from './clients.ts'
 import { Consents } from './consents.ts'
@@ -21,8 +22,8 @@ interface AuthorizationServerNeeds {
 }
 
 export function createAuthorizationServer(runtime: Runtime, needs: AuthorizationServerNeeds) {
-  const { store, keyRing, live, now, metrics, baseUrl, log } = runtime
-  const { tokens, oneTime } = needs.tokenRoom
+  const { config, store, keyRing, live, now, metrics, baseUrl, log } = runtime
+  const { tokens, oneTime, sessionUses } = needs.tokenRoom
   const { actors, actorsDeleting } = needs.actorRoom
   const ends = createClientEnds(runtime, needs.trust)
   const deletedOwners = new DeletedOwners({ store, afterCommit: store.afterCommit, ends, log })
@@ -33,16 +34,21 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   })
   const documents = new MetadataDocuments(needs.outbox.outsideClient, now)
   const clients = new Clients({ store, actors, keyRing, documents, ends, now })
-  /** URLs of the service as a resource of tokens (RFC 8707). */
-  const resources = [`${baseUrl}/mcp`, baseUrl]
+  /** Resolves a client's access token. Null for any other string. */
+  const accessOf = async (token: string): Promise<ClientAccess | null> => {
+    const access = await clientAccess(store, token)
+    if (access !== null) sessionUses.note({ ...access, actorId: access.actor.id })
+    return access
+  }
   return {
     clients,
     deletedOwners,
-    resources,
-    consents: new Consents({ store, oneTime, clients, keyRing, live, now }),
-    tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now, metrics }, clients),
-    /** Resolves a client's access token. Null for any other string. */
-    clientAccess: (token: string): Promise<ClientAccess | null> => clientAccess(store, token),
+    consents: new Consents({ store, oneTime, clients, keyRing, live, baseUrl, now }),
+    tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, baseUrl, now, metrics }, clients),
+    clientAccess: accessOf,
+    clientBearer: clientBearer(baseUrl, accessOf),
+    /** Returns where a program gets a token for the actor. Null without an authorization server. */
+    challengeOf: (actorId: string): string | null => (config.mcp ? actorChallenge(baseUrl, actorId) : null),
   }
 }
 

@@ -1,7 +1,7 @@
 /** Discovery documents for clients (RFC 8414, RFC 9728). */
 import { supportedVersionTexts } from './protocol-versions.ts'
-import { scopes } from './authorization-request.ts'
 import { authMethods, grantTypes } from './client.ts'
+import { actorResource, mcpResource, scopes, scopesOf } from './resources.ts'
 
 export function authorizationServerMetadata(baseUrl: string): object {
   return {
@@ -25,18 +25,30 @@ export function authorizationServerMetadata(baseUrl: string): object {
   }
 }
 
-/** @param resource URL that the client requested, because clients refuse a document about another URL. */
-export function protectedResourceMetadata(baseUrl: string, resource: string, name: string): object {
+/** The endpoint of AI clients as a resource. */
+export function mcpResourceMetadata(baseUrl: string, name: string): object {
   return {
-    resource,
-    authorization_servers: [baseUrl],
-    scopes_supported: scopes,
-    bearer_methods_supported: ['header'],
-    resource_name: name,
+    ...resourceMetadata(baseUrl, mcpResource(baseUrl), name),
     resource_documentation: `${baseUrl}/mcp/info`,
-    resource_policy_uri: baseUrl,
     mcp_version: supportedVersionTexts[1],
     supported_protocol_versions: supportedVersionTexts,
     capabilities: { tools: true, prompts: true, resources: true, roots: false },
+  }
+}
+
+/** The addresses of an actor as a resource. The document is the same for an actor that does not exist. */
+export function actorResourceMetadata(baseUrl: string, actorId: string, name: string): object {
+  return resourceMetadata(baseUrl, actorResource(baseUrl, actorId), name)
+}
+
+/** @param resource URL that the client requested, because clients refuse a document about another URL. */
+function resourceMetadata(baseUrl: string, resource: string, name: string): object {
+  return {
+    resource,
+    authorization_servers: [baseUrl],
+    scopes_supported: scopesOf(resource, baseUrl),
+    bearer_methods_supported: ['header'],
+    resource_name: name,
+    resource_policy_uri: baseUrl,
   }
 }

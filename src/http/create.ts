@@ -30,6 +30,9 @@ interface CallerDeps {
   readonly contacts: LastSeen
   readonly passwordAccess: PasswordAccess
   readonly failedAttempts: FailedAttempts
+  readonly clientBearer: BearerKind
+  /** Returns where a program gets a token for the actor. Null when the service issues none. */
+  readonly challengeOf: (actorId: string) => string | null
 }
 
 interface HttpNeeds {
@@ -55,21 +58,23 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
 }
 
 function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds }: HttpNeeds): Authentication {
-  const { actors, tokens, sessionUses, contacts, passwordAccess, failedAttempts } = rooms
+  const { actors, tokens, sessionUses, contacts, passwordAccess, failedAttempts, challengeOf } = rooms
   const passphrases = new Passphrases((actor) => actors.passphraseOf(actor))
   return new Authentication({
     bearerKinds: [
       ...bearerKinds,
       sessionBearer(tokens, sessionUses),
+      rooms.clientBearer,
       trusteeBearer(passphrases),
       peerBearer(store, contacts),
       // Last, because it rejects every remaining token of the service.
-      deadBearer,
+      deadBearer(challengeOf),
     ],
     formOf: recognizeToken,
     passphrases,
     formerCreatorOf: (actor) => passwordAccess.nameOf(actor),
     failedAttempts,
     realm: new URL(baseUrl).host,
+    challengeOf,
   })
 }

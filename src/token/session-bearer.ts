@@ -20,17 +20,26 @@ export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
 
 /**
  * Rejects a token of this service that is expired or revoked. It runs after all other kinds. `invalid_token` tells the
- * owner to get a new token (RFC 6750 section 3.1), and no other party receives the token.
+ * owner or the client to get a new token (RFC 6750 section 3.1), and no other party receives the token.
+ *
+ * @param challengeOf Returns where a client gets a new token for the actor. Null when the service issues none.
  */
-export const deadBearer: BearerKind = (_token, _actor, _via, form) =>
-  form === null
-    ? null
-    : Promise.reject(
-        new ServiceError(
-          'unauthorized',
-          'Cannot authenticate: the token has expired, was revoked, or is of another kind',
-          {
-            headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"', Vary: 'Accept' },
+export function deadBearer(challengeOf: (actorId: string) => string | null): BearerKind {
+  return (_token, actor, _via, form) => {
+    if (form === null) return null
+    const where = form.chain === 'client' ? challengeOf(actor.id) : null
+    const error = 'error="invalid_token"'
+    return Promise.reject(
+      new ServiceError(
+        'unauthorized',
+        'Cannot authenticate: the token has expired, was revoked, or is of another kind',
+        {
+          headers: {
+            'WWW-Authenticate': where === null ? `Bearer ${error}` : `${where}, ${error}`,
+            Vary: 'Accept',
           },
-        ),
-      )
+        },
+      ),
+    )
+  }
+}

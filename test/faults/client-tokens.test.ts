@@ -377,7 +377,7 @@ forEachService((start, dialect) => {
       assert.equal(await mcpStatus(service, tokens.access_token), 200)
       const next = await tokensOf(await requestTokens(service, { ...form, client_id: id, client_secret: secret }))
       assert.notEqual(next.refresh_token, tokens.refresh_token)
-      assert.equal(next.scope, 'mcp')
+      assert.equal(next.scope, 'mcp actor')
     })
 
     it('are valid only for their own kind and never for a session (ORF-09)', async () => {
@@ -400,22 +400,26 @@ forEachService((start, dialect) => {
       assert.equal(await mcpStatus(service, tokens.access_token), 200)
     })
 
-    it('authenticate only at /mcp: the actor’s routes reject them, and no provider is called', async () => {
+    it('authenticate only in the header, within the trust type, and no provider is called (ORF-09, WEB-10)', async () => {
       const { service, browser, client, pkce } = await scene(start)
       const code = await codeFor(browser, client, pkce)
       const tokens = await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
       const heard = (await provider()).requests.length
-      for (const path of ['', '/properties', '/properties/x', '/trust', '/methods', '/actions', '/www', '/meta/id']) {
-        for (const token of [tokens.access_token, tokens.refresh_token]) {
-          const answer = await service.request(`/${tokens.actor_id}${path}`, {
-            headers: { authorization: `Bearer ${token}` },
-          })
-          if (path !== '/meta/id') assert.ok([401, 403].includes(answer.status), `${path} ${answer.status}`)
-        }
-        const asCookie = await service.request(`/${tokens.actor_id}${path}`, {
-          headers: { cookie: `oauth_token=${tokens.access_token}` },
-        })
-        if (path !== '/meta/id') assert.ok([401, 403].includes(asCookie.status), `${path} ${asCookie.status}`)
+      const status = async (path: string, headers: Record<string, string>): Promise<number> =>
+        (await service.request(`/${tokens.actor_id}${path}`, { headers })).status
+      for (const [path, expected] of [
+        ['', 403],
+        ['/properties', 200],
+        ['/properties/secret', 403],
+        ['/trust', 403],
+        ['/sessions', 403],
+        ['/methods', 200],
+        ['/actions', 200],
+        ['/www', 403],
+      ] as const) {
+        assert.equal(await status(path, { authorization: `Bearer ${tokens.access_token}` }), expected, path)
+        assert.equal(await status(path, { authorization: `Bearer ${tokens.refresh_token}` }), 401, path)
+        assert.equal(await status(path, { cookie: `oauth_token=${tokens.access_token}` }), 401, path)
       }
       const byCookie = await service.request('/mcp', {
         method: 'POST',

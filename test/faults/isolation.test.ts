@@ -7,7 +7,14 @@ import { everything, granting, TestCallers } from '../support/callers.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { declareAll, furnish, isBelowActor, planted, requestOf, routes, sampleOf } from '../support/routes.ts'
 import { rawRequest } from '../support/raw-request.ts'
-import { basic, forEachService, startService, type TestActor, type TestService } from '../support/service.ts'
+import {
+  basic,
+  challengeAt,
+  forEachService,
+  startService,
+  type TestActor,
+  type TestService,
+} from '../support/service.ts'
 import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
 import { createTestDatabase } from '../support/stores.ts'
 
@@ -207,7 +214,7 @@ forEachService((start) => {
           assert.equal(location?.split('?')[0], expected === 302 ? 'http://troupe.test/login' : undefined, who)
           assert.equal(
             response.headers.get('www-authenticate'),
-            expected === 401 ? 'Basic realm="troupe.test", charset="UTF-8"' : null,
+            expected === 401 ? challengeAt(world.victim.id) : null,
             who,
           )
           assertHoldsNothingOf(world.victim, await textOf(response), who)

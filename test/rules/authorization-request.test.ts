@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { audienceOf, judgeAuthorization, parseScope } from '../../src/authorization-server/authorization-request.ts'
+import { judgeAuthorization, parseScope } from '../../src/authorization-server/authorization-request.ts'
+import { audienceOf, isForActor, isForMcp, scopesOf } from '../../src/authorization-server/resources.ts'
 import type { Client } from '../../src/authorization-server/client.ts'
 
 const client: Client = {
@@ -18,7 +19,7 @@ const client: Client = {
   expiresAt: null,
   until: null,
 }
-const resources = ['https://troupe.test', 'https://troupe.test/mcp']
+const baseUrl = 'https://troupe.test'
 const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 const good = {
   redirect_uri: 'https://program.example/back',
@@ -30,7 +31,7 @@ const good = {
 function judged(changed: Readonly<Record<string, string | undefined>> = {}, of: Partial<Client> | null = {}) {
   const given: Readonly<Record<string, string | undefined>> = { ...good, ...changed }
   const who = of === null ? null : { ...client, ...of }
-  return judgeAuthorization({ get: (name) => given[name], repeated: given['repeated'] ?? null }, who, resources)
+  return judgeAuthorization({ get: (name) => given[name], repeated: given['repeated'] ?? null }, who, baseUrl)
 }
 
 describe('a request at the authorization endpoint', () => {
@@ -52,7 +53,7 @@ describe('a request at the authorization endpoint', () => {
         clientId: 'mcp_1',
         redirectUri: 'https://program.example/back',
         state: null,
-        scope: 'mcp',
+        scope: 'mcp actor',
         codeChallenge: challenge,
         audience: '',
       },
@@ -107,7 +108,7 @@ describe('a request at the authorization endpoint', () => {
     [{ response_type: 'token' }, 'unsupported_response_type', 'response_type must be code'],
     [{ response_type: undefined }, 'unsupported_response_type', 'response_type must be code'],
     [{ state: 's'.repeat(2049) }, 'invalid_request', 'state is too long'],
-    [{ scope: 'admin' }, 'invalid_scope', 'scope must be mcp'],
+    [{ scope: 'admin' }, 'invalid_scope', 'scope must contain mcp or actor'],
     [{ resource: 'https://other.test/mcp' }, 'invalid_target', 'resource is not served here'],
   ]
   for (const [changed, code, message] of redirected) {
@@ -129,8 +130,10 @@ describe('a request at the authorization endpoint', () => {
 
 describe('the scope of a request', () => {
   const scopes: [text: string | undefined, scope: string | null][] = [
-    [undefined, 'mcp'],
+    [undefined, 'mcp actor'],
     ['mcp', 'mcp'],
+    ['actor', 'actor'],
+    ['actor mcp', 'actor mcp'],
     ['openid mcp offline_access', 'mcp'],
     ['mcp mcp', 'mcp'],
     ['openid', null],
@@ -145,7 +148,7 @@ describe('the scope of a request', () => {
   ]
   for (const [text, scope] of scopes) {
     it(`is ${scope ?? 'rejected'} for ${JSON.stringify(text)} (OTK-18)`, () => {
-      assert.equal(parseScope(text), scope)
+      assert.equal(parseScope(text, ['mcp', 'actor']), scope)
     })
   }
 })
@@ -159,7 +162,14 @@ describe('the resource of a request', () => {
     ['https://troupe.test', 'https://troupe.test'],
     ['https://troupe.test/mcp#x', null],
     ['https://troupe.test/mcp#', null],
-    ['https://troupe.test/other', null],
+    ['https://troupe.test/ada', 'https://troupe.test/ada'],
+    ['https://troupe.test/ada/', 'https://troupe.test/ada'],
+    ['https://troupe.test/ada/properties', null],
+    ['https://troupe.test/ad%61', null],
+    ['https://troupe.test/_actingweb_oauth2', null],
+    ['https://troupe.test/oauth', null],
+    ['https://troupe.test.evil/ada', null],
+    ['https://other.test/ada', null],
     ['https://troupe.test/mcp?x', null],
     ['ftp://troupe.test/mcp', null],
     ['/mcp', null],
@@ -167,7 +177,26 @@ describe('the resource of a request', () => {
   ]
   for (const [text, audience] of named) {
     it(`${JSON.stringify(text)} is ${audience === null ? 'rejected' : `the audience ${JSON.stringify(audience)}`} (OTK-17)`, () => {
-      assert.equal(audienceOf(text, resources), audience)
+      assert.equal(audienceOf(text, baseUrl), audience)
+    })
+  }
+})
+
+describe('a token of a resource', () => {
+  const uses: [audience: string, mcp: boolean, ada: boolean, bob: boolean, scopes: string][] = [
+    ['', true, true, true, 'mcp actor'],
+    ['https://troupe.test', true, true, true, 'mcp actor'],
+    ['https://troupe.test/mcp', true, false, false, 'mcp'],
+    ['https://troupe.test/ada', false, true, false, 'actor'],
+    ['https://other.test/mcp', false, false, false, 'actor'],
+  ]
+  for (const [audience, mcp, ada, bob, scopes] of uses) {
+    it(`${JSON.stringify(audience)} is valid there alone, with its scopes (MCP-04)`, () => {
+      assert.deepEqual(
+        [isForMcp(audience, baseUrl), isForActor(audience, 'ada', baseUrl), isForActor(audience, 'bob', baseUrl)],
+        [mcp, ada, bob],
+      )
+      assert.equal(scopesOf(audience, baseUrl).join(' '), scopes)
     })
   }
 })

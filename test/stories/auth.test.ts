@@ -4,11 +4,10 @@ import { before, describe, it } from 'node:test'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { github, google } from '../../src/index.ts'
-import { basic, forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { basic, challengeAt, forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { answered, changesNothing, refused } from '../support/stored.ts'
 
 const wrong = 'Cannot authenticate: the credentials are not valid for this actor'
-const challenge = 'Basic realm="troupe.test", charset="UTF-8"'
 
 function encoded(text: string | Uint8Array): string {
   return `Basic ${Buffer.from(text).toString('base64')}`
@@ -110,7 +109,7 @@ forEachService((start) => {
       it(`responds with 401 and a challenge, never 500, to ${what} (R-AUTH-01, R-AUTH-03, WEB-13)`, async () => {
         const actor = await service.createActor()
         const answer = await ask(actor.id, { authorization })
-        assert.equal(answer.headers.get('www-authenticate'), challenge)
+        assert.equal(answer.headers.get('www-authenticate'), challengeAt(actor.id))
         await refused(answer, 401, 'unauthorized', `Cannot read the credentials: ${why}`)
       })
     }
@@ -156,7 +155,7 @@ forEachService((start) => {
         for (const path of ['', ...paths])
           await changesNothing(service, async () => {
             const answer = await service.request(`/${actor.id}${path}`, { headers })
-            assert.equal(answer.headers.get('www-authenticate'), challenge)
+            assert.equal(answer.headers.get('www-authenticate'), challengeAt(actor.id))
             assert.equal(answer.headers.get('vary'), 'Accept')
             await refused(answer, 401, 'unauthorized', 'Authentication required')
           })
@@ -216,7 +215,12 @@ forEachService((start) => {
       const own = await start({ baseUrl: 'https://actors.example:8443/prefix' })
       const owner = await own.createActor()
       const answer = await own.request(`/${owner.id}`, { headers: { host: 'evil.example' } })
-      assert.equal(answer.headers.get('www-authenticate'), 'Basic realm="actors.example:8443", charset="UTF-8"')
+      assert.equal(
+        answer.headers.get('www-authenticate'),
+        'Basic realm="actors.example:8443", charset="UTF-8", ' +
+          `Bearer resource_metadata="https://actors.example:8443/prefix/.well-known/oauth-protected-resource/${owner.id}", ` +
+          'scope="actor"',
+      )
       const page = await own.request(`/${owner.id}`, { headers: { accept: 'text/html', host: 'evil.example' } })
       const asked = `actor=${owner.id}&redirect=%2Fprefix%2F${owner.id}`
       assert.equal(page.headers.get('location'), `https://actors.example:8443/prefix/login?${asked}`)

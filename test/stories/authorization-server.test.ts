@@ -365,7 +365,7 @@ describe('the metadata for OAuth clients', () => {
         token_endpoint: 'http://troupe.test/oauth/token',
         registration_endpoint: 'http://troupe.test/oauth/register',
         revocation_endpoint: 'http://troupe.test/oauth/token/revoke',
-        scopes_supported: ['mcp'],
+        scopes_supported: ['mcp', 'actor'],
         response_types_supported: ['code'],
         response_modes_supported: ['query'],
         grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
@@ -396,6 +396,25 @@ describe('the metadata for OAuth clients', () => {
         supported_protocol_versions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
         capabilities: { tools: true, prompts: true, resources: true, roots: false },
       })
+    }
+  })
+
+  it('describes the addresses of an actor, whether or not it exists (MCP-17)', async () => {
+    const service = await start({ name: 'notes' })
+    const actor = await service.createActor()
+    for (const id of [actor.id, 'missing']) {
+      assert.deepEqual(await published(service, `/.well-known/oauth-protected-resource/${id}`), {
+        resource: `http://troupe.test/${id}`,
+        authorization_servers: ['http://troupe.test'],
+        scopes_supported: ['actor'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'notes',
+        resource_policy_uri: 'http://troupe.test',
+      })
+    }
+    for (const id of ['oauth', '_actingweb_oauth2', 'a.b', 'a%20b']) {
+      const answer = await service.request(`/.well-known/oauth-protected-resource/${id}`)
+      assert.equal(answer.status, 404, id)
     }
   })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { ConfigError } from '../../src/config/config.ts'
 import { ServiceError } from '../../src/errors.ts'
-import { basic, forEachService, type TestService } from '../support/service.ts'
+import { basic, challengeAt, forEachService, type TestService } from '../support/service.ts'
 import { answered, changesNothing, done, everythingStored, refused } from '../support/stored.ts'
 
 interface Created {
@@ -517,7 +517,7 @@ forEachService((start) => {
       const service = await start()
       const actor = await service.createActor()
       const open = await service.request(`/${actor.id}`)
-      assert.equal(open.headers.get('www-authenticate'), 'Basic realm="troupe.test", charset="UTF-8"')
+      assert.equal(open.headers.get('www-authenticate'), challengeAt(actor.id))
       await refused(open, 401, 'unauthorized', 'Authentication required')
       for (const authorization of [basic(actor.creator, 'wrong'), basic('wrong', actor.passphrase)]) {
         await refused(

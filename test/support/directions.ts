@@ -44,7 +44,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   property: ['list'],
   transaction: ['list', 'property'],
   trust: ['auth', 'list', 'outbox', 'peer', 'property'],
-  'authorization-server': ['outbox', 'peer', 'token', 'trust'],
+  'authorization-server': ['auth', 'outbox', 'peer', 'token', 'trust'],
   connection: ['peer', 'token'],
   subscription: [],
   job: ['outbox', 'property', 'subscription'],

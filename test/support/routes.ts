@@ -74,6 +74,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   authorizationServerOfMcp: { path: '/.well-known/oauth-authorization-server/mcp', status: 200 },
   protectedResource: { path: '/.well-known/oauth-protected-resource', status: 200 },
   protectedResourceOfMcp: { path: '/.well-known/oauth-protected-resource/mcp', status: 200 },
+  protectedResourceOfActor: { path: '/.well-known/oauth-protected-resource/:actor', status: 200 },
   mcpMessage: { path: '/mcp', body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, status: 401 },
   mcpInfo: { path: '/mcp', status: 200 },
   endMcpSession: { path: '/mcp', status: 401 },

@@ -229,6 +229,12 @@ function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {
   return typeof body === 'string' || body instanceof Uint8Array
 }
 
+/** The challenges of a 401 at an address of an actor: for people and peers, and for programs. */
+export function challengeAt(actorId: string, host = 'troupe.test'): string {
+  const metadata = `http://${host}/.well-known/oauth-protected-resource/${actorId}`
+  return `Basic realm="${host}", charset="UTF-8", Bearer resource_metadata="${metadata}", scope="actor"`
+}
+
 export function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }

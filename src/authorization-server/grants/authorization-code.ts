@@ -5,9 +5,9 @@ import { sameSecret } from '../../secret/hash.ts'
 import type { Transaction } from '../../store/store.ts'
 import { isApprovedAt, type Trust } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
-import { audienceOf } from '../authorization-request.ts'
 import type { CodeData } from '../consents.ts'
 import { OAuthError } from '../oauth-error.ts'
+import { audienceOf, isOfOtherActor } from '../resources.ts'
 import type { Grant, IssuedGrant, GrantDeps, GrantRequest } from './grant.ts'
 
 /** Time in which a replay of a used code is detected: the lifetime of the first access token. */
@@ -32,8 +32,8 @@ export const authorizationCode: Grant = async (deps, request) => {
     throw refused()
   }
   if (waiting.data.request.clientId !== request.client.clientId) throw refused()
-  const audience = judge(waiting.data, request, redirectUri, deps.resources)
   const actorId = waiting.actorId ?? ''
+  const audience = judge(waiting.data, request, redirectUri, { actorId, baseUrl: deps.baseUrl })
   return store.writeActor(actorId, async (tx) => {
     const consumed = await oneTime.consume<CodeData>(tx, presented)
     const trust = consumed === null ? null : await standing(deps, tx, actorId, consumed.data)
@@ -59,7 +59,7 @@ function judge(
   { request: asked }: CodeData,
   { parameters }: GrantRequest,
   redirectUri: string,
-  resources: readonly string[],
+  { actorId, baseUrl }: { readonly actorId: string; readonly baseUrl: string },
 ): string {
   if (redirectUri !== asked.redirectUri) throw refused()
   const verifier = parameters.get('code_verifier')
@@ -70,8 +70,9 @@ function judge(
     throw refused()
   }
   const resource = parameters.get('resource')
-  const audience = audienceOf(resource, resources)
-  if (audience === null || (resource !== undefined && asked.audience !== '' && audience !== asked.audience)) {
+  const audience = audienceOf(resource, baseUrl)
+  const isOther = resource !== undefined && asked.audience !== '' && audience !== asked.audience
+  if (audience === null || isOther || isOfOtherActor(audience, actorId, baseUrl)) {
     throw new OAuthError('invalid_target', 'resource differs from the authorized resource')
   }
   return asked.audience === '' ? audience : asked.audience

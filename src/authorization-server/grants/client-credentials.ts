@@ -2,19 +2,22 @@
 import { earliest } from '../../permission/grants.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
-import { audienceOf, scopeIn } from '../authorization-request.ts'
+import { scopeIn } from '../authorization-request.ts'
 import { noteClientCame } from '../client-store.ts'
 import { ownPeerId } from '../client-trust.ts'
 import { idleMs } from '../clients.ts'
 import { OAuthError } from '../oauth-error.ts'
+import { audienceOf, isOfOtherActor, scopesOf } from '../resources.ts'
 import type { Grant } from './grant.ts'
 
 export const clientCredentials: Grant = async (deps, { client, parameters }) => {
-  const scope = scopeIn(parameters)
-  if (scope === null) throw new OAuthError('invalid_scope', 'The scope is not supported')
-  const audience = audienceOf(parameters.get('resource'), deps.resources)
-  if (audience === null) throw new OAuthError('invalid_target', 'resource is not served here')
   const { clientId, ownerId: actorId } = client
+  const audience = audienceOf(parameters.get('resource'), deps.baseUrl)
+  if (audience === null) throw new OAuthError('invalid_target', 'resource is not served here')
+  if (isOfOtherActor(audience, actorId, deps.baseUrl))
+    throw new OAuthError('invalid_target', 'resource is another actor than the one of the client')
+  const scope = scopeIn(parameters, scopesOf(audience, deps.baseUrl))
+  if (scope === null) throw new OAuthError('invalid_scope', 'The scope is not supported')
   const peerId = ownPeerId(client)
   const tokens = await deps.store.writeActor(actorId, async (tx) => {
     const now = deps.now()

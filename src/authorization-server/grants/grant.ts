@@ -12,8 +12,8 @@ export interface GrantDeps {
   readonly oneTime: OneTime
   readonly tokens: Tokens
   readonly keyRing: KeyRing
-  /** URLs of the service as a resource (RFC 8707). */
-  readonly resources: readonly string[]
+  /** URL of the service, without a trailing slash. */
+  readonly baseUrl: string
   readonly now: () => number
 }
 

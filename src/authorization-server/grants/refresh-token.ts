@@ -4,11 +4,12 @@ import type { Chain, ClientGrant } from '../../token/chain.ts'
 import type { Store } from '../../store/store.ts'
 import { isApprovedAt, type Trust } from '../../trust/trust.ts'
 import { findTrust } from '../../trust/trust-store.ts'
-import { audienceOf, scopeIn } from '../authorization-request.ts'
+import { scopeIn } from '../authorization-request.ts'
 import { OAuthError } from '../oauth-error.ts'
+import { audienceOf, isOfOtherActor } from '../resources.ts'
 import type { Grant } from './grant.ts'
 
-export const refreshToken: Grant = async ({ store, tokens, resources, now }, { client, parameters }) => {
+export const refreshToken: Grant = async ({ store, tokens, baseUrl, now }, { client, parameters }) => {
   const presented = parameters.get('refresh_token')
   if (presented === undefined) throw new OAuthError('invalid_request', 'refresh_token is missing')
   // The request is validated before the token is consumed.
@@ -22,8 +23,9 @@ export const refreshToken: Grant = async ({ store, tokens, resources, now }, { c
     throw new OAuthError('invalid_scope', 'The scope exceeds the authorized scope')
   }
   const resource = parameters.get('resource')
-  const audience = audienceOf(resource, resources)
-  if (audience === null || (resource !== undefined && grant.audience !== '' && audience !== grant.audience)) {
+  const audience = audienceOf(resource, baseUrl)
+  const isOther = resource !== undefined && grant.audience !== '' && audience !== grant.audience
+  if (audience === null || isOther || isOfOtherActor(audience, grant.actorId, baseUrl)) {
     throw new OAuthError('invalid_target', 'resource differs from the authorized resource')
   }
   const until = earliest(client.until, trust.approvedUntil)

@@ -66,7 +66,9 @@ export class Admission {
     const { authentication } = this.#deps
     const authenticated = authentication.authenticate(credential, exchange.actor, state.source)
     const caller = authenticated instanceof Promise ? await authenticated : authenticated
-    if (caller.kind === 'anonymous') throw authentication.unauthorized('Authentication required')
+    if (caller.kind === 'anonymous') {
+      throw authentication.unauthorized('Authentication required', route.access === 'www' ? null : exchange.actor)
+    }
     // Routes that accept posts of other sites have no exception here, because the cookie may be the credential.
     if (isChange(route, exchange)) await refuseForgery(exchange.request, this.#forgeryRule)
     state.caller = caller

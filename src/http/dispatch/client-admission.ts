@@ -1,5 +1,6 @@
 /** The checks for requests of AI clients: origin, host, access token and scope. */
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
+import { isForMcp } from '../../authorization-server/resources.ts'
 import { ServiceError } from '../../errors.ts'
 import type { HttpRequest } from '../edge/request.ts'
 import { type HttpResponse, json } from '../edge/response.ts'
@@ -53,7 +54,7 @@ export class ClientAdmission {
   async access(token: string): Promise<ClientAccess | null> {
     const { baseUrl, clientAccess } = this.#deps
     const access = await clientAccess(token)
-    return access !== null && ['', `${baseUrl}/mcp`, baseUrl].includes(access.audience) ? access : null
+    return access !== null && isForMcp(access.audience, baseUrl) ? access : null
   }
 
   hasScope({ scope }: ClientAccess): boolean {

@@ -206,7 +206,7 @@ export class Entrances {
     state.isSentToSignIn = true
     if (!mustChoose && opensPagesByPassphrase(this.#deps)) {
       const { authentication } = this.#deps
-      throw authentication.unauthorized('Sign in with the creator and the passphrase of this account')
+      throw authentication.unauthorized('Sign in with the creator and the passphrase of this account', null)
     }
     return toSignIn(this.#deps, exchange, credential, mustChoose)
   }

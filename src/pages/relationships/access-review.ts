@@ -21,7 +21,7 @@ export function choicesOf(deps: RelationshipPageDeps): readonly TrustTypeChoice[
     display_name,
     description,
     rights: rightsInWords(deps.relationships.effective(name, null), false).filter(({ is_granted }) => is_granted),
-    reach: reachInWords(name),
+    reach: reachInWords(name, false),
     needs_confirmation: types.needsConfirmation(name),
   }))
 }
@@ -62,7 +62,7 @@ export async function accessReview(
     who,
     level: trustTypeName(relationships.types, relationship),
     rights: rightsInWords(rules, isApp),
-    reach: isApp ? [] : reachInWords(relationship),
+    reach: reachInWords(relationship, isApp),
     now: dataAccess(rules, await ownNames(deps, exchange, isApp), isApp),
     needs_confirmation: relationships.types.needsConfirmation(relationship),
     fields: { ...fields, reviewed: reviewedVersion(relationship, rules) },

@@ -152,8 +152,7 @@ export async function showPeer(
     profile: profileTexts(profile, deps.config.peerProfileAttributes),
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, isApp),
-    // The trust type of a program opens data only.
-    reach: isApp ? [] : reachInWords(trust.relationship),
+    reach: reachInWords(trust.relationship, isApp),
     fieldsets: fieldsets(fields, base),
     preview: hasPreview(sent)
       ? await previewOf(deps, exchange, { base, before: own, after: sent.override ?? {}, fields, isApp })

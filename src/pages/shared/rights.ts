@@ -174,8 +174,8 @@ function sorted(patterns: readonly string[]) {
 }
 
 /** Returns what the trust type opens besides the data, independently of its rules. */
-export function reachInWords(relationship: string): readonly string[] {
-  const table = roleTable({ relationship })
+export function reachInWords(relationship: string, isClient: boolean): readonly string[] {
+  const table = roleTable(isClient ? { program: true } : { relationship })
   return (['actor', 'trust', 'subscriptions', 'services'] as const).flatMap((category) => {
     const rights = table[category] ?? []
     return rights.length === 0 ? [] : [`May ${both(rights.map(verbOf))} ${reaches[category]}.`]

@@ -19,8 +19,6 @@ import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
 
 export interface AuthorizationRequestDeps extends BaseUrl {
   readonly clients: Clients
-  /** Names of the service as a resource of tokens (RFC 8707). */
-  readonly resources: readonly string[]
 }
 
 export interface AuthorizeRouteDeps extends AuthorizationRequestDeps, SignedInOwnerDeps, ConsentPageDeps {
@@ -46,8 +44,10 @@ export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
         state: optional(stringField('Returned unchanged')),
         code_challenge: optional(stringField('RFC 7636')),
         code_challenge_method: optional(stringField('`S256`')),
-        scope: optional(stringField('`mcp`')),
-        resource: optional(stringField('RFC 8707')),
+        scope: optional(stringField('`mcp`, `actor` or both. Default: all scopes of the resource')),
+        resource: optional(
+          stringField('RFC 8707: `/mcp`, the address of an actor, or the service. Default: the service'),
+        ),
       },
       responses: {
         200: { text: 'The page', type: 'text/html' },
@@ -83,7 +83,7 @@ export async function judgeAuthorizationRequest(
   if (fields.repeated === null && clientId === undefined)
     throw new OAuthError('invalid_request', 'client_id is missing')
   const client = fields.repeated === null ? await deps.clients.find(clientId ?? '') : null
-  const judged = judgeAuthorization(fields, client, deps.resources)
+  const judged = judgeAuthorization(fields, client, deps.baseUrl)
   if (judged.kind === 'redirect')
     return { answer: backWithError(deps.baseUrl, judged.redirectUri, judged.state, judged.error) }
   if (client === null) throw new OAuthError('invalid_request', 'The client is not known here')

@@ -1,7 +1,7 @@
 /** Redirects back to the client (RFC 6749 sections 4.1.2 and 4.1.2.1, RFC 9207). */
 import type { Actor } from '../../../actor/actor.ts'
 import type { Consents, GivenConsent } from '../../../authorization-server/consents.ts'
-import type { OAuthError } from '../../../authorization-server/oauth-error.ts'
+import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import { withParameters } from '../../../authorization-server/redirect-uri.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type HttpResponse, redirect } from '../../edge/response.ts'
@@ -17,8 +17,13 @@ export async function backWithCode(
   status: 302 | 303,
 ): Promise<HttpResponse> {
   const { redirectUri, state } = given.request
-  const code = await deps.consents.issueCode(owner, given)
-  return redirect(status, withParameters(redirectUri, { code, state, iss: deps.baseUrl }))
+  try {
+    const code = await deps.consents.issueCode(owner, given)
+    return redirect(status, withParameters(redirectUri, { code, state, iss: deps.baseUrl }))
+  } catch (error) {
+    if (!(error instanceof OAuthError) || error.code !== 'invalid_target') throw error
+    return backWithError(deps.baseUrl, redirectUri, state, error, status)
+  }
 }
 
 export function backWithError(

@@ -1,11 +1,17 @@
 /** Discovery documents for clients (RFC 8414, RFC 9728), at every URL that clients try. */
 import type { Identity } from '../../../app/identity.ts'
-import { authorizationServerMetadata, protectedResourceMetadata } from '../../../authorization-server/discovery.ts'
+import {
+  actorResourceMetadata,
+  authorizationServerMetadata,
+  mcpResourceMetadata,
+} from '../../../authorization-server/discovery.ts'
+import { parseActorId } from '../../../actor/actor.ts'
+import { ServiceError } from '../../../errors.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { json } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Route } from '../../dispatch/route.ts'
-import { anyValue } from '../../dispatch/schemas.ts'
+import { anyValue, errorResponses } from '../../dispatch/schemas.ts'
 
 const responses = { 200: { text: 'The document', schema: anyValue } }
 
@@ -27,13 +33,21 @@ function row(id: string, path: string, summary: string, document: () => object):
   })
 }
 
+/** Any well-formed id is accepted, so the document does not show whether the actor exists. */
+function actorIn({ actor }: { readonly actor: string }): string {
+  const id = parseActorId(actor)
+  if (id === null)
+    throw new ServiceError('not_found', 'Cannot describe this resource: it is not the address of an actor')
+  return id
+}
+
 export interface WellKnownRouteDeps extends BaseUrl {
   readonly identity: Identity
 }
 
 export function wellKnownRoutes({ baseUrl, identity }: WellKnownRouteDeps): readonly Route[] {
   const server = (): object => authorizationServerMetadata(baseUrl)
-  const resource = (): object => protectedResourceMetadata(baseUrl, `${baseUrl}/mcp`, identity.name)
+  const resource = (): object => mcpResourceMetadata(baseUrl, identity.name)
   return [
     row(
       'authorizationServer',
@@ -59,5 +73,16 @@ export function wellKnownRoutes({ baseUrl, identity }: WellKnownRouteDeps): read
       'The protected resource /mcp (RFC 9728)',
       resource,
     ),
+    defineRoute({
+      id: 'protectedResourceOfActor',
+      method: 'GET',
+      path: '/.well-known/oauth-protected-resource/:actor',
+      access: 'service',
+      cors: 'discovery',
+      summary: 'The addresses of an actor as a protected resource (RFC 9728)',
+      responses: { ...responses, ...errorResponses(404) },
+      unknownQuery: 'ignored',
+      handler: ({ params }) => json(200, actorResourceMetadata(baseUrl, actorIn(params), identity.name), kept),
+    }),
   ]
 }
