@@ -26,6 +26,7 @@ export type {
   TransactionListHandle,
   TrustHandle,
 } from './app/actor-handle.ts'
+export type { ActorKey, KeyGrant, KeysHandle, NewKey } from './app/keys.ts'
 export type { ListQuery, ListQueryPage, ListWhere, QueriedItem } from './app/list-query.ts'
 export type { PeerHandle, PeerListHandle, PeerListPage } from './app/peer-handle.ts'
 export type { NewGrant, Withdrawal } from './permission/grants.ts'

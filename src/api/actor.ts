@@ -5,6 +5,8 @@ import type { Clients } from '../authorization-server/clients.ts'
 import { alarmSetting, alarmsHandle } from './alarms.ts'
 import { clientsHandle } from './clients.ts'
 import type { Alarms } from '../job/alarms.ts'
+import type { Keys } from '../authorization-server/keys.ts'
+import { keysHandle } from './keys.ts'
 import { fromPlain, known, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
@@ -38,6 +40,7 @@ export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, Trust
   readonly clients: Clients
   readonly alarms: Alarms
   readonly webhooks: Webhooks
+  readonly keys: Keys
   readonly baseUrl: string
 }
 
@@ -72,6 +75,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     webhooks: webhooksHandle(deps.webhooks, access.actor.id),
     signIn: signInHandle(deps.accounts, access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),
+    keys: keysHandle(deps.keys, access.actor),
     services: servicesHandle(deps.connections, access.actor.id, url),
     activity: activityHandle(deps.auditLog, access.actor.id),
     list: (list: string | AnyDeclared): ListHandle<never, never> =>

@@ -4,6 +4,7 @@ import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background/background.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
+import type { KeysHandle } from './keys.ts'
 import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
 import type { PeerHandle, PeerListPage } from './peer-handle.ts'
 import type { PropertyPath } from './property-path.ts'
@@ -137,6 +138,8 @@ export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting 
 
   /** Programs that act for the actor, each with its own secret. */
   readonly clients: ClientsHandle
+  /** API keys: credentials of programs and devices, each with its own rights. */
+  readonly keys: KeysHandle
 
   /**
    * Returns the audit log, newest first: accesses by peers, AI clients, trustees and anonymous callers, not by the owner.

@@ -11,6 +11,8 @@ import { ClientEnds } from './client-ends.ts'
 import { Clients } from './clients.ts'
 import { Consents } from './consents.ts'
 import { DeletedOwners } from './deleted-owners.ts'
+import { deleteRemoteKey } from './key-store.ts'
+import { Keys } from './keys.ts'
 import { MetadataDocuments } from './metadata-document.ts'
 import { TokenEndpoint } from './token-endpoint.ts'
 
@@ -33,6 +35,11 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
     await tokens.endAllOfPeer(tx, actorId, peerId)
   })
   const documents = new MetadataDocuments(needs.outbox.outsideClient, now)
+  const { scheduleExpiry } = needs.trust.trustDeps
+  const keys = new Keys({ store, keyRing, tokens, trusts: needs.trust.trusts, live, scheduleExpiry, now })
+  needs.trust.trustEnding.on(async (tx, actorId, peerId) => {
+    if (tx.isSharded) await deleteRemoteKey(tx, actorId, peerId)
+  })
   const clients = new Clients({ store, actors, keyRing, documents, ends, now })
   /** Resolves a client's access token. Null for any other string. */
   const accessOf = async (token: string): Promise<ClientAccess | null> => {
@@ -43,6 +50,7 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   return {
     clients,
     deletedOwners,
+    keys,
     consents: new Consents({ store, oneTime, clients, keyRing, live, baseUrl, now }),
     tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, baseUrl, now, metrics }, clients),
     clientAccess: accessOf,

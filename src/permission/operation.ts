@@ -22,6 +22,8 @@ export type Category =
   | 'www'
   /** The sessions of the owner. */
   | 'sessions'
+  /** The API keys of the actor. */
+  | 'keys'
   | 'devtest'
 
 /** A right on a target. `append` only adds items to a list; `write` includes `append`. */

@@ -33,6 +33,7 @@ const creator: RoleTable = {
   webhooks: all,
   www: all,
   sessions: all,
+  keys: all,
   devtest: all,
 }
 

@@ -39,6 +39,13 @@ const builtInTrustTypes: readonly TrustType[] = [
     },
   },
   {
+    name: 'api_key',
+    display_name: 'API key',
+    description: 'A program or device with a key. It may do what the key grants',
+    forClients: true,
+    permissions: {},
+  },
+  {
     name: 'associate',
     display_name: 'Associate',
     description: 'Reads what is public, and calls methods such as get_*',

@@ -3,7 +3,7 @@ import { randomToken } from '../secret/random.ts'
 import type { ChainKind } from './token-text.ts'
 
 /** How a chain began. Owners recognize their sessions by it. */
-export type Beginning = 'web' | 'spa' | 'mobile' | 'native' | 'passphrase' | 'email' | 'import' | 'mcp'
+export type Beginning = 'web' | 'spa' | 'mobile' | 'native' | 'passphrase' | 'email' | 'import' | 'mcp' | 'key'
 
 /** The client of a chain, and the reach of its tokens. */
 export interface ClientGrant {
@@ -38,6 +38,9 @@ export const tokenLifetimes: Readonly<Record<ChainKind, { readonly access: numbe
   session: { access: 3_600_000, refresh: 1_209_600_000 },
   client: { access: 3_600_000, refresh: 2_592_000_000 },
 }
+
+/** The end of a chain without an end, in Unix milliseconds: the latest date. */
+export const noEnd = 8_640_000_000_000_000
 
 /** Returns 128 random bits as 22 characters. The id identifies a chain to its owner and is not a credential. */
 export function newChainId(): string {

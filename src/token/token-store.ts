@@ -66,18 +66,20 @@ export async function insertTokens(
   )
 }
 
-export async function insertLegacyToken(
+/** Inserts the only token of a chain. */
+export async function insertToken(
   tx: Transaction,
   { actorId, chainId }: Pick<Chain, 'actorId' | 'chainId'>,
-  { hash, kind, expiresAt }: StoredToken,
+  { hash, kind, expiresAt, isLegacy }: StoredToken & { readonly isLegacy: boolean },
 ): Promise<void> {
   await tx.run(
-    `INSERT INTO token (hash, actor_id, chain_id, kind, expires_at, legacy) VALUES ($1, $2, $3, $4, $5, 1)`,
+    `INSERT INTO token (hash, actor_id, chain_id, kind, expires_at, legacy) VALUES ($1, $2, $3, $4, $5, $6)`,
     hash,
     actorId,
     chainId,
     kind,
     expiresAt,
+    Number(isLegacy),
   )
 }
 

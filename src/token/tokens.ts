@@ -2,9 +2,17 @@
 import type { Log } from '../observe/log.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
-import { type Beginning, type Chain, type ClientGrant, type IssuedTokens, newChainId, tokenLifetimes } from './chain.ts'
+import {
+  type Beginning,
+  type Chain,
+  type ClientGrant,
+  type IssuedTokens,
+  newChainId,
+  noEnd,
+  tokenLifetimes,
+} from './chain.ts'
 import { judgeAccess, judgeRefresh, type RefreshPolicy, refreshPolicy } from './judge-refresh.ts'
-import { type ChainKind, makeToken, recognizeToken } from './token-text.ts'
+import { type ChainKind, makeKey, makeToken, recognizeToken } from './token-text.ts'
 import {
   countGraceAnswer,
   deleteChain,
@@ -17,7 +25,7 @@ import {
   findChainOf,
   findLivingChains,
   insertChain,
-  insertLegacyToken,
+  insertToken,
   insertTokens,
   lockRefreshToken,
   markUsed,
@@ -111,11 +119,26 @@ export class Tokens {
     }
   }
 
+  /**
+   * Issues an API key: an access token without an end, which is valid as long as its relationship. The id of its chain is the
+   * hash of the key, so that a sharded database finds the token when the relationship ends.
+   */
+  async startKey(tx: Transaction, actorId: string, client: ClientGrant): Promise<string> {
+    const key = makeKey()
+    const hash = hashSecret(key)
+    const begun = this.#newChain({ actorId, beganWith: 'key', device: '' }, client)
+    // A last use of 0 means that the key was never used.
+    const chain = { ...begun, chainId: hash, lastUsedAt: 0, endsAt: noEnd }
+    await insertChain(tx, chain)
+    await insertToken(tx, chain, { hash, kind: 'access', expiresAt: noEnd, isLegacy: false })
+    return key
+  }
+
   /** Imports a refresh token that another service issued without a chain. @param expiresAt Unix milliseconds. */
   async adopt(tx: Transaction, actorId: string, refreshToken: string, expiresAt: number): Promise<void> {
     const chain = this.#newChain({ actorId, beganWith: 'import', device: '' }, null)
     await insertChain(tx, chain)
-    await insertLegacyToken(tx, chain, { hash: hashSecret(refreshToken), kind: 'refresh', expiresAt })
+    await insertToken(tx, chain, { hash: hashSecret(refreshToken), kind: 'refresh', expiresAt, isLegacy: true })
   }
 
   /** Issues a pair of tokens. Neither token outlives the chain. A later end of the access makes the refresh token valid again. */

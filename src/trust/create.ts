@@ -7,6 +7,8 @@ import type { ActorRoom } from '../actor/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import { Companions } from './companions.ts'
+import { endTrust } from './end-trust.ts'
+import { fireDeleted } from './events.ts'
 import { Expiries } from './expiries.ts'
 import { LastSeen } from './last-seen.ts'
 import { TrustCalls } from './handshake/peer-calls.ts'
@@ -71,6 +73,10 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     now,
     enqueue,
     scheduleExpiry: (tx, key, at) => expiries.schedule(tx, key, at),
+    endKey: async (tx, locked, trust) => {
+      await endTrust(trustDeps, tx, locked, trust)
+      store.afterCommit(tx, () => fireDeleted(trustDeps, locked, trust, false))
+    },
     onExpired: events.approvalExpired.emit,
   })
   const trustDeps: TrustDeps = {

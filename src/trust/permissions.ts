@@ -7,9 +7,9 @@ import { holdsItems, kinds } from '../property/kinds.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
 import { findKinds, findProperties } from '../property/property-store.ts'
 import type { Live } from '../live/live.ts'
-import type { Store, Transaction } from '../store/store.ts'
+import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import { type ExpiryKey, setExpiry } from './expiry-store.ts'
-import { isApprovedAt, type Trust } from './trust.ts'
+import { clientIdOf, isApprovedAt, type Trust } from './trust.ts'
 import { findTrust, updateTrust } from './trust-store.ts'
 import {
   explain,
@@ -58,6 +58,8 @@ export interface PermissionsDeps {
   readonly now: () => number
   /** Stores the first end of grants, in the transaction that stores the grants. */
   readonly scheduleExpiry: (tx: Transaction, key: ExpiryKey, at: number) => Promise<void>
+  /** Deletes the relationship of an API key at its end. A key cannot be approved again. */
+  readonly endKey: (tx: Transaction, actor: LockedActor, trust: Trust) => Promise<void>
   /** Runs in the transaction that ends an approval at its time. */
   readonly onExpired: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
   readonly live: Pick<Live, 'record'>
@@ -261,6 +263,7 @@ export class Permissions {
       if (before === null) return
       const now = this.#deps.now()
       const isOver = before.approved && !isApprovedAt(before, now)
+      if (isOver && before.establishedVia === 'api_key') return this.#deps.endKey(tx, locked, before)
       const trust = isOver ? { ...before, approved: false, approvedUntil: null } : before
       const stored = override?.rules ?? {}
       const rules = unexpired(stored, now)
@@ -548,8 +551,8 @@ function noRelationship(peerId: string): ServiceError {
 }
 
 /** Whether the peer is an AI client, or another program that acts for the owner, instead of an actor. */
-export function isClient({ facts }: Trust): boolean {
-  return facts.oauth_client_id !== undefined
+export function isClient(trust: Trust): boolean {
+  return clientIdOf(trust) !== null
 }
 
 /** `trip_plan` → `Trip Plan`. */

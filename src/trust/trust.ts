@@ -16,7 +16,7 @@ export type TrustState =
   | { readonly kind: 'approved-here' }
   | { readonly kind: 'mutual' }
 
-export type EstablishedVia = 'trust' | 'trustee' | 'oauth2_interactive' | 'oauth2_client' | 'oauth2'
+export type EstablishedVia = 'trust' | 'trustee' | 'oauth2_interactive' | 'oauth2_client' | 'oauth2' | 'api_key'
 
 export interface Trust {
   readonly actorId: string
@@ -74,9 +74,19 @@ export function stateOf(trust: Pick<Trust, 'approved' | 'peerApproved'>): TrustS
   return { kind: trust.peerApproved ? 'pending' : 'requested' }
 }
 
+/** Whether the relationship belongs to a program that acts for the owner, such as an AI client or an API key. */
+export function isProgram({ establishedVia }: Pick<Trust, 'establishedVia'>): boolean {
+  return establishedVia.startsWith('oauth2') || establishedVia === 'api_key'
+}
+
+/** The id of the client that has the relationship. Null for another actor. An API key is a client of its own. */
+export function clientIdOf({ establishedVia, peerId, facts }: Pick<Trust, 'establishedVia' | 'peerId' | 'facts'>) {
+  return establishedVia === 'api_key' ? peerId : (facts.oauth_client_id ?? null)
+}
+
 /** Whether both sides approved a relationship with another actor. */
 export function isConnected(trust: Pick<Trust, 'approved' | 'peerApproved' | 'baseuri' | 'establishedVia'>): boolean {
-  return stateOf(trust).kind === 'mutual' && trust.baseuri !== '' && !trust.establishedVia.startsWith('oauth2')
+  return stateOf(trust).kind === 'mutual' && trust.baseuri !== '' && !isProgram(trust)
 }
 
 /** Whether paths with this name address the relationship: its own name, or the name in a request under way. */

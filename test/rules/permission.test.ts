@@ -94,6 +94,7 @@ const all = {
   approvals: 'rw',
   www: everything,
   sessions: everything,
+  keys: everything,
   devtest: everything,
 }
 const administration = { ...data, actor: everything, trust: everything, services: everything }

@@ -12,7 +12,7 @@ import type { HttpResponse } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
 import type { ForgeryRule } from './anti-forgery.ts'
 import type { ClientAdmission } from './client-admission.ts'
-import { type IdempotencyDeps, onceOf } from './idempotency.ts'
+import { type IdempotencyDeps, onceOf, refuseIdempotencyKey } from './idempotency.ts'
 import type { RequestState } from './request-state.ts'
 import {
   type ActorRoute,
@@ -127,9 +127,9 @@ export class Entrances {
       throw error
     }
     const isStillOwner = (): Promise<boolean> => this.#isOwner(credential, exchange)
-    const answer = await onceOf(this.#deps, exchange, caller, () =>
-      route.handler({ ...exchange, caller, isStillOwner }),
-    )
+    const run = (): Promise<HttpResponse> | HttpResponse => route.handler({ ...exchange, caller, isStillOwner })
+    if (route.showsSecret === true) refuseIdempotencyKey(exchange)
+    const answer = await onceOf(this.#deps, exchange, caller, run)
     contacts.answered(caller, connectedVia(route))
     return answer
   }

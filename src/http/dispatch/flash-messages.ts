@@ -21,6 +21,7 @@ export const notices = {
   redriven: 'What failed is sent again.',
   signedOut: 'Signed out there.',
   disconnected: 'Disconnected.',
+  keyRevoked: 'The key was revoked.',
   youAreSignedOut: 'You have been signed out.',
   accountDeleted: 'Your account was deleted.',
   sessionExpired: 'Your session expired.',

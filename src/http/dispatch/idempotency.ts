@@ -29,6 +29,15 @@ export function onceOf(
   return given === undefined || exchange.method !== 'POST' ? run() : withKey(deps, exchange, { caller, given, run })
 }
 
+/** Refuses the key where the response has a secret: the stored response would keep it. @throws ServiceError `bad_request` */
+export function refuseIdempotencyKey({ request }: Pick<Exchange, 'request'>): void {
+  if (request.header('idempotency-key') === undefined) return
+  throw new ServiceError(
+    'bad_request',
+    'Cannot accept an Idempotency-Key here: the response has a secret, which the service does not keep',
+  )
+}
+
 interface Keyed {
   readonly caller: Caller
   readonly given: string

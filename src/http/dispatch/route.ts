@@ -93,6 +93,8 @@ interface RouteBase extends Documentation {
   readonly cors?: CorsFamily
   /** The format of error bodies, if not the default. */
   readonly errors?: ErrorFamily
+  /** The response has a secret that the service does not keep, so an Idempotency-Key is refused. */
+  readonly showsSecret?: true
   /** The limiters that every request counts against. Their target is the actor. */
   readonly limit?: readonly LimitKey[]
 }

@@ -16,6 +16,7 @@ import { listRoutes } from './actor/lists.ts'
 import { liveRoutes } from './actor/live.ts'
 import { mcpRoutes } from './system/mcp.ts'
 import { oauthServerRoutes } from './oauth/authorization-server.ts'
+import { keyRoutes } from './oauth/keys.ts'
 import { wellKnownRoutes } from './oauth/well-known.ts'
 import { metaRoutes } from './actor/meta.ts'
 import { oauthEmailRoutes } from './sign-in/email.ts'
@@ -56,6 +57,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof appRoutes>[0] &
   Parameters<typeof approvalRoutes>[0] &
   Parameters<typeof liveRoutes>[0] &
+  Parameters<typeof keyRoutes>[0] &
   Parameters<typeof propertyRoutes>[0] &
   Parameters<typeof listRoutes>[0] &
   Parameters<typeof operationRoutes>[0] &
@@ -101,6 +103,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...appRoutes(deps),
     ...approvalRoutes(deps),
     ...liveRoutes(deps),
+    ...keyRoutes(deps),
     ...propertyRoutes(deps),
     ...listRoutes(deps),
     ...operationRoutes(deps),

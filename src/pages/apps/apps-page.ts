@@ -9,19 +9,20 @@ import {
 } from '../../authorization-server/connected-apps.ts'
 import type { Chain } from '../../token/chain.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
-import type { AppGroup, ConnectedApp, SessionRow, AppsValues } from './values.ts'
+import type { AppGroup, AppsValues, ConnectedApp, KeyRow, SessionRow } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { peerName } from '../shared/peer-names.ts'
+import { peerName, shownText } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { Sessions } from '../../token/sessions.ts'
+import { type Key, type Keys, keyTrustType } from '../../authorization-server/keys.ts'
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Relationships } from '../../trust/relationships.ts'
 import type { Config } from '../../config/options.ts'
@@ -29,6 +30,7 @@ import type { View } from '../shared/values.ts'
 
 export interface AppPageDeps extends PageDeps, ConnectedAppDeps {
   readonly sessions: Sessions
+  readonly keys: Keys
   readonly permissions: Permissions
   readonly relationships: Relationships
   readonly config: Pick<Config, 'mcp'>
@@ -48,17 +50,41 @@ export async function showApps(
   error: ServiceError | null = null,
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
-  const [sessions, apps] = await Promise.all([deps.sessions.list(actor.id), connectedApps(deps, actor.id)])
+  const [sessions, apps, keys] = await Promise.all([
+    deps.sessions.list(actor.id),
+    connectedApps(deps, actor.id),
+    deps.keys.list(actor.id),
+  ])
   const current = caller.kind === 'creator' ? caller.session : undefined
   const values = pageValues(deps, exchange, '/apps', error)
   const page = deps.pages.apps({
     ...values,
     sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now())),
     groups: await groupsOf(deps, exchange, apps, values.actor_www),
+    keys: keys.slice(0, mostShown).map((key) => keyRow(deps, key, values.actor_www)),
     mcp_url: deps.config.mcp ? `${deps.baseUrl}/mcp` : '',
     form_action: `${values.actor_www}/apps`,
   })
   return showPage(exchange, page, error?.status)
+}
+
+function keyRow(
+  { relationships, now }: AppPageDeps,
+  { id, name, approved, rules, createdAt, lastUsedAt, until }: Key,
+  www: string,
+): KeyRow {
+  const at = now()
+  const override = { rules, createdBy: '', notes: '', updatedAt: createdAt }
+  return {
+    id,
+    name: shownText(name),
+    href: `${www}/trust/${id}`,
+    is_approved: approved,
+    rights: rightsInWords(relationships.effective(keyTrustType, override)).filter(({ is_granted }) => is_granted),
+    created: momentOf(createdAt, at),
+    last_used: lastUsedAt === null ? null : momentOf(lastUsedAt, at),
+    ends: until === null ? null : momentOf(until, at),
+  }
 }
 
 function sessionRow(chain: Chain, current: string | undefined, now: number): SessionRow {
@@ -148,6 +174,10 @@ export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bod
             throw new ServiceError('conflict', 'Cannot disconnect it: the app is no longer connected')
           return goOn(deps, exchange, sent, '/apps', 'disconnected')
         }
+        case 'revoke_key':
+          if (!(await deps.keys.revoke(actor, sent.get('key') ?? '')))
+            throw new ServiceError('conflict', 'Cannot revoke the key: it does not exist any longer')
+          return goOn(deps, exchange, sent, '/apps', 'keyRevoked')
         default:
           throw formRefusal('the action is unknown')
       }

@@ -21,8 +21,9 @@ export function appPageRoutes(deps: AppPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/apps',
       access: 'www',
-      summary: 'Ends a session (`end_session`), all others (`end_other_sessions`), or disconnects an app (`revoke`)',
-      request: pageForm('action', 'session', 'peerid'),
+      summary:
+        'Ends a session (`end_session`), all others (`end_other_sessions`), disconnects an app (`revoke`) or revokes a key (`revoke_key`)',
+      request: pageForm('action', 'session', 'peerid', 'key'),
       responses: formResponses,
       handler: (exchange) => changeApps(deps, exchange),
     }),

@@ -42,9 +42,26 @@ export interface AppGroup {
   readonly apps: readonly ConnectedApp[]
 }
 
+/** An API key. */
+export interface KeyRow {
+  readonly id: string
+  readonly name: string
+  /** The page of the key's relationship. */
+  readonly href: string
+  readonly is_approved: boolean
+  /** The rights of the key, without the categories that it does not reach. */
+  readonly rights: readonly RightsLine[]
+  readonly created: Moment
+  /** Null: the key was never used. */
+  readonly last_used: Moment | null
+  /** Null: the key has no end. */
+  readonly ends: Moment | null
+}
+
 export interface AppsValues extends ActorPageValues {
   readonly sessions: readonly SessionRow[]
   readonly groups: readonly AppGroup[]
+  readonly keys: readonly KeyRow[]
   /** URL at which AI apps connect; empty when the service serves no AI clients. */
   readonly mcp_url: string
   readonly form_action: string

@@ -1,6 +1,6 @@
 /** View of `/<actor>/www/apps`: the owner's sessions, and the programs that act for the owner. */
 import { html } from 'hono/html'
-import type { AppGroup, AppsValues, ConnectedApp, SessionRow } from './values.ts'
+import type { AppGroup, AppsValues, ConnectedApp, KeyRow, SessionRow } from './values.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
 import { exactView, momentView } from '../shared/time.ts'
@@ -9,7 +9,7 @@ import type { Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
 
 export function appsPage(values: AppsValues, navigation: Navigation): Html {
-  const { sessions, groups, form_action } = values
+  const { sessions, groups, keys, form_action } = values
   const others = sessions.filter(({ is_current }) => !is_current).length
   return actorPage(
     values,
@@ -25,6 +25,12 @@ ${following(
 <p><a href="${values.actor_www}/password-access">Programs with a password</a></p>
 ${values.mcp_url === '' ? '' : html`<dl class="facts"><dt>To connect an AI app, give it this address</dt><dd><code>${values.mcp_url}</code></dd></dl>`}
 ${groups.length === 0 ? html`<p class="empty">No program acts for you.</p>` : groups.map((each) => group(values, each))}`,
+)}
+${following(
+  'keys',
+  ['trust'],
+  html`<h2>API keys</h2>
+${keys.length === 0 ? html`<p class="empty">No program or device has a key.</p>` : keys.map((key) => keyCard(values, key))}`,
 )}
 ${following(
   'sessions',
@@ -64,6 +70,15 @@ ${is_approved ? rightsList(rights) : ''}
 <p class="kind">Connected ${momentView(first_used)} · last used ${momentView(last_used)}${has_access ? '' : ' · has no access now, it would have to ask again'}</p>
 <div class="actions"><form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke', peerid: peer.peerid })}<button class="danger" type="submit">Disconnect ${peer.name}</button></form>
 <a class="button quiet" href="${peer.href}">Everything it may do<span class="unseen">: ${peer.name}</span></a></div></div>`
+}
+
+function keyCard(values: AppsValues, { id, name, href, is_approved, rights, created, last_used, ends }: KeyRow): Html {
+  return html`<section class="card" aria-label="${name}">
+<h3 class="app">${name}</h3>
+${is_approved ? rightsList(rights) : html`<p>You took its approval back: it may do nothing.</p>`}
+<p class="kind">Created ${momentView(created)} · ${last_used === null ? 'never used' : html`last used ${momentView(last_used)}`}${ends === null ? '' : html` · ends on ${exactView(ends)}`}</p>
+<div class="actions"><form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke_key', key: id })}<button class="danger" type="submit">Revoke ${name}</button></form>
+<a class="button quiet" href="${href}">Everything it may do<span class="unseen">: ${name}</span></a></div></section>`
 }
 
 function row(values: AppsValues, { id, device, began_with, began, last_used, is_current }: SessionRow): Html {

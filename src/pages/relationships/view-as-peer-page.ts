@@ -4,7 +4,7 @@ import type { Related } from '../../permission/permission.ts'
 import { decide } from '../../permission/decision.ts'
 import type { EffectiveRules } from '../../permission/rules.ts'
 import { valueOf } from '../../property/kinds.ts'
-import type { Trust } from '../../trust/trust.ts'
+import { clientIdOf, type Trust } from '../../trust/trust.ts'
 import { verbOf } from '../shared/rights.ts'
 import type { SeenOperation, SeenProperty } from './values.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
@@ -20,9 +20,9 @@ const rowsOnAPage = 50
 
 /** Returns the caller of the peer's requests. Reads for this page are not recorded in the audit log. */
 export function callerOf(trust: Trust): Related {
-  const { peerId, relationship, approved, facts } = trust
-  const clientId = facts.oauth_client_id
-  return clientId === undefined
+  const { peerId, relationship, approved } = trust
+  const clientId = clientIdOf(trust)
+  return clientId === null
     ? { kind: 'peer', peerId, relationship, approved, via: 'bearer' }
     : { kind: 'client', clientId, peerId, relationship: approved ? relationship : '', via: 'bearer' }
 }

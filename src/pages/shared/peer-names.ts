@@ -1,7 +1,7 @@
 /** Names of peers and apps on pages: the name that they chose, next to the host, which they cannot forge. */
 import type { Json } from '../../json/json.ts'
 import type { PeerFacts } from '../../replica/peer-metadata.ts'
-import type { Trust } from '../../trust/trust.ts'
+import { isProgram, type Trust } from '../../trust/trust.ts'
 import type { Trusts } from '../../trust/trusts.ts'
 import type { PeerName } from '../relationships/values.ts'
 import { visible } from './visible.ts'
@@ -34,10 +34,10 @@ export async function peersOf({ trusts: all, facts, basePath }: PeerNameDeps, ac
 }
 
 export function peerName(trust: Trust, profile: Json | undefined, www: string): PeerName {
-  const { peerId, baseuri, facts, establishedVia } = trust
-  const isApp = establishedVia.startsWith('oauth2')
+  const { peerId, baseuri, facts } = trust
+  const isApp = isProgram(trust)
   const host = baseuri === '' ? '' : (URL.parse(baseuri)?.host ?? '')
-  const own = isApp ? facts.client_name : (textIn(profile, 'displayname') ?? textIn(profile, 'email'))
+  const own = isApp ? programName(trust) : (textIn(profile, 'displayname') ?? textIn(profile, 'email'))
   const name = shownText(own ?? '') || shownText(facts.peer_identifier ?? '')
   return {
     peerid: peerId,
@@ -46,6 +46,11 @@ export function peerName(trust: Trust, profile: Json | undefined, www: string): 
     href: `${www}/trust/${encodeURIComponent(peerId)}`,
     is_app: isApp,
   }
+}
+
+/** A program may describe itself while it uses a key, but its owner named the key. */
+function programName({ establishedVia, description, facts }: Trust): string | undefined {
+  return establishedVia === 'api_key' ? description : facts.client_name
 }
 
 const longestName = 80
