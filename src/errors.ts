@@ -24,6 +24,7 @@ export const catalogue = {
   conflict: { status: 409, text: 'The change conflicts with the stored state' },
   not_connected: { status: 409, text: 'The actor is not connected to the third-party service' },
   actor_exists: { status: 409, text: 'The address has an actor already' },
+  creation_closed: { status: 403, text: 'Actors are created at the first sign-in' },
   creator_exists: { status: 403, text: 'The creator already has an actor' },
   migration_failed: { status: 500, text: 'The stored value cannot be upgraded to the declared version' },
   value_corrupted: { status: 500, text: 'The stored value is damaged' },

@@ -89,7 +89,11 @@ export interface ActorsApi {
   get(id: string): Promise<ActorHandle | undefined>
   /** Finds an actor by the value of an indexed property. */
   findBy(name: string, value: string): Promise<ActorHandle | undefined>
-  findByCreator(creator: string): Promise<ActorHandle | undefined>
+  /**
+   * Finds the actor of a verified creator, or else the oldest one under this name. With `proven`, finds only the actor of the
+   * verified creator: where anyone may create actors, an actor under a name may belong to a stranger.
+   */
+  findByCreator(creator: string, options?: { readonly proven?: boolean }): Promise<ActorHandle | undefined>
   /**
    * Yields each actor once, the oldest first: `for await (const actor of app.actors.all())`. Actors that are created
    * meanwhile are left out. An actor may be deleted after it was read; its handle then throws `actor_not_found`.
@@ -338,7 +342,8 @@ export class App {
     },
     get: async (id) => this.#found((service) => service.parts.actors.find(id)),
     findBy: async (name, value) => this.#found((service) => service.parts.actors.findBy(name, value)),
-    findByCreator: async (creator) => this.#found((service) => service.parts.actors.findByCreator(creator)),
+    findByCreator: async (creator, { proven = false } = {}) =>
+      this.#found((service) => service.parts.actors.findByCreator(creator, proven)),
     all: (which) => this.#all(which),
     delete: async (id) => (await this.running()).parts.actors.delete(id),
   }

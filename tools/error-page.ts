@@ -23,6 +23,7 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   conflict: 'Read the current state, then decide whether the change still applies.',
   not_connected: 'Ask the owner to connect the third-party service.',
   actor_exists: 'Use another email address, or sign in with a provider that verifies this one.',
+  creation_closed: 'Sign in at `/login`. The operator can open creation with `TROUPE_OPEN_CREATION=1`.',
   creator_exists: 'Use the existing actor of the creator.',
   migration_failed:
     'The log has the reason. The developer corrects `migrate` of the declaration that the message names.',

@@ -5,6 +5,7 @@ import type { Actor } from './actor.ts'
 import {
   deleteCreator,
   findIdByCreator,
+  findIdByProvenCreator,
   findIdsByCreator,
   insertCreator,
   insertCreators,
@@ -52,6 +53,11 @@ export function findActorsAfter(q: Queries, after: ActorPlace, until: number, mo
     until,
     most,
   )
+}
+
+export async function findActorByProvenCreator(q: Queries, creator: string): Promise<Actor | null> {
+  const id = await findIdByProvenCreator(q, creator)
+  return id === null ? null : findActor(q, id)
 }
 
 export async function findActorByProperty(q: Queries, name: string, value: string): Promise<Actor | null> {

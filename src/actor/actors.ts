@@ -18,6 +18,7 @@ import {
   deleteActor,
   findActor,
   findActorByCreator,
+  findActorByProvenCreator,
   findActorByProperty,
   hasAccount,
   hasDeletionMarker,
@@ -100,8 +101,10 @@ export class Actors {
     return actor
   }
 
-  findByCreator(creator: string): Promise<Actor | null> {
-    return this.#deps.store.read((q) => findActorByCreator(q, normalizeCreator(creator)))
+  /** @param isProven Finds only the actor that belongs to the verified creator. Default: also an actor without proof. */
+  findByCreator(creator: string, isProven = false): Promise<Actor | null> {
+    const find = isProven ? findActorByProvenCreator : findActorByCreator
+    return this.#deps.store.read((q) => find(q, normalizeCreator(creator)))
   }
 
   /** Finds an actor by the value of an indexed property. @throws ServiceError `bad_request` when the name is not indexed. */

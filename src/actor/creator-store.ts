@@ -39,6 +39,17 @@ export async function findIdByCreator(q: Queries, creator: string): Promise<stri
   return row?.id ?? null
 }
 
+/** Finds the actor that belongs to the verified creator. */
+export async function findIdByProvenCreator(q: Queries, creator: string): Promise<string | null> {
+  const row = await q.get<{ id: string }>(
+    `SELECT c.actor_id AS id FROM creator c
+     JOIN identity i ON i.name = c.name AND i.kind = 'identifier' AND i.actor_id = c.actor_id AND i.verified = 1
+     WHERE c.name = $1`,
+    creator,
+  )
+  return row?.id ?? null
+}
+
 /** Lists the actors of a creator, oldest first. */
 export async function findIdsByCreator(q: Queries, creator: string, limit: number): Promise<string[]> {
   const rows = await q.all<{ id: string }>(

@@ -74,6 +74,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     alarms: alarmsHandle(deps.alarms, access.actor.id),
     webhooks: webhooksHandle(deps.webhooks, access.actor.id),
     signIn: signInHandle(deps.accounts, access.actor.id),
+    isProven: () => deps.accounts.isProven(access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),
     keys: keysHandle(deps.keys, access.actor),
     services: servicesHandle(deps.connections, access.actor.id, url),

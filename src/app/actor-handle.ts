@@ -136,6 +136,12 @@ export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting 
   /** The actor's connections to third-party services. */
   readonly services: ServicesHandle
 
+  /**
+   * Returns whether the creator is verified: by an identity provider, by a link in an e-mail, or by the application
+   * (`actors.create` with `verified`).
+   */
+  isProven(): Promise<boolean>
+
   /** Programs that act for the actor, each with its own secret. */
   readonly clients: ClientsHandle
   /** API keys: credentials of programs and devices, each with its own rights. */

@@ -67,6 +67,12 @@ function flag(about: About<boolean>): Option<boolean> {
   )
 }
 
+/** A flag whose default depends on other settings. In code, null is that default. */
+function optionalFlag(about: About<null>): Option<boolean | null> {
+  const { byDefault, ...base } = flag({ ...about, byDefault: false })
+  return { ...base, byDefault: about.byDefault, check: (value) => (value === null ? null : base.check(value)) }
+}
+
 function choice<const C extends string>(about: About<C> & { choices: readonly C[] }): Option<C> {
   const values = about.choices.join(', ')
   return option(about, values, (value) => {
@@ -368,6 +374,12 @@ export const options = {
     env: 'TROUPE_UNIQUE_CREATOR',
     byDefault: false,
     text: 'Allows one actor for each creator and rejects a second one.',
+  }),
+  openCreation: optionalFlag({
+    env: 'TROUPE_OPEN_CREATION',
+    byDefault: null,
+    text: 'Allows anyone to create an actor under any name with `POST /`. When it is off, actors are created by a sign-in and by the application, and `POST /` creates only companions of other actors.',
+    defaultText: '0 in production with an identity provider, else 1',
   }),
   forceEmailAsCreator: flag({
     env: 'TROUPE_FORCE_EMAIL_AS_CREATOR',

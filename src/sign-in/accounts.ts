@@ -71,6 +71,12 @@ export class Accounts {
     return this.#store.read((q) => findAccount(q, actorId))
   }
 
+  /** Returns whether the creator of the actor is verified. */
+  async isProven(actorId: string): Promise<boolean> {
+    const account = await this.find(actorId)
+    return account !== null && account.verified && account.identifier === account.creator
+  }
+
   /** Returns false when another account has the identifier or the subject. */
   insert(tx: Transaction, account: Pick<Account, 'actorId' | 'identifier' | 'verified' | 'subject'>): Promise<boolean> {
     return insertAccount(tx, { ...account, providerTokens: this.#seal(account.actorId, {}) })

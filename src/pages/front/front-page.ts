@@ -6,16 +6,16 @@ import type { FactoryValues, Html } from '../shared/values.ts'
 
 export function factoryPage(values: FactoryValues): Html {
   return page(
-    { ...values, title: values.oauth_enabled ? 'Sign in' : 'Create your actor' },
+    { ...values, title: titleOf(values) },
     html`
 <section class="card">
-<h1>${values.oauth_enabled ? 'Sign in' : 'Create your actor'}</h1>
+<h1>${titleOf(values)}</h1>
 ${values.description === '' ? '' : html`<p class="lead">${values.description}</p>`}
 ${values.notice === null ? '' : html`<p class="notice" role="status">${values.notice}</p>`}
 ${values.is_continuing && values.oauth_enabled ? html`<p>Sign in to continue to the page that you opened.</p>` : ''}
 ${values.error === null || !values.oauth_enabled ? '' : html`<p class="error" role="alert">${values.error}</p>`}
 ${values.password_url === null ? '' : html`<p><a class="button" href="${values.password_url}">Sign in with your passphrase</a></p>`}
-${values.oauth_enabled ? providers(values) : form(values)}
+${values.oauth_enabled ? providers(values) : values.is_creation_open ? form(values) : closed(values)}
 ${values.continue_url === null ? '' : html`<p><a href="${values.continue_url}">Continue as ${values.signed_in_as}</a></p>`}
 </section>
 <section class="notes">
@@ -29,6 +29,15 @@ ${values.continue_url === null ? '' : html`<p><a href="${values.continue_url}">C
 <p>Programs begin with the <a href="${values.base_path}/openapi.json">description of the API</a>.</p>
 </section>`,
   )
+}
+
+function titleOf({ oauth_enabled, is_creation_open }: FactoryValues): string {
+  return oauth_enabled || !is_creation_open ? 'Sign in' : 'Create your actor'
+}
+
+function closed({ error }: FactoryValues): Html {
+  return html`${error === null ? '' : html`<p class="error" role="alert">${error}</p>`}
+<p>Actors are created by the application of this service.</p>`
 }
 
 function providers(values: FactoryValues): Html {

@@ -36,6 +36,8 @@ export interface FactoryValues extends SiteValues {
   readonly creator: string
   /** Why the visitor is here: signed out, expired, account deleted, or redirected from another account's page. */
   readonly notice: string | null
+  /** False when only a sign-in and the application create actors. */
+  readonly is_creation_open: boolean
   /** True when the sign-in continues to a requested page. */
   readonly is_continuing: boolean
   /** Creator of the account that the visitor is signed in to; `continue_url` leads there. */

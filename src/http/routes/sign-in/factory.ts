@@ -1,6 +1,6 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
-import type { Actors, Created, PassphraseJudge } from '../../../actor/actors.ts'
+import type { Actors, Created, NewActor, PassphraseJudge } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -74,7 +74,7 @@ const loginQuery = {
 
 export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps {
   readonly actors: Pick<Actors, 'create'>
-  readonly config: Pick<Config, 'mode' | 'webUi' | 'singlePage'>
+  readonly config: Pick<Config, 'mode' | 'webUi' | 'singlePage' | 'openCreation'>
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
@@ -173,9 +173,11 @@ async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActo
   if (sent.kind === 'form') return createFromForm(deps, sent.fields, judge, request.header('accept'))
   if (sent.kind === 'none') {
     if (request.header('accept')?.includes('text/html') === true) return missingCreator(deps)
+    refuseClosed(deps, {})
     return answerCreated(deps, await deps.actors.create({}, judge))
   }
   const { creator, passphrase, trustee_root: trusteeRoot } = sent.fields
+  refuseClosed(deps, { creator, trusteeRoot })
   return answerCreated(deps, await deps.actors.create({ creator, passphrase, trusteeRoot }, judge))
 }
 
@@ -189,6 +191,7 @@ async function createFromForm(
   const creator = form.creator ?? form.email
   if (accept?.includes('application/json') === true) {
     const fields = { creator, passphrase: form.passphrase, trusteeRoot: form.trustee_root }
+    refuseClosed(deps, fields)
     return answerCreated(deps, await deps.actors.create(fields, judge))
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(deps)
@@ -196,6 +199,7 @@ async function createFromForm(
   // The provider verifies that the address belongs to the user.
   if (provider !== undefined) return redirect(302, beginAddress(deps, provider.name, { hint: creator }))
   try {
+    refuseClosed(deps, { creator })
     const { actor, passphrase } = await deps.actors.create({ creator })
     const values = {
       base_path: deps.basePath,
@@ -211,6 +215,32 @@ async function createFromForm(
       return frontPage(deps, { status: error.status, refused: { error: error.message, creator } })
     throw error
   }
+}
+
+/**
+ * Refuses to create an actor for an anonymous request where creation is closed. Companions stay possible, because another
+ * service creates them for its actors. Their creator is `trustee`, so they take no person's name.
+ *
+ * @throws ServiceError `creation_closed`
+ */
+function refuseClosed(
+  deps: FactoryRouteDeps,
+  { creator, trusteeRoot }: Pick<NewActor, 'creator' | 'trusteeRoot'>,
+): void {
+  if (isCreationOpen(deps) || (creator === 'trustee' && isHttpUrl(trusteeRoot))) return
+  throw new ServiceError(
+    'creation_closed',
+    `Cannot create an actor: this service creates actors at the first sign-in. Sign in at ${deps.baseUrl}/login`,
+  )
+}
+
+function isHttpUrl(text: string | undefined): boolean {
+  return ['http:', 'https:'].includes(URL.parse(text ?? '')?.protocol ?? '')
+}
+
+function isCreationOpen(deps: FactoryRouteDeps): boolean {
+  const { openCreation, mode } = deps.config
+  return openCreation ?? !(mode === 'production' && deps.providers.all.some(({ kind }) => kind !== 'local'))
 }
 
 function missingCreator(deps: FactoryRouteDeps): Promise<HttpResponse> {
@@ -243,6 +273,7 @@ async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<Http
     name: deps.identity.name,
     description: deps.identity.description,
     notice,
+    is_creation_open: isCreationOpen(deps),
     is_continuing: wish.redirect !== undefined,
     signed_in_as: visitor?.name ?? null,
     continue_url: visitor?.href ?? null,
