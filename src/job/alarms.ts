@@ -1,5 +1,5 @@
 /** Alarms of actors: durable, and run at their time by any process. */
-import type { Alarm } from '../app/background/background.ts'
+import type { Alarm } from '../app/background/alarms.ts'
 import type { ActorHandles } from '../app/actor-handles.ts'
 import type { DeclaredAlarmHandler } from '../app/background/background-declarations.ts'
 import { quoted, ServiceError } from '../errors.ts'

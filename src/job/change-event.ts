@@ -57,7 +57,7 @@ export type EventFacts =
   | Pick<ListChanged, 'name' | 'operation' | 'length' | 'index' | 'item' | 'items' | 'oldItem'>
 
 /** Reads stored data, in the names of application code. */
-export function factsOf(data: JsonText): EventFacts {
+export function eventFacts(data: JsonText): EventFacts {
   if (!isObject(data)) throw new Error('Cannot read a stored event: it is not an object')
   const { old_item: oldItem, ...facts } = toPlain(data) as Record<string, unknown>
   // `eventsOf` has written the members.
@@ -65,7 +65,7 @@ export function factsOf(data: JsonText): EventFacts {
 }
 
 /** Who made the change of an event. */
-export function callerOf(origin: string): ChangeCaller {
+export function changeCaller(origin: string): ChangeCaller {
   const parsed = parseOrigin(origin)
   if (parsed === null) return { kind: 'application' }
   const { by, name, call, request } = parsed

@@ -2,7 +2,7 @@ import { Poller } from '../poller.ts'
 import type { Runtime } from '../runtime.ts'
 import { Alarms } from './alarms.ts'
 import { deleteOldEntries } from './entry-store.ts'
-import { Events } from './events.ts'
+import { StoredEvents } from './events.ts'
 import { countJobs, deleteOldJobs } from './job-store.ts'
 import { Schedules } from './schedules.ts'
 import { JobWorker, type JobWorkerDeps } from './worker.ts'
@@ -20,7 +20,7 @@ export function workerDeps(runtime: Runtime): JobWorkerDeps {
 export function createJobs(runtime: Runtime) {
   const { config, registry, store, metrics, now } = runtime
   const deps = workerDeps(runtime)
-  const events: Events = new Events({ ...runtime, wake: (actorId) => eventWorker.wake(actorId) })
+  const events: StoredEvents = new StoredEvents({ ...runtime, wake: (actorId) => eventWorker.wake(actorId) })
   const eventWorker = new JobWorker(deps, events.lane)
   const alarms: Alarms = new Alarms({
     ...runtime,
@@ -48,12 +48,14 @@ class Cleaning implements Worker {
   readonly #poller: Poller
   #isScheduled = false
 
-  constructor({ store, timers, now, log }: Runtime, keptMs: number) {
+  constructor({ store, timers, now, log, live }: Runtime, keptMs: number) {
     this.#poller = new Poller(timers, async () => {
       const before = now() - keptMs
       try {
         await store.write((tx) => deleteOldEntries(tx, before))
         await store.write((tx) => deleteOldJobs(tx, before))
+        // A stream deletes them while it lasts. The last ones before its end stay, and may contain values.
+        await live.deleteOld()
       } catch (error) {
         log.warn({ error }, 'Cannot delete old background work; the service tries again in an hour')
       }

@@ -90,14 +90,22 @@ export async function appendEntries(
   return last
 }
 
+/**
+ * Limit of an entry that is read together with others, in characters. A longer one is read alone: the workers hold the
+ * entries of many queues in memory, each while its receiver may be slow.
+ */
+const longestTogether = 2048
+
 /** The next entries of a queue, in order. */
-export function findEntries(
+export async function findJobEntries(
   q: Queries,
   { actorId, kind, id }: JobKey,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<WaitingEntry[]> {
-  return q.all<WaitingEntry>(
-    `/* jobs */ SELECT number, entry_id AS "entryId", type, data, origin, hops, created_at AS "createdAt", attempts
+  const rows = await q.all<Omit<WaitingEntry, 'data'> & { readonly data: string | null }>(
+    `/* jobs */ SELECT number, entry_id AS "entryId", type, origin, hops, created_at AS "createdAt", attempts,
+       CASE WHEN LENGTH(data) <= $6 OR number = (SELECT f.number FROM job_entry f WHERE f.actor_id = $1 AND f.kind = $2
+         AND f.job_id = $3 AND f.number > $4 AND f.outcome = 'waiting' ORDER BY f.number LIMIT 1) THEN data END AS data
      FROM job_entry WHERE actor_id = $1 AND kind = $2 AND job_id = $3 AND number > $4 AND outcome = 'waiting'
      ORDER BY number LIMIT $5`,
     actorId,
@@ -105,12 +113,25 @@ export function findEntries(
     id,
     after,
     limit,
+    longestTogether,
   )
+  return untilLong(rows)
+}
+
+/** The first entry, and those after it before the first long one. */
+function untilLong(rows: readonly (Omit<WaitingEntry, 'data'> & { readonly data: string | null })[]): WaitingEntry[] {
+  const entries: WaitingEntry[] = []
+  for (const { data, ...row } of rows) {
+    if (data === null) break
+    entries.push({ ...row, data })
+    if (data.length > longestTogether) break
+  }
+  return entries
 }
 
 type EntryRow = readonly [actorId: string, kind: JobKind, id: string, outcome: EntryOutcome]
 
-/** Deletes delivered entries that no timeline shows, and stores the outcomes of the others. */
+/** Deletes delivered entries that no timeline shows, and stores the outcomes of the others. A delivered entry keeps no data. */
 export async function settleEntries(
   tx: Transaction,
   outcomes: readonly (JobKey & { readonly outcome: EntryOutcome })[],
@@ -145,7 +166,7 @@ export async function settleEntries(
     ])
   await runByActor(tx, kept, (own, only) =>
     tx.run(
-      `/* jobs */ UPDATE job_entry SET outcome = r.result, attempts = r.tries, sent_at = r.sent, answered_at = r.answered,
+      `/* jobs */ UPDATE job_entry SET data = CASE WHEN r.result = 'delivered' THEN '' ELSE data END, outcome = r.result, attempts = r.tries, sent_at = r.sent, answered_at = r.answered,
          status = r.code, reason = r.why
        FROM rows($1, actor TEXT, of_kind TEXT, job TEXT, entry BIGINT, result TEXT, tries BIGINT, sent BIGINT,
          answered BIGINT, code BIGINT, why TEXT) AS r
@@ -157,7 +178,7 @@ export async function settleEntries(
 }
 
 /** The entries of a queue, newest first. */
-export function findTimeline(
+export function findJobTimeline(
   q: Queries,
   { actorId, kind, id }: JobKey,
   { before, limit }: { readonly before: number | null; readonly limit: number },

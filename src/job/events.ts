@@ -10,8 +10,8 @@ import { randomId } from '../secret/random.ts'
 import type { AfterCommit, Store } from '../store/store.ts'
 import { isLoop } from '../subscription/hop-limit.ts'
 import type { Timers } from '../timers.ts'
-import { callerOf, type ChangeEventName, eventsOf, factsOf } from './change-event.ts'
-import { appendEntries, type EntryOutcome, findEntries, type WaitingEntry } from './entry-store.ts'
+import { changeCaller, type ChangeEventName, eventsOf, eventFacts } from './change-event.ts'
+import { appendEntries, type EntryOutcome, findJobEntries, type WaitingEntry } from './entry-store.ts'
 import { runHandler } from './handlers.ts'
 import type { ClaimedJob } from './job-store.ts'
 import { reasonOf, retryAt } from './outcome.ts'
@@ -30,7 +30,7 @@ export interface EventsDeps {
   readonly wake: (actorId: string) => void
 }
 
-/** Events per run: a crash repeats at most as many. */
+/** StoredEvents per run: a crash repeats at most as many. */
 const mostEvents = 16
 const mostRunning = 64
 const queue = { kind: 'event', id: '' } as const
@@ -39,7 +39,7 @@ const longestMs = 3_600_000
 
 const names: readonly ChangeEventName[] = ['property_changed', 'list_changed']
 
-export class Events {
+export class StoredEvents {
   readonly #deps: EventsDeps
   readonly #handled: ReadonlySet<ChangeEventName>
 
@@ -81,7 +81,7 @@ export class Events {
   async #run(job: ClaimedJob, signal: AbortSignal): Promise<RunResult> {
     const { store, now, log } = this.#deps
     try {
-      const entries = await store.read((q) => findEntries(q, job, { after: job.done, limit: mostEvents }))
+      const entries = await store.read((q) => findJobEntries(q, job, { after: job.done, limit: mostEvents }))
       const outcomes: EntryOutcome[] = []
       let { done } = job
       for (const [index, entry] of entries.entries()) {
@@ -121,10 +121,10 @@ export class Events {
   ): Promise<Failed | null> {
     const { registry, handles, timers, now, random, log, metrics } = this.#deps
     const event = {
-      ...factsOf(known(entry.data)),
+      ...eventFacts(known(entry.data)),
       id: entry.entryId,
       at: new Date(entry.createdAt),
-      caller: callerOf(entry.origin),
+      caller: changeCaller(entry.origin),
       attempt: attempts + 1,
     }
     const name = entry.type as ChangeEventName

@@ -260,6 +260,8 @@ export class JobWorker {
     if (this.#leased.size === 0) this.#cancelRenewal?.()
     if (this.#poller.isStopping) return
     for (const { actorId, dueAt } of due) this.wake(actorId, dueAt)
+    // After a claim, the next look is a whole interval away, but other work may be due earlier.
+    if (due.length === 0) this.wake()
     if (this.#isLeft && this.#leased.size < mostLeased / 2) {
       this.#isLeft = false
       this.wake()

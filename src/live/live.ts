@@ -257,6 +257,12 @@ export class Live {
     watch.wake?.()
   }
 
+  /** Deletes the records of changes that no stream can miss any longer. */
+  async deleteOld(): Promise<void> {
+    const before = this.#deps.now() - keepMs
+    await this.#deps.store.write((tx) => deleteChangesBefore(tx, before))
+  }
+
   async #renew(actorIds: readonly string[]): Promise<void> {
     const { store, now } = this.#deps
     if (now() - this.#renewedAt < renewMs) return

@@ -1,7 +1,7 @@
 /** Sends the messages of webhooks, in order for each webhook. */
 import { connectionsPerOrigin } from '../peer/guarded-client.ts'
-import { callerOf } from '../job/change-event.ts'
-import { type EntryOutcome, findEntries, type WaitingEntry } from '../job/entry-store.ts'
+import { changeCaller } from '../job/change-event.ts'
+import { type EntryOutcome, findJobEntries, type WaitingEntry } from '../job/entry-store.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import type { Lane, RunResult } from '../job/worker.ts'
 import { known, members, object, stringText } from '../json/json.ts'
@@ -14,7 +14,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store } from '../store/store.ts'
 import { openSecrets, signingSecrets } from './secrets.ts'
 import { signedHeaders } from './signature.ts'
-import { findTarget, putRefusals, type Target } from './webhook-store.ts'
+import { findTarget, putRefusals, type WebhookTarget } from './webhook-store.ts'
 
 export interface WebhookSenderDeps {
   readonly store: Store
@@ -30,6 +30,8 @@ export interface WebhookSenderDeps {
 
 /** Messages per run: a crash repeats at most as many. */
 const mostMessages = 16
+/** Time after which a run begins no further message, in milliseconds. */
+const longestRunMs = 5000
 const mostRunning = 64
 const mostOfActor = 8
 /** A receiver that refuses so many messages in a row is suspended. */
@@ -62,7 +64,7 @@ export class WebhookSender {
       const [target, entries] = await store.read((q) =>
         Promise.all([
           findTarget(q, job.actorId, job.id),
-          findEntries(q, job, { after: job.done, limit: mostMessages }),
+          findJobEntries(q, job, { after: job.done, limit: mostMessages }),
         ]),
       )
       if (target === null) return { settled: { ...fresh, done: null, dueAt: 0 }, entries: [] }
@@ -77,7 +79,7 @@ export class WebhookSender {
   /** Sends messages until one must be sent again. */
   async #sendAll(
     job: ClaimedJob,
-    target: Target,
+    target: WebhookTarget,
     entries: readonly WaitingEntry[],
     signal: AbortSignal,
   ): Promise<RunResult> {
@@ -85,9 +87,14 @@ export class WebhookSender {
     let { done, attempts, failingSince } = job
     let { refusals } = target
     let stop: Stop | null = null
-    for (const entry of entries) {
-      if (signal.aborted) break
-      const sent = await this.#send(job, target, entry, { attempts, failingSince })
+    const startedAt = this.#deps.now()
+    for (const [index, entry] of entries.entries()) {
+      // Other webhooks wait for the place of this one, also when its receiver answers slowly.
+      if (signal.aborted || this.#deps.now() - startedAt >= longestRunMs) break
+      // The owner may have removed the webhook or replaced its secret since the last message.
+      const current = index === 0 ? target : await this.#deps.store.read((q) => findTarget(q, job.actorId, job.id))
+      if (current === null) break
+      const sent = await this.#send(job, current, entry, { attempts, failingSince })
       if (sent.verdict.kind === 'retry' || sent.verdict.kind === 'stop') {
         stop = { verdict: sent.verdict, outcome: sent.outcome }
         break
@@ -151,7 +158,7 @@ export class WebhookSender {
 
   async #send(
     { actorId, id }: ClaimedJob,
-    target: Target,
+    target: WebhookTarget,
     entry: WaitingEntry,
     failing: { readonly attempts: number; readonly failingSince: number | null },
   ): Promise<{ readonly verdict: DeliveryVerdict; readonly outcome: EntryOutcome }> {
@@ -206,7 +213,7 @@ function judge(
 
 /** The JSON of a message. */
 function bodyOf(actorId: string, { type, data, origin, createdAt }: WaitingEntry): string {
-  const { kind, id } = callerOf(origin)
+  const { kind, id } = changeCaller(origin)
   const isNamed = id !== undefined && (kind === 'peer' || kind === 'client')
   const caller = object([['kind', stringText(kind)], ...(isNamed ? [['id', stringText(id)] as const] : [])])
   return object([

@@ -81,14 +81,14 @@ export function findWebhooks(q: Queries, actorId: string, id: string | null): Pr
 }
 
 /** The data that the worker needs to send. */
-export interface Target {
+export interface WebhookTarget {
   readonly url: string
   readonly secrets: Sealed
   readonly refusals: number
 }
 
-export async function findTarget(q: Queries, actorId: string, id: string): Promise<Target | null> {
-  const row = await q.get<Target>(
+export async function findTarget(q: Queries, actorId: string, id: string): Promise<WebhookTarget | null> {
+  const row = await q.get<WebhookTarget>(
     '/* jobs */ SELECT url, secrets, refusals FROM webhook WHERE actor_id = $1 AND webhook_id = $2',
     actorId,
     id,

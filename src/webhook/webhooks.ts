@@ -1,9 +1,10 @@
 /** Webhooks of actors: URLs that receive the changes of an actor, signed by the Standard Webhooks specification. */
 import { isIP } from 'node:net'
+import type { Registry } from '../app/registry.ts'
 import { quoted, ServiceError } from '../errors.ts'
-import { object, stringText } from '../json/json.ts'
+import { type JsonText, members, object, stringText } from '../json/json.ts'
 import { eventsOf } from '../job/change-event.ts'
-import { type Append, appendEntries, dropEntries, findTimeline, type ShownEntry } from '../job/entry-store.ts'
+import { type Append, appendEntries, dropEntries, findJobTimeline, type ShownEntry } from '../job/entry-store.ts'
 import { redriveJobs } from '../job/redrive-store.ts'
 import { refusedAddress } from '../peer/address-rules.ts'
 import { hostOf, judgeUrl, type PeerPolicy } from '../peer/url-rules.ts'
@@ -29,6 +30,9 @@ import {
 export const webhookEvents = ['property_changed', 'list_changed'] as const
 export type WebhookEventName = (typeof webhookEvents)[number]
 
+/** Members of a message that contain values. */
+const valueMembers = new Set(['value', 'item', 'items', 'old_item'])
+
 export interface NewWebhook {
   readonly url: string
   readonly events: readonly WebhookEventName[]
@@ -46,6 +50,7 @@ export interface WebhookFacts extends Omit<StoredWebhook, 'events' | 'names'> {
 
 export interface WebhooksDeps {
   readonly store: CatchUpStore
+  readonly registry: Pick<Registry, 'propertyHooks'>
   readonly keyRing: KeyRing
   readonly now: () => number
   readonly policy: PeerPolicy
@@ -62,7 +67,7 @@ export const mostNames = 20
 export const longestName = 200
 export const longestDescription = 200
 /** Limit of a page of deliveries. */
-export const mostShown = 100
+export const mostShownDeliveries = 100
 /** After a rotation, the old secret also signs for so long by default: a day. */
 export const overlapSeconds = 86_400
 export const longestOverlapSeconds = 30 * 86_400
@@ -158,7 +163,7 @@ export class Webhooks {
   ): Promise<ShownEntry[] | null> {
     const key = { actorId, kind: 'webhook', id } as const
     return this.#deps.store.read(async (q) =>
-      (await findTarget(q, actorId, id)) === null ? null : findTimeline(q, key, page),
+      (await findTarget(q, actorId, id)) === null ? null : findJobTimeline(q, key, page),
     )
   }
 
@@ -187,10 +192,16 @@ export class Webhooks {
         .filter(
           ({ type, name }) => types.includes(type) && (names.length === 0 || names.some((one) => covers(one, name))),
         )
-        .map(({ type, data }) => ({ entryId: messageId(), type, data }))
+        .map(({ type, name, data }) => ({ entryId: messageId(), type, data: this.#shown(name, data) }))
       return entries.length === 0 ? [] : [{ id, entries }]
     })
     if (appends.length > 0) await this.#append(tx, actor.id, appends)
+  }
+
+  /** A hook may show readers another value than the stored one, or none, so the message leaves out values. */
+  #shown(name: string, data: JsonText): JsonText {
+    if (this.#deps.registry.propertyHooks(name, 'get').length === 0) return data
+    return object([...(members(data) ?? [])].filter(([member]) => !valueMembers.has(member)))
   }
 
   async #append(tx: Transaction, actorId: string, appends: readonly Append[]): Promise<void> {

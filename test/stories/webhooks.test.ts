@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { ServiceError } from '../../src/errors.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
+import type { App } from '../../src/troupe.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { until, untilEqual } from '../support/until.ts'
@@ -395,6 +396,95 @@ forEachService((start) => {
       for (let n = 0; n < 20; n++) await actor.set('a', n)
       await service.settled()
       assert.equal((await actor.webhooks.deliveries(id))?.length, 16)
+    })
+
+    it('receives long values one by one, and no value is kept after its delivery', async () => {
+      const clock = new ManualClock()
+      const { client, received } = receiver(503)
+      const service = await start(still(clock, client))
+      const { actor } = await service.app.actors.create()
+      await actor.webhooks.add(url, { events: ['property_changed'] })
+      const long = 'x'.repeat(5000)
+      for (const value of ['short', long, 'middle', long, 'last']) await actor.set('a', value)
+      await service.settled()
+      await pass(service, clock, 60_000)
+      await untilEqual(
+        () => received.slice(1).map(({ message }) => message.data['value']),
+        () => ['short', long, 'middle', long, 'last'],
+      )
+      await service.settled()
+      const { store } = await service.app.running()
+      const rows = await store.read((q) =>
+        q.all<{ data: string }>('SELECT data FROM job_entry WHERE actor_id = $1 ORDER BY number', actor.id),
+      )
+      assert.deepEqual(
+        rows.map(({ data }) => data),
+        ['', '', '', '', ''],
+      )
+    })
+
+    it('gives its place to others after 5 seconds with a slow receiver', async () => {
+      const clock = new ManualClock()
+      const { client, received } = receiver()
+      const slow: PeerClient = {
+        ...client,
+        call: async (request) => {
+          clock.pass(3000)
+          return client.call(request)
+        },
+      }
+      const service = await start(still(clock, slow))
+      const { actor } = await service.app.actors.create()
+      await actor.webhooks.add(url, { events: ['property_changed'] })
+      service.reset()
+      await Promise.all(['a', 'b', 'c', 'd'].map((name) => actor.set(name, 1)))
+      await pass(service, clock, 0)
+      await until(() => received.length === 4)
+      await service.settled()
+      const runs = service.backgroundStatements.filter((sql) => sql.includes('FROM job_entry WHERE actor_id'))
+      assert.ok(runs.length >= 2, `${runs.length} runs`)
+    })
+
+    it('receives no value that a hook may hide', async () => {
+      const { client, received } = receiver()
+      const declare = (app: App): void => void app.property('score', { get: () => null })
+      const service = await start({ peerClient: client, declare })
+      const { actor } = await service.app.actors.create()
+      await actor.webhooks.add(url, { events: ['property_changed'] })
+      await actor.set('score', 7)
+      await actor.set('name', 'Ada')
+      await service.settled()
+      assert.deepEqual(
+        received.map(({ message: { data } }) => [data['name'], data['operation'], data['value']]),
+        [
+          ['score', 'set', undefined],
+          ['name', 'set', 'Ada'],
+        ],
+      )
+    })
+
+    it('receives no further message of a batch after its removal', async () => {
+      const { client, received } = receiver()
+      const removal: { run: () => Promise<unknown> } = { run: async () => {} }
+      const removing: PeerClient = {
+        ...client,
+        call: async (request) => {
+          const outcome = await client.call(request)
+          await removal.run()
+          return outcome
+        },
+      }
+      const service = await start({ peerClient: removing })
+      const { actor } = await service.app.actors.create()
+      const { id } = await actor.webhooks.add(url, { events: ['property_changed'] })
+      removal.run = async () => actor.webhooks.remove(id)
+      await actor.transaction(async (tx) => {
+        await tx.set('a', 1)
+        await tx.set('b', 2)
+        await tx.set('c', 3)
+      })
+      await service.settled()
+      assert.equal(received.length, 1)
     })
   })
 

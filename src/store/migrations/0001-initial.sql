@@ -764,7 +764,7 @@ CREATE TABLE idempotent_request (
 
 CREATE INDEX idempotent_request_by_age ON idempotent_request (created_at);
 
--- Work of an actor in the background (docs/decisions/066). Each row is a queue of entries: the events of the application, the
+-- Work of an actor in the background (docs/decisions/069). Each row is a queue of entries: the events of the application, the
 -- messages to a webhook, or one alarm. The entries of a row are handled in order, and one lease covers the row.
 CREATE TABLE job (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,

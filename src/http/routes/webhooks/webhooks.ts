@@ -17,7 +17,7 @@ import {
   longestOverlapSeconds,
   longestUrl,
   mostNames,
-  mostShown,
+  mostShownDeliveries,
   overlapSeconds,
   webhookEvents,
   type WebhookEventName,
@@ -124,7 +124,10 @@ const rotationFields = {
   ),
 }
 const pageQuery = {
-  limit: optional(integerField('The most deliveries to return', { least: 1, most: mostShown }), mostShown),
+  limit: optional(
+    integerField('The most deliveries to return', { least: 1, most: mostShownDeliveries }),
+    mostShownDeliveries,
+  ),
   before: optional(integerField('Returns the deliveries before this number: `next` of the previous page')),
 }
 
