@@ -5,7 +5,7 @@ import type { RuledCategory } from '../permission/rules.ts'
 export interface NewKey {
   /** Shown to the owner, such as `Sensor in the kitchen`. */
   readonly name: string
-  /** What the key may do. Nothing else is allowed. */
+  /** Rights of the key. Nothing else is allowed. */
   readonly grants: Omit<NewGrant, 'until'>
   /** The time at which the key ends, by the clock of the database. Default: no end. */
   readonly until?: Date

@@ -26,17 +26,18 @@ interface KeyRow {
   readonly until: number | null
 }
 
-/** Lists the keys of an actor, newest first. */
-export async function findKeys(q: Queries, actorId: string): Promise<StoredKey[]> {
+/** Lists the keys of an actor, newest first. @param id Null: all keys. */
+export async function findApiKeys(q: Queries, actorId: string, id: string | null): Promise<StoredKey[]> {
   const rows = await q.all<KeyRow>(
     `SELECT r.peer_id AS id, r.description AS name, r.approved, o.rules, r.created_at AS "createdAt",
        c.last_used_at AS "lastUsedAt", r.approved_until AS until
      FROM token_chain c
      JOIN trust r ON r.actor_id = c.actor_id AND r.peer_id = c.peer_id
      LEFT JOIN permission_override o ON o.actor_id = r.actor_id AND o.peer_id = r.peer_id
-     WHERE c.actor_id = $1 AND c.kind = 'client' AND r.established_via = 'api_key'
+     WHERE c.actor_id = $1 AND c.kind = 'client' AND r.established_via = 'api_key'${id === null ? '' : ' AND r.peer_id = $2'}
      ORDER BY r.created_at DESC, r.peer_id`,
     actorId,
+    ...(id === null ? [] : [id]),
   )
   return rows.map(({ rules, lastUsedAt, ...row }) => ({
     ...row,

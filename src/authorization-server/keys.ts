@@ -1,6 +1,6 @@
 /**
  * API keys: credentials of programs and devices that cannot sign in. A key is a client whose relationship is private to the
- * key, so permissions, approvals, the audit log and the pages treat it like any other program (docs/decisions/067).
+ * key, so permissions, approvals, the audit log and the pages treat it like any other program (docs/decisions/070).
  */
 import type { KeyGrant, NewKey } from '../app/keys.ts'
 import type { Caller } from '../caller.ts'
@@ -19,7 +19,7 @@ import { findTrust, insertTrust, updateTrust } from '../trust/trust-store.ts'
 import type { Self } from '../trust/trust-deps.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import { cleanName } from './client.ts'
-import { countKeys, findKeys, type StoredKey } from './key-store.ts'
+import { countKeys, findApiKeys, type StoredKey } from './key-store.ts'
 import { scopes } from './resources.ts'
 
 export interface KeysDeps {
@@ -51,6 +51,8 @@ export interface KeyChange {
 
 /** Maximum number of keys of one actor. An owner could not review more. */
 const mostKeys = 500
+/** Limit of the grants of a key, in characters of their JSON: a list of keys contains the grants of all. */
+const longestRules = 65_536
 
 /** Trust type of the relationships of keys. It grants nothing: the grants of a key are stored with its relationship. */
 export const keyTrustType = 'api_key'
@@ -71,6 +73,8 @@ export class Keys {
     const { store, keyRing, tokens, live, scheduleExpiry, now } = this.#deps
     const name = nameOf(given.name)
     const rules = withGrants({}, readNewGrant(withoutEnd(given.grants), now()))
+    if (JSON.stringify(rules).length > longestRules)
+      throw new ServiceError('bad_request', `Cannot create a key: its grants have more than ${longestRules} characters`)
     const until = given.until === undefined ? null : futureTime('create a key', given.until, now())
     const id = `key_${randomId()}`
     return store.writeActor(actorId, async (tx, locked) => {
@@ -94,14 +98,19 @@ export class Keys {
 
   /** Lists the keys of an actor, newest first. */
   async list(actorId: string): Promise<Key[]> {
-    const { store, now } = this.#deps
-    const stored = await store.read((q) => findKeys(q, actorId))
-    const at = now()
-    return stored.filter(({ until }) => until === null || at < until).map((key) => shown(key, at))
+    return this.#read(actorId, null)
   }
 
   async find(actorId: string, id: string): Promise<Key | null> {
-    return (await this.list(actorId)).find((key) => key.id === id) ?? null
+    const [key] = await this.#read(actorId, id)
+    return key ?? null
+  }
+
+  async #read(actorId: string, id: string | null): Promise<Key[]> {
+    const { store, now } = this.#deps
+    const stored = await store.read((q) => findApiKeys(q, actorId, id))
+    const at = now()
+    return stored.filter(({ until }) => until === null || at < until).map((key) => shown(key, at))
   }
 
   /**
@@ -177,7 +186,10 @@ function nameOf(text: unknown): string {
 
 /** @throws ServiceError `bad_request`, because a key and its grants end together. */
 function withoutEnd(grants: NewKey['grants']): NewKey['grants'] {
-  if (typeof grants === 'object' && grants !== null && 'until' in grants) {
+  if (typeof grants !== 'object' || grants === null || Array.isArray(grants)) {
+    throw new ServiceError('bad_request', 'Cannot create a key: grants must be an object with one member per category')
+  }
+  if ('until' in grants) {
     throw new ServiceError('bad_request', 'Cannot create a key: until belongs beside grants, because the key ends then')
   }
   return grants

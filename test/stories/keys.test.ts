@@ -161,6 +161,8 @@ forEachService((start) => {
 
     it('refuses a key without a name, grants or a future end, and stores nothing', async () => {
       const { owner, actor, begin, service } = await open()
+      const patterns = Array.from({ length: 100 }, (_, n) => `${n}`.padEnd(700, 'x'))
+      const long = { actions: { patterns, operations: ['execute'] } }
       const bad: readonly [object, RegExp][] = [
         [{ name: ' ', grants: push }, /name of a key/],
         [{ name: 'A', grants: [] }, /must be an object/],
@@ -173,6 +175,7 @@ forEachService((start) => {
         [{ name: 'A', grants: { actions: { patterns: [], operations: ['execute'] } } }, /at least one pattern/],
         [{ name: 'A', grants: { ...push, until: new Date(begin + hour) } }, /until belongs beside grants/],
         [{ name: 'A', grants: push, until: new Date(begin) }, /must be in the future/],
+        [{ name: 'A', grants: long }, /its grants have more than 65536 characters/],
       ]
       const dump = async (): Promise<unknown> => dumpStore((await service.app.running()).store)
       const before = await dump()
@@ -209,7 +212,7 @@ forEachService((start) => {
       )
       assert.equal((await send(world, key, 'POST', '/actions/push', {})).status, 200)
       assert.equal((await send(world, key, 'POST', '/actions/erase', {})).status, 403)
-      // A key in an address is no credential, and the address is not logged.
+      // The service does not accept a key in an address, and does not log the address.
       assert.equal((await service.request(`/${owner.id}/properties?access_token=${key}`)).status, 401)
       assert.equal((await service.request(`/mcp?access_token=${key}`, { method: 'POST', body: '{}' })).status, 401)
       await writtenAuditLog(service)
