@@ -69,7 +69,7 @@ function flag(about: About<boolean>): Option<boolean> {
 
 /** A flag whose default depends on other settings. In code, null is that default. */
 function optionalFlag(about: About<null>): Option<boolean | null> {
-  const { byDefault, ...base } = flag({ ...about, byDefault: false })
+  const base = flag({ ...about, byDefault: false })
   return { ...base, byDefault: about.byDefault, check: (value) => (value === null ? null : base.check(value)) }
 }
 
@@ -378,7 +378,7 @@ export const options = {
   openCreation: optionalFlag({
     env: 'TROUPE_OPEN_CREATION',
     byDefault: null,
-    text: 'Allows anyone to create an actor under any name with `POST /`. When it is off, actors are created by a sign-in and by the application, and `POST /` creates only companions of other actors.',
+    text: 'Allows anyone to create an actor under any name with `POST /`. When it is off, only a sign-in and the application create actors. A service on which other services create companions needs `1`.',
     defaultText: '0 in production with an identity provider, else 1',
   }),
   forceEmailAsCreator: flag({

@@ -1,6 +1,6 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
-import type { Actors, Created, NewActor, PassphraseJudge } from '../../../actor/actors.ts'
+import type { Actors, Created, PassphraseJudge } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -173,11 +173,11 @@ async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActo
   if (sent.kind === 'form') return createFromForm(deps, sent.fields, judge, request.header('accept'))
   if (sent.kind === 'none') {
     if (request.header('accept')?.includes('text/html') === true) return missingCreator(deps)
-    refuseClosed(deps, {})
+    refuseClosed(deps)
     return answerCreated(deps, await deps.actors.create({}, judge))
   }
   const { creator, passphrase, trustee_root: trusteeRoot } = sent.fields
-  refuseClosed(deps, { creator, trusteeRoot })
+  refuseClosed(deps)
   return answerCreated(deps, await deps.actors.create({ creator, passphrase, trusteeRoot }, judge))
 }
 
@@ -191,7 +191,7 @@ async function createFromForm(
   const creator = form.creator ?? form.email
   if (accept?.includes('application/json') === true) {
     const fields = { creator, passphrase: form.passphrase, trusteeRoot: form.trustee_root }
-    refuseClosed(deps, fields)
+    refuseClosed(deps)
     return answerCreated(deps, await deps.actors.create(fields, judge))
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(deps)
@@ -199,7 +199,7 @@ async function createFromForm(
   // The provider verifies that the address belongs to the user.
   if (provider !== undefined) return redirect(302, beginAddress(deps, provider.name, { hint: creator }))
   try {
-    refuseClosed(deps, { creator })
+    refuseClosed(deps)
     const { actor, passphrase } = await deps.actors.create({ creator })
     const values = {
       base_path: deps.basePath,
@@ -218,24 +218,17 @@ async function createFromForm(
 }
 
 /**
- * Refuses to create an actor for an anonymous request where creation is closed. Companions stay possible, because another
- * service creates them for its actors. Their creator is `trustee`, so they take no person's name.
+ * Refuses to create an actor for an anonymous request where creation is closed. That includes companions of other actors:
+ * the caller who creates one has its passphrase, and may give it the name of a person later.
  *
  * @throws ServiceError `creation_closed`
  */
-function refuseClosed(
-  deps: FactoryRouteDeps,
-  { creator, trusteeRoot }: Pick<NewActor, 'creator' | 'trusteeRoot'>,
-): void {
-  if (isCreationOpen(deps) || (creator === 'trustee' && isHttpUrl(trusteeRoot))) return
+function refuseClosed(deps: FactoryRouteDeps): void {
+  if (isCreationOpen(deps)) return
   throw new ServiceError(
     'creation_closed',
     `Cannot create an actor: this service creates actors at the first sign-in. Sign in at ${deps.baseUrl}/login`,
   )
-}
-
-function isHttpUrl(text: string | undefined): boolean {
-  return ['http:', 'https:'].includes(URL.parse(text ?? '')?.protocol ?? '')
 }
 
 function isCreationOpen(deps: FactoryRouteDeps): boolean {
