@@ -27,18 +27,22 @@ const spelling = new Map(described.map((name) => [name.toLowerCase(), name]))
 
 /** Headers that begin with `X-` and that browsers or proxies act on. All others with this beginning are the application's. */
 const actedOn = new Set([
-  'x-accel-buffering',
-  'x-accel-redirect',
   'x-content-type-options',
   'x-dns-prefetch-control',
   'x-forwarded-for',
   'x-frame-options',
   'x-permitted-cross-domain-policies',
   'x-request-id',
-  'x-sendfile',
   'x-ua-compatible',
   'x-xss-protection',
 ])
+
+/** Headers with which a proxy reads files, or replaces its rules of caching. */
+const ofProxies = /^x-(?:accel|sendfile|lighttpd|litespeed)/
+
+function isActedOn(name: string): boolean {
+  return actedOn.has(name) || ofProxies.test(name)
+}
 
 /** Content that a browser shows as a document of this origin, where a script could act for the owner. */
 const isDocument = /^(?:text|application)\/(?:[^;]*[+/-])?(?:html|xhtml|xml|xslt)\b|^image\/svg/i
@@ -69,7 +73,7 @@ function describedHeaders(given: Headers): Record<string, string> {
   for (const [name, value] of given) {
     const known = spelling.get(name)
     if (known !== undefined) headers[known] = value
-    else if (name.startsWith('x-') && !actedOn.has(name)) headers[name] = value
+    else if (name.startsWith('x-') && !isActedOn(name)) headers[name] = value
   }
   return headers
 }
