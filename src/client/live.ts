@@ -66,8 +66,8 @@ export class ChangeStream {
           delayMs = firstDelayMs
         })
       } catch (error) {
-        // Without a session there is nothing to watch. A new session restarts the stream.
-        if (error instanceof RequestFailed && error.status === 401) return
+        // Without a session of the owner there is nothing to watch. A new session restarts the stream.
+        if (error instanceof RequestFailed && (error.status === 401 || error.status === 403)) return
       }
       // Clients that lost their stream at the same moment come back at different times.
       await delay(delayMs * (0.5 + Math.random() / 2), signal)

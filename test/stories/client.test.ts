@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { createClient, RequestFailed, type ClientSession } from 'troupe/client'
 import { z } from 'zod'
 import type { App } from '../../src/troupe.ts'
@@ -285,5 +286,30 @@ describe('the client of an actor', () => {
     })
     assert.deepEqual(await program.restore(), { state: 'signed-in', actorId: actor.id })
     assert.equal(await program.method('twice', { of: 2 }), 4)
+  })
+
+  it('asks for the stream of changes once when the program may not read it', async (t) => {
+    const { service, actor } = await signed()
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const paths: string[] = []
+    const program = createClient<Application>({
+      url: service.url,
+      credential: { actorId: actor.id, token: 'aw_token' },
+      fetch: async (input) => {
+        const path = pathOf(service, input)
+        paths.push(path)
+        return path.endsWith('/live') ? new Response(null, { status: 403 }) : Response.json({ limit: 1, spent: 0 })
+      },
+    })
+    const first = Promise.withResolvers<unknown>()
+    const stop = program.property('budget').live(first.resolve)
+    await first.promise
+    while (!paths.some((path) => path.endsWith('/live'))) await setImmediate()
+    for (let second = 0; second < 120; second += 1) {
+      t.mock.timers.tick(1000)
+      await setImmediate()
+    }
+    stop()
+    assert.equal(paths.filter((path) => path.endsWith('/live')).length, 1)
   })
 })
