@@ -11,7 +11,9 @@ export async function runDevelopment(args: readonly string[]): Promise<number> {
   if (unknown !== undefined)
     throw new UsageError(`Unknown option ${unknown} of troupe dev: troupe dev --help lists the options.`)
   const file = moduleOf('dev', words)
-  if (args.includes('--no-watch')) return run('development', file)
+  // A process without the right to start others serves without watching.
+  const mayWatch = process.permission === undefined || process.permission.has('child')
+  if (args.includes('--no-watch') || !mayWatch) return run('development', file)
   if (args.includes('--watched')) return (await import('./dev/run-watched.ts')).runWatched(file)
   return (await import('./dev/dev.ts')).dev(file)
 }

@@ -209,7 +209,9 @@ export default app
     program: ReturnType<Workplace['start']>
     call: (name: string) => Promise<Response>
   }> => {
-    const program = place.start(['dev', 'app.ts'], { env: { PORT: '0', HOST: '127.0.0.1' } })
+    const program = place.start(['dev', '--no-watch', 'app.ts'], {
+      env: { PORT: '0', HOST: '127.0.0.1', TROUPE_LOG_FORMAT: 'json' },
+    })
     const [, url = ''] = await program.prints(/(http:\/\/[^\s]+:\d+)/)
     const created = (await (await fetch(url, { method: 'POST', headers: { accept: 'application/json' } })).json()) as {
       id: string
