@@ -26,6 +26,14 @@ export type {
   TransactionListHandle,
   TrustHandle,
 } from './app/actor-handle.ts'
+export type { Alarm, AlarmsHandle, TransactionAlarms } from './app/background/alarms.ts'
+export type {
+  Webhook,
+  WebhookDelivery,
+  WebhookEvent,
+  WebhookOptions,
+  WebhooksHandle,
+} from './app/background/webhooks.ts'
 export type { ActorKey, KeyGrant, KeysHandle, NewKey } from './app/keys.ts'
 export type { ListQuery, ListQueryPage, ListWhere, QueriedItem } from './app/list-query.ts'
 export type { PeerHandle, PeerListHandle, PeerListPage } from './app/peer-handle.ts'

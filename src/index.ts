@@ -77,6 +77,17 @@ export type {
 export type { DeclaredList, DeclaredProperty, ListDeclaration, PropertyDeclaration } from './app/data-declarations.ts'
 export type { DeclaredSchema, InferData, InferInput, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
 export { PeerRefused, PeerTimeout, PeerUnreachable } from './app/peer-errors.ts'
+export type { AlarmDeclaration, AlarmOptions, DeclaredAlarm } from './app/background/alarms.ts'
+export type {
+  AlarmCall,
+  AlarmHandler,
+  ChangeCaller,
+  ChangeEvent,
+  ListChanged,
+  PropertyChanged,
+  ScheduleCall,
+  ScheduleTiming,
+} from './app/background/background.ts'
 export type { Caller } from './caller.ts'
 export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'

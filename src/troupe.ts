@@ -2,12 +2,11 @@
 import type { Created, NewActor } from './actor/actors.ts'
 import { type AllActors, allActors } from './actor/all-actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
+import type { AlarmDeclaration, DeclaredAlarm } from './app/background/alarms.ts'
 import type {
-  AlarmDeclaration,
   AlarmHandler,
   AlarmHandlerOf,
   AlarmOf,
-  DeclaredAlarm,
   ScheduleCall,
   ScheduleTiming,
 } from './app/background/background.ts'

@@ -1,5 +1,11 @@
 /** The alarms of an actor, for application code. */
-import type { AlarmOptions, AlarmSetting, AlarmsHandle, DeclaredAlarm, TransactionAlarms } from '../app/background/background.ts'
+import type {
+  AlarmOptions,
+  AlarmSetting,
+  AlarmsHandle,
+  DeclaredAlarm,
+  TransactionAlarms,
+} from '../app/background/alarms.ts'
 import { alarmId, type Alarms } from '../job/alarms.ts'
 import type { ActorTransaction } from '../transaction/actor-transaction.ts'
 

@@ -12,13 +12,21 @@ describe('the report of the public declarations', () => {
 
   it('names each entry of the package', () => {
     const entries = [...current.matchAll(/^# (troupe\S*)$/gm)].map(([, entry]) => entry)
-    assert.deepEqual(entries, ['troupe', 'troupe/handles', 'troupe/mcp', 'troupe/pages', 'troupe/testing'])
+    assert.deepEqual(entries, [
+      'troupe',
+      'troupe/handles',
+      'troupe/mcp',
+      'troupe/pages',
+      'troupe/client',
+      'troupe/react',
+      'troupe/testing',
+    ])
   })
 
   it('contains exported declarations and the types behind them, and no internal members', () => {
     for (const line of [
       'export declare function troupe(options: TroupeOptions): App;',
-      'export interface ActorHandle extends ReadingHandle, WritingHandle {',
+      'export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting {',
       'interface StandardIssue {',
       "export type Mode = 'development' | 'production';",
     ])

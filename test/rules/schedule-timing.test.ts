@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ScheduleTiming } from '../../src/app/background.ts'
-import { timingOf } from '../../src/app/schedule-timing.ts'
+import type { ScheduleTiming } from '../../src/app/background/background.ts'
+import { timingOf } from '../../src/app/background/schedule-timing.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
 
 const at = (text: string): number => Date.parse(text)

@@ -1,6 +1,7 @@
 /** The declared alarms and schedules of an application. */
 import { ConfigError, problemIn } from '../../config/config-error.ts'
-import type { AlarmDeclaration, AlarmHandler, ScheduleCall, ScheduleTiming } from './background.ts'
+import type { AlarmDeclaration } from './alarms.ts'
+import type { AlarmHandler, ScheduleCall, ScheduleTiming } from './background.ts'
 import { type MembersOf, requireMembers } from '../known-members.ts'
 import { type Timing, timingOf } from './schedule-timing.ts'
 import { inputSchema, type Schema } from '../schema.ts'
