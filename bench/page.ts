@@ -58,7 +58,7 @@ their diffs are written ([decision 050](decisions/050-diffs-for-many-subscribers
     heading: '## Background work',
     introduction: `\`npm run bench -- --only jobs --write\` writes this section. The alarms are due at one time, at two processes. After a third
 of them, one process is killed. The aim is that all have run within ten seconds of their time. The messages of the webhooks
-wait before the process starts ([decision 066](decisions/066-background-work-in-one-table.md)).`,
+wait before the process starts ([decision 069](decisions/069-background-work-in-one-table.md)).`,
   },
   pinned: {
     page: 'benchmarks.md',

@@ -38,6 +38,7 @@ const openToQueries = [
   'authorizationServer',
   'authorizationServerOfMcp',
   'protectedResource',
+  'protectedResourceOfActor',
   'protectedResourceOfMcp',
   // People configure these addresses together with parameters.
   'mcpMessage',

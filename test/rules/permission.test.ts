@@ -62,6 +62,7 @@ const categories: readonly Category[] = [
   'approvals',
   'www',
   'sessions',
+  'keys',
   'devtest',
 ]
 const rights: readonly Right[] = ['read', 'write', 'delete']

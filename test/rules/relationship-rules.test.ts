@@ -409,6 +409,7 @@ describe('the built-in trust types', () => {
       new TrustTypes([]).all().map(({ name, description }) => [name, description]),
       [
         ['admin', 'Reads, changes and deletes all data, and manages the actor, its relationships and its services'],
+        ['api_key', 'A program or device with a key. It may do what the key grants'],
         ['associate', 'Reads what is public, and calls methods such as get_*'],
         ['friend', 'Reads and changes what is not private, and calls methods and actions'],
         ['mcp_client', 'An AI assistant that acts for the owner'],

@@ -32,7 +32,7 @@ forEachService((start) => {
         `{"id":"${actor.id}","type":"urn:actingweb:example.com:notes","version":"2.1","desc":"Keeps notes",` +
           '"info":"https://example.com/about","trustee_root":"","specification":"https://example.com/spec",' +
           '"aw_version":"1.0","aw_supported":"actions,callbackcompression,callbacks,listproperties,methods,nestedproperties,onewaytrust,permissioncallback,permissionquery,resources,subscriptionresync,subscriptions,trust,trustpermissions",' +
-          '"aw_formats":"json","aw_trust_types":["admin","associate","friend","mcp_client","partner","viewer"]}',
+          '"aw_formats":"json","aw_trust_types":["admin","api_key","associate","friend","mcp_client","partner","viewer"]}',
       )
     })
 
@@ -70,6 +70,7 @@ forEachService((start) => {
 
     const names = {
       admin: 'Administrator',
+      api_key: 'API key',
       associate: 'Associate',
       friend: 'Friend',
       mcp_client: 'MCP Client (AI Assistant)',

@@ -39,7 +39,8 @@ forEachService((start) => {
     it('does not disconnect a peer as if it were an app', async () => {
       const service = await start({ webUi: false })
       const actor = await service.createActor()
-      await actor.request('POST', '/trust/friend', { baseuri: 'https://peer.example.com/1', id: 'one' })
+      const made = await actor.request('POST', '/trust/friend', { baseuri: 'https://peer.example.com/one', id: 'one' })
+      assert.equal(made.status, 202, await made.text())
       assert.equal((await actor.request('DELETE', '/apps/one')).status, 404)
       assert.equal((await actor.request('GET', '/trust/friend/one')).status, 202)
     })

@@ -40,6 +40,7 @@ forEachService((start) => {
       creator: '',
       notice: null,
       is_continuing: false,
+      is_creation_open: true,
       signed_in_as: null,
       continue_url: null,
       password_url: null,

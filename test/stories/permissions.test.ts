@@ -509,6 +509,7 @@ forEachService((start) => {
       types.map(({ name, created_by }) => `${name} by ${created_by}`),
       [
         'admin by system',
+        'api_key by system',
         'associate by system',
         'friend by system',
         'mcp_client by system',

@@ -147,7 +147,7 @@ forEachService((start) => {
       assert.ok(!service.log.join('\n').includes(token))
     })
 
-    it('uses the token only for the requested resource (RFC 8707, MCP-04)', async () => {
+    it('uses the token only for the requested resource by RFC 8707 (MCP-04)', async () => {
       const service = await open()
       const made = await program(service)
       const other = await service.createActor('ben@example.com')
@@ -160,7 +160,7 @@ forEachService((start) => {
         [`${own}/`, 'actor', 200, 401],
       ] as const) {
         const given = await tokenOf(service, made, resource === undefined ? {} : { resource })
-        assert.equal(given.scope, scope, String(resource))
+        assert.equal(given.scope, scope)
         const answer = await asProgram(service, made.actor, given.token)('GET', '/properties/room')
         assert.equal(answer.status, atActor, String(resource))
         assert.equal(await mcpStatus(service, given.token), atMcp, String(resource))
@@ -174,7 +174,7 @@ forEachService((start) => {
       }
       for (const resource of [`${service.url}/${other.id}`, `${own}/properties`, `${service.url}/www`]) {
         const given = await tokenOf(service, made, { resource })
-        assert.deepEqual([given.status, given.error], [400, 'invalid_target'], String(resource))
+        assert.deepEqual([given.status, given.error], [400, 'invalid_target'])
       }
     })
 

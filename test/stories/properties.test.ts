@@ -729,7 +729,15 @@ forEachService((start) => {
         await done(await put(`/a${path}`, sent))
         assert.equal(await body(await actor.request('GET', '/properties/a')), after)
         assert.deepEqual(service.changes, [
-          { target: 'properties', subtarget: 'a', resource, blob, actorId: actor.id, by: creator },
+          {
+            target: 'properties',
+            subtarget: 'a',
+            resource,
+            path: path.split('/').slice(1),
+            blob,
+            actorId: actor.id,
+            by: creator,
+          },
         ])
       })
     }
@@ -847,7 +855,15 @@ forEachService((start) => {
         await done(await actor.request('DELETE', `/properties/a/${path}`))
         assert.equal(await listing(actor), `{"a":${after},"z":1}`)
         assert.deepEqual(service.changes, [
-          { target: 'properties', subtarget: 'a', resource, blob, actorId: actor.id, by: creator },
+          {
+            target: 'properties',
+            subtarget: 'a',
+            resource,
+            path: path.split('/'),
+            blob,
+            actorId: actor.id,
+            by: creator,
+          },
         ])
       })
     }
@@ -880,6 +896,7 @@ forEachService((start) => {
           subtarget: 'notes',
           resource: null,
           blob: '{"list":"notes","operation":"delete_all","length":0,"action":"delete_all"}',
+          list: { operation: 'delete_all', length: 0 },
           actorId: actor.id,
           by: creator,
         },

@@ -353,7 +353,12 @@ forEachService((start) => {
           authorization: `Bearer ${dead}`,
         })
         assert.deepEqual([status, body['error']], [401, 'unauthorized'])
-        assert.equal(headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+        // A client learns where it gets a new token.
+        const where = `resource_metadata="${service.url}/.well-known/oauth-protected-resource/${actor.id}", scope="actor", `
+        assert.equal(
+          headers.get('www-authenticate'),
+          `Bearer ${dead.startsWith('aw_') ? where : ''}error="invalid_token"`,
+        )
       }
     })
 

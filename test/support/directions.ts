@@ -188,6 +188,7 @@ export const joins: Readonly<Record<string, string>> = {
   api: 'makes the handle of an actor, which reaches into every room that applications use',
   pages: 'has a folder for each page, and pages show what every room holds',
   http: 'puts the rooms behind the route table',
+  'http/routes': 'joins the folders of routes',
   rooms: 'creates every room',
   cli: 'has a file for each command',
 }
