@@ -9,6 +9,7 @@ import { UsageError } from './usage-error.ts'
 const help = `Troupe ${release}: an actor service that speaks the ActingWeb protocol
 
 Usage
+  troupe new <folder>      makes a project with an application, its tests and a Dockerfile
   troupe dev <module>      runs an application for development: SQLite under ./data, test endpoints, a generated key
   troupe serve <module>    runs an application for production: needs BASE_URL (https) and TROUPE_SECRET_KEYS
   troupe doctor [deep]     checks this machine and these settings; deep also reads every stored value
@@ -80,6 +81,11 @@ The service may run meanwhile. Each batch is one short transaction of one actor.
 one. A value that cannot be upgraded stays as it is and is named; the exit code is then 1.
 
 ${settings}`,
+  new: `troupe new <folder>
+
+Makes a project in the folder: an application, its tests, a Dockerfile and the settings of TypeScript. A package.json of the
+folder is kept, and gets the scripts and packages that are missing. Other files are never replaced.
+`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
@@ -115,6 +121,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   keys: async (args) => (await import('./keys.ts')).keys(args),
   scale: async (args) => (await import('./scale.ts')).scale(args),
   'migrate-data': async (args) => (await import('./migrate-data.ts')).migrateData(args),
+  new: async (args) => (await import('./new.ts')).newProject(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
   actors: async (args) => (await import('./actors/main.ts')).actors(args),
 }

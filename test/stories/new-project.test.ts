@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { environmentWithoutSettings, Workplace } from '../support/program.ts'
+
+const root = dirname(dirname(import.meta.dirname))
+const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
+
+interface PackageFile {
+  readonly name: string
+  readonly type: string
+  readonly scripts: Readonly<Record<string, string>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+describe('troupe new', () => {
+  const place = new Workplace()
+  after(() => place.remove())
+  const read = (path: string): string => readFileSync(place.path(path), 'utf8')
+  const packageOf = (folder: string): PackageFile => JSON.parse(read(`${folder}/package.json`)) as PackageFile
+
+  /** The errors of the compiler about the files of the project, with the options of the project. */
+  function typeErrors(): string[] {
+    const options = ['--customConditions', 'troupe-source', '--typeRoots', join(root, 'node_modules', '@types')]
+    const { stdout } = spawnSync(process.execPath, [compiler, ...options], {
+      cwd: place.path('My app'),
+      encoding: 'utf8',
+    })
+    return stdout.split('\n').filter((line) => /^[\w.-]+\.ts\(/.test(line))
+  }
+
+  it('makes a project whose tests pass and whose types fit', async () => {
+    const { code, stdout, stderr } = await place.run(['new', 'My app'])
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.equal(stdout, 'The project is in My app. Next:\n  cd My app\n  npm install\n  npm run dev\n')
+    assert.deepEqual(readdirSync(place.path('My app')).toSorted(), [
+      '.dockerignore',
+      '.gitignore',
+      'Dockerfile',
+      'README.md',
+      'app.test.ts',
+      'app.ts',
+      'package.json',
+      'tsconfig.json',
+    ])
+    const { name, type, scripts, dependencies, devDependencies } = packageOf('My app')
+    assert.deepEqual([name, type, scripts['dev']], ['my-app', 'module', 'troupe dev app.ts'])
+    assert.deepEqual(
+      [...Object.keys(dependencies), ...Object.keys(devDependencies)],
+      ['troupe', 'zod', '@types/node', 'typescript'],
+    )
+    for (const version of Object.values({ ...dependencies, ...devDependencies }))
+      assert.match(version, /^\^?\d+\.\d+\.\d+$/)
+    const tests = spawnSync(process.execPath, ['--conditions=troupe-source', '--test', 'app.test.ts'], {
+      cwd: place.path('My app'),
+      env: environmentWithoutSettings(),
+      encoding: 'utf8',
+    })
+    assert.equal(tests.status, 0, tests.stdout)
+    assert.match(tests.stdout, /^. pass 2$/m)
+    assert.deepEqual(typeErrors(), [])
+    place.write('My app/wrong.ts', "export const port: number = 'http'\n")
+    assert.deepEqual(typeErrors(), ["wrong.ts(1,14): error TS2322: Type 'string' is not assignable to type 'number'."])
+  })
+
+  it('is served by troupe dev', async () => {
+    await place.run(['new', 'served'])
+    const program = place.start(['dev', '--no-watch', join('served', 'app.ts')], {
+      env: { PORT: '0', HOST: '127.0.0.1' },
+    })
+    const [, url = ''] = await program.prints(/(http:\/\/[^\s]+:\d+)/)
+    assert.equal((await fetch(`${url}/health/ready`)).status, 200)
+    program.signal('SIGTERM')
+    assert.equal((await program.ended).code, 0)
+  })
+
+  it('keeps the package.json of the folder, and adds what is missing', async () => {
+    place.write(
+      'kept/package.json',
+      '{"name":"mine","scripts":{"test":"vitest"},"dependencies":{"troupe":"file:x.tgz"}}',
+    )
+    assert.equal((await place.run(['new', 'kept'])).code, 0)
+    const { name, scripts, dependencies } = packageOf('kept')
+    assert.deepEqual([name, scripts['test'], scripts['start']], ['mine', 'vitest', 'troupe serve app.ts'])
+    assert.deepEqual([dependencies['troupe'], dependencies['zod']], ['file:x.tgz', '4.6.7'])
+  })
+
+  it('replaces no file, and makes nothing from wrong arguments', async () => {
+    place.write('taken/app.ts', 'mine')
+    place.write('broken/package.json', '{')
+    for (const [args, message] of [
+      [['new'], 'Name the folder of the new project: troupe new my-app.\n'],
+      [['new', 'one', 'two'], 'Name the folder of the new project: troupe new my-app.\n'],
+      [['new', 'taken'], 'Cannot make a project in taken: app.ts exists. Choose a new folder.\n'],
+    ] as const) {
+      const { code, stdout, stderr } = await place.run(args)
+      assert.deepEqual([code, stdout, stderr], [1, '', message])
+    }
+    assert.match(
+      (await place.run(['new', 'broken'])).stderr,
+      /^Cannot make a project: .*package\.json is not JSON\.\n$/,
+    )
+    assert.equal(read('taken/app.ts'), 'mine')
+    for (const path of ['one', 'taken/Dockerfile', 'broken/app.ts']) assert.ok(!existsSync(place.path(path)), path)
+  })
+})
