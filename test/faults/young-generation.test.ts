@@ -38,7 +38,9 @@ function largestHalf(isLimited: boolean, options: readonly string[] = []): numbe
 
 describe('the young generation of V8', () => {
   it('grows to two halves of 8 MiB', () => {
-    assert.equal(largestHalf(true), 8)
+    // V8 counts in pages, and a page may be added beside the half.
+    const half = largestHalf(true)
+    assert.ok(half >= 8 && half < 10, `${half} MiB`)
   })
 
   it('grows further without the limit', () => {
