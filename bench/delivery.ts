@@ -22,7 +22,7 @@ const largestFanOut = 10_000
 /** Number of subscribers, and the rounds of which one measures a write with so many. Default: every round. */
 const seldom: ReadonlyMap<number, number> = new Map([
   [fanOut, 10],
-  [largestFanOut, 50],
+  [largestFanOut, 10],
 ])
 /** Number of uncounted callbacks, as a warm-up for the JIT compiler. */
 const warmUp = 20_000
