@@ -6,6 +6,19 @@ import type { Registry } from '../app/registry.ts'
 import { type Json, type JsonText, toPlain } from '../json/json.ts'
 import type { Access } from './access.ts'
 
+/** Members of the facts about a change that contain values. */
+const valueMembers = new Set(['value', 'item', 'items', 'old_item'])
+
+/** Leaves out values when a hook may show readers another value than the stored one, or none. */
+export function shownFacts(
+  registry: Pick<Registry, 'propertyHooks'>,
+  name: string,
+  facts: Iterable<readonly [member: string, value: JsonText]>,
+): (readonly [member: string, value: JsonText])[] {
+  const isHooked = registry.propertyHooks(name, 'get').length > 0
+  return [...facts].filter(([member]) => !isHooked || !valueMembers.has(member))
+}
+
 export class PropertyGate {
   readonly #registry: Registry
   readonly #handleOf: (actor: Access['actor']) => ActorHandle

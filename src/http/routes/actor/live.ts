@@ -1,6 +1,7 @@
 /** `/<actor>/live`: the stream of an actor's changes, for applications of its owner. */
 import type { Registry } from '../../../app/registry.ts'
 import { type JsonText, known, members, object, stringText } from '../../../json/json.ts'
+import { shownFacts } from '../../../property/property-hooks.ts'
 import type { LiveChange } from '../../../live/live.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { liveResponse, type LiveStreamDeps } from '../../dispatch/live-stream.ts'
@@ -38,17 +39,12 @@ export function liveRoutes(deps: LiveRouteDeps): readonly Route[] {
   ]
 }
 
-/** The members of a detail that contain values. */
-const values = new Set(['value', 'item', 'items'])
-
 function dataOf(registry: LiveRouteDeps['registry'], { category, name, number, detail }: LiveChange): JsonText {
-  // A hook may show its reader another value than the stored one, or none.
-  const isHooked = category === 'properties' && registry.propertyHooks(name, 'get').length > 0
   const about = detail === '' ? [] : [...(members(known(detail)) ?? [])]
   return object([
     ['category', stringText(category)],
     ['name', stringText(name)],
     ['number', known(String(number))],
-    ...about.filter(([member]) => !isHooked || !values.has(member)),
+    ...(category === 'properties' ? shownFacts(registry, name, about) : about),
   ])
 }
