@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { untilWatched } from '../support/stored.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import type { Live } from '../../src/live/live.ts'
 import { relate } from '../support/friends.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -171,6 +173,28 @@ forEachService((start) => {
         service.statements.filter((sql) => /recent_change|version/.test(sql)),
         [],
       )
+    })
+
+    it('are deleted an hour after their stream ended', async () => {
+      const clock = new ManualClock()
+      const service = await start({ now: clock.now, timers: clock.timers })
+      const actor = await service.createActor()
+      const { parts, store } = await service.app.running()
+      const ending = new AbortController()
+      const changes = parts.live.watch(actor.id, ending.signal)
+      const first = changes.next()
+      await untilWatched(service, actor)
+      await actor.request('PUT', '/properties/diary', 'secret')
+      await first
+      ending.abort()
+      await changes.return(undefined)
+      const stored = async (): Promise<number | undefined> =>
+        (await store.read((q) => q.get<{ n: number }>('SELECT COUNT(*) AS n FROM recent_change')))?.n
+      assert.equal(await stored(), 1)
+      parts.jobs.wake()
+      await parts.jobs.settled()
+      clock.pass(3_600_000)
+      await until(async () => (await stored()) === 0)
     })
   })
 })
