@@ -470,6 +470,38 @@ forEachService((start) => {
       )
     })
 
+    it('receives the rest of a batch signed with the secret that replaced the first one', async () => {
+      const { client, received } = receiver()
+      const replacement: { run: () => Promise<string> } = { run: async () => '' }
+      const secrets: string[] = []
+      const replacing: PeerClient = {
+        ...client,
+        call: async (request) => {
+          const outcome = await client.call(request)
+          if (received.length === 1) secrets.push(await replacement.run())
+          return outcome
+        },
+      }
+      const service = await start({ peerClient: replacing })
+      const actor = await service.createActor()
+      const { id, secret } = await add(actor)
+      replacement.run = async () => {
+        const answer = await actor.request('POST', `/webhooks/${id}/secret`, { overlap_seconds: 0 })
+        return ((await answer.json()) as { secret: string }).secret
+      }
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.transaction(async (tx) => {
+        await tx.set('a', 1)
+        await tx.set('b', 2)
+      })
+      await service.settled()
+      const [first, second] = received
+      assert.ok(first !== undefined && second !== undefined)
+      verify(first, secret)
+      verify(second, secrets[0] ?? '')
+      assert.throws(() => verify(second, secret))
+    })
+
     it('receives no further message of a batch after its removal', async () => {
       const { client, received } = receiver()
       const removal: { run: () => Promise<unknown> } = { run: async () => {} }
