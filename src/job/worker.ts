@@ -87,6 +87,8 @@ export class JobWorker {
   #claims = 0
   #isLeft = false
   #results: { readonly job: LeasedJob; readonly result: RunResult }[] = []
+  /** Rows whose run has begun and whose result is not stored. A crash repeats them, so `most.running` limits them too. */
+  readonly #begun = new Set<LeasedJob>()
   #settling: Promise<void> | undefined
   #cancelRenewal: Cancel | undefined
   #renewing: Promise<void> | undefined
@@ -212,7 +214,10 @@ export class JobWorker {
 
   #begin(): void {
     if (this.#poller.isStopping) return
-    for (let job = this.#queue.take(); job !== null; job = this.#queue.take()) {
+    while (this.#begun.size < this.#lane.most.running) {
+      const job = this.#queue.take()
+      if (job === null) return
+      this.#begun.add(job)
       const run = this.#run(job)
       this.#running.add(run)
       void run.finally(() => this.#running.delete(run))
@@ -256,7 +261,11 @@ export class JobWorker {
     } catch (error) {
       log.warn({ error }, `Cannot store that ${this.#lane.kind}s were handled; they run again after their leases`)
     }
-    for (const { job } of results) this.#leased.delete(job)
+    for (const { job } of results) {
+      this.#leased.delete(job)
+      this.#begun.delete(job)
+    }
+    this.#begin()
     if (this.#leased.size === 0) this.#cancelRenewal?.()
     if (this.#poller.isStopping) return
     for (const { actorId, dueAt } of due) this.wake(actorId, dueAt)

@@ -303,6 +303,33 @@ forEachService((start) => {
       assert.deepEqual(await busy.alarms.list(), [])
     })
 
+    it('wait while the results of earlier ones are not stored, because a crash would repeat those', async () => {
+      const clock = new ManualClock()
+      let ran = 0
+      const service = await start({ ...still(clock), declare: (app) => app.alarm('work', () => void (ran += 1)) })
+      const { actor } = await service.app.actors.create()
+      await actor.transaction(async (tx) => {
+        for (let n = 0; n < 200; n++) await tx.alarm(clock.now() + 1000, 'work', undefined, { key: String(n) })
+      })
+      const { store, parts } = await service.app.running()
+      const storing = Promise.withResolvers<void>()
+      const write: typeof store.write = store.write.bind(store)
+      store.write = async (work, how) => {
+        if (how?.durability !== 'relaxed') await storing.promise
+        return write(work, how)
+      }
+      clock.pass(1000)
+      parts.jobs.wake()
+      await until(() => ran >= 64)
+      // All handlers that could run now have run: they need no disk.
+      await new Promise((resolve) => setImmediate(resolve))
+      const ranBefore = ran
+      storing.resolve()
+      assert.equal(ranBefore, 64)
+      await service.settled()
+      assert.equal(ran, 200)
+    })
+
     it('run in one of two processes each', async () => {
       const seen: string[] = []
       const declare = (app: App): void => {
