@@ -3,8 +3,9 @@ import { useEffect, useSyncExternalStore } from 'react'
 import type { CallApproval } from './client/approvals.ts'
 import type { TroupeClient } from './client/client.ts'
 import type { ListPart, ListSelection, ReadableList } from './client/list-handle.ts'
+import type { PeerRelationship } from './client/peers.ts'
 import type { ClientValue } from './client/property-handle.ts'
-import type { ClientSession } from './client/session.ts'
+import type { ClientSession } from './client/session-state.ts'
 import type { WatchedState, Watched } from './client/watched.ts'
 
 /** A part of a list with the state of its reading. Without a first reading, the part is empty. */
@@ -33,11 +34,17 @@ export function useList<Item>(
   return { items: [], start: null, length: null, next: null, version: null, ...value, state, error }
 }
 
+/** The relationships of the actor. */
+export function usePeers<Application>(client: TroupeClient<Application>): WatchedState<readonly PeerRelationship[]> {
+  return useWatched(client.peers.watched)
+}
+
 /** The calls that wait for the owner's approval. */
 export function useApprovals<Application>(client: TroupeClient<Application>): WatchedState<readonly CallApproval[]> {
   return useWatched(client.approvals.watched)
 }
 
-function useWatched<Value>({ subscribe, snapshot }: Watched<Value>): WatchedState<Value> {
+/** A value that follows its changes: `useWatched(home)`, where `home = client.watched(() => client.action('show_home'))`. */
+export function useWatched<Value>({ subscribe, snapshot }: Watched<Value>): WatchedState<Value> {
   return useSyncExternalStore(subscribe, snapshot, snapshot)
 }

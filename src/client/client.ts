@@ -8,19 +8,30 @@ import { connect, type RequestSender, type AccessCredentials, pathOf, type Reque
 import { type ClientList, clientList, type ReadableList, readableList } from './list-handle.ts'
 import { ChangeStream } from './live.ts'
 import { type ClientProperty, type ClientValue, clientProperty, clientValue } from './property-handle.ts'
+import { type PeerRelationships, peerRelationships } from './peers.ts'
+import { PageSession } from './page-session.ts'
 import {
   type BrowserPage,
-  type OfferedProvider,
   type ClientSession,
-  SessionKeeper,
-  type TokenStorage,
-} from './session.ts'
+  type OfferedProvider,
+  offeredProviders,
+  serviceSender,
+  type SendToService,
+  type SessionSource,
+} from './session-state.ts'
+import { TokenSession, type TokenStorage } from './token-session.ts'
+import { Watched } from './watched.ts'
 
 export interface TroupeClientOptions {
   /** Base URL of the service. Default in a browser: the origin of the page. */
   readonly url?: string
   /** The credential of a program: an API key or an access token, and the id of its actor. Default: a person signs in. */
   readonly credential?: { readonly actorId: string; readonly token: string }
+  /**
+   * Where a person signs in: `pages` for the pages of the service, whose cookie then authorizes the requests. The client
+   * must run on a page of the service itself. Default: the client sends the browser to an identity provider, and has tokens.
+   */
+  readonly signIn?: 'pages'
   /**
    * Keeps the refresh token. Default: none, so that the service keeps it in a cookie that no script can read. A program
    * outside of a browser, and a page of another site, need a storage.
@@ -73,6 +84,13 @@ export interface TroupeClient<Application = unknown> {
   ): ClientList<ItemOf<Application, Name>, GivenItemOf<Application, Name>>
   /** The copy of a peer's data that subscriptions update. */
   peer<Other = Application>(peerId: string): ClientPeer<Other>
+  /** The relationships with other actors. */
+  readonly peers: PeerRelationships
+  /**
+   * The result of any read, such as the call of an action, with its state. While someone follows it, each change of the actor
+   * repeats the read. Create it once, outside of a component.
+   */
+  watched<Value>(read: () => Promise<Value>): Watched<Value>
   /** Calls that wait for the owner's approval. */
   readonly approvals: CallApprovals
   /**
@@ -100,10 +118,11 @@ export function createClient<Application = unknown>(options: TroupeClientOptions
   const browser = pageOf()
   const url = (options.url ?? originOf(browser)).replace(/\/+$/, '')
   const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init))
-  const keeper = new SessionKeeper({ url, fetch: send, storage: options.storage ?? null, browser })
-  const connection = connect(url, send, credentialsOf(keeper, options.credential))
+  const toService = serviceSender(url, send)
+  const source = sessionOf(options, { url, browser, send: toService })
+  const connection = connect(url, send, credentialsOf(source, options.credential))
   const live = new ChangeStream(connection)
-  keeper.onChange(({ state }) => {
+  source.state.onChange(({ state }) => {
     if (state === 'signed-in') live.restart()
     else if (state === 'signed-out') live.end()
   })
@@ -111,18 +130,18 @@ export function createClient<Application = unknown>(options: TroupeClientOptions
     options.credential === undefined ? null : { state: 'signed-in', actorId: options.credential.actorId }
   return {
     get session() {
-      return fixed ?? keeper.session
+      return fixed ?? source.state.current
     },
-    restore: async () => fixed ?? keeper.restore(),
-    onSession: (listener) => keeper.onChange(listener),
-    providers: () => keeper.providers(),
-    signIn: (provider, target) => keeper.signIn(provider, target),
-    signOut: () => keeper.signOut(),
+    restore: async () => fixed ?? source.restore(),
+    onSession: source.state.onChange,
+    providers: () => offeredProviders(toService),
+    signIn: (provider, target) => source.signIn(provider, target),
+    signOut: () => source.signOut(),
     ...actorOf<Application>(connection, live),
   }
 }
 
-type ActorPart = 'action' | 'method' | 'property' | 'list' | 'peer' | 'approvals' | 'request'
+type ActorPart = 'action' | 'method' | 'property' | 'list' | 'peer' | 'peers' | 'watched' | 'approvals' | 'request'
 
 function actorOf<Application>(
   connection: RequestSender,
@@ -142,6 +161,8 @@ function actorOf<Application>(
       remembered(properties, JSON.stringify(path), () => clientProperty(connection, live, path)) as never,
     list: (name) => remembered(lists, name, () => clientList(connection, live, name)),
     peer: (peerId) => remembered(peers, peerId, () => peerHandle(connection, live, peerId)) as never,
+    peers: peerRelationships(connection, live),
+    watched: (read) => new Watched(live, { concerns: () => true, read }),
     approvals: callApprovals(connection, live),
     request: (method, path, options) => connection.request(method, path, options),
   }
@@ -176,8 +197,18 @@ function remembered<Handle>(handles: Map<string, Handle>, key: string, create: (
   return handle
 }
 
-function credentialsOf(keeper: SessionKeeper, credential: TroupeClientOptions['credential']): AccessCredentials {
-  if (credential === undefined) return { tokens: () => keeper.tokens(), renew: (refused) => keeper.renew(refused) }
+/** @throws TypeError for `signIn: 'pages'` outside of a browser. */
+function sessionOf(
+  { signIn, storage }: TroupeClientOptions,
+  { url, browser, send }: { readonly url: string; readonly browser: BrowserPage | null; readonly send: SendToService },
+): SessionSource {
+  if (signIn === undefined) return new TokenSession({ send, storage: storage ?? null, browser })
+  if (browser !== null) return new PageSession({ url, send, browser })
+  throw new TypeError("Cannot create the client: signIn 'pages' needs a page of the service")
+}
+
+function credentialsOf(source: SessionSource, credential: TroupeClientOptions['credential']): AccessCredentials {
+  if (credential === undefined) return { tokens: () => source.tokens(), renew: (refused) => source.renew(refused) }
   const { actorId, token: accessToken } = credential
   return { tokens: async () => ({ accessToken, actorId }), renew: async () => null }
 }

@@ -3,7 +3,8 @@ import { failureOf, RequestFailed, unreachable } from './request-failed.ts'
 
 /** An access token, and the actor that it belongs to. */
 export interface AccessCredential {
-  readonly accessToken: string
+  /** Null: the browser sends the cookie of the session. */
+  readonly accessToken: string | null
   readonly actorId: string
 }
 
@@ -43,11 +44,11 @@ export function connect(url: string, send: typeof fetch, credentials: AccessCred
         headers: {
           accept: 'application/json',
           ...headers,
-          authorization: `Bearer ${accessToken}`,
+          ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         // A cookie next to the token could belong to another person.
-        credentials: 'omit',
+        credentials: accessToken === null ? 'include' : 'omit',
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         ...(signal === undefined ? {} : { signal }),
       })

@@ -29,7 +29,7 @@ describe('GET /assets/troupe-client.js', () => {
       for (const [, target = ''] of (await response.text()).matchAll(/^(?:import|export|\}).*from '\.\/([^']+)'/gm))
         imported.add(name.includes('/') ? `client/${target}` : target)
     }
-    assert.ok(imported.has('client/session.ts'))
+    assert.ok(imported.has('client/session-state.ts'))
     for (const name of ['client.ts', 'client/none.ts', 'service.ts', 'react.ts'])
       assert.equal((await service.request(`/assets/${name}`)).status, 404, name)
     assert.equal((await service.request('/assets/client/..%2Fservice.ts')).status, 400)

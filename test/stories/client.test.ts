@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createClient, RequestFailed, type ClientSession } from 'troupe/client'
 import { z } from 'zod'
 import type { App } from '../../src/troupe.ts'
 import { listenTo } from '../support/scripted-peer.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { signIn } from '../support/sessions.ts'
+import { untilWatched } from '../support/stored.ts'
+import { until } from '../support/until.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 
 const Budget = z.object({ limit: z.number(), spent: z.number() })
@@ -167,6 +170,98 @@ describe('the session of a client', () => {
   })
 })
 
+/** Lets the code see a page at this path of the service, and returns the addresses that the code opens. */
+function inPage(t: TestContext, service: TestService, path: string): string[] {
+  const opened: string[] = []
+  const location = { href: service.url + path, assign: (address: string) => void opened.push(address) }
+  for (const [name, value] of Object.entries({ location, history: { replaceState: () => {} } }))
+    Object.defineProperty(globalThis, name, { value, configurable: true })
+  t.after(() => {
+    for (const name of ['location', 'history']) Reflect.deleteProperty(globalThis, name)
+  })
+  return opened
+}
+
+/** A client of the page that sends this cookie. */
+function clientWithCookie(service: TestService, cookie: string) {
+  const sent: RequestInit[] = []
+  const client = createClient<Application>({
+    url: service.url,
+    signIn: 'pages',
+    fetch: (input, init = {}) => {
+      sent.push(init)
+      const headers = { ...(init.headers as Record<string, string>), 'sec-fetch-site': 'same-origin', cookie }
+      return service.request(pathOf(service, input), { ...init, headers })
+    },
+  })
+  return { client, sent }
+}
+
+describe('the session of a client that uses the pages for sign-in', () => {
+  it('is that of the cookie, and ends with it', async (t) => {
+    const { service, actor } = await signed()
+    inPage(t, service, `/${actor.id}/app`)
+    const token = await signIn(service, actor)
+    const { client, sent } = clientWithCookie(service, `oauth_token=${token}`)
+    assert.deepEqual(await client.restore(), { state: 'signed-in', actorId: actor.id })
+    await client.property('name').set('Ada')
+    assert.equal(await client.property('name').get(), 'Ada')
+    for (const { credentials, headers } of sent) {
+      assert.equal(credentials, 'include')
+      assert.equal(Object.keys(headers ?? {}).includes('authorization'), false)
+    }
+    const sessions: ClientSession[] = []
+    client.onSession((session) => sessions.push(session))
+    await client.signOut()
+    assert.deepEqual(sessions, [{ state: 'signed-out' }])
+    assert.equal((await failure(client.property('name').get())).code, 'signed_out')
+    const again = clientWithCookie(service, `oauth_token=${token}`).client
+    assert.deepEqual(await again.restore(), { state: 'signed-out' })
+  })
+
+  it('is signed out after a request was refused', async (t) => {
+    const { service, actor } = await signed()
+    inPage(t, service, `/${actor.id}/app`)
+    const token = await signIn(service, actor)
+    const { client } = clientWithCookie(service, `oauth_token=${token}`)
+    await client.restore()
+    await clientWithCookie(service, `oauth_token=${token}`).client.signOut()
+    assert.equal((await failure(client.property('name').get())).status, 401)
+    assert.deepEqual(client.session, { state: 'signed-out' })
+  })
+
+  it('is signed out without a cookie, and the sign-in leads back to the page', async (t) => {
+    const { service, actor } = await signed()
+    const opened = inPage(t, service, `/${actor.id}/app?view=list`)
+    const { client } = clientWithCookie(service, '')
+    assert.deepEqual(await client.restore(), { state: 'signed-out' })
+    await client.signIn()
+    await client.signIn('google', { returnTo: `/${actor.id}/www` })
+    assert.deepEqual(opened, [
+      `${service.url}/login?redirect=%2F${actor.id}%2Fapp%3Fview%3Dlist`,
+      `${service.url}/login?redirect=%2F${actor.id}%2Fwww`,
+    ])
+  })
+
+  it('is unreachable without a service', async (t) => {
+    const { service } = await signed()
+    inPage(t, service, '/')
+    const client = createClient({
+      url: service.url,
+      signIn: 'pages',
+      fetch: () => Promise.reject(new TypeError('no route')),
+    })
+    assert.equal((await failure(client.restore())).code, 'unreachable')
+    assert.deepEqual(client.session, { state: 'unreachable', reason: 'Cannot reach the service: no route' })
+  })
+
+  it('needs a browser', () => {
+    assert.throws(() => createClient({ url: 'https://example.com', signIn: 'pages' }), {
+      message: "Cannot create the client: signIn 'pages' needs a page of the service",
+    })
+  })
+})
+
 describe('the client of an actor', () => {
   it('calls actions and methods', async () => {
     const { client } = await signed()
@@ -261,6 +356,43 @@ describe('the client of an actor', () => {
     assert.equal(await theirs.property('name').get(), undefined)
     assert.deepEqual((await theirs.list('tasks').read()).items, items)
     assert.deepEqual((await theirs.list('tasks').read({ where: { due: 1 } })).items, items)
+  })
+
+  it('lists the relationships without their secrets, and follows them', async () => {
+    const { service, actor, client } = await signed()
+    const peer = await listenTo(service, actor)
+    const [one, ...more] = await client.peers.list()
+    assert.deepEqual(more, [])
+    assert.deepEqual(one, {
+      peerid: peer.peerId,
+      relationship: 'friend',
+      baseuri: 'https://publisher.example.com/b1',
+      type: 'urn:actingweb:example.com:peer',
+      desc: '',
+      approved: true,
+      peer_approved: true,
+    })
+    const shown: string[][] = []
+    const stop = client.peers.live((peers) => shown.push(peers.map(({ peerid }) => peerid)))
+    await until(() => shown.length === 1)
+    await untilWatched(service, actor)
+    assert.equal((await actor.request('DELETE', `/trust/friend/${peer.peerId}`)).status, 204)
+    await until(() => shown.length === 2)
+    stop()
+    assert.deepEqual(shown, [[peer.peerId], []])
+  })
+
+  it('repeats any read after a change of the actor', async () => {
+    const { service, actor, client } = await signed()
+    const sum = client.watched(async () => (await client.property('budget').get())?.spent)
+    const seen: (number | undefined)[] = []
+    const stop = sum.live((spent) => seen.push(spent))
+    await until(() => seen.length === 1)
+    await untilWatched(service, actor)
+    assert.equal((await actor.request('PUT', '/properties/budget', { limit: 5, spent: 3 })).status, 204)
+    await until(() => seen.length === 2)
+    stop()
+    assert.deepEqual(seen, [0, 3])
   })
 
   it('lists the calls that wait for the owner', async () => {

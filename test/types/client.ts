@@ -1,6 +1,6 @@
 /** The types of a client, as the compiler checks them: each error is expected. */
 import { createClient } from 'troupe/client'
-import { useList, useProperty } from 'troupe/react'
+import { useList, usePeers, useProperty, useWatched } from 'troupe/react'
 import { troupe } from 'troupe'
 import { z } from 'zod'
 
@@ -58,7 +58,15 @@ export function Shown(): string {
   const spent: number | undefined = value?.spent
   const { items } = useList(client.list('tasks'), { sort: '-due' })
   const texts: string[] = items.map(({ text }) => text)
-  return `${state} ${spent ?? ''} ${texts.join()}`
+  const ids: string[] | undefined = usePeers(client).value?.map(({ peerid }) => peerid)
+  return `${state} ${spent ?? ''} ${texts.join()} ${ids?.join() ?? ''}`
+}
+
+const length = client.watched(() => client.list('tasks').length())
+export function Length(): number {
+  // @ts-expect-error: nothing was read yet
+  useWatched(length).value.toFixed()
+  return useWatched(length).value ?? 0
 }
 
 // Without a type, every name and any JSON.
