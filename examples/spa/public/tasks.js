@@ -1,73 +1,72 @@
 /** The application: sign-in, and the list of tasks. */
-import { base, providers, request, restore, signIn, signOut } from './session.js'
+import { createClient } from './troupe-client.js'
 
-const element = (id) => document.getElementById(id)
+/** Base URL of the service, derived from this file's location in `/assets`. */
+const base = new URL('..', import.meta.url).href
+const client = createClient({ url: base })
+const tasks = client.list('tasks')
+const find = (selector) => document.querySelector(selector)
 
-function tell(text) {
-  element('message').textContent = text
+/** Runs a change, and says how it ended. */
+async function say(done, change) {
+  try {
+    await change()
+    find('#message').textContent = done
+  } catch (error) {
+    find('#message').textContent = error.message
+  }
 }
 
-async function showSignIn() {
-  history.replaceState(null, '', `${base}/login`)
-  element('signed-in').hidden = true
-  element('sign-out').hidden = true
-  element('signed-out').hidden = false
-  const buttons = (await providers()).map(({ name, displayName }) => {
-    const button = document.createElement('button')
-    button.textContent = `Continue with ${displayName}`
-    button.addEventListener('click', () => signIn(name).catch((error) => tell(error.message)))
-    const item = document.createElement('li')
-    item.append(button)
-    return item
-  })
-  element('providers').replaceChildren(...buttons)
+function button(text, label, press) {
+  const element = document.createElement('button')
+  element.textContent = text
+  element.setAttribute('aria-label', label)
+  element.addEventListener('click', press)
+  return element
 }
 
-async function showTasks() {
-  const answer = await request('GET', '/properties/tasks/items')
-  const { items } = answer.ok ? await answer.json() : { items: [] }
-  const rows = items.map(({ index, item }) => {
-    const row = document.createElement('li')
-    const text = document.createElement('span')
-    text.textContent = String(item.text)
-    const done = document.createElement('button')
-    done.textContent = 'Done'
-    done.setAttribute('aria-label', `Done: ${item.text}`)
-    done.addEventListener('click', async () => {
-      const deleted = await request('DELETE', `/properties/tasks/${index}`)
-      const said = deleted.ok ? 'Well done.' : (await deleted.json()).message
-      await showTasks()
-      tell(said)
-    })
-    row.append(text, done)
+function showTasks({ items, version }) {
+  const rows = items.map(({ text }, index) => {
+    const [row, words] = ['li', 'span'].map((name) => document.createElement(name))
+    words.textContent = text
+    // The index is of this version of the list. The service refuses it when the list has changed.
+    const done = () => say('Well done.', () => tasks.delete(index, { ifVersion: version }))
+    row.append(words, button('Done', `Done: ${text}`, done))
     return row
   })
-  element('tasks').replaceChildren(...rows)
+  find('#tasks').replaceChildren(...rows)
 }
 
-element('new-task').addEventListener('submit', async (event) => {
+/** Shows the part of the page that the session needs. */
+async function showSession(session) {
+  const isSignedIn = session.state === 'signed-in'
+  find('#signed-in').hidden = !isSignedIn
+  find('#sign-out').hidden = !isSignedIn
+  find('#signed-out').hidden = isSignedIn
+  find('#new-address').hidden = session.state !== 'email-required'
+  if (session.reason !== undefined) find('#message').textContent = session.reason
+  if (isSignedIn) return history.replaceState(null, '', `${base}${session.actorId}/app`)
+  history.replaceState(null, '', `${base}login`)
+  const buttons = (await client.providers()).map(({ name, displayName }) => {
+    const text = `Continue with ${displayName}`
+    return button(text, text, () => say('', () => client.signIn(name, { returnTo: `${base}login` })))
+  })
+  find('#providers').replaceChildren(...buttons)
+}
+
+find('#new-task').addEventListener('submit', async (event) => {
   event.preventDefault()
-  const field = element('text')
-  const answer = await request('POST', '/properties/tasks', { text: field.value })
-  const said = answer.ok ? 'Added.' : (await answer.json()).message
-  if (answer.ok) field.value = ''
-  await showTasks()
-  tell(said)
+  await say('Added.', async () => {
+    await tasks.append({ text: find('#text').value })
+    event.target.reset()
+  })
 })
-
-element('sign-out').addEventListener('click', async () => {
-  await signOut()
-  tell('You are signed out.')
-  await showSignIn()
+find('#new-address').addEventListener('submit', async (event) => {
+  event.preventDefault()
+  await say('', () => client.session.enter(find('#address').value))
 })
+find('#sign-out').addEventListener('click', () => say('You are signed out.', () => client.signOut()))
 
-const session = await restore()
-const refused = new URLSearchParams(location.search).get('error_description')
-if (refused !== null) tell(refused)
-if (session === null) await showSignIn()
-else {
-  history.replaceState(null, '', session.redirectUrl ?? `${base}/${session.actorId}/app`)
-  element('signed-in').hidden = false
-  element('sign-out').hidden = false
-  await showTasks()
-}
+client.onSession(showSession)
+tasks.live(showTasks)
+await client.restore()
