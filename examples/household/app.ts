@@ -13,8 +13,8 @@ const app = troupe({
 
 const Item = z.object({ id: z.uuid(), text: z.string().trim().min(1).max(200), by: z.string(), done: z.boolean() })
 const Budget = z.object({ limit: z.number().min(0), spent: z.number().min(0) })
-const shopping = app.list('items', { item: Item, indexes: ['id', 'done'], description: 'What to buy' })
-const budget = app.property('money', { schema: Budget, default: { limit: 500, spent: 0 }, description: 'Money' })
+export const shopping = app.list('items', { item: Item, indexes: ['id', 'done'], description: 'What to buy' })
+export const budget = app.property('money', { schema: Budget, default: { limit: 500, spent: 0 }, description: 'Money' })
 
 /** Marks an item as bought. False when it is not on the list, or when another call marks it at the same moment. */
 async function tick(actor: ActorHandle, id: string): Promise<boolean> {
@@ -26,7 +26,7 @@ const Tick = { input: Item.pick({ id: true }), output: z.boolean() }
 const family = app.action('tick', Tick, ({ actor, input }) => tick(actor, input.id))
 
 const Purchase = z.object({ owner: z.string(), id: z.uuid(), price: z.number().min(0) })
-app.action('buy', { input: Purchase }, async ({ actor, input: { owner, id, price } }) => {
+export const buy = app.action('buy', { input: Purchase }, async ({ actor, input: { owner, id, price } }) => {
   const peer = actor.peer<typeof family>(owner)
   const isTicked = await (owner === actor.id ? tick(actor, id) : peer.action('tick', { id }))
   if (!isTicked) throw new ServiceError('conflict', 'Cannot buy this item: someone else has bought it')
@@ -34,11 +34,14 @@ app.action('buy', { input: Purchase }, async ({ actor, input: { owner, id, price
 })
 
 const Wish = Item.pick({ text: true })
-app.action('add_item', { description: 'Adds an item to buy', input: Wish, mcp: true }, async ({ actor, input }) => {
+const adds = { description: 'Adds an item to buy', input: Wish }
+export const addItem = app.action('add_item', { ...adds, mcp: true }, async ({ actor, input }) => {
   await actor.list(shopping).append({ ...input, id: randomUUID(), by: actor.creator, done: false })
 })
 
-app.action('show_household', { description: 'Shows the shopping and the money', mcp: true }, async ({ actor }) => {
+const Home = Budget.extend({ items: z.array(Item.extend({ owner: z.string() })) })
+const shows = { description: 'Shows the shopping and the money', output: Home }
+export const showHousehold = app.action('show_household', { ...shows, mcp: true }, async ({ actor }) => {
   const { items } = await actor.list(shopping).query({ where: { done: false } })
   const home = { items: items.map(({ item }) => ({ ...item, owner: actor.id })), ...(await actor.get(budget)) }
   for (const { peerid: owner } of await actor.trust.list({ relationship: 'family' })) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { accessibilityViolations, openPage, phone, type WatchedPage } from '../support/browser.ts'
@@ -10,6 +11,8 @@ describe('the page of the household example', () => {
   const place = new Workplace()
   let url = ''
   before(async () => {
+    const built = spawnSync(process.execPath, ['--conditions=troupe-source', join(dirname(example), 'build.ts')])
+    assert.equal(built.status, 0, String(built.stderr))
     const program = place.start(['dev', example], { env: { PORT: '0' } })
     url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
   })
