@@ -8,6 +8,13 @@ interface Trust {
   readonly peer_approved: boolean
 }
 
+interface Home {
+  readonly items: readonly { readonly id: string; readonly owner: string; readonly text: string }[]
+  /** The money of the whole family. */
+  readonly limit: number
+  readonly spent: number
+}
+
 interface Subscription {
   readonly subscriptionid: string
   readonly peerid: string
@@ -40,14 +47,18 @@ export class Owner {
 
   /** Sends a request to a path below the owner's actor, and returns the JSON response. */
   async ask(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await fetch(`${this.url}${path}`, {
+    const answer = await this.#send(method, path, body)
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path} failed: ${answer.status} ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
+  #send(method: string, path: string, body: unknown): Promise<Response> {
+    return fetch(`${this.url}${path}`, {
       method,
       headers: { authorization: this.#authorization, 'content-type': 'application/json', accept: 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path} failed: ${answer.status} ${text}`)
-    return text === '' ? undefined : JSON.parse(text)
   }
 
   async trustIn(other: Owner): Promise<Trust | undefined> {
@@ -58,12 +69,21 @@ export class Owner {
     return (await this.trustIn(other))?.secret ?? ''
   }
 
-  async seenOf(other: Owner): Promise<Record<string, unknown>> {
-    return (await this.ask('POST', '/methods/seen_of', { peer: other.id })) as Record<string, unknown>
+  /** Returns what the page of the household shows to this owner: the own data, and the copies of the others. */
+  async home(): Promise<Home> {
+    return (await this.ask('POST', '/actions/show_household', {})) as Home
   }
 
-  async copyOf(other: Owner): Promise<string> {
-    return JSON.stringify(await this.seenOf(other))
+  /** The items that this owner sees, such as `Milk, Bread`. */
+  async shopping(): Promise<string> {
+    return (await this.home()).items.map(({ text }) => text).join(', ')
+  }
+
+  /** Buys the item of this name, and returns the status of the response. */
+  async buy(text: string, price: number): Promise<number> {
+    const item = (await this.home()).items.find((one) => one.text === text)
+    if (item === undefined) throw new Error(`${text} is not on the list.`)
+    return (await this.#send('POST', '/actions/buy', { owner: item.owner, id: item.id, price })).status
   }
 
   /** Returns the outcomes of the diffs for the peer's subscription, latest first. */

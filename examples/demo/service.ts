@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'troupe.js')
-const application = join(import.meta.dirname, 'app.ts')
+const application = join(import.meta.dirname, '..', 'household', 'app.ts')
 
 export class DemoService {
   readonly #folder: string
