@@ -98,13 +98,13 @@ export async function insertActors(tx: Transaction, actors: readonly Actor[]): P
     actor.createdAt,
     actor.guardedUntil,
   ])
-  // Sent together.
+  // Sent together. Citus counts the rows of such a SELECT, also those with a conflict, so the statement returns its rows.
   const [inserted] = await Promise.all([
-    tx.run(
+    tx.all(
       `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until)
      SELECT made.id, made.creator, made.passphrase, made.trustee_root, made.created_at, made.guarded_until
      FROM rows($1, id TEXT, creator TEXT, passphrase TEXT, trustee_root TEXT, created_at BIGINT, guarded_until BIGINT) AS made
-     WHERE true ON CONFLICT (id) DO NOTHING`,
+     WHERE true ON CONFLICT (id) DO NOTHING RETURNING id`,
       JSON.stringify(rows),
     ),
     insertCreators(
@@ -112,7 +112,7 @@ export async function insertActors(tx: Transaction, actors: readonly Actor[]): P
       actors.map(({ creator, id, createdAt }) => ({ creator, actorId: id, createdAt })),
     ),
   ])
-  return inserted === actors.length
+  return inserted.length === actors.length
 }
 
 /** Locks the creator and returns whether no other actor has it. */

@@ -191,18 +191,20 @@ async function upsertValue(
 
 /** Stores several values, at most one for each name. False when a list has one of the names; its row then stays unchanged. */
 export async function putValues(tx: Transaction, actorId: string, values: readonly NewValue[]): Promise<boolean> {
-  const changed = await tx.run(
+  // The rows, not their number: Citus counts the rows of such a SELECT, also those that the condition leaves out.
+  const changed = await tx.all(
     `INSERT INTO property (actor_id, name, kind, value, origin, checksum, version)
      SELECT $1, entry.name, 'value', entry.value, COALESCE(entry.origin, $3), entry.crc, entry.version
      FROM rows($2, name TEXT, value TEXT, crc BIGINT, version BIGINT, origin TEXT) AS entry WHERE true
      ON CONFLICT (actor_id, name) DO UPDATE
        SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum, version = excluded.version
-       WHERE property.kind = 'value'`,
+       WHERE property.kind = 'value'
+     RETURNING name`,
     actorId,
     JSON.stringify(values.map((value) => [...newRow(actorId, value), value.origin ?? null])),
     tx.origin,
   )
-  return changed === values.length
+  return changed.length === values.length
 }
 
 /** Replaces values by their upgraded forms. The rows keep the origin of the last change. */

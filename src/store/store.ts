@@ -13,6 +13,8 @@
  *
  * Rules for statements:
  * - `INSERT … SELECT … FROM rows(…) AS r` needs a `WHERE true` before `ON CONFLICT`: SQLite reads the ON as one of a join.
+ * - `INSERT … SELECT … ON CONFLICT` that may leave out rows returns them (`RETURNING`). Its number of rows on Citus includes
+ *   those that it left out.
  * - Statements name their columns, never `*`: an older release that still runs may see the columns of the next one. Columns
  *   are renamed to the field, as in `peer_id AS "peerId"`, so that a row is the record.
  * - A duplicate key or a missing parent is a ServiceError `conflict`. Like every failed statement, it fails the whole
