@@ -40,6 +40,7 @@ export { ListenError, type Listening } from './http/edge/server.ts'
 export type { NewActor } from './actor/actors.ts'
 export type { AllActors } from './actor/all-actors.ts'
 export type { ActorHandle, TransactionHandle } from './app/actor-handle.ts'
+export type { BegunSession, HostRequest, RequestCaller, SessionsApi } from './app/embedding/sessions.ts'
 export type { PropertyPath } from './app/property-path.ts'
 export type { ServiceDeclaration, ServiceRequest } from './app/service-declaration.ts'
 export type {

@@ -6,6 +6,7 @@ import { finishPath } from './authorization-server/consents.ts'
 import { createAuthorizationServer } from './authorization-server/create.ts'
 import { application } from './caller.ts'
 import { createConnections } from './connection/create.ts'
+import { createEmbedding } from './embedding/create.ts'
 import type { Catalogue } from './mcp/catalogue/catalogue.ts'
 import { createMcp } from './mcp/create.ts'
 import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
@@ -77,6 +78,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     client: outbox.outsideClient,
   })
   const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, auditLog })
+  const embedding = createEmbedding(runtime, { ...tokenRoom, ...authorizationServer, ...signIn, actors })
   const rooms = {
     ...runtime,
     ...limits,
@@ -97,6 +99,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     declared,
     auditLog,
     connections,
+    embedding,
     mcp,
   }
   connectHandles(runtime, rooms)

@@ -19,6 +19,7 @@ import {
   type PropertyDeclaration,
 } from './app/data-declarations.ts'
 import type { DeclaresAction, DeclaresMethod } from './app/declared-operations.ts'
+import type { HostRequest, RequestCaller, SessionsApi } from './app/embedding/sessions.ts'
 import type { MethodMcp } from './app/mcp-declarations.ts'
 import type { MethodInput } from './app/method-input.ts'
 import { requireConfiguredTypes, requireType } from './app/validate-declarations.ts'
@@ -345,6 +346,24 @@ export class App {
       this.#found((service) => service.parts.actors.findByCreator(creator, proven)),
     all: (which) => this.#all(which),
     delete: async (id) => (await this.running()).parts.actors.delete(id),
+  }
+
+  /** The sessions of owners whom an embedding program has signed in itself. */
+  readonly sessions: SessionsApi = {
+    begin: async (actor, given) => (await this.running()).parts.embedding.sessions.begin(actor, given),
+    end: async (request) => (await this.running()).parts.embedding.sessions.end(request),
+    endAll: async (actor) => (await this.running()).parts.embedding.sessions.endAll(actor),
+  }
+
+  /**
+   * Returns the caller of a request to a route of an embedding program, by the session or access token of the request;
+   * undefined without a valid one. Check `kind`: only `creator` is the owner of the actor. A cookie does not count in a
+   * request that changes something and comes from another site.
+   *
+   * @throws ServiceError `store_unavailable`
+   */
+  async callerOf(request: HostRequest): Promise<RequestCaller | undefined> {
+    return (await this.running()).parts.embedding.callerOf(request)
   }
 
   readonly clients: ClientsApi = {

@@ -28,6 +28,11 @@ export function clientBearer(
   }
 }
 
+/** Returns whether the token is valid at the addresses of its own actor. */
+export function mayActAt({ actor, audience, scope }: ClientAccess, baseUrl: string): boolean {
+  return isForActor(audience, actor.id, baseUrl) && scope.split(' ').includes(neededScope)
+}
+
 /** Says where a program gets a token for the actor (RFC 9728 section 5.1). */
 export function actorChallenge(baseUrl: string, actorId: string): string {
   return `Bearer resource_metadata="${actorMetadataUrl(baseUrl, actorId)}", scope="${neededScope}"`

@@ -63,12 +63,44 @@ export class Sessions {
    * @param presented The tokens of one request.
    */
   async signOut(presented: readonly string[]): Promise<void> {
+    for (const chain of (await this.#sessionsOf(presented)).values()) await this.#signOut(chain)
+  }
+
+  /**
+   * Ends the sessions of a browser in which a session of the actor began: those of other actors, and the session of the page
+   * cookie, which the new session replaces.
+   *
+   * @param presented The tokens in the cookies of the browser.
+   * @returns true when any of the tokens belonged to another actor.
+   */
+  async endFormer(
+    presented: readonly string[],
+    { actorId, pageToken }: { readonly actorId: string; readonly pageToken: string | null },
+  ): Promise<boolean> {
+    const { store, tokens } = this.#deps
+    const former = [...(await this.#sessionsOf(presented)).values()]
+    const ofPage = pageToken === null ? null : await store.read((q) => tokens.chainOf(q, pageToken))
+    for (const chain of former)
+      if (chain.actorId !== actorId || chain.chainId === ofPage?.chainId) await this.#end(chain)
+    return former.some((chain) => chain.actorId !== actorId)
+  }
+
+  async #sessionsOf(presented: readonly string[]): Promise<ReadonlyMap<string, Chain>> {
     const { store, tokens } = this.#deps
     const texts = [...new Set(presented)].filter((token) => recognizeToken(token)?.chain !== 'client')
     const found = await Promise.all(texts.map((token) => store.read((q) => tokens.chainOf(q, token))))
     const sessions = new Map<string, Chain>()
     for (const chain of found) if (chain?.kind === 'session') sessions.set(chain.chainId, chain)
-    for (const chain of sessions.values()) await this.#signOut(chain)
+    return sessions
+  }
+
+  async #end({ actorId, chainId }: Chain): Promise<void> {
+    try {
+      await this.end(actorId, chainId)
+    } catch (error) {
+      // The session was deleted with its actor.
+      if (!(error instanceof ServiceError && error.code === 'actor_not_found')) throw error
+    }
   }
 
   async #signOut({ actorId, chainId }: Chain): Promise<void> {

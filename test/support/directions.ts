@@ -142,11 +142,13 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'token',
     'trust',
   ],
+  embedding: ['auth', 'authorization-server', 'http/dispatch', 'http/edge', 'sign-in', 'token'],
   rooms: [
     'api',
     'audit-log',
     'authorization-server',
     'connection',
+    'embedding',
     'job',
     'mcp',
     'operation',

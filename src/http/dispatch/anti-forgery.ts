@@ -8,7 +8,7 @@ import { cookieValue, sessionCookie } from '../../auth/credentials.ts'
 import { ServiceError } from '../../errors.ts'
 import { sameSecret } from '../../secret/hash.ts'
 import { type BodyLimits, readFormText } from '../edge/body.ts'
-import type { HttpRequest } from '../edge/request.ts'
+import type { HttpRequest, RequestHead } from '../edge/request.ts'
 import { maxFormFields, Params } from '../edge/params.ts'
 
 /** The hidden field of every form, and the header of scripts. */
@@ -27,7 +27,7 @@ export function antiForgeryValue(browserSecret: string): string {
 const sessionCookies = [sessionCookie, 'access_token', 'refresh_token']
 
 /** Returns the secret that the browser's forms are bound to; null when no cookie can be the credential. */
-export function browserSecretOf(request: HttpRequest): string | null {
+export function browserSecretOf(request: RequestHead): string | null {
   if (request.header('authorization') !== undefined) return null
   const cookies = request.header('cookie')
   if (cookies === undefined) return null
@@ -39,7 +39,7 @@ export function browserSecretOf(request: HttpRequest): string | null {
 }
 
 /** Returns the origin of a request as the browser reports it; `unknown` when the headers do not show it. */
-export function requestOriginOf(request: HttpRequest, serviceOrigin: string): 'same' | 'other' | 'unknown' {
+export function requestOriginOf(request: RequestHead, serviceOrigin: string): 'same' | 'other' | 'unknown' {
   switch (request.header('sec-fetch-site')) {
     case 'same-origin':
     // The user typed the URL or opened a bookmark.
@@ -68,7 +68,7 @@ export interface ForgeryRule extends BodyLimits {
  * Returns true when a response may set or clear cookies although the request has none. Browsers omit cookies from some
  * requests of other sites but still apply the cookies of the response.
  */
-export function mayChangeCookies(request: HttpRequest, rule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>): boolean {
+export function mayChangeCookies(request: RequestHead, rule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>): boolean {
   // Another site needs a CORS preflight to send this header, and the browser then ignores cookies.
   if (request.header('authorization') !== undefined) return true
   const from = requestOriginOf(request, rule.origin)
@@ -95,6 +95,22 @@ export async function refuseForgery(request: HttpRequest, rule: ForgeryRule): Pr
   const shown = request.header(antiForgeryHeader) ?? (await fieldOf(request, rule))
   if (shown === undefined || !sameSecret(shown, antiForgeryValue(browserSecret)))
     throw forged(shown === undefined ? 'nothing shows where it comes from' : 'the anti-forgery value is wrong')
+}
+
+/**
+ * Returns whether another site may have made the browser send a request with this session cookie. Unlike `refuseForgery`, it
+ * leaves the body to the embedding program, so the CSRF token counts only in the header.
+ */
+export function isForged(
+  request: RequestHead,
+  rule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>,
+  browserSecret: string,
+): boolean {
+  const from = requestOriginOf(request, rule.origin)
+  if (from === 'same') return false
+  if (from === 'other') return !rule.isTrustedOrigin(request.header('origin') ?? '')
+  const shown = request.header(antiForgeryHeader)
+  return shown === undefined || !sameSecret(shown, antiForgeryValue(browserSecret))
 }
 
 /**

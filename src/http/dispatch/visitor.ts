@@ -4,7 +4,7 @@ import type { Actors } from '../../actor/actors.ts'
 import { cookieValue, readCredential, sessionCookie } from '../../auth/credentials.ts'
 import type { Tokens, ValidToken } from '../../token/tokens.ts'
 import { accessCookieName, refreshCookieName } from '../edge/cookies.ts'
-import type { HttpRequest } from '../edge/request.ts'
+import type { RequestHead } from '../edge/request.ts'
 import {
   antiForgeryValue,
   browserSecretOf,
@@ -22,9 +22,9 @@ export interface VisitorDeps {
 /** Reads the session of a request on demand, so a route that ignores the session costs no query. */
 export class Visitor {
   readonly #deps: VisitorDeps
-  readonly #request: HttpRequest
+  readonly #request: RequestHead
 
-  constructor(deps: VisitorDeps, request: HttpRequest) {
+  constructor(deps: VisitorDeps, request: RequestHead) {
     this.#deps = deps
     this.#request = request
   }
@@ -70,6 +70,11 @@ export class Visitor {
       .filter((value) => value !== undefined)
   }
 
+  /** The token of the session cookie. */
+  get pageToken(): string | null {
+    return this.#cookie(sessionCookie) ?? null
+  }
+
   /** The session of the access token. Null when the token belongs to no user session, or the session has ended. */
   async session(): Promise<ValidToken | null> {
     return this.#sessionOf(this.accessToken)
@@ -77,7 +82,7 @@ export class Visitor {
 
   /** The session of the cookie, which pages use even with a header, because browsers add remembered Basic credentials. */
   async pageSession(): Promise<ValidToken | null> {
-    return this.#sessionOf(this.#cookie(sessionCookie) ?? null)
+    return this.#sessionOf(this.pageToken)
   }
 
   /** The actor of the user who is signed in on the pages. */

@@ -2,7 +2,7 @@
 import { cookieValue, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
 import { randomToken } from '../../secret/random.ts'
 import type { IssuedTokens } from '../../token/chain.ts'
-import type { HttpRequest } from './request.ts'
+import type { HttpRequest, RequestHead } from './request.ts'
 
 export const accessCookieName = 'access_token'
 export const refreshCookieName = 'refresh_token'
@@ -33,7 +33,11 @@ export function newSessionCookie({ accessToken, expiresIn }: Pick<IssuedTokens, 
 
 /** Clears the cookie of an ended session. */
 export function endedSessionCookie(): string {
-  return cookie(sessionCookieName, '', 0)
+  return endedCookie(sessionCookieName)
+}
+
+export function endedCookie(name: string): string {
+  return cookie(name, '', 0)
 }
 
 /**
@@ -46,12 +50,12 @@ export function signedInMark({ refreshExpiresIn }: Pick<IssuedTokens, 'refreshEx
   return cookie(signedInMarkName, '1', refreshExpiresIn)
 }
 
-export function hasSignedInMark(request: HttpRequest): boolean {
+export function hasSignedInMark(request: RequestHead): boolean {
   return cookieOf(request, signedInMarkName) !== null
 }
 
 /** Clears the mark if the browser has it. */
-export function clearedSignedInMark(request: HttpRequest): readonly string[] {
+export function clearedSignedInMark(request: RequestHead): readonly string[] {
   return hasSignedInMark(request) ? [cookie(signedInMarkName, '', 0)] : []
 }
 
@@ -84,10 +88,10 @@ export function deliveryCookies(tokens: IssuedTokens, delivery: TokenDelivery): 
 
 /** Clears every cookie of a sign-in. */
 export function clearCookies(): readonly string[] {
-  return clearedCookieNames.map((name) => cookie(name, '', 0))
+  return clearedCookieNames.map(endedCookie)
 }
 
-export function cookieOf(request: HttpRequest, name: string): string | null {
+export function cookieOf(request: RequestHead, name: string): string | null {
   return cookieValue(request.header('cookie'), name) ?? null
 }
 

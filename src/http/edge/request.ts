@@ -4,6 +4,9 @@ import type { HttpResponse } from './response.ts'
 /** Handles every request. Errors also become responses. */
 export type Handle = (request: HttpRequest) => Promise<HttpResponse>
 
+/** The parts of a request that its headers determine. */
+export type RequestHead = Pick<HttpRequest, 'method' | 'header' | 'hasRepeated'>
+
 export interface HttpRequest {
   /** The method in upper case. */
   readonly method: string

@@ -111,6 +111,7 @@ const beginnings: Readonly<Record<string, string>> = {
   passphrase: 'With the passphrase',
   email: 'By e-mail',
   import: 'Taken over from another service',
+  host: 'By the application around this service',
 }
 
 async function groupsOf(
