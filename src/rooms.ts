@@ -1,6 +1,7 @@
 /** Creates the rooms in their order, once. Each receives the runtime and the rooms below it that it needs. */
 import { createActors } from './actor/create.ts'
 import { connectHandles } from './api/create.ts'
+import type { Authenticate } from './app/embedding/authenticate.ts'
 import { createAuditLog } from './audit-log/create.ts'
 import { finishPath } from './authorization-server/consents.ts'
 import { createAuthorizationServer } from './authorization-server/create.ts'
@@ -42,6 +43,8 @@ export interface RoomOptions {
   readonly signIn?: readonly ProviderPlan[]
   /** Replaces the configured identity providers. */
   readonly providers?: Providers
+  /** Names the user of the embedding program. */
+  readonly authenticate?: Authenticate | undefined
   /** Third-party services at which actors may have an account. */
   readonly services?: ReadonlyMap<string, ThirdPartyService>
   /** The rights of peers and clients. Default: none. */
@@ -71,6 +74,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     localPages: localPages(runtime.identity.name),
     plans: options.signIn ?? [],
     providers: options.providers,
+    authenticate: options.authenticate ?? null,
   })
   const connections = createConnections(runtime, {
     services: options.services ?? new Map(),
@@ -103,16 +107,21 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     mcp,
   }
   connectHandles(runtime, rooms)
-  tokenRoom.purge.also([
+  purgeWithTokens(rooms)
+  return rooms
+}
+
+/** Deletes the expired records of other rooms together with expired tokens. */
+function purgeWithTokens({ purge, actors, once, clients, deletedOwners }: Rooms): void {
+  purge.also([
     (tx, now) => actors.purge(tx, now),
-    (tx, now) => operation.once.purge(tx, now),
-    (tx, now) => authorizationServer.clients.purge(tx, now),
-    (tx, now) => authorizationServer.deletedOwners.purge(tx, now),
+    (tx, now) => once.purge(tx, now),
+    (tx, now) => clients.purge(tx, now),
+    (tx, now) => deletedOwners.purge(tx, now),
     (tx, now) => deleteExpiredApprovals(tx, now, null),
     (tx, now) => deleteExpiredTasks(tx, now, null),
     (tx, now) => deleteExpiredSessions(tx, now, null),
   ])
-  return rooms
 }
 
 /** Creates the rooms for actors, properties and permissions, and the rooms that they need. */

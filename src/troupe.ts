@@ -19,10 +19,11 @@ import {
   type PropertyDeclaration,
 } from './app/data-declarations.ts'
 import type { DeclaresAction, DeclaresMethod } from './app/declared-operations.ts'
+import type { Authenticate } from './app/embedding/authenticate.ts'
 import type { HostRequest, RequestCaller, SessionsApi } from './app/embedding/sessions.ts'
 import type { MethodMcp } from './app/mcp-declarations.ts'
 import type { MethodInput } from './app/method-input.ts'
-import { requireConfiguredTypes, requireType } from './app/validate-declarations.ts'
+import { requireAuthenticate, requireConfiguredTypes, requireType } from './app/validate-declarations.ts'
 import type {
   AppCallbackHandler,
   BotHandler,
@@ -71,6 +72,11 @@ export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, '
   readonly pages?: OwnPages
   /** Identity providers: `[google({ … }), openid({ … })]`. `TROUPE_PROVIDERS` may add more. */
   readonly signIn?: readonly ProviderDeclaration[]
+  /**
+   * Names the user who is signed in at the program that embeds the service, by the request of the browser. The verified
+   * address selects or creates the actor of the user.
+   */
+  readonly authenticate?: Authenticate
   /** The environment variables to read settings from; `{}` reads none. Default: the environment of the process. */
   readonly env?: Environment
 }
@@ -479,6 +485,7 @@ export class App {
       specification: _spec,
       pages: _pages,
       signIn: _signIn,
+      authenticate: _authenticate,
       env,
       ...config
     } = options
@@ -500,16 +507,20 @@ export class App {
       specification = '',
       pages,
       signIn = [],
+      authenticate,
       env = processEnvironment(),
     } = options
     requireDeclarable(this.#registry.data)
     requireConfiguredTypes(config, new TrustTypes(this.#registry.trustTypes))
+    const plans = configuredProviders(signIn, env, config)
+    requireAuthenticate(authenticate, plans)
     await this.#registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
     return createService({
       config,
       identity: { type, name, version, description, info, specification },
       registry: this.#registry,
-      signIn: configuredProviders(signIn, env, config),
+      signIn: plans,
+      authenticate,
       services: configuredServices(this.#registry.services, env, config),
       baseUrl: (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
       pages,

@@ -36,6 +36,17 @@ export function requireType(type: unknown): void {
     )
 }
 
+/** @throws ConfigError when the option is not a function, or a provider has its name. */
+export function requireAuthenticate(authenticate: unknown, plans: readonly { readonly name: string }[]): void {
+  if (authenticate === undefined) return
+  if (typeof authenticate !== 'function')
+    throw new ConfigError('Option authenticate must be a function that returns { email, verified }, null or undefined.')
+  if (plans.some(({ name }) => name === 'host'))
+    throw new ConfigError(
+      'Cannot use a provider with the name host beside the option authenticate: rename the provider.',
+    )
+}
+
 /** @throws ConfigError when the event does not exist or the handler is not a function. */
 export function requireEvent(event: string, handler: unknown): void {
   if (!Object.hasOwn(events, event))

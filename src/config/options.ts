@@ -227,6 +227,16 @@ function checkApprovalUrl(value: string): string | null {
   return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? 'must be an http or https URL' : null
 }
 
+function checkSignInUrl(value: string): string | null {
+  if (!value.includes('{return}')) return 'must contain {return}, which becomes the URL to return to'
+  // Two slashes, or a slash and a backslash, would lead to another host.
+  const isPath = /^\/(?![/\\])/.test(value)
+  const url = URL.parse(value.replaceAll('{return}', 'x'), 'https://base.example')
+  return url === null || !(isPath || /^https?:\/\/[^/]/.test(value))
+    ? 'must be an http or https URL, or a path that begins with one slash'
+    : null
+}
+
 function checkDatabase(value: string): string | null {
   return /^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(value)
     ? null
@@ -410,6 +420,16 @@ export const options = {
     text: 'Offers a sign-in without a password when no provider is configured. Not allowed in production.',
     defaultText: '1 in development, else 0',
   }),
+  signInUrl: text<string | null>(
+    {
+      env: 'TROUPE_SIGN_IN_URL',
+      byDefault: null,
+      values: 'URL or path with `{return}`, such as `/login?next={return}`',
+      text: 'The sign-in page of a program that embeds the service, for people whom its `authenticate` does not know yet ([embedding](embedding.md)). `{return}` becomes the URL to which the page redirects afterwards.',
+      defaultText: 'none: such a sign-in is refused',
+    },
+    checkSignInUrl,
+  ),
   signInIdentity: choice<'email' | 'provider'>({
     env: 'TROUPE_SIGN_IN_IDENTITY',
     choices: ['email', 'provider'],

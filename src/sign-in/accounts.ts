@@ -12,6 +12,7 @@ import {
   setAside,
   updateAccount,
 } from './account-store.ts'
+import { hostProviderName } from './host/host-provider.ts'
 import type { Person } from './provider.ts'
 
 /** The provider's tokens. They are sealed together and never leave the service. */
@@ -123,7 +124,7 @@ export class Accounts {
     { provider, address, isProven }: Omit<Recorded, 'person'>,
   ): AccountFields {
     return {
-      auth_method: `${provider}_oauth2`,
+      auth_method: provider === hostProviderName ? provider : `${provider}_oauth2`,
       created_at: String(Math.floor(this.#now() / 1000)),
       ...present({ email: address ?? undefined }),
       ...(subject === null

@@ -11,7 +11,7 @@ import type { SignInAttempt, SessionEntry } from './establish-session.ts'
 import { type TokenDeliveryMode, type Flow, redirectUrlOf } from './flow.ts'
 import type { FreeText } from './email-entry.ts'
 import type { Person, Provider, Providers } from './provider.ts'
-import { askProvider, SignInRefusal } from './refusal.ts'
+import { askProvider, SignInRefusal, wrongState } from './refusal.ts'
 import type { SafeTargets } from './safe-target.ts'
 import type { Begun, States } from './states.ts'
 import type { Tickets } from './tickets.ts'
@@ -403,12 +403,4 @@ function isMobile({ name }: Provider): boolean {
 
 function optional<K extends string>(key: K, value: string | undefined): { readonly [key in K]?: string } {
   return (value === undefined ? {} : { [key]: value }) as { readonly [key in K]?: string }
-}
-
-function wrongState(reason: string): ServiceError {
-  return new ServiceError(
-    'bad_request',
-    'Cannot sign you in: this sign-in is not known here, took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
-    { reason: `Cannot accept the state: ${reason}` },
-  )
 }

@@ -1,5 +1,7 @@
 import type { ActorRoom } from '../actor/create.ts'
+import type { Authenticate } from '../app/embedding/authenticate.ts'
 import { fire } from '../app/events.ts'
+import type { Config } from '../config/options.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 import type { RateLimits } from '../rate-limit/create.ts'
 import { release } from '../release.ts'
@@ -8,6 +10,8 @@ import type { TokenRoom } from '../token/create.ts'
 import { Sessions } from '../token/sessions.ts'
 import { Accounts } from './accounts.ts'
 import { ConfiguredProviders } from './configured.ts'
+import { HostProvider, ProvidersWithHost } from './host/host-provider.ts'
+import { HostSignIn } from './host/host-sign-in.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
 import type { LocalPages } from './local/local-server.ts'
 import { PasswordAccess } from './password-access.ts'
@@ -16,6 +20,7 @@ import { KeySets } from './providers/key-sets.ts'
 import { Outbound } from './providers/outbound.ts'
 import type { ProviderPlan } from './providers/provider-config.ts'
 import { SignIn } from './sign-in.ts'
+import { States } from './states.ts'
 
 export function createAccounts({ store, keyRing, now, registry, log, handles }: Runtime): Accounts {
   return new Accounts({
@@ -42,16 +47,19 @@ interface SignInNeeds {
   readonly plans: readonly ProviderPlan[]
   /** Replaces the providers of the plans. */
   readonly providers: Providers | undefined
+  /** Names the user of the embedding program. Null: it does not. */
+  readonly authenticate: Authenticate | null
 }
 
 export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   const { config, store, live, keyRing, now, basePath, handles } = runtime
   const { accounts, tokenRoom } = needs
   const { tokens, oneTime } = tokenRoom
-  const { providers, close } = createProviders(runtime, needs)
+  const { providers, host, close } = createProviders(runtime, needs)
   return {
     accounts,
     providers,
+    host,
     closeProviders: close,
     passwordAccess: new PasswordAccess({ store, keyRing, now }),
     sessions: new Sessions({
@@ -77,18 +85,40 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
 }
 
 /** Creates the configured providers. In development without any, creates the local provider. */
-function createProviders({ config, now, baseUrl, log }: Runtime, needs: SignInNeeds) {
+function createProviders(runtime: Runtime, needs: SignInNeeds) {
+  const { config, now, baseUrl, log } = runtime
+  const { plans, authenticate } = needs
   const outbound = new Outbound({ allowHttp: config.allowHttp, release })
   const providerDeps = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }
-  const isLocal = needs.plans.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
+  const isLocal = usesLocalProvider(config, { plans, authenticate })
   const local = isLocal ? new LocalProvider(providerDeps, { pages: needs.localPages, log }) : null
+  const others =
+    needs.providers ?? (local === null ? new ConfiguredProviders(plans, providerDeps) : new LocalProviders(local))
+  const host = authenticate === null ? null : createHost(runtime, needs, authenticate)
   return {
-    providers:
-      needs.providers ??
-      (local === null ? new ConfiguredProviders(needs.plans, providerDeps) : new LocalProviders(local)),
+    providers: host === null ? others : new ProvidersWithHost(host.provider, others),
+    host: host?.signIn ?? null,
     close: async (): Promise<void> => {
       await local?.close()
       await outbound.close()
     },
+  }
+}
+
+/** The local provider of development is for services that have no other way to sign in. */
+export function usesLocalProvider(
+  { localSignIn, mode }: Pick<Config, 'localSignIn' | 'mode'>,
+  { plans, authenticate }: Pick<SignInNeeds, 'plans' | 'authenticate'>,
+): boolean {
+  const hasOther = plans.length > 0 || authenticate !== null
+  return !hasOther && localSignIn && mode === 'development' && hasLocalProvider()
+}
+
+function createHost(runtime: Runtime, { tokenRoom: { oneTime } }: SignInNeeds, authenticate: Authenticate) {
+  const { store, identity, config } = runtime
+  const provider = new HostProvider({ ...runtime, oneTime, displayName: identity.name, signInUrl: config.signInUrl })
+  return {
+    provider,
+    signIn: new HostSignIn({ ...runtime, authenticate, provider, states: new States(store, oneTime) }),
   }
 }

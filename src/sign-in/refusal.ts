@@ -43,6 +43,18 @@ const refusals = {
     grant: 400,
     text: 'invalid_grant: the assertion is not valid here',
   },
+  address_unverified: {
+    code: 'forbidden',
+    spa: 'identifier_failed',
+    grant: 403,
+    text: 'Cannot sign you in: your e-mail address is not verified. Verify it at the application, then sign in again.',
+  },
+  address_invalid: {
+    code: 'forbidden',
+    spa: 'identifier_failed',
+    grant: 403,
+    text: 'Cannot sign you in: the application does not have a valid e-mail address of yours',
+  },
   other_identity: {
     code: 'forbidden',
     spa: 'auth_rejected',
@@ -96,5 +108,14 @@ export function signInOver(): ServiceError {
   return new ServiceError(
     'bad_request',
     'Cannot continue this sign-in: it took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
+  )
+}
+
+/** Error for a `state` that is not valid in this browser. @param reason For the log. */
+export function wrongState(reason: string): ServiceError {
+  return new ServiceError(
+    'bad_request',
+    'Cannot sign you in: this sign-in is not known here, took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
+    { reason: `Cannot accept the state: ${reason}` },
   )
 }

@@ -67,6 +67,7 @@ export class States {
   }
 }
 
-function challengeOf(verifier: string): string {
+/** The S256 challenge of a verifier (RFC 7636 section 4.2). */
+export function challengeOf(verifier: string): string {
   return createHash('sha256').update(verifier).digest('base64url')
 }

@@ -16,6 +16,7 @@ function incoming(type: string | null, body: string | Uint8Array, more: Partial<
     onGone: () => () => {},
     fault: null,
     remoteAddress: null,
+    original: new Request('http://troupe.test'),
     ...more,
   }
 }

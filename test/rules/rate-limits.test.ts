@@ -141,6 +141,7 @@ describe('the table of limiters', () => {
       beginSignIn: signIn,
       signInCallback: signIn,
       signInFormCallback: signIn,
+      signInAtHost: signIn,
       claimActor: signIn,
       spaAuthorize: signIn,
       sharedServiceCallback: signIn,

@@ -236,6 +236,7 @@ class InProcess implements HttpRequest {
   readonly query: string
   readonly fault = null
   readonly remoteAddress = null
+  readonly original = new Request('http://simulation.test')
   readonly hasRepeated = (): boolean => false
   readonly #headers: Readonly<Record<string, string>>
   readonly #body: Uint8Array

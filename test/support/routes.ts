@@ -90,6 +90,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   beginSignIn: { path: '/oauth/login/unknown', status: 400 },
   signInCallback: { path: '/oauth/callback', status: 400 },
   signInFormCallback: { path: '/oauth/callback/unknown', body: {}, status: 415 },
+  signInAtHost: { path: '/oauth/host?state=unknown&code_challenge=none', status: 404 },
   claimActor: { path: '/oauth/claim', body: {}, status: 415 },
   oauthConfig: { path: '/oauth/config', status: 200 },
   spaConfig: { path: '/oauth/spa/config', status: 200 },

@@ -4,7 +4,19 @@ import type { IncomingMessage } from 'node:http'
 import type express from 'express'
 import { type ActorHandle, type BegunSession, type RequestCaller, type SessionsApi, troupe } from '../../src/index.ts'
 
-const app = troupe({ type: 'urn:actingweb:example.com:types' })
+const users = new WeakMap<object, { readonly email: string }>()
+const app = troupe({
+  type: 'urn:actingweb:example.com:types',
+  authenticate: async (request, original) => {
+    const user = users.get(original)
+    return user === undefined || request.method !== 'GET' ? null : { email: user.email, verified: true }
+  },
+  signInUrl: '/login?next={return}',
+})
+// @ts-expect-error -- an address without proof does not identify a user
+void troupe({ type: 'urn:actingweb:example.com:types', authenticate: () => ({ email: 'ada@example.com' }) })
+// @ts-expect-error -- the id of a user is not an address
+void troupe({ type: 'urn:actingweb:example.com:types', authenticate: () => 'ada' })
 
 export async function begins(actor: ActorHandle, fetched: Request, received: IncomingMessage): Promise<BegunSession> {
   const sessions: SessionsApi = app.sessions

@@ -41,6 +41,7 @@ class FetchIncoming implements HttpRequest {
   readonly query: string
   readonly remoteAddress: string | null
   readonly fault = null
+  readonly original: Request
   readonly #request: Request
   #body: Promise<Uint8Array> | undefined
 
@@ -48,6 +49,7 @@ class FetchIncoming implements HttpRequest {
   constructor(request: Request, remoteAddress: unknown) {
     const { pathname, search } = new URL(request.url)
     this.#request = request
+    this.original = request
     this.remoteAddress = typeof remoteAddress === 'string' ? remoteAddress : null
     this.method = request.method
     this.path = pathname

@@ -53,6 +53,7 @@ class NodeIncoming implements HttpRequest {
   readonly method: string
   readonly path: string
   readonly query: string
+  readonly original: IncomingMessage
   readonly #message: IncomingMessage & Framework
   readonly #response: ServerResponse
   #body: Promise<Uint8Array> | undefined
@@ -60,6 +61,7 @@ class NodeIncoming implements HttpRequest {
   constructor(message: IncomingMessage & Framework, response: ServerResponse) {
     // Express cuts the mount path off `url` and keeps the full URL in `originalUrl`.
     this.#message = message
+    this.original = message
     this.#response = response
     this.method = message.method ?? 'GET'
     const url = originForm(message.originalUrl ?? message.url ?? '/', this.method)

@@ -1,4 +1,5 @@
 /** An HTTP request, independent of the adapter that received it. */
+import type { HostRequest } from '../../app/embedding/sessions.ts'
 import type { HttpResponse } from './response.ts'
 
 /** Handles every request. Errors also become responses. */
@@ -30,4 +31,6 @@ export interface HttpRequest {
   onGone(then: () => void): () => void
   /** The address of the peer of the connection; null when the adapter does not know it. */
   readonly remoteAddress: string | null
+  /** The request as the server received it, for the embedding program. */
+  readonly original: HostRequest
 }

@@ -5,6 +5,7 @@ import { SignInRefusal } from '../../../sign-in/refusal.ts'
 import type { AuthorizationResponse, CallbackSender, Ending } from '../../../sign-in/callback.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
+import type { HostSignIn } from '../../../sign-in/host/host-sign-in.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
@@ -35,6 +36,11 @@ const callbackQuery = {
   ...responseFields,
   form_post: optional(stringField('Refers to a response that arrived by a form')),
 }
+const hostQuery = {
+  state: stringField('The `state` of the sign-in'),
+  code_challenge: stringField('S256 challenge'),
+  returned: optional(stringField('`1` after the sign-in page of the application')),
+}
 const claimFields = {
   claim: optional(stringField('Of the page')),
   choice: optional(stringField('`join`, or a new actor')),
@@ -52,12 +58,14 @@ export interface SignInRouteDeps extends SessionResponseDeps {
   readonly basePath: string
   readonly identity: Identity
   readonly signIn: SignIn
+  /** Asks the embedding program. Null: it names no users. */
+  readonly host: HostSignIn | null
   readonly purge: Purge
   readonly pages: Pick<PageSet, 'claim'>
 }
 
 export function signInRoutes(deps: SignInRouteDeps): readonly Route[] {
-  return [...providerRoutes(deps), ...claimRoutes(deps)]
+  return [...providerRoutes(deps), hostRoute(deps), ...claimRoutes(deps)]
 }
 
 function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
@@ -104,6 +112,25 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
   ]
 }
 
+function hostRoute(deps: SignInRouteDeps): Route {
+  return defineRoute({
+    id: 'signInAtHost',
+    method: 'GET',
+    path: '/oauth/host',
+    access: 'visitor',
+    takesNoHead: true,
+    limit: ['sign_in/source', 'sign_in/total'],
+    page: true,
+    summary: 'Signs in the user of the application that embeds the service (`authenticate`)',
+    query: hostQuery,
+    responses: {
+      302: 'To the callback with a code, or to the sign-in page of the application',
+      ...errorResponses(400, 403, 404, 429, 502, 503),
+    },
+    handler: ({ request, query }) => atHost(deps, request, query),
+  })
+}
+
 function claimRoutes(deps: SignInRouteDeps): readonly Route[] {
   return [
     defineRoute({
@@ -138,6 +165,16 @@ async function begin(
   // Sign-ins that users start and never finish must expire.
   deps.purge.occasionally()
   return { ...redirect(302, location), cookies: [mark.cookie] }
+}
+
+async function atHost(
+  { host }: SignInRouteDeps,
+  request: Exchange['request'],
+  { state, code_challenge: codeChallenge, returned }: ValuesOf<typeof hostQuery>,
+): Promise<HttpResponse> {
+  if (host === null) throw new ServiceError('not_found', 'There is nothing at this address')
+  const browser = browserOf(request)
+  return redirect(302, await host.continue({ state, codeChallenge, browser, hasReturned: returned === '1', request }))
 }
 
 async function fromQuery(
