@@ -23,7 +23,12 @@ import type { Authenticate } from './app/embedding/authenticate.ts'
 import type { HostRequest, RequestCaller, SessionsApi } from './app/embedding/sessions.ts'
 import type { MethodMcp } from './app/mcp-declarations.ts'
 import type { MethodInput } from './app/method-input.ts'
-import { requireAuthenticate, requireConfiguredTypes, requireType } from './app/validate-declarations.ts'
+import {
+  requireApprovable,
+  requireAuthenticate,
+  requireConfiguredTypes,
+  requireType,
+} from './app/validate-declarations.ts'
 import type {
   AppCallbackHandler,
   BotHandler,
@@ -60,6 +65,7 @@ import { release } from './release.ts'
 import type { ServiceDeclaration } from './app/service-declaration.ts'
 import { configuredServices } from './connection/configured.ts'
 import { configuredProviders } from './sign-in/configured.ts'
+import { hasSignIn } from './sign-in/create.ts'
 import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { requireDeclarable } from './property/declared-data.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
@@ -514,6 +520,8 @@ export class App {
     requireConfiguredTypes(config, new TrustTypes(this.#registry.trustTypes))
     const plans = configuredProviders(signIn, env, config)
     requireAuthenticate(authenticate, plans)
+    const signsIn = replaced.providers !== undefined || hasSignIn(config, { plans, authenticate: authenticate ?? null })
+    requireApprovable(this.#registry.findNeedingApproval(), config, signsIn)
     await this.#registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
     return createService({
       config,

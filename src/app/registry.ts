@@ -239,6 +239,13 @@ export class Registry {
     return this.operations(kind, name).some(needsApproval)
   }
 
+  /** Returns the first declared operation that needs the owner's approval, `*` included; undefined without any. */
+  findNeedingApproval(): { readonly kind: OperationKind; readonly name: string } | undefined {
+    return (['actions', 'methods'] as const)
+      .flatMap((kind) => [...this.#operations[kind].keys()].map((name) => ({ kind, name })))
+      .find(({ kind, name }) => this.needsApproval(kind, name))
+  }
+
   /** Returns the title and description of an operation for the owner's pages. */
   wordsFor(kind: OperationKind, name: string): { readonly title: string; readonly description: string } {
     const declared = this.operations(kind, name).find(({ metadata }) => metadata !== null)

@@ -47,6 +47,24 @@ export function requireAuthenticate(authenticate: unknown, plans: readonly { rea
     )
 }
 
+/**
+ * Refuses operations that wait for an approval which no owner can give. With `devtest`, the passphrase opens a session.
+ *
+ * @param operation The first operation with `confirm: 'owner'`.
+ * @throws ConfigError
+ */
+export function requireApprovable(
+  operation: { readonly kind: 'methods' | 'actions'; readonly name: string } | undefined,
+  config: Pick<Config, 'devtest' | 'webUi' | 'singlePage' | 'approvalUrl'>,
+  signsIn: boolean,
+): void {
+  const hasPage = config.webUi || config.singlePage !== null || config.approvalUrl !== null
+  if (operation === undefined || hasPage || signsIn || config.devtest) return
+  throw new ConfigError(
+    `Cannot start with the ${nounOf(operation.kind)} ${quote(operation.name)}, which needs the approval of the owner: the pages are off (TROUPE_WEB_UI), and no owner can sign in to use /<actor>/approvals. Turn the pages on, configure an identity provider or the option authenticate, or set TROUPE_APPROVAL_URL to the application’s own page.`,
+  )
+}
+
 /** @throws ConfigError when the event does not exist or the handler is not a function. */
 export function requireEvent(event: string, handler: unknown): void {
   if (!Object.hasOwn(events, event))

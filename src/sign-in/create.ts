@@ -105,13 +105,21 @@ function createProviders(runtime: Runtime, needs: SignInNeeds) {
   }
 }
 
+type SignInDeclared = Pick<SignInNeeds, 'plans' | 'authenticate'>
+type LocalConfig = Pick<Config, 'localSignIn' | 'mode'>
+
+/** Returns whether people can sign in, and so get a session. */
+export function hasSignIn(config: LocalConfig, declared: SignInDeclared): boolean {
+  return isDeclared(declared) || usesLocalProvider(config, declared)
+}
+
 /** The local provider of development is for services that have no other way to sign in. */
-export function usesLocalProvider(
-  { localSignIn, mode }: Pick<Config, 'localSignIn' | 'mode'>,
-  { plans, authenticate }: Pick<SignInNeeds, 'plans' | 'authenticate'>,
-): boolean {
-  const hasOther = plans.length > 0 || authenticate !== null
-  return !hasOther && localSignIn && mode === 'development' && hasLocalProvider()
+function usesLocalProvider({ localSignIn, mode }: LocalConfig, declared: SignInDeclared): boolean {
+  return !isDeclared(declared) && localSignIn && mode === 'development' && hasLocalProvider()
+}
+
+function isDeclared({ plans, authenticate }: SignInDeclared): boolean {
+  return plans.length > 0 || authenticate !== null
 }
 
 function createHost(runtime: Runtime, { tokenRoom: { oneTime } }: SignInNeeds, authenticate: Authenticate) {
