@@ -24,7 +24,7 @@ import type { HostRequest, RequestCaller, SessionsApi } from './app/embedding/se
 import type { MethodMcp } from './app/mcp-declarations.ts'
 import type { MethodInput } from './app/method-input.ts'
 import {
-  requireApprovable,
+  requireApprovalPath,
   requireAuthenticate,
   requireConfiguredTypes,
   requireType,
@@ -521,7 +521,7 @@ export class App {
     const plans = configuredProviders(signIn, env, config)
     requireAuthenticate(authenticate, plans)
     const signsIn = replaced.providers !== undefined || hasSignIn(config, { plans, authenticate: authenticate ?? null })
-    requireApprovable(this.#registry.findNeedingApproval(), config, signsIn)
+    requireApprovalPath(this.#registry.findNeedingApproval(), config, signsIn)
     await this.#registry.prepare({ checksResults: config.mode === 'development' || replaced.inMemory === true })
     return createService({
       config,

@@ -53,7 +53,7 @@ export function requireAuthenticate(authenticate: unknown, plans: readonly { rea
  * @param operation The first operation with `confirm: 'owner'`.
  * @throws ConfigError
  */
-export function requireApprovable(
+export function requireApprovalPath(
   operation: { readonly kind: 'methods' | 'actions'; readonly name: string } | undefined,
   config: Pick<Config, 'devtest' | 'webUi' | 'singlePage' | 'approvalUrl'>,
   signsIn: boolean,

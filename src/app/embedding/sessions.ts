@@ -1,10 +1,15 @@
-/** The types for an embedding program: its own requests, and the sessions of its own users. */
+/** The requests of an embedding program, and the sessions of its own users. */
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../../caller.ts'
 import type { ActorHandle } from '../actor-handle.ts'
 
 /** A request as the embedding server received it: web-standard, or of node:http, also with the members that a framework adds. */
 export type HostRequest = Request | IncomingMessage
+
+/** Frameworks may have a `Request` of their own, so the class does not decide. */
+export function isWebRequest(request: HostRequest): request is Request {
+  return typeof request.headers.get === 'function'
+}
 
 /**
  * The caller that the credentials of a request prove. `creator` is the owner of the actor. A `client` is an AI client, a

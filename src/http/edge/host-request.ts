@@ -1,11 +1,11 @@
 /** Reads requests that an embedding server received for its own routes. */
 import type { IncomingMessage } from 'node:http'
-import type { HostRequest } from '../../app/embedding/sessions.ts'
+import { type HostRequest, isWebRequest } from '../../app/embedding/sessions.ts'
 import type { RequestHead } from './request.ts'
 
 /** Reads the head. The body belongs to the embedding server. */
 export function headOf(request: HostRequest): RequestHead {
-  return request instanceof Request ? headOfFetch(request) : headOfNode(request)
+  return isWebRequest(request) ? headOfFetch(request) : headOfNode(request)
 }
 
 function headOfFetch(request: Request): RequestHead {

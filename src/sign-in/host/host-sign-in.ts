@@ -1,6 +1,6 @@
 /** Asks the embedding program who its signed-in user is, in a sign-in that began here. */
 import type { Authenticate, HostUser } from '../../app/embedding/authenticate.ts'
-import type { HostRequest } from '../../app/embedding/sessions.ts'
+import { type HostRequest, isWebRequest } from '../../app/embedding/sessions.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import type { Timers } from '../../timers.ts'
@@ -118,7 +118,7 @@ function requestOf({ method, path, query, original }: AskedRequest, origin: stri
 }
 
 function headersOf(original: HostRequest): Headers {
-  if (original instanceof Request) return new Headers(original.headers)
+  if (isWebRequest(original)) return new Headers(original.headers)
   const headers = new Headers()
   for (const [name, values = []] of Object.entries(original.headersDistinct)) {
     // HTTP/2 has pseudo-header fields, which `Headers` refuses.
