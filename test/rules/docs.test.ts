@@ -14,6 +14,7 @@ import { serviceVariables } from '../../src/config/service-options.ts'
 import { templateNames } from '../../src/pages/shared/page-set.ts'
 import { pages } from '../../tools/docs.ts'
 import { compile } from '../support/compile-application.ts'
+import { freePort } from '../support/free-port.ts'
 import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
 
 const root = dirname(dirname(import.meta.dirname))
@@ -358,6 +359,32 @@ describe('the guide to writing an application', () => {
     const rows = [...table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| \S/gm)]
     const explained = rows.flatMap(([, names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     assert.deepEqual(explained.toSorted(), exported.toSorted())
+  })
+})
+
+describe('the guide to embedding', () => {
+  it('has a program that compiles, signs in its own user and finds the caller of its own routes', async () => {
+    place.write('app.ts', codeOf(read('docs/embedding.md'), 'ts'))
+    assert.equal(compile(place), '')
+    symlinkSync(join(root, 'node_modules', 'express'), place.path('node_modules/express'), 'junction')
+    const env = { PORT: String(await freePort()), TROUPE_MODE: 'development' }
+    const program = place.startFile(place.path('app.ts'), [], { env })
+    const [, site = ''] = await program.prints(/^Ready at (.*)\/my$/m)
+    const ask = async (method: string, path: string, cookie = ''): Promise<Response> =>
+      fetch(site + path, { method, headers: { cookie, origin: site }, redirect: 'manual' })
+    assert.equal((await ask('GET', '/orders')).status, 401)
+    assert.equal((await ask('POST', '/enter')).status, 403)
+    const entered = await ask('POST', '/enter', 'sid=s1')
+    assert.equal(entered.status, 303)
+    const cookie = entered.headers
+      .getSetCookie()
+      .map((line) => line.split(';', 1)[0])
+      .join('; ')
+    const { actor } = (await (await ask('GET', '/orders', cookie)).json()) as { actor: string }
+    const shown = await ask('GET', `/my/${actor}/properties`, cookie)
+    assert.deepEqual([shown.status, await shown.json()], [200, {}])
+    assert.equal((await ask('POST', '/leave', cookie)).status, 204)
+    assert.equal((await ask('GET', '/orders', cookie)).status, 401)
   })
 })
 
