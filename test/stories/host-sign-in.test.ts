@@ -4,6 +4,7 @@ import { IncomingMessage } from 'node:http'
 import { describe, it } from 'node:test'
 import { type Authenticate, openid, ServiceError } from '../../src/index.ts'
 import { systemTimers } from '../../src/timers.ts'
+import { authorizePath, consentIn, newPkce, redirectUri, registerClient } from '../support/oauth-client.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
 import { actorIn, assertNoSignIn, TestBrowser } from '../support/sign-in.ts'
 
@@ -129,6 +130,26 @@ forEachService((start) => {
       assert.match((await back('ada')).get('session') ?? '', /^[\w-]{43}$/)
       const refused = await back('new')
       assert.deepEqual([refused.get('error'), refused.get('session')], ['identifier_failed', null])
+    })
+
+    it('authorizes an AI client, which receives a code, or the reason of the refusal', async () => {
+      const service = await open()
+      const client = await registerClient(service)
+      const back = async (user: string): Promise<URL> => {
+        const browser = signedInAt(service, user)
+        const page = await browser.get(authorizePath(client, newPkce()))
+        const form = { consent: consentIn(await page.text()), provider: 'host', trust_type: 'mcp_client' }
+        const decided = await browser.post('/oauth/authorize', form)
+        assert.equal(decided.status, 303)
+        const { answer } = await follow(browser, decided.headers.get('location') ?? '')
+        return new URL(answer.headers.get('location') ?? '')
+      }
+      const allowed = await back('ada')
+      assert.equal(`${allowed.origin}${allowed.pathname}`, redirectUri)
+      assert.match(allowed.searchParams.get('code') ?? '', /^ac_[\w-]{43}$/)
+      const refused = await back('new')
+      assert.equal(`${refused.origin}${refused.pathname}`, redirectUri)
+      assert.deepEqual([refused.searchParams.get('error'), refused.searchParams.get('code')], ['access_denied', null])
     })
 
     it('is the only sign-in of a service in development without providers', async () => {
