@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import { serve } from '@hono/node-server'
 import type { BegunSession, HostRequest } from '../../src/index.ts'
 import { readSetCookie } from '../../src/testing/browser.ts'
 import { requestTokens } from '../support/oauth-client.ts'
@@ -215,6 +216,21 @@ forEachService((start) => {
         { ...owner, via: 'bearer' },
         { ...owner, via: 'bearer' },
       ])
+    })
+
+    it('is found in the requests of Hono on Node.js, which has a class of its own for them', async () => {
+      const [service, actor] = await open()
+      const session = await service.app.sessions.begin(actor, { request: hostRequest() })
+      const handler = async (request: Request): Promise<Response> =>
+        Response.json({ actorId: (await service.app.callerOf(request))?.actorId ?? null })
+      const server = serve({ fetch: handler, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false })
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const ask = async (headers: Record<string, string>): Promise<unknown> =>
+        (await fetch(`http://127.0.0.1:${port}/`, { headers })).json()
+      assert.deepEqual(await ask({ cookie: cookieHeader(session) }), { actorId: actor.id })
+      assert.deepEqual(await ask({}), { actorId: null })
+      server.close()
     })
 
     it('is a client by an API key or a token for the actor, and undefined for a token for AI clients', async () => {
