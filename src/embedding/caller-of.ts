@@ -26,7 +26,7 @@ export interface CallerDeps {
  *
  * @throws ServiceError `store_unavailable`, because a failing store must never look like an anonymous request.
  */
-export async function callerOf(deps: CallerDeps, request: HostRequest): Promise<RequestCaller | undefined> {
+export async function findCaller(deps: CallerDeps, request: HostRequest): Promise<RequestCaller | undefined> {
   const head = headOf(request)
   const credential = readCredential(
     head.header('authorization'),

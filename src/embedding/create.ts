@@ -3,7 +3,7 @@ import type { HostRequest, RequestCaller, SessionsApi } from '../app/embedding/s
 import { Visitor, type VisitorDeps } from '../http/dispatch/visitor.ts'
 import { Cors } from '../http/edge/cors.ts'
 import type { Runtime } from '../runtime.ts'
-import { type CallerDeps, callerOf } from './caller-of.ts'
+import { type CallerDeps, findCaller } from './caller-of.ts'
 import { type HostSessionDeps, hostSessions } from './host-sessions.ts'
 
 type Needs = Omit<CallerDeps & HostSessionDeps & VisitorDeps, 'forgeryRule' | 'baseUrl' | 'visitorOf'>
@@ -18,6 +18,6 @@ export function createEmbedding({ config, baseUrl }: Runtime, needs: Needs): Emb
   const deps = { ...needs, baseUrl, forgeryRule: { origin: new URL(baseUrl).origin, isTrustedOrigin: isNamed } }
   return {
     sessions: hostSessions({ ...deps, visitorOf: (head) => new Visitor(deps, head) }),
-    callerOf: (request) => callerOf(deps, request),
+    callerOf: (request) => findCaller(deps, request),
   }
 }

@@ -255,6 +255,19 @@ const rows: Readonly<Record<string, Row>> = {
     value: false,
     refused: { maybe: flags, '1': 'cannot be on in production: it lets anyone sign in as any person' },
   },
+  signInUrl: {
+    env: 'TROUPE_SIGN_IN_URL',
+    byDefault: null,
+    text: '/login?next={return}',
+    value: '/login?next={return}',
+    code: 'https://shop.example.com/login?next={return}',
+    refused: {
+      '/login': 'must contain {return}, which becomes the URL to return to',
+      '//evil.example/{return}': 'must be an http or https URL, or a path that begins with one slash',
+      'login?next={return}': 'must be an http or https URL, or a path that begins with one slash',
+      'ftp://shop.example.com/{return}': 'must be an http or https URL, or a path that begins with one slash',
+    },
+  },
   signInIdentity: {
     env: 'TROUPE_SIGN_IN_IDENTITY',
     byDefault: 'email',
