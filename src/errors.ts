@@ -34,6 +34,7 @@ export const catalogue = {
   precondition_failed: { status: 412, text: 'The stored version does not meet the condition of the request' },
   payload_too_large: { status: 413, text: 'The body is too large' },
   uri_too_long: { status: 414, text: 'The URL is too long' },
+  range_not_satisfiable: { status: 416, text: 'The file has no bytes in this range' },
   key_reused: { status: 422, text: 'The Idempotency-Key was used for another request' },
   unsupported_media_type: { status: 415, text: 'The content type is not supported' },
   headers_too_large: { status: 431, text: 'The header fields are too large' },
@@ -41,12 +42,14 @@ export const catalogue = {
   request_timeout: { status: 408, text: 'The request took too long to arrive' },
   too_many_requests: { status: 429, text: 'Too many requests' },
   server_error: { status: 500, text: 'The service failed' },
+  file_missing: { status: 500, text: 'The content of the file is missing' },
   not_implemented: { status: 501, text: 'The HTTP method is not supported' },
   service_failed: { status: 502, text: 'The third-party service did not return a valid response' },
   provider_failed: { status: 502, text: 'The identity provider did not return a valid response' },
   newer_data: { status: 503, text: 'A newer release stored the value' },
   store_unavailable: { status: 503, text: 'Storage cannot be used right now' },
   unavailable: { status: 503, text: 'The operation is temporarily unavailable' },
+  insufficient_storage: { status: 507, text: 'The storage for files is full' },
   shutting_down: { status: 503, text: 'The service is shutting down' },
 } as const satisfies Record<string, { status: number; text: string }>
 

@@ -14,6 +14,8 @@ import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
 import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
 import { deleteExpiredApprovals } from './operation/approval-store.ts'
+import { createFiles } from './file/create.ts'
+import { openFileBytes } from './file/open-bytes.ts'
 import { createJobs } from './job/create.ts'
 import { createOperations } from './operation/create.ts'
 import { createOutbox } from './outbox/create.ts'
@@ -30,6 +32,7 @@ import { createTransactions } from './transaction/create.ts'
 import { createPermission, createTrust } from './trust/create.ts'
 import { createWebhooks } from './webhook/create.ts'
 import type { ThirdPartyService } from './connection/configured.ts'
+import type { FileBytes } from './file/file-bytes.ts'
 import type { PeerClient } from './peer/peer-client.ts'
 import type { RelationshipRules } from './permission/permission.ts'
 import type { ChangeSink } from './property/change.ts'
@@ -51,6 +54,10 @@ export interface RoomOptions {
   readonly relationshipRules?: RelationshipRules
   /** Receives the changes of every write inside its transaction. */
   readonly changeSink?: ChangeSink
+  /** Replaces the configured storage for files. */
+  readonly fileBytes?: FileBytes
+  /** The files of actors are in the memory of this process, as its database is. Default: false. */
+  readonly inMemory?: boolean
   /** Calls other actors. Default: the network client with address checks. */
   readonly peerClient?: PeerClient
 }
@@ -91,6 +98,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...property,
     transactions: ground.transactions,
     ...ground.job,
+    ...ground.fileRoom,
     webhooks: ground.webhooks,
     ...peers.trust,
     ...operation,
@@ -150,6 +158,11 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     deleteRemoved: property.removedLists.wake,
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
+  const fileRoom = createFiles(runtime, {
+    permission,
+    bytes: options.fileBytes ?? openFileBytes(config, options.inMemory === true),
+    actorsDeleting: actorRoom.actorsDeleting,
+  })
   const declared = new Declared(registry, config.mcp ? catalogue : null)
   return {
     delivery,
@@ -168,6 +181,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     declared,
     job,
     webhooks,
+    fileRoom,
   }
 }
 
@@ -210,12 +224,13 @@ export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: 
     rooms.sessionUses.settled(),
     rooms.purge.stop(),
     rooms.removedLists.stop(),
+    rooms.unusedObjects.stop(),
     rooms.deletedOwners.stop(),
     rooms.listIndexes.stop(),
     rooms.limiter.settled(),
     live.settled(),
     rooms.auditLog.stop(),
   ])
-  await readReplicas.close()
+  await Promise.all([readReplicas.close(), rooms.fileBytes.close()])
   await store.close()
 }

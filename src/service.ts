@@ -59,6 +59,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   rooms.gaps.wake()
   rooms.expiries.wake()
   rooms.removedLists.wake()
+  rooms.unusedObjects.wake()
   rooms.jobs.wake()
   return {
     handle,
@@ -73,8 +74,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       runtime.live.stop()
     },
     settled: async () => {
-      const { expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries } = rooms
-      const workers = [expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries]
+      const { expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries, unusedObjects } = rooms
+      const workers = [expiries, gaps, facts, dataHooks, contacts, waitingChanges, jobs, deliveries, unusedObjects]
       // Each worker may create work for the workers after it. A delivery to an actor of this service may create work for all.
       for (const each of [...workers, ...workers]) await each.settled()
     },

@@ -32,7 +32,11 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   gone: 'Request a new link, and open it before it expires.',
   answer_not_kept: 'Do not repeat the call: it already ran. `first_status` and `Location` describe the first response.',
   precondition_failed: 'Read the current version and its `ETag`, then decide whether the change still applies.',
-  payload_too_large: 'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit.',
+  payload_too_large:
+    'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit. The message names the limit of files.',
+  range_not_satisfiable: 'Request a range within the size that `Content-Range` names.',
+  file_missing: 'The operator restores the storage for files from a backup, or the owner stores the file again.',
+  insufficient_storage: 'Retry later. The operator frees space in the storage for files.',
   uri_too_long: 'Shorten the URL.',
   key_reused: 'Use a new `Idempotency-Key` for each different request.',
   unsupported_media_type: 'Send a content type that the API page lists for the route.',

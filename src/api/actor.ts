@@ -22,6 +22,8 @@ import { subscriptionsHandle } from './subscriptions.ts'
 import { type TrustHandleDeps, trustHandle } from './trust.ts'
 import { activityHandle } from './activity.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
+import type { Files } from '../file/files.ts'
+import { filesHandle } from './files.ts'
 import type { Live } from '../live/live.ts'
 import { type ListHandleDeps, listHandle } from './list.ts'
 import { type ValueChange, declaredType, nameOf, segmentsOf, transactionHandle, updateIn } from './transaction.ts'
@@ -41,6 +43,7 @@ export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, Trust
   readonly alarms: Alarms
   readonly webhooks: Webhooks
   readonly keys: Keys
+  readonly files: Files
   readonly baseUrl: string
 }
 
@@ -72,6 +75,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
         : deps.live.announce(access.actor.id, 'resource', changed.resource),
     alarm: alarmSetting(deps.alarms, access.actor.id),
     alarms: alarmsHandle(deps.alarms, access.actor.id),
+    files: filesHandle(deps.files, { actorId: access.actor.id, caller: access.caller }),
     webhooks: webhooksHandle(deps.webhooks, access.actor.id),
     signIn: signInHandle(deps.accounts, access.actor.id),
     isProven: () => deps.accounts.isProven(access.actor.id),

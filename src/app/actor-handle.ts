@@ -4,6 +4,7 @@ import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background/alarms.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
+import type { FilesHandle } from './files.ts'
 import type { KeysHandle } from './keys.ts'
 import type { ListQuery, ListQueryPage, ListWhere } from './list-query.ts'
 import type { PeerHandle, PeerListPage } from './peer-handle.ts'
@@ -126,6 +127,9 @@ export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting 
 
   /** The alarms that are set. `alarm` sets one. */
   readonly alarms: AlarmsHandle
+
+  /** Files of this actor: bytes with a name and a media type. */
+  readonly files: FilesHandle
 
   /** URLs that receive the changes of this actor. */
   readonly webhooks: WebhooksHandle

@@ -250,6 +250,21 @@ function checkDatabaseSchema(value: string): string | null {
   return value.startsWith('pg_') || value === 'information_schema' ? 'must not be a schema of PostgreSQL itself' : null
 }
 
+function checkFiles(value: string): string | null {
+  if (!value.startsWith('s3:')) return /[\0\n]/.test(value) || value === '' ? 'must be the path of a folder' : null
+  const form = 's3://<bucket>/<prefix>?endpoint=<URL>&region=<region>'
+  const url = URL.parse(value)
+  if (url === null || url.hostname === '' || url.username !== '') return `must have the form ${form}`
+  const known = new Set(['endpoint', 'region', 'style'])
+  const unknown = [...url.searchParams.keys()].find((name) => !known.has(name))
+  if (unknown !== undefined) return `must have the form ${form}; it has an unknown parameter`
+  const endpoint = url.searchParams.get('endpoint')
+  if (endpoint !== null && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
+    return 'must have an http or https URL as endpoint'
+  const style = url.searchParams.get('style') ?? 'path'
+  return style === 'path' || style === 'host' ? null : 'must have the style path or host'
+}
+
 export const options = {
   mode: choice<Mode>({
     env: 'TROUPE_MODE',
@@ -589,6 +604,57 @@ export const options = {
     max: 1000,
     byDefault: 20,
     text: 'Maximum number of webhooks of an actor; a further one returns 403. 0: no webhooks.',
+  }),
+  files: text<string | null>(
+    {
+      env: 'TROUPE_FILES',
+      byDefault: null,
+      values: 'path of a folder, `s3://<bucket>/<prefix>?endpoint=<URL>&region=<region>`, or `off`',
+      text: 'Where the files of actors are stored ([files](files.md#storage)). All processes of a service need the same place.',
+      defaultText: 'a folder next to the database file for SQLite; off for PostgreSQL',
+    },
+    checkFiles,
+  ),
+  filesAccessKeyId: text<string | null>({
+    env: 'TROUPE_FILES_ACCESS_KEY_ID',
+    byDefault: null,
+    text: 'The access key of the S3-compatible store.',
+    secret: true,
+  }),
+  filesSecretAccessKey: text<string | null>({
+    env: 'TROUPE_FILES_SECRET_ACCESS_KEY',
+    byDefault: null,
+    text: 'The secret of the access key.',
+    secret: true,
+  }),
+  maxFileBytes: integer({
+    env: 'TROUPE_MAX_FILE_BYTES',
+    min: 1,
+    max: 5_368_709_120,
+    unit: 'bytes',
+    byDefault: 52_428_800,
+    text: 'Maximum size of a file; a larger one returns 413.',
+  }),
+  maxActorFileBytes: integer({
+    env: 'TROUPE_MAX_ACTOR_FILE_BYTES',
+    min: 0,
+    max: 1_099_511_627_776,
+    unit: 'bytes',
+    byDefault: 1_073_741_824,
+    text: 'Maximum size of all files of an actor; a file beyond it returns 413.',
+  }),
+  maxFiles: integer({
+    env: 'TROUPE_MAX_FILES',
+    min: 0,
+    max: 100_000,
+    byDefault: 10_000,
+    text: 'Maximum number of files of an actor; a further one returns 413. 0: no files.',
+  }),
+  fileTypes: words({
+    env: 'TROUPE_FILE_TYPES',
+    byDefault: ['*/*'],
+    text: 'The media types that files may have, such as `image/*` or `application/pdf`; another type returns 415.',
+    defaultText: '`*/*`, every type',
   }),
   notifyPermissions: flag({
     env: 'TROUPE_NOTIFY_PERMISSIONS',

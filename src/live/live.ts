@@ -18,6 +18,7 @@ import {
 
 export type LiveCategory =
   | 'properties'
+  | 'files'
   | 'trust'
   | 'subscriptions'
   /** The copy of a peer's data, by the id of the peer. */

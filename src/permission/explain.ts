@@ -213,6 +213,7 @@ function isForClients({ category, target }: WideQuestion): boolean {
 
 const nouns = {
   properties: 'property',
+  files: 'file',
   methods: 'method',
   actions: 'action',
   tools: 'tool',

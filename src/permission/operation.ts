@@ -2,6 +2,7 @@
 export type Category =
   | 'actor'
   | 'properties'
+  | 'files'
   | 'resources'
   | 'methods'
   | 'actions'

@@ -9,6 +9,7 @@ type Rights = readonly Right[]
 const all: Rights = ['read', 'write', 'delete']
 const data = {
   properties: all,
+  files: all,
   resources: all,
   methods: all,
   actions: all,

@@ -2,12 +2,13 @@
 import { covers, coversAbove, coversAllOf, coversSomeOf, reachesBelow } from './pattern.ts'
 
 /** Categories that are granted by rules. */
-export const ruledCategories = ['properties', 'methods', 'actions', 'tools', 'resources', 'prompts'] as const
+export const ruledCategories = ['properties', 'files', 'methods', 'actions', 'tools', 'resources', 'prompts'] as const
 export type RuledCategory = (typeof ruledCategories)[number]
 
 /** The operations of each category, as rules name them. */
 export const operationsOf = {
   properties: ['read', 'append', 'write', 'delete', 'subscribe'],
+  files: ['read', 'write', 'delete'],
   methods: ['call'],
   actions: ['execute'],
   tools: ['use'],
@@ -66,7 +67,11 @@ export interface RuleVerdict {
 }
 
 /** Operations on targets that have parts. */
-const holdsParts: ReadonlySet<string> = new Set([...operationsOf.properties, ...operationsOf.resources])
+const holdsParts: ReadonlySet<string> = new Set([
+  ...operationsOf.properties,
+  ...operationsOf.files,
+  ...operationsOf.resources,
+])
 
 const nothing: RuleVerdict = { allowed: false, by: 'nothing', pattern: null }
 

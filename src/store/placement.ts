@@ -48,6 +48,9 @@ export const placements: Readonly<Record<string, Placement>> = {
   job: byActor(),
   job_entry: byActor(),
   webhook: byActor(),
+  file: byActor(),
+  file_usage: byActor(),
+  file_object: byActor(),
   // Found before the actor is known: by the name of a person.
   creator: byName('name'),
   identity: byName('name'),

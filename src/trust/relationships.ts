@@ -12,6 +12,7 @@ import type { TrustTypes } from '../permission/trust-types.ts'
 function inRuleWords({ category, right }: Pick<Operation, 'category' | 'right'>): [RuledCategory, string] | null {
   switch (category) {
     case 'properties':
+    case 'files':
     case 'resources':
       return [category, right]
     case 'methods':

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Readable } from 'node:stream'
+import { BodyStream } from '../../src/http/edge/body-stream.ts'
 import { type Body, isUrlencoded, readFormText, readJson, readJsonOrForm, readValue } from '../../src/http/edge/body.ts'
 import type { HttpRequest } from '../../src/http/edge/request.ts'
 
@@ -13,6 +15,7 @@ function incoming(type: string | null, body: string | Uint8Array, more: Partial<
     header: (name) => (name === 'content-type' && type !== null ? type : undefined),
     hasRepeated: () => false,
     body: () => Promise.resolve(typeof body === 'string' ? new TextEncoder().encode(body) : body),
+    stream: () => new BodyStream(Readable.from([body])),
     onGone: () => () => {},
     fault: null,
     remoteAddress: null,

@@ -1,4 +1,6 @@
 /** One process of a service, which can die between any two of its steps and then stops completely. */
+import { Readable } from 'node:stream'
+import { BodyStream } from '../../src/http/edge/body-stream.ts'
 import type { HttpResponse } from '../../src/http/edge/response.ts'
 import type { HttpRequest } from '../../src/http/edge/request.ts'
 import { createLog } from '../../src/observe/log.ts'
@@ -260,6 +262,10 @@ class InProcess implements HttpRequest {
 
   body(): Promise<Uint8Array> {
     return Promise.resolve(this.#body)
+  }
+
+  stream(): BodyStream {
+    return new BodyStream(Readable.from([this.#body]))
   }
 }
 

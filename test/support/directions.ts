@@ -43,6 +43,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   list: [],
   property: ['list'],
   transaction: ['list', 'property'],
+  file: [],
   trust: ['auth', 'list', 'outbox', 'peer', 'property'],
   'authorization-server': ['auth', 'outbox', 'peer', 'token', 'trust'],
   connection: ['peer', 'token'],
@@ -56,6 +57,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'audit-log',
     'authorization-server',
     'connection',
+    'file',
     'job',
     'list',
     'peer',
@@ -88,6 +90,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   pages: [
     'audit-log',
     'authorization-server',
+    'file',
     'http/dispatch',
     'http/edge',
     'list',
@@ -103,6 +106,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'trust',
   ],
   'http/routes/actor': ['audit-log', 'http/dispatch', 'http/edge', 'list', 'operation', 'pages', 'property', 'trust'],
+  'http/routes/files': ['file', 'http/dispatch', 'http/edge', 'http/routes/actor', 'property'],
   'http/routes/webhooks': ['http/dispatch', 'http/edge', 'job', 'webhook'],
   'http/routes/oauth': ['authorization-server', 'http/dispatch', 'http/edge', 'pages', 'sign-in', 'token', 'trust'],
   'http/routes/peers': [
@@ -121,6 +125,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'http/routes': [
     'http/dispatch',
     'http/routes/actor',
+    'http/routes/files',
     'http/routes/oauth',
     'http/routes/peers',
     'http/routes/sign-in',
@@ -149,6 +154,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'authorization-server',
     'connection',
     'embedding',
+    'file',
     'job',
     'mcp',
     'operation',

@@ -1,4 +1,8 @@
 /** Runs a service in this process on a new database, and records its log, statements and changes. */
+import { hash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, after, beforeEach } from 'node:test'
 import { App, type TroupeOptions } from '../../src/troupe.ts'
 import { isInBackground } from '../../src/observe/context.ts'
@@ -151,6 +155,8 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       rateLimits: { '*': null },
       // Audit log entries, which are written in the background, would disturb comparisons of the store.
       activityPerActor: 0,
+      // Services on one PostgreSQL database share its files. SQLite has them next to its file.
+      ...(databaseUrl.startsWith('sqlite:') ? {} : { files: filesOf(databaseUrl) }),
       ...(listen ? {} : { baseUrl: 'http://troupe.test' }),
       ...appOptions,
     },
@@ -224,6 +230,13 @@ async function createTestActor(request: TestService['request'], creator: string)
       }),
   }
 }
+
+/** The folder for the files of a PostgreSQL database. It is created when a test stores a file. */
+function filesOf(databaseUrl: string): string {
+  return join(tmpdir(), `troupe-test-files-${process.pid}`, hash('sha256', databaseUrl).slice(0, 16))
+}
+
+process.once('exit', () => rmSync(join(tmpdir(), `troupe-test-files-${process.pid}`), { recursive: true, force: true }))
 
 function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {
   return typeof body === 'string' || body instanceof Uint8Array

@@ -42,6 +42,8 @@ const faults: ReadonlySet<ErrorCode> = new Set([
   'value_corrupted',
   'migration_failed',
   'newer_data',
+  'file_missing',
+  'insufficient_storage',
 ])
 
 export function logError(log: Log, error: ServiceError): void {

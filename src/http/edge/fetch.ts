@@ -1,5 +1,6 @@
 /** The adapter for web-standard Request and Response. It runs wherever `fetch` handlers run. */
 import { ServiceError } from '../../errors.ts'
+import { BodyStream } from './body-stream.ts'
 import type { Handle, HttpRequest } from './request.ts'
 
 /** The facts about a connection that a `Request` does not contain. */
@@ -44,6 +45,7 @@ class FetchIncoming implements HttpRequest {
   readonly original: Request
   readonly #request: Request
   #body: Promise<Uint8Array> | undefined
+  #stream: BodyStream | undefined
 
   /** @param remoteAddress Servers pass arbitrary second arguments to a fetch handler. A value that is not a string is ignored. */
   constructor(request: Request, remoteAddress: unknown) {
@@ -73,6 +75,31 @@ class FetchIncoming implements HttpRequest {
   body(maxBytes: number): Promise<Uint8Array> {
     this.#body ??= readStream(this.#request, maxBytes)
     return this.#body
+  }
+
+  stream(): BodyStream {
+    this.#stream ??= new BodyStream(requestPieces(this.#request))
+    return this.#stream
+  }
+}
+
+async function* requestPieces({ body }: Request): AsyncGenerator<Uint8Array, void> {
+  if (body === null) return
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
+  let isOver = false
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((cause: unknown): never => {
+        isOver = true
+        throw brokenOff(cause)
+      })
+      isOver = done
+      if (done) return
+      yield value
+    }
+  } finally {
+    // The cancellation is not awaited: an unresponsive client must not delay the response.
+    if (!isOver) reader.cancel().catch(() => {})
   }
 }
 

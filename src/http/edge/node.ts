@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '../../errors.ts'
 import type { HttpResponse } from './response.ts'
+import { BodyStream } from './body-stream.ts'
 import { brokenOff, tooLarge } from './fetch.ts'
 import { bodyOfFramework, type Framework } from './framework-body.ts'
 import type { Handle, HttpRequest } from './request.ts'
@@ -57,6 +58,7 @@ class NodeIncoming implements HttpRequest {
   readonly #message: IncomingMessage & Framework
   readonly #response: ServerResponse
   #body: Promise<Uint8Array> | undefined
+  #stream: BodyStream | undefined
 
   constructor(message: IncomingMessage & Framework, response: ServerResponse) {
     // Express cuts the mount path off `url` and keeps the full URL in `originalUrl`.
@@ -111,6 +113,11 @@ class NodeIncoming implements HttpRequest {
     this.#body ??= readMessage(this.#message, maxBytes)
     return this.#body
   }
+
+  stream(): BodyStream {
+    this.#stream ??= new BodyStream(messagePieces(this.#message))
+    return this.#stream
+  }
 }
 
 /**
@@ -127,17 +134,38 @@ function originForm(target: string, method: string): string {
 
 const none = new Uint8Array()
 
+/** Reads the body piece by piece. The connection stays open when the reader ends early, so that it gets the response. */
+async function* messagePieces(message: IncomingMessage & Framework): AsyncGenerator<Uint8Array, void> {
+  if (message.readableEnded || message.readableDidRead) {
+    yield bodyOfFramework(message)
+    return
+  }
+  requireCoding(message)
+  if (message.destroyed) throw brokenOff()
+  try {
+    yield* message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  } catch (cause) {
+    throw brokenOff(cause)
+  }
+  if (!message.complete) throw brokenOff()
+}
+
+/** @throws ServiceError `not_implemented` */
+function requireCoding({ headers }: IncomingMessage): void {
+  const coding = headers['transfer-encoding']
+  if (coding === undefined || coding.trim().toLowerCase() === 'chunked') return
+  throw new ServiceError('not_implemented', 'Cannot read the body: the transfer coding is not supported', {
+    headers: { Connection: 'close' },
+  })
+}
+
 async function readMessage(message: IncomingMessage & Framework, maxBytes: number): Promise<Uint8Array> {
   const length = message.headers['content-length']
   const coding = message.headers['transfer-encoding']
   if (length !== undefined && Number(length) > maxBytes) throw tooLarge(maxBytes)
   if (message.readableEnded || message.readableDidRead) return bodyOfFramework(message)
   if (length === undefined && coding === undefined) return none
-  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
-    throw new ServiceError('not_implemented', 'Cannot read the body: the transfer coding is not supported', {
-      headers: { Connection: 'close' },
-    })
-  }
+  requireCoding(message)
   // A closed connection emits no further event.
   if (message.destroyed) throw brokenOff()
   return new Promise((resolve, reject) => {

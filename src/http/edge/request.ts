@@ -1,5 +1,6 @@
 /** An HTTP request, independent of the adapter that received it. */
 import type { HostRequest } from '../../app/embedding/sessions.ts'
+import type { BodyStream } from './body-stream.ts'
 import type { HttpResponse } from './response.ts'
 
 /** Handles every request. Errors also become responses. */
@@ -25,6 +26,8 @@ export interface HttpRequest {
    * @throws ServiceError `payload_too_large` beyond `maxBytes`, without keeping the rest.
    */
   body(maxBytes: number): Promise<Uint8Array>
+  /** The body as a stream, for bodies that do not fit into memory. Use either this or `body`. */
+  stream(): BodyStream
   /** The reason why the request is invalid HTTP; null for a valid request. */
   readonly fault: string | null
   /** Calls `then` once if the client disconnects before the response ends. Returns a function that cancels this. */

@@ -12,6 +12,7 @@ import { appCallbackRoutes, callbackRoutes } from './peers/callbacks.ts'
 import { devtestProxyRoutes } from './peers/devtest-proxy.ts'
 import { devtestRoutes } from './system/devtest.ts'
 import { factoryRoutes } from './sign-in/factory.ts'
+import { fileRoutes } from './files/files.ts'
 import { listRoutes } from './actor/lists.ts'
 import { liveRoutes } from './actor/live.ts'
 import { mcpRoutes } from './system/mcp.ts'
@@ -60,6 +61,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof keyRoutes>[0] &
   Parameters<typeof propertyRoutes>[0] &
   Parameters<typeof listRoutes>[0] &
+  Parameters<typeof fileRoutes>[0] &
   Parameters<typeof operationRoutes>[0] &
   Parameters<typeof resourceRoutes>[0] &
   Parameters<typeof trustRoutes>[0] &
@@ -106,6 +108,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...keyRoutes(deps),
     ...propertyRoutes(deps),
     ...listRoutes(deps),
+    ...fileRoutes(deps),
     ...operationRoutes(deps),
     ...resourceRoutes(deps),
     ...trustRoutes(deps),

@@ -60,7 +60,9 @@ export class Declared {
   }
 
   /** The declared names in each category, in the order of declaration. */
-  names(isClient: boolean): { readonly [category in Exclude<RuledCategory, 'properties'>]: readonly string[] } {
+  names(isClient: boolean): {
+    readonly [category in Exclude<RuledCategory, 'properties' | 'files'>]: readonly string[]
+  } {
     const offered = isClient ? this.#catalogue : null
     const { tools, prompts, resources } = offered ?? { tools: new Map(), prompts: new Map(), resources: [] }
     return {

@@ -26,6 +26,9 @@ export function choicesOf(deps: RelationshipPageDeps): readonly TrustTypeChoice[
   }))
 }
 
+/** The highest limit of `TROUPE_MAX_FILES`. */
+const mostFiles = 100_000
+
 type Names = { readonly [category in RuledCategory]: readonly string[] }
 
 /** Returns the current names in the account by category, and which of the properties are lists. */
@@ -35,10 +38,16 @@ export async function ownNames(
   isApp: boolean,
 ): Promise<{ readonly names: Names; readonly lists: ReadonlySet<string> }> {
   const properties = await deps.properties.all({ actor, caller })
+  const { files } = await deps.files.list({ actorId: actor.id, caller }, { prefix: '', after: '', limit: mostFiles })
   const declared = deps.declared.names(isApp)
   const resources = [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])]
   return {
-    names: { properties: properties.map(({ name }) => name), ...declared, resources },
+    names: {
+      properties: properties.map(({ name }) => name),
+      files: files.map(({ name }) => name),
+      ...declared,
+      resources,
+    },
     lists: new Set(properties.flatMap(({ kind, name }) => (holdsItems(kind) ? [name] : []))),
   }
 }
@@ -82,7 +91,7 @@ function dataAccess(
   { names, lists }: Awaited<ReturnType<typeof ownNames>>,
   isApp: boolean,
 ): DataAccess[] {
-  const categories = isApp ? ruledCategories : (['properties', 'methods', 'actions'] as const)
+  const categories = isApp ? ruledCategories : (['properties', 'files', 'methods', 'actions'] as const)
   return categories.flatMap((category) =>
     grantableOf[category].flatMap((operation) => {
       // Only lists accept items.
@@ -103,6 +112,7 @@ function dataAccess(
 
 const nouns = {
   properties: { one: 'property', many: 'properties' },
+  files: { one: 'file', many: 'files' },
   methods: { one: 'method', many: 'methods' },
   actions: { one: 'action', many: 'actions' },
   tools: { one: 'tool', many: 'tools' },

@@ -8,6 +8,7 @@ import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues 
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
 import type { Properties } from '../../property/properties.ts'
+import type { Files } from '../../file/files.ts'
 import type { Operations } from '../../operation/operations.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
@@ -23,6 +24,7 @@ export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDe
   readonly permissions: Permissions
   readonly subscribing: Subscribing
   readonly properties: Properties
+  readonly files: Pick<Files, 'list'>
   readonly operations: Operations
   readonly declared: Declared
   readonly mcp: McpEndpoint

@@ -172,6 +172,7 @@ ${
 
 const oneOf = {
   properties: 'a property',
+  files: 'a file',
   methods: 'a method',
   actions: 'an action',
   tools: 'a tool',

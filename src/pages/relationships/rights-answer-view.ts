@@ -14,6 +14,7 @@ export const fieldLabels = {
 
 const oneOf = {
   properties: 'property',
+  files: 'file',
   methods: 'method',
   actions: 'action',
   tools: 'tool',

@@ -22,6 +22,7 @@ export interface RightsLine {
 
 export const subjects: Readonly<Record<RuledCategory, string>> = {
   properties: 'Properties',
+  files: 'Files',
   methods: 'Methods',
   actions: 'Actions',
   tools: 'Tools for AI apps',
@@ -64,6 +65,7 @@ const forClients: ReadonlySet<RuledCategory> = new Set(['tools', 'prompts'])
 /** The object of a missing right. Never "anything", because a tool may do what a client may not do directly. */
 const itself = {
   properties: 'any property or list itself',
+  files: 'any file',
   methods: 'any method',
   actions: 'any action',
   tools: 'any tool',

@@ -861,3 +861,39 @@ CREATE TABLE schedule (
   last_ended_at BIGINT,
   reason TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
+
+-- Files of actors. The bytes are an object in the storage for files (file/file-bytes.ts), under a random key.
+CREATE TABLE file (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  name TEXT_KEY NOT NULL,
+  -- Key of the object. A change of the file stores another object.
+  object TEXT NOT NULL,
+  size BIGINT NOT NULL,
+  -- The media type, as declared.
+  type TEXT NOT NULL,
+  -- SHA-256 of the bytes, as 64 hexadecimal digits.
+  hash TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- The number and size of an actor's files.
+CREATE TABLE file_usage (
+  actor_id TEXT_KEY NOT NULL PRIMARY KEY REFERENCES actor (id) ON DELETE CASCADE,
+  files BIGINT NOT NULL,
+  bytes BIGINT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Every object in the storage for files has a row. It has no foreign key: the objects of a deleted actor are deleted later.
+CREATE TABLE file_object (
+  actor_id TEXT_KEY NOT NULL,
+  object TEXT_KEY NOT NULL,
+  -- 'writing' during an upload, 'used' by a file, 'unused' until it is deleted.
+  state TEXT NOT NULL,
+  -- When the object is deleted, or the end of the lease of its upload or deletion. Null while a file has it.
+  due_at BIGINT,
+  PRIMARY KEY (actor_id, object)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX file_object_due ON file_object (due_at) WHERE due_at IS NOT NULL;

@@ -54,7 +54,8 @@ export async function writeAccess(
   return condition === null ? { actor, caller } : properties.withCondition({ actor, caller }, condition, path)
 }
 
-function conditionOf(request: HttpRequest): Condition | null {
+/** The condition that a request states. @throws ServiceError `bad_request` for a malformed header. */
+export function conditionOf(request: HttpRequest): Condition | null {
   const [match, noneMatch] = [request.header('if-match'), request.header('if-none-match')]
   if (match === undefined && noneMatch === undefined) return null
   return {

@@ -1,0 +1,131 @@
+/** Stores the bytes of files in a folder. Processes on several machines may share it. */
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { ServiceError } from '../errors.ts'
+import { type ByteRange, type FileBytes, type OpenObject, requireKey } from './file-bytes.ts'
+
+/** Bytes per read. */
+const pieceBytes = 65_536
+
+/** Closes files whose bytes nothing reads any longer. Node.js ends the process when it has to close a file itself. */
+const unread = new FinalizationRegistry<FileHandle>((file) => void closed(file))
+
+export class DirectoryBytes implements FileBytes {
+  readonly #root: string
+
+  constructor(root: string) {
+    this.#root = resolve(root)
+  }
+
+  async put(key: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    const path = this.#pathOf(key)
+    const file = await usable('store the file', () => create(path))
+    try {
+      for await (const chunk of chunks) await usable('store the file', () => writeAll(file, chunk))
+      // The row that names the object is committed afterwards, so the bytes must be on the disk before it.
+      await usable('store the file', async () => {
+        await file.sync()
+        await syncFolders(dirname(path), this.#root)
+      })
+    } catch (error) {
+      await closed(file)
+      await rm(path, { force: true }).catch(() => {})
+      throw error
+    }
+    await usable('store the file', () => file.close())
+  }
+
+  async open(key: string, range: ByteRange | null): Promise<OpenObject | null> {
+    const file = await usable('read the file', () => openExisting(this.#pathOf(key)))
+    if (file === null) return null
+    try {
+      const { size } = await usable('read the file', () => file.stat())
+      const bytes = pieces(file, range ?? { start: 0, end: size })
+      unread.register(bytes, file)
+      return { size, bytes, close: () => closed(file) }
+    } catch (error) {
+      await closed(file)
+      throw error
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    await usable('delete the file', () => rm(this.#pathOf(key), { force: true }))
+  }
+
+  async close(): Promise<void> {}
+
+  /** A folder with very many entries is slow on some file systems. */
+  #pathOf(key: string): string {
+    requireKey(key)
+    return join(this.#root, key.slice(0, 2), key)
+  }
+}
+
+async function create(path: string): Promise<FileHandle> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  return open(path, 'wx', 0o600)
+}
+
+async function openExisting(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, 'r')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten
+}
+
+/** A power loss must not remove the name of a synced file from its folder. Windows cannot sync a folder. */
+async function syncFolders(...paths: readonly string[]): Promise<void> {
+  if (process.platform === 'win32') return
+  for (const path of paths) {
+    const folder = await open(path, 'r')
+    try {
+      await folder.sync()
+    } finally {
+      await folder.close()
+    }
+  }
+}
+
+async function* pieces(file: FileHandle, { start, end }: ByteRange): AsyncGenerator<Uint8Array, void> {
+  try {
+    for (let position = start; position < end; ) {
+      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, end - position))
+      const { bytesRead } = await usable('read the file', () => file.read(piece, 0, piece.length, position))
+      if (bytesRead === 0) return
+      position += bytesRead
+      yield piece.subarray(0, bytesRead)
+    }
+  } finally {
+    await closed(file)
+  }
+}
+
+async function closed(file: FileHandle): Promise<void> {
+  await file.close().catch(() => {})
+}
+
+const full: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** @throws ServiceError in place of an error of the file system. */
+async function usable<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (full.has(codeOf(cause)))
+      throw new ServiceError('insufficient_storage', `Cannot ${what}: the disk of the service is full`, { cause })
+    throw new ServiceError('store_unavailable', `Cannot ${what}: the storage for files cannot be used right now`, {
+      cause,
+    })
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code
+}
