@@ -34,7 +34,7 @@ export type {
   WebhookOptions,
   WebhooksHandle,
 } from './app/background/webhooks.ts'
-export type { FileContent, FileInfo, FileOptions, FilePage, FilesHandle, OpenFile } from './app/files.ts'
+export type { FileContent, FileInfo, FileOptions, FilePage, FilesHandle, OpenFile } from './app/files/file-handle.ts'
 export type { ActorKey, KeyGrant, KeysHandle, NewKey } from './app/keys.ts'
 export type { ListQuery, ListQueryPage, ListWhere, QueriedItem } from './app/list-query.ts'
 export type { PeerHandle, PeerListHandle, PeerListPage } from './app/peer-handle.ts'

@@ -1,5 +1,5 @@
 /** The files of an actor, for application code. */
-import type { FileContent, FileInfo, FileOptions, FilesHandle, OpenFile } from '../app/files.ts'
+import type { FileContent, FileInfo, FileOptions, FilesHandle, OpenFile } from '../app/files/file-handle.ts'
 import { ServiceError } from '../errors.ts'
 import type { ByteRange, OpenObject } from '../file/file-bytes.ts'
 import type { FileFacts } from '../file/file-store.ts'
@@ -49,7 +49,7 @@ function infoOf(facts: FileFacts): FileInfo {
 }
 
 function openFile(facts: FileFacts, { bytes }: OpenObject): OpenFile {
-  const stream = ReadableStream.from(bytes) as ReadableStream<Uint8Array>
+  const stream = ReadableStream.from(bytes)
   const read = async (): Promise<Uint8Array<ArrayBuffer>> => Buffer.concat(await Array.fromAsync(stream))
   return { ...infoOf(facts), stream, bytes: read, text: async () => new TextDecoder().decode(await read()) }
 }

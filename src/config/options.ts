@@ -251,17 +251,19 @@ function checkDatabaseSchema(value: string): string | null {
 }
 
 function checkFiles(value: string): string | null {
-  if (!value.startsWith('s3:')) return /[\0\n]/.test(value) || value === '' ? 'must be the path of a folder' : null
+  if (value.startsWith('s3:')) return checkS3(value)
+  return value === '' || /[\0\n]/.test(value) ? 'must be the path of a folder' : null
+}
+
+function checkS3(value: string): string | null {
   const form = 's3://<bucket>/<prefix>?endpoint=<URL>&region=<region>'
   const url = URL.parse(value)
   if (url === null || url.hostname === '' || url.username !== '') return `must have the form ${form}`
-  const known = new Set(['endpoint', 'region', 'style'])
-  const unknown = [...url.searchParams.keys()].find((name) => !known.has(name))
-  if (unknown !== undefined) return `must have the form ${form}; it has an unknown parameter`
-  const endpoint = url.searchParams.get('endpoint')
-  if (endpoint !== null && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
-    return 'must have an http or https URL as endpoint'
-  const style = url.searchParams.get('style') ?? 'path'
+  if (!/^[\w./-]*$/.test(url.pathname)) return 'must have a prefix of letters, digits, dots, dashes and slashes'
+  const { endpoint = 'https:', style = 'path', region: _region, ...unknown } = Object.fromEntries(url.searchParams)
+  if (Object.keys(unknown).length > 0) return `must have the form ${form}; it has an unknown parameter`
+  const protocol = endpoint === 'https:' ? endpoint : URL.parse(endpoint)?.protocol
+  if (protocol !== 'https:' && protocol !== 'http:') return 'must have an http or https URL as endpoint'
   return style === 'path' || style === 'host' ? null : 'must have the style path or host'
 }
 
@@ -618,8 +620,7 @@ export const options = {
   filesAccessKeyId: text<string | null>({
     env: 'TROUPE_FILES_ACCESS_KEY_ID',
     byDefault: null,
-    text: 'The access key of the S3-compatible store.',
-    secret: true,
+    text: 'The id of the access key of the S3-compatible store.',
   }),
   filesSecretAccessKey: text<string | null>({
     env: 'TROUPE_FILES_SECRET_ACCESS_KEY',

@@ -1,11 +1,8 @@
 /** Stores the bytes of files in a folder. Processes on several machines may share it. */
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { ServiceError } from '../errors.ts'
+import { closed, codeOf, pieces, usable, writeAll } from './disk.ts'
 import { type ByteRange, type FileBytes, type OpenObject, requireKey } from './file-bytes.ts'
-
-/** Bytes per read. */
-const pieceBytes = 65_536
 
 /** Closes files whose bytes nothing reads any longer. Node.js ends the process when it has to close a file itself. */
 const unread = new FinalizationRegistry<FileHandle>((file) => void closed(file))
@@ -40,7 +37,7 @@ export class DirectoryBytes implements FileBytes {
     if (file === null) return null
     try {
       const { size } = await usable('read the file', () => file.stat())
-      const bytes = pieces(file, range ?? { start: 0, end: size })
+      const bytes = readAndClose(file, range ?? { start: 0, end: size })
       unread.register(bytes, file)
       return { size, bytes, close: () => closed(file) }
     } catch (error) {
@@ -76,10 +73,6 @@ async function openExisting(path: string): Promise<FileHandle | null> {
   }
 }
 
-async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten
-}
-
 /** A power loss must not remove the name of a synced file from its folder. Windows cannot sync a folder. */
 async function syncFolders(...paths: readonly string[]): Promise<void> {
   if (process.platform === 'win32') return
@@ -93,39 +86,10 @@ async function syncFolders(...paths: readonly string[]): Promise<void> {
   }
 }
 
-async function* pieces(file: FileHandle, { start, end }: ByteRange): AsyncGenerator<Uint8Array, void> {
+async function* readAndClose(file: FileHandle, range: ByteRange): AsyncGenerator<Uint8Array, void> {
   try {
-    for (let position = start; position < end; ) {
-      const piece = Buffer.allocUnsafe(Math.min(pieceBytes, end - position))
-      const { bytesRead } = await usable('read the file', () => file.read(piece, 0, piece.length, position))
-      if (bytesRead === 0) return
-      position += bytesRead
-      yield piece.subarray(0, bytesRead)
-    }
+    yield* pieces(file, range)
   } finally {
     await closed(file)
   }
-}
-
-async function closed(file: FileHandle): Promise<void> {
-  await file.close().catch(() => {})
-}
-
-const full: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
-
-/** @throws ServiceError in place of an error of the file system. */
-async function usable<T>(what: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (cause) {
-    if (full.has(codeOf(cause)))
-      throw new ServiceError('insufficient_storage', `Cannot ${what}: the disk of the service is full`, { cause })
-    throw new ServiceError('store_unavailable', `Cannot ${what}: the storage for files cannot be used right now`, {
-      cause,
-    })
-  }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException | undefined)?.code
 }

@@ -10,6 +10,7 @@ export class MemoryBytes implements FileBytes {
   }
 
   async open(key: string, range: ByteRange | null): Promise<OpenObject | null> {
+    requireKey(key)
     const object = this.#objects.get(key)
     if (object === undefined) return null
     return { size: object.length, bytes: once(object.slice(range?.start, range?.end)), close: async () => {} }

@@ -11,7 +11,14 @@ type Settings = Pick<Config, 'files' | 'database' | 'filesAccessKeyId' | 'filesS
 export function openFileBytes(settings: Settings, inMemory: boolean): FileBytes {
   if (inMemory) return new MemoryBytes()
   const place = settings.files ?? besideDatabase(settings.database)
-  return place === null || place === 'off' ? noBytes : new DirectoryBytes(place)
+  if (place === null || place === 'off') return noBytes
+  if (!place.startsWith('s3:')) return new DirectoryBytes(place)
+  const { filesAccessKeyId, filesSecretAccessKey } = settings
+  const key = { accessKeyId: filesAccessKeyId ?? '', secretAccessKey: filesSecretAccessKey ?? '' }
+  return lazily(async () => {
+    const { S3Bytes, s3Settings } = await import('./s3.ts')
+    return new S3Bytes(s3Settings(place, key))
+  })
 }
 
 /** `data/troupe.db-files` for `sqlite:data/troupe.db`. Null: several machines may use the database, and share no folder. */
@@ -28,3 +35,15 @@ const off = async (): Promise<never> => {
 }
 
 const noBytes: FileBytes = { put: off, open: off, delete: off, close: async () => {} }
+
+/** Loads a storage when the first file needs it, so that a start loads little (docs/decisions/059). */
+function lazily(load: () => Promise<FileBytes>): FileBytes {
+  let loading: Promise<FileBytes> | undefined
+  const loaded = (): Promise<FileBytes> => (loading ??= load())
+  return {
+    put: async (key, chunks) => (await loaded()).put(key, chunks),
+    open: async (key, range) => (await loaded()).open(key, range),
+    delete: async (key) => (await loaded()).delete(key),
+    close: async () => (await loading)?.close(),
+  }
+}

@@ -416,14 +416,14 @@ function refusalOf(work: () => unknown): string {
 const valueOf = (config: Config, name: string): unknown => config[name as keyof Config]
 
 describe('the settings', () => {
-  it('have exactly these options, and these five are secret (OPS-09)', () => {
+  it('have exactly these options, and these six are secret (OPS-09)', () => {
     assert.deepEqual(
       Object.entries(options).map(([name, { env }]) => `${name} ${env}`),
       Object.entries(rows).map(([name, { env }]) => `${name} ${env}`),
     )
     assert.deepEqual(
       Object.entries(options).flatMap(([name, option]) => ('secret' in option ? [name] : [])),
-      ['database', 'readReplicas', 'secretKeys', 'botToken', 'metricsToken'],
+      ['database', 'readReplicas', 'secretKeys', 'botToken', 'metricsToken', 'filesSecretAccessKey'],
     )
   })
 
@@ -492,6 +492,7 @@ describe('the settings', () => {
       ...resolveConfig({}, { TROUPE_MODE: 'development' }),
       indexedProperties: [],
       clientTrustTypes: [],
+      fileTypes: [],
       peerProfileAttributes: [],
     })
   })

@@ -83,7 +83,7 @@ class FetchIncoming implements HttpRequest {
   }
 }
 
-async function* requestPieces({ body }: Request): AsyncGenerator<Uint8Array, void> {
+async function* requestPieces({ body }: Request): AsyncGenerator<Uint8Array, undefined> {
   if (body === null) return
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
   let isOver = false

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '../../errors.ts'
 import type { HttpResponse } from './response.ts'
+import { noteProgress } from './body-deadlines.ts'
 import { BodyStream } from './body-stream.ts'
 import { brokenOff, tooLarge } from './fetch.ts'
 import { bodyOfFramework, type Framework } from './framework-body.ts'
@@ -135,7 +136,7 @@ function originForm(target: string, method: string): string {
 const none = new Uint8Array()
 
 /** Reads the body piece by piece. The connection stays open when the reader ends early, so that it gets the response. */
-async function* messagePieces(message: IncomingMessage & Framework): AsyncGenerator<Uint8Array, void> {
+async function* messagePieces(message: IncomingMessage & Framework): AsyncGenerator<Uint8Array, undefined> {
   if (message.readableEnded || message.readableDidRead) {
     yield bodyOfFramework(message)
     return
@@ -143,7 +144,10 @@ async function* messagePieces(message: IncomingMessage & Framework): AsyncGenera
   requireCoding(message)
   if (message.destroyed) throw brokenOff()
   try {
-    yield* message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+    for await (const piece of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      noteProgress(message)
+      yield piece
+    }
   } catch (cause) {
     throw brokenOff(cause)
   }

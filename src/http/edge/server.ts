@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../../config/options.ts'
 import type { Handle } from './request.ts'
+import { limitBodyTime } from './body-deadlines.ts'
 import { nodeHttp } from './node-http.ts'
 import { toNodeListener } from './node.ts'
 import { refuseBadConnections } from './refused-connection.ts'
@@ -11,6 +12,9 @@ import { limitYoungGeneration } from './young-generation.ts'
 
 /** Maximum size of all header fields with the request line, in bytes. */
 const maxHeaderBytes = 16_384
+
+/** An upload that makes progress may take an hour. */
+const longestUploadSeconds = 3600
 
 /** The error when the server cannot listen on its address. The message is one sentence for the operator. */
 export class ListenError extends Error {
@@ -144,9 +148,10 @@ function createServer(config: Config, onRequest: RequestListener): Server {
   const server = nodeHttp.createServer(
     {
       maxHeaderSize: maxHeaderBytes,
-      // Headers and body have separate deadlines, so that slow clients cannot hold connections.
+      // Headers and body have separate deadlines, so that slow clients cannot hold connections. `limitBodyTime` has the one of
+      // most bodies. This one is for an upload that makes progress.
       headersTimeout: Math.min(config.requestTimeoutSeconds, 20) * 1000,
-      requestTimeout: config.requestTimeoutSeconds * 1000,
+      requestTimeout: Math.max(config.requestTimeoutSeconds, longestUploadSeconds) * 1000,
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: 72_000,
       // `node.ts` checks Host instead, so that the error is a normal response.
@@ -158,6 +163,7 @@ function createServer(config: Config, onRequest: RequestListener): Server {
   )
   server.maxRequestsPerSocket = 0
   refuseBadConnections(server)
+  limitBodyTime(server, config.requestTimeoutSeconds * 1000)
   // An unknown expectation may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
   return server

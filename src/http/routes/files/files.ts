@@ -5,7 +5,7 @@ import { type FileCondition, type Files, mostListed, versionOf } from '../../../
 import { ServiceError } from '../../../errors.ts'
 import { integerField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { requireMet } from '../../../property/condition.ts'
-import { sizeOf } from '../../edge/body-stream.ts'
+import { sizeOf } from '../../edge/limited-body.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import { type HttpResponse, json, noContent, withNextPage } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'

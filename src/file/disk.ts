@@ -1,0 +1,49 @@
+/** Work with files of the disk, for storages that use it. */
+import type { FileHandle } from 'node:fs/promises'
+import { ServiceError } from '../errors.ts'
+import type { ByteRange } from './file-bytes.ts'
+
+/** Bytes per read. */
+const pieceBytes = 65_536
+
+export async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten
+}
+
+/** Reads a part of a file, and leaves the file open. */
+export async function* pieces(file: FileHandle, { start, end }: ByteRange): AsyncGenerator<Uint8Array, void> {
+  for (let position = start; position < end; ) {
+    const piece = Buffer.allocUnsafe(Math.min(pieceBytes, end - position))
+    const { bytesRead } = await usable('read the file', () => file.read(piece, 0, piece.length, position))
+    if (bytesRead === 0) return
+    position += bytesRead
+    yield piece.subarray(0, bytesRead)
+  }
+}
+
+export async function closed(file: FileHandle): Promise<void> {
+  await file.close().catch(() => {})
+}
+
+const full: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** @throws ServiceError `insufficient_storage` or `store_unavailable` in place of an error of the file system. */
+export async function usable<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (full.has(codeOf(cause)))
+      throw new ServiceError('insufficient_storage', `Cannot ${what}: the disk of the service is full`, { cause })
+    throw unusable(what, cause)
+  }
+}
+
+export function unusable(what: string, cause: unknown): ServiceError {
+  return new ServiceError('store_unavailable', `Cannot ${what}: the storage for files cannot be used right now`, {
+    cause,
+  })
+}
+
+export function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code
+}
