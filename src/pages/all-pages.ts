@@ -6,6 +6,7 @@ import { signIn } from './sign-in/page.ts'
 import { consent } from './consent/page.ts'
 import { home } from './home/page.ts'
 import { properties } from './properties/page.ts'
+import { files } from './files/page.ts'
 import { relationships } from './relationships/page.ts'
 import { subscriptions } from './subscriptions/page.ts'
 import { apps } from './apps/page.ts'
@@ -25,6 +26,7 @@ const groups = [
   consent,
   home,
   properties,
+  files,
   relationships,
   subscriptions,
   apps,

@@ -36,6 +36,7 @@ async function furnished(): Promise<TestActor> {
     empty: { _type: 'list' },
   }
   assert.equal((await actor.request('POST', '/properties', properties)).status, 201)
+  assert.equal((await actor.request('PUT', `/files/photos/${'long-name-'.repeat(12)}.txt`, 'x')).status, 201)
   const items = Array.from({ length: 60 }, (_, index) => ({ index, text: `Note ${index + 1}` }))
   assert.equal((await actor.request('POST', '/properties', { notes: { items } })).status, 201)
   return actor
@@ -64,6 +65,8 @@ describe('the pages of an actor', () => {
           '/properties/notes?page=2',
           '/properties/empty',
           '/properties/absent',
+          '/files',
+          '/files?after=z',
         ]) {
           await page.goto(`${service.url}/${actor.id}/www${path}`)
           await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
@@ -104,7 +107,7 @@ describe('the pages of an actor', () => {
       assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN')
     }
     const links = page.getByRole('navigation', { name: 'Your actor' }).getByRole('link')
-    const names = ['Overview', 'Properties', 'Relationships', 'Subscriptions', 'Connected apps', 'Activity']
+    const names = ['Overview', 'Properties', 'Files', 'Relationships', 'Subscriptions', 'Connected apps', 'Activity']
     assert.deepEqual(await links.allTextContents(), names)
     await links.nth(1).click()
     assert.equal(await heading(page), 'Properties')
@@ -179,11 +182,34 @@ describe('the pages of an actor', () => {
     })
   }
 
+  for (const javaScriptEnabled of [true, false]) {
+    const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
+    it(`store, download and delete a file ${how} (R-WEB-01)`, async () => {
+      const actor = await service.createActor('ada@example.com')
+      const page = await visit(actor, '/files', { javaScriptEnabled })
+      assert.equal(await page.locator('.empty').textContent(), 'No files yet.')
+      await page.getByText('Store a file').click()
+      const file = { name: 'Grüße.html', mimeType: 'text/html', buffer: Buffer.from('<script>alert(1)</script>') }
+      await page.getByLabel('File', { exact: true }).setInputFiles(file)
+      await page.getByRole('button', { name: 'Store it' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Stored.')
+      const downloading = page.waitForEvent('download')
+      await page.getByRole('link', { name: 'Grüße.html' }).click()
+      const downloaded = await downloading
+      assert.equal(downloaded.suggestedFilename(), 'Grüße.html')
+      await page.getByText('Delete…').click()
+      await page.getByRole('button', { name: 'Delete Grüße.html' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Deleted.')
+      assert.equal(await page.getByRole('link', { name: 'Grüße.html' }).count(), 0)
+      assert.deepEqual(page.complaints, [])
+    })
+  }
+
   it('are fully usable by keyboard, with a visible focus at every step (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/color')
     const places: string[] = []
-    for (let step = 0; step < 13; step += 1) {
+    for (let step = 0; step < 14; step += 1) {
       await page.keyboard.press('Tab')
       const [text, outline] = (await page.evaluate(
         '[document.activeElement.textContent.trim(), getComputedStyle(document.activeElement).outlineStyle]',
@@ -197,6 +223,7 @@ describe('the pages of an actor', () => {
       'Sign out',
       'Overview',
       'Properties',
+      'Files',
       'Relationships',
       'Subscriptions',
       'Connected apps',

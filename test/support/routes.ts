@@ -234,6 +234,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   deletePropertyForm: { path: '/:actor/www/properties/color', status: 302 },
   itemForm: { path: '/:actor/www/properties/notes/items', form: { action: 'add', item_value: 'x' }, status: 302 },
   listTextsForm: { path: '/:actor/www/properties/notes/metadata', form: { description: 'x' }, status: 302 },
+  filesPage: { path: '/:actor/www/files', status: 200 },
+  filesForm: { path: '/:actor/www/files', form: { action: 'delete', name: 'none' }, status: 409 },
   trustPage: { path: '/:actor/www/trust', status: 200 },
   trustNewPage: { path: '/:actor/www/trust/new', status: 200 },
   requestTrustForm: {

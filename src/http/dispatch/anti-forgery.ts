@@ -9,6 +9,8 @@ import { ServiceError } from '../../errors.ts'
 import { sameSecret } from '../../secret/hash.ts'
 import { type BodyLimits, readFormText } from '../edge/body.ts'
 import type { HttpRequest, RequestHead } from '../edge/request.ts'
+import { type BodyLimits, isMultipart, readFormText } from '../edge/body.ts'
+import type { HttpRequest } from '../edge/request.ts'
 import { maxFormFields, Params } from '../edge/params.ts'
 
 /** The hidden field of every form, and the header of scripts. */
@@ -136,8 +138,21 @@ function hasBasic(request: HttpRequest): boolean {
 
 async function fieldOf(request: HttpRequest, limits: BodyLimits): Promise<string | undefined> {
   if (request.method !== 'POST') return undefined
+  if (isMultipart(request)) return firstField(await request.stream().head(mostHead))
   const text = await readFormText(request, limits)
   return text === null ? undefined : Params.parse(text, maxFormFields, 'form').get(antiForgeryField)
+}
+
+/** The first field of a multipart form has the CSRF token, because a file may follow that is too large to keep. */
+const mostHead = 2048
+
+function firstField(head: Uint8Array): string | undefined {
+  const text = Buffer.from(head).toString('latin1')
+  const form = new RegExp(
+    String.raw`^--[^\r\n]{1,200}\r\ncontent-disposition: *form-data; *name="${antiForgeryField}"\r\n\r\n([\w-]*)\r\n--`,
+    'i',
+  )
+  return form.exec(text)?.[1]
 }
 
 function forged(reason: string): ServiceError {

@@ -9,6 +9,7 @@ export const notices = {
   saved: 'Saved.',
   created: 'Created.',
   added: 'Added.',
+  uploaded: 'Stored.',
   deleted: 'Deleted.',
   asked: 'Asked. The other side decides now.',
   approved: 'Approved.',

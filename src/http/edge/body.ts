@@ -68,6 +68,10 @@ export function isUrlencoded(request: HttpRequest): boolean {
   return mediaIn(request) === 'form'
 }
 
+export function isMultipart(request: HttpRequest): boolean {
+  return mediaIn(request) === 'multipart'
+}
+
 /** Returns true for a JSON body. A body without a content type also counts (CHOICE-56). */
 export function saysJson(request: HttpRequest): boolean {
   const media = mediaIn(request)

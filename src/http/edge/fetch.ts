@@ -73,7 +73,7 @@ class FetchIncoming implements HttpRequest {
   }
 
   body(maxBytes: number): Promise<Uint8Array> {
-    this.#body ??= readStream(this.#request, maxBytes)
+    this.#body ??= this.#stream === undefined ? readStream(this.#request, maxBytes) : collected(this.#stream, maxBytes)
     return this.#body
   }
 
@@ -123,6 +123,18 @@ async function readStream(request: Request, maxBytes: number): Promise<Uint8Arra
     }
     chunks.push(value)
   }
+}
+
+/** Reads a body to its end whose beginning was read as a stream. */
+export async function collected(stream: BodyStream, maxBytes: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of stream) {
+    size += piece.length
+    if (size > maxBytes) throw tooLarge(maxBytes)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces, size)
 }
 
 /** The error for a body that ended early, because the client disconnected or sent invalid framing. */

@@ -6,7 +6,7 @@ import { ServiceError } from '../../errors.ts'
 import type { HttpResponse } from './response.ts'
 import { noteProgress } from './body-deadlines.ts'
 import { BodyStream } from './body-stream.ts'
-import { brokenOff, tooLarge } from './fetch.ts'
+import { brokenOff, collected, tooLarge } from './fetch.ts'
 import { bodyOfFramework, type Framework } from './framework-body.ts'
 import type { Handle, HttpRequest } from './request.ts'
 
@@ -111,7 +111,7 @@ class NodeIncoming implements HttpRequest {
   }
 
   body(maxBytes: number): Promise<Uint8Array> {
-    this.#body ??= readMessage(this.#message, maxBytes)
+    this.#body ??= this.#stream === undefined ? readMessage(this.#message, maxBytes) : collected(this.#stream, maxBytes)
     return this.#body
   }
 

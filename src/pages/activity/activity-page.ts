@@ -119,6 +119,7 @@ const wordsOf: ReadonlyMap<string, (request: Addressed) => string> = new Map([
   ['', () => 'look at the front door of this actor'],
   ['actions', ({ name }: Addressed) => (name === '' ? 'look at the actions' : `run the action “${name}”`)],
   ['callbacks', ({ method, rest }: Addressed) => callbackWords(method, rest)],
+  ['files', ({ verb, name }: Addressed) => `${verb} ${name === '' ? 'the list of files' : `the file “${name}”`}`],
   ['meta', () => 'look at what this actor tells everybody'],
   ['methods', methodWords],
   ['permissions', () => 'look at what it may do'],

@@ -1,0 +1,10 @@
+/** The files of the actor. */
+import type { PageGroup } from '../shared/page-group.ts'
+import { filePageRoutes } from './routes.ts'
+import { filesPage } from './view.ts'
+
+export const files = {
+  section: { path: '/files', label: 'Files' },
+  pages: [{ name: 'files', template: 'aw-actor-www-files.html', view: filesPage }],
+  routes: filePageRoutes,
+} as const satisfies PageGroup
