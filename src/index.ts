@@ -85,6 +85,7 @@ export type {
   AlarmHandler,
   ChangeCaller,
   ChangeEvent,
+  FileChanged,
   ListChanged,
   PropertyChanged,
   ScheduleCall,

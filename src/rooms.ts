@@ -16,6 +16,7 @@ import { Declared } from './mcp/catalogue/declared.ts'
 import { deleteExpiredApprovals } from './operation/approval-store.ts'
 import { createFiles } from './file/create.ts'
 import { openFileBytes } from './file/open-bytes.ts'
+import { fileEvent } from './job/change-event.ts'
 import { createJobs } from './job/create.ts'
 import { createOperations } from './operation/create.ts'
 import { createOutbox } from './outbox/create.ts'
@@ -163,6 +164,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     bytes: options.fileBytes ?? openFileBytes(config, options.inMemory === true),
     actorsDeleting: actorRoom.actorsDeleting,
   })
+  fileRoom.files.changed.on((tx, actor, { name, file }) => job.events.record(tx, actor, [fileEvent(name, file)]))
   const declared = new Declared(registry, config.mcp ? catalogue : null)
   return {
     delivery,

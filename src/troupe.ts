@@ -266,7 +266,7 @@ export class App {
   }
 
   /**
-   * Declares a handler for an event: a lifecycle event, which fires once, or `property_changed` and `list_changed`, which are
+   * Declares a handler for an event: a lifecycle event, which fires once, or `property_changed`, `list_changed` and `file_changed`, which are
    * stored with the change and repeated until the handlers succeed.
    */
   on<E extends EventName>(event: E, handler: EventHandler<E>): this {

@@ -24,6 +24,7 @@ const events: Readonly<Record<EventName, true>> = {
   subscription_deleted: true,
   property_changed: true,
   list_changed: true,
+  file_changed: true,
 }
 const ruleMembers: readonly string[] = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied']
 const operations: Readonly<Record<PropertyOperation, true>> = { get: true, put: true, post: true, delete: true }

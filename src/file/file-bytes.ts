@@ -28,7 +28,7 @@ export interface FileBytes {
   put(key: string, chunks: AsyncIterable<Uint8Array>): Promise<void>
   /** Opens an object, or a part of it. Null: it does not exist. @throws ServiceError `store_unavailable` */
   open(key: string, range: ByteRange | null): Promise<OpenObject | null>
-  /** Deletes an object. An object that does not exist is no error. @throws ServiceError `store_unavailable` */
+  /** Deletes an object. Succeeds also when the object does not exist. @throws ServiceError `store_unavailable` */
   delete(key: string): Promise<void>
   close(): Promise<void>
 }

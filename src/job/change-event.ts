@@ -1,16 +1,16 @@
 /** Converts change records to events. Pure functions. */
-import type { ChangeCaller, ListChanged, PropertyChanged } from '../app/background/background.ts'
+import type { ChangeCaller, FileChanged, ListChanged, PropertyChanged } from '../app/background/background.ts'
 import { absent } from '../json/absent.ts'
-import { array, getAt, isObject, type JsonText, members, object, stringText, toPlain } from '../json/json.ts'
+import { array, fromPlain, getAt, isObject, type JsonText, members, object, stringText, toPlain } from '../json/json.ts'
 import { parseOrigin } from '../origin.ts'
 import type { Change } from '../property/change.ts'
 
-export type ChangeEventName = 'property_changed' | 'list_changed'
+export type ChangeEventName = 'property_changed' | 'list_changed' | 'file_changed'
 
 /** An event as it is stored. */
 export interface StoredEvent {
   readonly type: ChangeEventName
-  /** The name of the property or list. */
+  /** The name of the property, list or file. */
   readonly name: string
   /** The members of the event as JSON, in the names of webhooks. */
   readonly data: JsonText
@@ -51,10 +51,23 @@ function listEvent(name: string, blob: JsonText): StoredEvent {
   return { type: 'list_changed', name, data: object([['name', stringText(name)], ...facts]) }
 }
 
+/** The event of a stored file; null facts of a deleted one. */
+export function fileEvent(
+  name: string,
+  facts: { readonly size: number; readonly type: string; readonly hash: string } | null,
+): StoredEvent {
+  const shown =
+    facts === null
+      ? { name, operation: 'delete' }
+      : { name, operation: 'put', size: facts.size, type: facts.type, sha256: facts.hash }
+  return { type: 'file_changed', name, data: fromPlain(shown) }
+}
+
 /** The part of an event that its stored data gives. */
 export type EventFacts =
   | Pick<PropertyChanged, 'name' | 'operation' | 'path' | 'value'>
   | Pick<ListChanged, 'name' | 'operation' | 'length' | 'index' | 'item' | 'items' | 'oldItem'>
+  | Pick<FileChanged, 'name' | 'operation' | 'size' | 'type' | 'sha256'>
 
 /** Reads stored data, in the names of application code. */
 export function eventFacts(data: JsonText): EventFacts {

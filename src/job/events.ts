@@ -7,10 +7,10 @@ import { currentContext } from '../observe/context.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { ChangeSink } from '../property/change.ts'
 import { randomId } from '../secret/random.ts'
-import type { AfterCommit, Store } from '../store/store.ts'
+import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'
 import { isLoop } from '../subscription/hop-limit.ts'
 import type { Timers } from '../timers.ts'
-import { changeCaller, type ChangeEventName, eventsOf, eventFacts } from './change-event.ts'
+import { changeCaller, type ChangeEventName, eventsOf, eventFacts, type StoredEvent } from './change-event.ts'
 import { appendEntries, type EntryOutcome, findJobEntries, type WaitingEntry } from './entry-store.ts'
 import { runHandler } from './handlers.ts'
 import type { ClaimedJob } from './job-store.ts'
@@ -37,7 +37,7 @@ const queue = { kind: 'event', id: '' } as const
 /** No regular delay is longer. */
 const longestMs = 3_600_000
 
-const names: readonly ChangeEventName[] = ['property_changed', 'list_changed']
+const names: readonly ChangeEventName[] = ['property_changed', 'list_changed', 'file_changed']
 
 export class StoredEvents {
   readonly #deps: EventsDeps
@@ -54,9 +54,13 @@ export class StoredEvents {
   }
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
-    if (this.#handled.size === 0) return
+    if (this.#handled.size > 0) await this.record(tx, actor, eventsOf(changes))
+  }
+
+  /** Stores the events that the application handles, in the transaction of their change. */
+  async record(tx: Transaction, actor: Pick<LockedActor, 'id'>, changed: readonly StoredEvent[]): Promise<void> {
     const { store, now, log, wake } = this.#deps
-    const events = eventsOf(changes).filter(({ type }) => this.#handled.has(type))
+    const events = changed.filter(({ type }) => this.#handled.has(type))
     if (events.length === 0) return
     const hops = currentContext()?.hops ?? 0
     if (isLoop(hops + 1)) {

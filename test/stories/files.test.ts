@@ -7,6 +7,7 @@ import type { FilesHandle } from '../../src/handles.ts'
 import { refuses } from '../support/files.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { untilEqual } from '../support/until.ts'
 
 const helloHash = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'
 
@@ -195,7 +196,7 @@ forEachService((start) => {
   describe('GET /<actor>/files/<name>', () => {
     before(async () => {
       await fresh()
-      await files.put('letters', 'abcdefghij', { type: 'text/html' })
+      await files.put('letters', '0123456789', { type: 'text/html' })
     })
 
     it('never lets a browser run the content in the origin of the service', async () => {
@@ -222,15 +223,15 @@ forEachService((start) => {
     })
 
     for (const [range, status, body, content] of [
-      ['bytes=0-3', 206, 'abcd', 'bytes 0-3/10'],
-      ['bytes=4-', 206, 'efghij', 'bytes 4-9/10'],
-      ['bytes=-2', 206, 'ij', 'bytes 8-9/10'],
-      ['bytes=-50', 206, 'abcdefghij', 'bytes 0-9/10'],
-      ['bytes=8-99', 206, 'ij', 'bytes 8-9/10'],
-      ['bytes=3-2', 200, 'abcdefghij', null],
-      ['bytes=0-1,3-4', 200, 'abcdefghij', null],
-      ['lines=0-1', 200, 'abcdefghij', null],
-      ['bytes=-', 200, 'abcdefghij', null],
+      ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
+      ['bytes=4-', 206, '456789', 'bytes 4-9/10'],
+      ['bytes=-2', 206, '89', 'bytes 8-9/10'],
+      ['bytes=-50', 206, '0123456789', 'bytes 0-9/10'],
+      ['bytes=8-99', 206, '89', 'bytes 8-9/10'],
+      ['bytes=3-2', 200, '0123456789', null],
+      ['bytes=0-1,3-4', 200, '0123456789', null],
+      ['lines=0-1', 200, '0123456789', null],
+      ['bytes=-', 200, '0123456789', null],
     ] as const) {
       it(`answers Range: ${range} with ${status} and ${body}`, async () => {
         const answer = await request('GET', '/letters', undefined, { range })
@@ -292,13 +293,13 @@ forEachService((start) => {
       assert.deepEqual([made.type, made.sha256], ['application/octet-stream', helloHash])
       assert.equal((await files.put('2', 'hello')).type, 'text/plain;charset=utf-8')
       assert.equal((await files.put('3', new Blob([hello], { type: 'image/png' }))).type, 'image/png')
-      const stream = ReadableStream.from([hello, hello])
-      assert.equal((await files.put('4', stream, { type: 'text/css' })).size, 10)
+      const stream = ReadableStream.from([hello, Buffer.from(' '), hello])
+      assert.equal((await files.put('4', stream, { type: 'text/css' })).size, 11)
       const opened = await files.get('4')
-      assert.deepEqual([opened?.type, await opened?.text()], ['text/css', 'hellohello'])
+      assert.deepEqual([opened?.type, await opened?.text()], ['text/css', 'hello hello'])
       assert.deepEqual([...((await (await files.get('1'))?.bytes()) ?? [])], [...hello])
-      assert.equal(await (await files.get('4', { start: 3, end: 7 }))?.text(), 'lohe')
-      assert.equal(await (await files.get('4', { start: 8, end: 99 }))?.text(), 'lo')
+      assert.equal(await (await files.get('4', { start: 3, end: 7 }))?.text(), 'lo h')
+      assert.equal(await (await files.get('4', { start: 9, end: 99 }))?.text(), 'lo')
     })
 
     it('returns undefined and false for a file that does not exist', async () => {
@@ -389,6 +390,27 @@ forEachService((start) => {
         [false, 'the trust type friend does not list delete for files'],
       )
     })
+  })
+
+  it('fire file_changed after the commit, in order and with the caller', async () => {
+    const events: unknown[] = []
+    const handling = await start({
+      declare: (app) =>
+        app.on('file_changed', ({ name, operation, size, type, sha256, caller }) => {
+          events.push([name, operation, size, type, sha256, caller.kind])
+        }),
+    })
+    await fresh(handling)
+    await request('PUT', '/a', 'hello', text)
+    await assert.rejects(files.put('a', 'x', { ifMatch: null }))
+    await files.delete('a')
+    await untilEqual(
+      () => events,
+      () => [
+        ['a', 'put', 5, 'text/plain', helloHash, 'creator'],
+        ['a', 'delete', undefined, undefined, undefined, 'application'],
+      ],
+    )
   })
 
   it('keeps the content of files outside of the database', async () => {

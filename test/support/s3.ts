@@ -46,7 +46,7 @@ export function signatureOf({ method, path, headers }: SignedRequest, key: S3Key
   return hmac(secret, signing).toString('hex')
 }
 
-/** What happens to the next request with this method. */
+/** The fault of the next request with a method. */
 export type Fault =
   /** The store does what is asked, and the connection breaks before the answer. */
   | 'lost-answer'

@@ -20,7 +20,7 @@ export interface ChangeEvent {
   readonly actor: ActorHandle
   /** The same for each attempt, so that a handler can recognize a repetition. */
   readonly id: string
-  /** The name of the property or list. */
+  /** The name of the property, list or file. */
   readonly name: string
   /** Time of the change. */
   readonly at: Date
@@ -65,12 +65,23 @@ export interface ListChanged extends ChangeEvent {
   readonly oldItem?: Json
 }
 
+/** A file was stored or deleted. */
+export interface FileChanged extends ChangeEvent {
+  readonly operation: 'put' | 'delete'
+  /** The size in bytes, the media type and the SHA-256 of the new content. Undefined after a deletion. */
+  readonly size?: number
+  readonly type?: string
+  readonly sha256?: string
+}
+
 /** The events that are stored with the change, and handled after it. */
 export interface ChangeEvents {
   /** A value was stored or deleted. Fires after the commit, at least once, in the order of the actor's changes. */
   property_changed: PropertyChanged
   /** A list was changed. Fires after the commit, at least once, in the order of the actor's changes. */
   list_changed: ListChanged
+  /** A file was stored or deleted. Fires after the commit, at least once, in the order of the actor's changes. */
+  file_changed: FileChanged
 }
 
 /** A due alarm. */

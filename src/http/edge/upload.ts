@@ -12,7 +12,7 @@ export interface Upload {
   readonly fields: Params
   /** The name at the client, without a path. Empty: no file was chosen. */
   readonly filename: string
-  /** As the client declares it. */
+  /** The media type, as the client declares it. */
   readonly type: string
   /** Ends when the whole form has arrived, and fails when it does not. */
   readonly bytes: AsyncIterable<Uint8Array>
