@@ -1,7 +1,6 @@
 /** A service: the runtime, its rooms, and the route table that serves them. */
 import type { ActorHandles } from './app/actor-handles.ts'
 import type { BearerKind } from './auth/authenticate.ts'
-import { requireFileSettings } from './file/open-bytes.ts'
 import { createHttp } from './http/create.ts'
 import { toFetch } from './http/edge/fetch.ts'
 import type { Handle } from './http/edge/request.ts'
@@ -39,7 +38,6 @@ export interface Service {
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config } = options
   const catalogue = catalogueOf(options.registry)
-  requireFileSettings(config)
   if (config.singlePage !== null) await requireFolder('TROUPE_SINGLE_PAGE', config.singlePage)
   const pages = pageSet(options.pages ?? {}, config.templates === null ? null : await loadTemplates(config.templates))
   const { runtime, keyCheck } = await openRuntime(options)

@@ -3,7 +3,7 @@ import type { FileContent, FileInfo, FileOptions, FilesHandle, OpenFile } from '
 import { ServiceError } from '../errors.ts'
 import type { ByteRange, OpenObject } from '../file/file-bytes.ts'
 import type { FileFacts } from '../file/file-store.ts'
-import { type FileAccess, type FileCondition, type Files, mostListed, versionOf } from '../file/files.ts'
+import { type FileAccess, type FileCondition, type Files, mostFilesListed, fileVersionOf } from '../file/files.ts'
 
 export function filesHandle(files: Files, access: FileAccess): FilesHandle {
   return {
@@ -26,8 +26,11 @@ export function filesHandle(files: Files, access: FileAccess): FilesHandle {
       return facts === null ? undefined : infoOf(facts)
     },
     async list({ prefix = '', limit = 100, after = '' } = {}) {
-      if (!Number.isInteger(limit) || limit < 1 || limit > mostListed)
-        throw new ServiceError('bad_request', `Cannot list files: limit must be a whole number from 1 to ${mostListed}`)
+      if (!Number.isInteger(limit) || limit < 1 || limit > mostFilesListed)
+        throw new ServiceError(
+          'bad_request',
+          `Cannot list files: limit must be a whole number from 1 to ${mostFilesListed}`,
+        )
       const page = await files.list(access, { prefix, limit, after })
       return { files: page.files.map(infoOf), next: page.next }
     },
@@ -42,7 +45,7 @@ function infoOf(facts: FileFacts): FileInfo {
     size,
     type,
     sha256: hash,
-    etag: versionOf(facts),
+    etag: fileVersionOf(facts),
     createdAt: new Date(createdAt),
     updatedAt: new Date(updatedAt),
   }
@@ -95,7 +98,7 @@ async function* bytesOf(chunks: AsyncIterable<unknown>): AsyncGenerator<Uint8Arr
 function conditionOf({ ifMatch }: Pick<FileOptions, 'ifMatch'>): FileCondition | undefined {
   if (ifMatch === undefined) return undefined
   return (stored) => {
-    if (ifMatch === (stored === null ? null : versionOf(stored))) return
+    if (ifMatch === (stored === null ? null : fileVersionOf(stored))) return
     throw new ServiceError('precondition_failed', 'Nothing was changed: ifMatch does not name the stored version')
   }
 }

@@ -83,6 +83,11 @@ function isServiceLink(name: string, value: string): boolean {
 }
 
 function refuseContradictions(config: Config): void {
+  const hasKey = config.filesAccessKeyId !== null && config.filesSecretAccessKey !== null
+  if (config.files?.startsWith('s3:') === true && !hasKey)
+    throw new ConfigError(
+      'TROUPE_FILES names an S3-compatible store: set TROUPE_FILES_ACCESS_KEY_ID and TROUPE_FILES_SECRET_ACCESS_KEY.',
+    )
   if (config.mode === 'development') return
   if (config.secretKeys === null) {
     throw new ConfigError(

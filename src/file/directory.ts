@@ -1,11 +1,11 @@
 /** Stores the bytes of files in a folder. Processes on several machines may share it. */
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { closed, codeOf, pieces, usable, writeAll } from './disk.ts'
+import { closeQuietly, codeOf, pieces, usable, writeAll } from './disk.ts'
 import { type ByteRange, type FileBytes, type OpenObject, requireKey } from './file-bytes.ts'
 
 /** Closes files whose bytes nothing reads any longer. Node.js ends the process when it has to close a file itself. */
-const unread = new FinalizationRegistry<FileHandle>((file) => void closed(file))
+const unread = new FinalizationRegistry<FileHandle>((file) => void closeQuietly(file))
 
 export class DirectoryBytes implements FileBytes {
   readonly #root: string
@@ -25,7 +25,7 @@ export class DirectoryBytes implements FileBytes {
         await syncFolders(dirname(path), this.#root)
       })
     } catch (error) {
-      await closed(file)
+      await closeQuietly(file)
       await rm(path, { force: true }).catch(() => {})
       throw error
     }
@@ -39,9 +39,9 @@ export class DirectoryBytes implements FileBytes {
       const { size } = await usable('read the file', () => file.stat())
       const bytes = readAndClose(file, range ?? { start: 0, end: size })
       unread.register(bytes, file)
-      return { size, bytes, close: () => closed(file) }
+      return { size, bytes, close: () => closeQuietly(file) }
     } catch (error) {
-      await closed(file)
+      await closeQuietly(file)
       throw error
     }
   }
@@ -90,6 +90,6 @@ async function* readAndClose(file: FileHandle, range: ByteRange): AsyncGenerator
   try {
     yield* pieces(file, range)
   } finally {
-    await closed(file)
+    await closeQuietly(file)
   }
 }

@@ -21,7 +21,7 @@ export async function* pieces(file: FileHandle, { start, end }: ByteRange): Asyn
   }
 }
 
-export async function closed(file: FileHandle): Promise<void> {
+export async function closeQuietly(file: FileHandle): Promise<void> {
   await file.close().catch(() => {})
 }
 

@@ -80,7 +80,7 @@ export interface FilesDeps {
 }
 
 /** Limit of a page of files. */
-export const mostListed = 1000
+export const mostFilesListed = 1000
 /** A file may be replaced between the read of its row and of its bytes, so the row is read again. */
 const mostReads = 5
 
@@ -326,7 +326,7 @@ export class Files {
 }
 
 /** The version of a file for entity tags: the bytes and the type determine it. */
-export function versionOf({ hash: digest, type }: Pick<FileFacts, 'hash' | 'type'>): string {
+export function fileVersionOf({ hash: digest, type }: Pick<FileFacts, 'hash' | 'type'>): string {
   return hash('sha256', `${digest}\n${type}`, 'base64url')
 }
 

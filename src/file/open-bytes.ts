@@ -1,5 +1,4 @@
 /** Opens the storage for files that the settings name. */
-import { ConfigError } from '../config/config-error.ts'
 import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import { DirectoryBytes } from './directory.ts'
@@ -7,14 +6,6 @@ import type { FileBytes } from './file-bytes.ts'
 import { MemoryBytes } from './memory.ts'
 
 type Settings = Pick<Config, 'files' | 'database' | 'filesAccessKeyId' | 'filesSecretAccessKey'>
-
-/** @throws ConfigError when the settings of an S3-compatible store are not complete. */
-export function requireFileSettings({ files, filesAccessKeyId, filesSecretAccessKey }: Settings): void {
-  if (files?.startsWith('s3:') !== true || (filesAccessKeyId !== null && filesSecretAccessKey !== null)) return
-  throw new ConfigError(
-    'TROUPE_FILES names an S3-compatible store: set TROUPE_FILES_ACCESS_KEY_ID and TROUPE_FILES_SECRET_ACCESS_KEY.',
-  )
-}
 
 /** @param inMemory The database is in the memory of this process, and the files are too. */
 export function openFileBytes(settings: Settings, inMemory: boolean): FileBytes {

@@ -12,7 +12,7 @@ import { setTimeout } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
 import { Agent, type Dispatcher } from 'undici'
 import { ServiceError } from '../errors.ts'
-import { closed, pieces, unusable, usable, writeAll } from './disk.ts'
+import { closeQuietly, pieces, unusable, usable, writeAll } from './disk.ts'
 import { type ByteRange, type FileBytes, type OpenObject, requireKey } from './file-bytes.ts'
 
 export interface S3Settings {
@@ -89,7 +89,7 @@ export class S3Bytes implements FileBytes {
       })
       await requireStatus('store the file', answer, [200, 201, 204])
     } finally {
-      await closed(file)
+      await closeQuietly(file)
     }
   }
 

@@ -338,8 +338,8 @@ const rows: Readonly<Record<string, Row>> = {
   files: {
     env: 'TROUPE_FILES',
     byDefault: null,
-    text: 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu',
-    value: 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu',
+    text: '/srv/files',
+    value: '/srv/files',
     code: './files',
     refused: {
       's3://': 'must have the form s3://<bucket>/<prefix>?endpoint=<URL>&region=<region>',
@@ -483,6 +483,16 @@ describe('the settings', () => {
         sentence,
       )
     }
+  })
+
+  it('require the key of an S3-compatible store', () => {
+    const files = 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu'
+    const env = { TROUPE_MODE: 'development', TROUPE_FILES_ACCESS_KEY_ID: 'id' }
+    assert.equal(
+      refusalOf(() => resolveConfig({ files }, env)),
+      'TROUPE_FILES names an S3-compatible store: set TROUPE_FILES_ACCESS_KEY_ID and TROUPE_FILES_SECRET_ACCESS_KEY.',
+    )
+    assert.equal(resolveConfig({ files }, { ...env, TROUPE_FILES_SECRET_ACCESS_KEY: 'key' }).files, files)
   })
 
   it('treat an empty string as absent, except in a list of names, where it is the empty list (OPS-09)', () => {

@@ -171,7 +171,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'trust',
     'webhook',
   ],
-  service: ['auth', 'file', 'http', 'http/edge', 'mcp', 'open-runtime', 'outbox', 'pages', 'rooms'],
+  service: ['auth', 'http', 'http/edge', 'mcp', 'open-runtime', 'outbox', 'pages', 'rooms'],
   troupe: ['api', 'authorization-server', 'connection', 'http/edge', 'pages', 'property', 'service', 'sign-in'],
   cli: [
     'http/edge',

@@ -11,7 +11,7 @@ const policy = "default-src 'none'; frame-ancestors 'none'; sandbox"
 const cacheControl = 'private, no-cache'
 
 /** @param opened Null for a response to HEAD. */
-export function fileResponse(
+export function contentResponse(
   file: FileFacts & { readonly tag: string },
   opened: OpenObject | null,
   range: ByteRange | null,

@@ -1,11 +1,10 @@
 /** `/<actor>/files`: the files of an actor. */
 import { maxFileNameBytes } from '../../../file/file-name.ts'
 import type { FileFacts } from '../../../file/file-store.ts'
-import { type FileCondition, type Files, mostListed, versionOf } from '../../../file/files.ts'
+import { type FileCondition, type Files, mostFilesListed, fileVersionOf } from '../../../file/files.ts'
 import { ServiceError } from '../../../errors.ts'
 import { integerField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { requireMet } from '../../../property/condition.ts'
-import { sizeOf } from '../../edge/limited-body.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import { type HttpResponse, json, noContent, withNextPage } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -13,7 +12,7 @@ import type { RequestBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 import { conditionOf, isKnownTag } from '../actor/entity-tags.ts'
-import { fileResponse, unchangedFile } from './file-response.ts'
+import { contentResponse, unchangedFile } from './file-response.ts'
 import { rangeOf } from './range.ts'
 
 const time = { type: 'string', format: 'date-time' } as const
@@ -36,7 +35,7 @@ const listQuery = {
     stringField('Only names that begin with this', { maxLength: maxFileNameBytes, isStorable: true }),
     '',
   ),
-  limit: optional(integerField('The most files to return', { least: 1, most: mostListed }), 100),
+  limit: optional(integerField('The most files to return', { least: 1, most: mostFilesListed }), 100),
   after: optional(
     stringField('Returns the files after this name: `next` of the previous page', {
       maxLength: maxFileNameBytes,
@@ -153,7 +152,7 @@ function changeRoutes({ files }: FileRouteDeps): readonly Route[] {
           hash: digestOf(request),
           condition: fileCondition(request),
         })
-        return json(stored.isNew ? 201 : 200, shown(stored.facts), { ETag: `"${versionOf(stored.facts)}"` })
+        return json(stored.isNew ? 201 : 200, shown(stored.facts), { ETag: `"${fileVersionOf(stored.facts)}"` })
       },
     }),
     defineRoute({
@@ -180,7 +179,7 @@ async function read({ files }: FileRouteDeps, exchange: OneExchange): Promise<Ht
   const condition = conditionOf(request)
   let range: ReturnType<typeof rangeOf> = null
   const opened = await files.open({ actorId: actor.id, caller }, nameOf(exchange), (facts) => {
-    const tag = versionOf(facts)
+    const tag = fileVersionOf(facts)
     if (condition !== null && condition.ifMatch !== null) requireMet({ ...condition, ifNoneMatch: null }, tag)
     range = isKnownTag(request, tag) ? null : rangeOf(request, facts.size, tag)
     if (request.method === 'HEAD' || isKnownTag(request, tag)) return 'none'
@@ -188,19 +187,27 @@ async function read({ files }: FileRouteDeps, exchange: OneExchange): Promise<Ht
   })
   if (opened === null) throw noFile()
   const { facts, bytes } = opened
-  const tag = versionOf(facts)
+  const tag = fileVersionOf(facts)
   if (isKnownTag(request, tag)) return unchangedFile(tag)
   if (range === 'unsatisfiable') throw unsatisfiable(facts.size)
-  return fileResponse({ ...facts, tag }, bytes, range)
+  return contentResponse({ ...facts, tag }, bytes, range)
 }
 
 function nameOf({ params, rest }: Pick<OneExchange, 'params' | 'rest'>): string {
   return [params.name, ...rest].join('/')
 }
 
+/** The size of the body, if the request states it. */
+function sizeOf(request: HttpRequest): number | undefined {
+  const length = request.header('content-length')
+  return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined
+}
+
 function fileCondition(request: HttpRequest): FileCondition | undefined {
   const condition = conditionOf(request)
-  return condition === null ? undefined : (stored) => requireMet(condition, stored === null ? null : versionOf(stored))
+  return condition === null
+    ? undefined
+    : (stored) => requireMet(condition, stored === null ? null : fileVersionOf(stored))
 }
 
 /** Refuses what a file cannot keep: a part of a content (RFC 9110 section 14.5), and a coding, which would be lost. */
@@ -238,7 +245,7 @@ function shown(facts: FileFacts): object {
     size: facts.size,
     type: facts.type,
     sha256: facts.hash,
-    etag: `"${versionOf(facts)}"`,
+    etag: `"${fileVersionOf(facts)}"`,
     created_at: new Date(facts.createdAt).toISOString(),
     updated_at: new Date(facts.updatedAt).toISOString(),
   }
