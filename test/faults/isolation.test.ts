@@ -244,7 +244,7 @@ forEachService((start) => {
         const owner = 'owner' in route ? route.owner : undefined
         const area = areaOf(route)
         const all = owner?.exclusive !== true
-        const data = ['properties', 'methods', 'actions', 'resources'].includes(area)
+        const data = ['properties', 'files', 'methods', 'actions', 'resources'].includes(area)
         const ofAdmin = data || ['actor', 'trust', 'services'].includes(area)
         const ofTrustee = ['actor', 'trust', 'subscriptions', 'services'].includes(area)
         const asNamed =

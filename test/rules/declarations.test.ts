@@ -267,7 +267,7 @@ const refusals: [
       [
         'a misspelt category',
         { propertys: { patterns: ['*'], operations: ['read'] } },
-        'Cannot add the trust type "family": the category "propertys" does not exist. The categories are properties, methods, actions, tools, resources, prompts.',
+        'Cannot add the trust type "family": the category "propertys" does not exist. The categories are properties, files, methods, actions, tools, resources, prompts.',
       ],
       [
         'a misspelt operation',

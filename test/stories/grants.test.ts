@@ -186,7 +186,7 @@ forEachService((start) => {
       [{}, 'it names no category'],
       [
         { propertys: { patterns: ['a'], operations: ['read'] } },
-        'the category "propertys" does not exist. The categories are properties, methods, actions, tools, resources, prompts',
+        'the category "propertys" does not exist. The categories are properties, files, methods, actions, tools, resources, prompts',
       ],
       [
         { properties: { patterns: ['a'], operations: ['reed'] } },
@@ -285,7 +285,7 @@ forEachService((start) => {
       await assert.rejects(actor.trust.withdraw(peer.peerId, { propertys: { patterns: ['a'] } } as object), {
         code: 'bad_request',
         message:
-          'Cannot withdraw permissions: the category "propertys" does not exist. The categories are properties, methods, actions, tools, resources, prompts',
+          'Cannot withdraw permissions: the category "propertys" does not exist. The categories are properties, files, methods, actions, tools, resources, prompts',
       })
     })
   })

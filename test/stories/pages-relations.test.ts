@@ -239,6 +239,7 @@ forEachService((start) => {
             'Properties',
             'May read everything in “public” and “shared”. May not change or delete any property or list itself.',
           ],
+          ['Files', 'May read everything in “public” and “shared”. May not change or delete any file.'],
           ['Tools for AI apps', 'May not use any.'],
         ],
       )

@@ -136,11 +136,11 @@ forEachService((start) => {
         ],
         [
           { propertys: { patterns: ['*'], operations: ['read'] } },
-          'the category "propertys" does not exist. The categories are properties, methods, actions, tools, resources, prompts',
+          'the category "propertys" does not exist. The categories are properties, files, methods, actions, tools, resources, prompts',
         ],
         [
           { permissions: { methods: ['*'] } },
-          'the category "permissions" does not exist. The categories are properties, methods, actions, tools, resources, prompts',
+          'the category "permissions" does not exist. The categories are properties, files, methods, actions, tools, resources, prompts',
         ],
       ] as const) {
         const message = `Cannot set permissions: ${problem}`

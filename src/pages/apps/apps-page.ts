@@ -133,7 +133,7 @@ async function groupsOf(
       approval_ends: trust.approvedUntil === null ? null : momentOf(trust.approvedUntil, now),
       client_ends: until === null ? null : momentOf(until, now),
       has_ended: until !== null && until <= now,
-      rights: rightsInWords(effective).filter(({ category }) => category === 'properties' || category === 'tools'),
+      rights: rightsInWords(effective).filter(({ category }) => shownCategories.has(category)),
       first_used: momentOf(trust.createdAt, now),
       last_used: momentOf(lastUsedAt, now),
       has_access: hasAccess,
@@ -151,6 +151,9 @@ async function groupsOf(
   }
   return [...groups.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
+
+/** The rights that matter most to an owner. The page of the relationship has all. */
+const shownCategories: ReadonlySet<string> = new Set(['properties', 'files', 'tools'])
 
 function placeInWords(place: string): string {
   return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(place) ? 'a program on the same computer' : place

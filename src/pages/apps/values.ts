@@ -26,7 +26,7 @@ export interface ConnectedApp {
   readonly client_ends: Moment | null
   /** Whether that end has passed. */
   readonly has_ended: boolean
-  /** The app's rights to properties and tools. */
+  /** The app's rights to properties, files and tools. */
   readonly rights: readonly RightsLine[]
   readonly first_used: Moment
   readonly last_used: Moment

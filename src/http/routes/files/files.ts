@@ -112,8 +112,6 @@ function readRoute(deps: FileRouteDeps): Route {
     path: one,
     access: 'files',
     summary: 'The content of a file',
-    // Links in pages and messages may carry parameters of other sites.
-    unknownQuery: 'ignored',
     conditions: 'read',
     headers: { Range: 'One range of bytes', 'If-Range': 'The entity tag for which `Range` applies' },
     responses: {
