@@ -12,7 +12,9 @@ import type { Log } from '../observe/log.ts'
 import { originText } from '../origin.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId } from '../secret/random.ts'
+import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import type { Cancel, Timers } from '../timers.ts'
@@ -70,6 +72,7 @@ export interface FilesDeps {
   readonly store: CatchUpStore
   readonly permission: Permission
   readonly bytes: FileBytes
+  readonly keyRing: KeyRing
   readonly timers: Timers
   readonly now: () => number
   readonly log: Log
@@ -81,6 +84,8 @@ export interface FilesDeps {
 
 /** Limit of a page of files. */
 export const mostFilesListed = 1000
+/** Begins a sealed cursor. No name begins with a slash. */
+const sealedCursor = '//'
 /** A file may be replaced between the read of its row and of its bytes, so the row is read again. */
 const mostReads = 5
 
@@ -182,14 +187,31 @@ export class Files {
     { prefix, after, limit }: { readonly prefix: string; readonly after: string; readonly limit: number },
   ): Promise<{ readonly files: readonly FileFacts[]; readonly next: string | null }> {
     const { store, permission } = this.#deps
-    const found = await store.read((q) => findFiles(q, actorId, { prefix, after, limit: limit + 1 }))
+    const from = this.#afterName(actorId, after)
+    const found = await store.read((q) => findFiles(q, actorId, { prefix, after: from, limit: limit + 1 }))
     const page = found.slice(0, limit)
     const operation = { category: 'files', right: 'read' } as const
     const names = page.map(({ name }) => name)
     const shown = await permission.filter(actorId, caller, operation, names)
     return {
       files: page.filter(({ name }) => shown.has(name)),
-      next: found.length > limit ? (page.at(-1)?.name ?? null) : null,
+      next: found.length > limit ? this.#cursorAt(actorId, page.at(-1)?.name ?? '', shown) : null,
+    }
+  }
+
+  /** The last name of a page. It is sealed when the caller may not know it. */
+  #cursorAt(actorId: string, name: string, shown: ReadonlySet<string>): string {
+    if (shown.has(name)) return name
+    return `${sealedCursor}${seal(this.#deps.keyRing, name, [actorId, 'file_listing'])}`
+  }
+
+  /** @throws ServiceError `bad_request` for a sealed cursor that was changed, or belongs to another actor. */
+  #afterName(actorId: string, after: string): string {
+    if (!after.startsWith(sealedCursor)) return after
+    try {
+      return open(this.#deps.keyRing, after.slice(sealedCursor.length) as Sealed, [actorId, 'file_listing'])
+    } catch (cause) {
+      throw new ServiceError('bad_request', 'Invalid after: expected a name, or next of a page.', { cause })
     }
   }
 

@@ -115,6 +115,7 @@ const emptyListings: Readonly<Record<string, string>> = {
   listProperties: '{}',
   listMethods: '{"methods":[]}',
   listActions: '{"actions":[]}',
+  listFiles: '{"files":[],"next":null}',
 }
 
 /**

@@ -380,6 +380,24 @@ forEachService((start) => {
       assert.equal(await status(service.request(`/${actor.id}/files/public/a`)), 401)
     })
 
+    it('hide the names that a peer may not read, also in the cursor of a page', async () => {
+      await fresh()
+      for (const name of ['a', 'private/b', 'private/c', 'd']) await files.put(name, name)
+      const friend = await relateTo(service, actor, { relationship: 'friend' })
+      const seen: string[] = []
+      let after = ''
+      for (let pages = 0; pages < 4; pages += 1) {
+        const answer = await friend.request('GET', `/files?limit=1&after=${encodeURIComponent(after)}`)
+        const text = await answer.text()
+        assert.ok(!text.includes('private') && !(answer.headers.get('link') ?? '').includes('private'), text)
+        const page = JSON.parse(text) as { files: { name: string }[]; next: string | null }
+        seen.push(...page.files.map(({ name }) => name))
+        after = page.next ?? ''
+      }
+      assert.deepEqual([seen, after], [['a', 'd'], ''])
+      assert.equal((await friend.request('GET', '/files?after=//v1.x')).status, 400)
+    })
+
     it('are explained', async () => {
       await fresh()
       const friend = await relateTo(service, actor, { relationship: 'friend' })

@@ -38,7 +38,7 @@ const listQuery = {
   limit: optional(integerField('The most files to return', { least: 1, most: mostFilesListed }), 100),
   after: optional(
     stringField('Returns the files after this name: `next` of the previous page', {
-      maxLength: maxFileNameBytes,
+      maxLength: 2000,
       isStorable: true,
     }),
     '',
