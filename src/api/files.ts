@@ -52,9 +52,32 @@ function infoOf(facts: FileFacts): FileInfo {
 }
 
 function openFile(facts: FileFacts, { bytes }: OpenObject): OpenFile {
-  const stream = ReadableStream.from(bytes)
-  const read = async (): Promise<Uint8Array<ArrayBuffer>> => Buffer.concat(await Array.fromAsync(stream))
-  return { ...infoOf(facts), stream, bytes: read, text: async () => new TextDecoder().decode(await read()) }
+  const pieces = bytes[Symbol.asyncIterator]()
+  const read = async (): Promise<Uint8Array<ArrayBuffer>> =>
+    Buffer.concat(await Array.fromAsync({ [Symbol.asyncIterator]: () => pieces }))
+  return {
+    ...infoOf(facts),
+    stream: streamOf(pieces),
+    bytes: read,
+    text: async () => new TextDecoder().decode(await read()),
+  }
+}
+
+/** `ReadableStream.from` is unknown to programs with the types of browsers, which check this file too. */
+function streamOf(pieces: AsyncIterator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await pieces.next()
+        if (next.done === true) controller.close()
+        else controller.enqueue(next.value)
+      },
+      async cancel() {
+        await pieces.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 interface Content {

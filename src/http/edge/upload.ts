@@ -2,7 +2,6 @@
 import type { Readable } from 'node:stream'
 import { Readable as ReadableOf } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Busboy } from '@fastify/busboy'
 import { ServiceError } from '../../errors.ts'
 import { Params } from './params.ts'
 import type { HttpRequest } from './request.ts'
@@ -27,6 +26,8 @@ const longestField = 4096
  * @throws ServiceError `bad_request` for a form that is malformed, breaks off, or has no such field.
  */
 export async function readUpload<T>(request: HttpRequest, take: (upload: Upload) => Promise<T>): Promise<T> {
+  // The first upload loads the library, so that a start loads little (docs/decisions/059).
+  const { Busboy } = await import('@fastify/busboy')
   const parser = new Busboy({
     headers: { 'content-type': request.header('content-type') ?? '' },
     limits: { fields: mostFields, fieldSize: longestField, files: 1, parts: mostFields + 1, headerPairs: 20 },
