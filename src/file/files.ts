@@ -1,5 +1,5 @@
 /**
- * The files of actors. Their bytes are objects that never change (docs/decisions/071): an upload writes a new object, commits
+ * The files of actors. Their bytes are objects that never change (docs/decisions/072): an upload writes a new object, commits
  * the row that names it, and leaves the old object to `UnusedObjects`. A crash at any step keeps one version of the file.
  */
 import { createHash, hash } from 'node:crypto'

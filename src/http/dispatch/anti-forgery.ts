@@ -7,10 +7,8 @@ import { createHmac } from 'node:crypto'
 import { cookieValue, sessionCookie } from '../../auth/credentials.ts'
 import { ServiceError } from '../../errors.ts'
 import { sameSecret } from '../../secret/hash.ts'
-import { type BodyLimits, readFormText } from '../edge/body.ts'
-import type { HttpRequest, RequestHead } from '../edge/request.ts'
 import { type BodyLimits, isMultipart, readFormText } from '../edge/body.ts'
-import type { HttpRequest } from '../edge/request.ts'
+import type { HttpRequest, RequestHead } from '../edge/request.ts'
 import { maxFormFields, Params } from '../edge/params.ts'
 
 /** The hidden field of every form, and the header of scripts. */
