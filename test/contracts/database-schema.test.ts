@@ -36,7 +36,9 @@ async function roleIn(t: TestContext, url: string): Promise<{ role: string; url:
   const role = `role_${new URL(url).pathname.slice(1)}`
   await administer(url, `CREATE ROLE ${role} LOGIN`)
   // Its privileges end with the database, which was removed before.
-  t.after(async () => administer(await sharedPostgresUrl(), `DROP ROLE ${role}`))
+  const server = new URL(url)
+  server.pathname = '/postgres'
+  t.after(() => administer(server.href, `DROP ROLE ${role}`))
   const own = new URL(url)
   own.username = role
   own.password = ''
