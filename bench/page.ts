@@ -35,6 +35,12 @@ a bare server. The time ends with the first response. The figures are medians of
     introduction: `\`npm run bench -- --only lists --write\` writes this section. The requests run one after the other, and each change waits for
 its commit.`,
   },
+  files: {
+    page: 'benchmarks.md',
+    heading: '## Files',
+    introduction: `\`npm run bench -- --only files --write\` writes this section. Four connections send or read [files](files.md) of 1 MiB, in turn
+with a bare server that stores each body on the disk and computes no hash.`,
+  },
   declared: {
     page: 'benchmarks.md',
     heading: '## Declared data',

@@ -66,7 +66,11 @@ async function stopByMessage(child: ChildProcess, message: object | string): Pro
 }
 
 /** Starts a server from the sources, or from the folder of `buildService`, with a compile cache there. */
-export async function startServer(kind: 'troupe' | 'bare', subject: Subject, built?: string): Promise<Running> {
+export async function startServer(
+  kind: 'troupe' | 'bare' | 'files',
+  subject: Subject,
+  built?: string,
+): Promise<Running> {
   const file =
     built === undefined ? `./server-${kind}.ts` : pathToFileURL(join(built, 'dist', `server-${kind}.js`)).href
   const env = built === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: join(built, 'cache') }

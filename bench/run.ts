@@ -16,6 +16,7 @@ import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureDeclared } from './declared.ts'
 import { measureDelivery } from './delivery.ts'
+import { measureFiles } from './files.ts'
 import { measureJobs } from './jobs.ts'
 import { measureLargeList } from './large-list.ts'
 import { measureLists } from './lists.ts'
@@ -46,6 +47,7 @@ const command = {
         'clients',
         'pages',
         'lists',
+        'files',
         'declared',
         'scale',
         'delivery',
@@ -137,6 +139,7 @@ const parts: readonly (readonly [section: SectionName, measure: () => Promise<re
   ['clients', async () => measureClients('PostgreSQL', await onPostgres(), loader, slices)],
   ['pages', async () => measurePages('SQLite', file('pages'), loader, slices)],
   ['lists', async () => measureLists('SQLite', file('lists'), loader, slices)],
+  ['files', async () => measureFiles('SQLite', file('files'), loader, slices)],
   ['declared', async () => measureDeclared('SQLite', file('declared'), loader, slices)],
   ['declared', async () => measureDeclared('PostgreSQL', await onPostgres(), loader, slices)],
   ['scale', async () => measureScale(file('few'), file('many'), actors, loader, slices)],
