@@ -5,7 +5,7 @@ import type { HttpResponse } from '../http/edge/response.ts'
 import { defineRoute } from '../http/dispatch/define-route.ts'
 import type { Exchange, Route } from '../http/dispatch/route.ts'
 import { errorResponses } from '../http/dispatch/schemas.ts'
-import { fileResponse } from '../http/edge/static-files.ts'
+import { fileResponse } from '../http/edge/content/static-files.ts'
 
 export interface SinglePageDeps {
   readonly config: Pick<Config, 'singlePage'>

@@ -3,6 +3,7 @@ import { ServiceError } from '../../../errors.ts'
 import type { Condition, EntityTags } from '../../../property/condition.ts'
 import type { Access } from '../../../property/access.ts'
 import type { Properties } from '../../../property/properties.ts'
+import { isKnownTag, readTags } from '../../edge/content/known-tags.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import type { HttpResponse } from '../../edge/response.ts'
 import type { ActorExchange } from '../../dispatch/route.ts'
@@ -13,14 +14,6 @@ export const textForm = 'text'
 /** A function that is true for each tag that `If-None-Match` of a read names. Undefined without the header. */
 export function knownTags(request: HttpRequest): ((tag: string) => boolean) | undefined {
   return request.header('if-none-match') === undefined ? undefined : (tag) => isKnownTag(request, tag)
-}
-
-/** True when `If-None-Match` of a read names the tag, or any. A malformed header names none. */
-export function isKnownTag(request: HttpRequest, tag: string): boolean {
-  const header = request.header('if-none-match')
-  if (header === undefined) return false
-  const named = readTags(header, { weak: true })
-  return named !== null && (named === '*' || named.includes(tag))
 }
 
 /**
@@ -68,18 +61,5 @@ function requireTags(name: string, header: string, options: { readonly weak: boo
   const tags = readTags(header, options)
   if (tags === null)
     throw new ServiceError('bad_request', `Invalid ${name}: expected * or entity tags in double quotes.`)
-  return tags
-}
-
-/** Null for a malformed header. @param options.weak false leaves out weak tags, which a strong comparison never matches. */
-function readTags(header: string, { weak }: { readonly weak: boolean }): EntityTags | null {
-  if (header.trim() === '*') return '*'
-  const tags: string[] = []
-  for (const part of header.split(',')) {
-    const found = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*$/.exec(part)
-    const [, isWeak, tag] = found ?? []
-    if (tag === undefined) return null
-    if (weak || isWeak === undefined) tags.push(tag)
-  }
   return tags
 }

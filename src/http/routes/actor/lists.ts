@@ -29,7 +29,8 @@ import {
   whereGroup,
   whereOf,
 } from '../../../property/item-query.ts'
-import { isKnownTag, notModified, tagged, writeAccess } from './entity-tags.ts'
+import { isKnownTag } from '../../edge/content/known-tags.ts'
+import { notModified, tagged, writeAccess } from './entity-tags.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'

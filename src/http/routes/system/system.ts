@@ -15,7 +15,7 @@ import type { Exchange, Route } from '../../dispatch/route.ts'
 import { clientScript } from './client-script.ts'
 import type { Health } from './health.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
-import { fileResponse } from '../../edge/static-files.ts'
+import { fileResponse } from '../../edge/content/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 const liveState = {

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
-import { ConfigError } from '../../config/config-error.ts'
-import type { HttpResponse } from './response.ts'
-import type { HttpRequest } from './request.ts'
+import { ConfigError } from '../../../config/config-error.ts'
+import type { HttpResponse } from '../response.ts'
+import type { HttpRequest } from '../request.ts'
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
