@@ -47,7 +47,7 @@ async function send(page: Page, button: string, form = 'main'): Promise<number> 
 
 /** Loads the page without its script, whose live updates would disturb the filled form. */
 async function freeze(page: Page): Promise<void> {
-  await page.route('**/assets/troupe.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }))
+  await page.route('**/assets/troupe.*.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }))
   await page.reload()
 }
 

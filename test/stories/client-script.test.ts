@@ -10,7 +10,7 @@ describe('GET /assets/troupe-client.js', () => {
     const response = await service.request('/assets/troupe-client.js')
     assert.equal(response.status, 200)
     assert.equal(response.headers.get('content-type'), 'text/javascript; charset=utf-8')
-    assert.equal(response.headers.get('cache-control'), 'no-cache')
+    assert.equal(response.headers.get('cache-control'), 'public, max-age=0, must-revalidate')
     const text = await response.text()
     assert.match(text, /createClient/)
     assert.doesNotMatch(text, /import type|export type/)

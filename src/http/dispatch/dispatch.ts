@@ -13,6 +13,7 @@ import { failed, type Span, type Tracing } from '../../observe/tracing.ts'
 import type { LocalLimiter } from '../../rate-limit/local-limiter.ts'
 import { limitersOf } from '../../rate-limit/rates.ts'
 import { acceptsPages } from '../edge/accepts.ts'
+import { compressed } from '../edge/content/compression.ts'
 import { sourceOf } from '../edge/client-address.ts'
 import { Cors } from '../edge/cors.ts'
 import { errorResponse, logError, toServiceError } from '../edge/error-response.ts'
@@ -112,7 +113,7 @@ export class Dispatcher {
     }
     if (state.actorId !== null) this.#audit(request, state, answer, failure)
     describe(span, state, answer, failure)
-    return this.#headers.complete(request, answer, state)
+    return this.#headers.complete(request, await compressed(request, answer), state)
   }
 
   #answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> | HttpResponse {

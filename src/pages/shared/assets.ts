@@ -1,4 +1,8 @@
-/** The style sheet, the script and the logo as strings, so that a build copies no files. */
+/**
+ * The style sheet, the script and the logo as strings, so that a build copies no files. The pages name them with a hash of
+ * their content, such as `troupe.Xy12….css`, so that browsers keep them for ever.
+ */
+import { hash } from 'node:crypto'
 import { liveScript } from '../live/live-script.ts'
 import { style } from './style.ts'
 
@@ -10,8 +14,31 @@ export interface Asset {
 const mark = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#7a2e3a"/><g fill="#fff"><circle cx="16" cy="10" r="3.6"/><circle cx="8.5" cy="20.5" r="3.6"/><circle cx="23.5" cy="20.5" r="3.6"/></g><path d="M14.3 13.2 10.3 17.4M17.7 13.2l4 4.2M12.4 20.7h7.2" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>
 `
 
-export const assets: ReadonlyMap<string, Asset> = new Map([
+const assets: ReadonlyMap<string, Asset> = new Map([
   ['troupe.css', { type: 'text/css; charset=utf-8', text: style }],
   ['troupe.js', { type: 'text/javascript; charset=utf-8', text: liveScript }],
   ['troupe.svg', { type: 'image/svg+xml', text: mark }],
 ])
+
+const hashes: ReadonlyMap<string, string> = new Map(
+  [...assets].map(([name, { text }]) => [name, hash('sha256', text, 'base64url').slice(0, 12)]),
+)
+
+/** Returns the path of an asset below the base path, with the hash of its content. */
+export function assetPath(name: 'troupe.css' | 'troupe.js' | 'troupe.svg'): string {
+  const [base, extension] = name.split('.')
+  return `/assets/${base}.${hashes.get(name)}.${extension}`
+}
+
+/**
+ * Finds an asset by its name, with the hash of its content or without. During an upgrade, a page of one release may name the
+ * hash of another; no browser then keeps the file.
+ */
+export function findAsset(name: string): { readonly asset: Asset; readonly cache: string } | null {
+  const [, base, given, extension] = /^(troupe)(?:\.([\w-]{12}))?\.(\w+)$/.exec(name) ?? []
+  const plain = `${base}.${extension}`
+  const asset = assets.get(plain)
+  if (asset === undefined) return null
+  const isCurrent = given !== undefined && given === hashes.get(plain)
+  return { asset, cache: isCurrent ? 'public, max-age=31536000, immutable' : 'public, max-age=0, must-revalidate' }
+}

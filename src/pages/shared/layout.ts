@@ -1,6 +1,7 @@
 /** The layouts: one for public pages, one for the pages of an actor's owner. */
 import { html } from 'hono/html'
 import type { LiveCategory } from '../../live/live.ts'
+import { assetPath } from './assets.ts'
 import type { ActorPageValues, Html, SiteValues } from './values.ts'
 
 export interface Frame extends SiteValues {
@@ -117,7 +118,7 @@ export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>
 }
 
 function bar(frame: SiteValues, home: string, right: Html | string = ''): Html {
-  return html`<header class="bar"><a class="brand" href="${home}"><img src="${frame.base_path}/assets/troupe.svg" alt="" width="28" height="28">${frame.name}</a>${right}</header>`
+  return html`<header class="bar"><a class="brand" href="${home}"><img src="${frame.base_path}${assetPath('troupe.svg')}" alt="" width="28" height="28">${frame.name}</a>${right}</header>`
 }
 
 function shell(frame: Frame, body: Html, isLive = false): Html {
@@ -128,11 +129,11 @@ function shell(frame: Frame, body: Html, isLive = false): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${frame.title} · ${frame.name}</title>
-<link rel="stylesheet" href="${frame.base_path}/assets/troupe.css">
-<link rel="icon" href="${frame.base_path}/assets/troupe.svg" type="image/svg+xml">${
+<link rel="stylesheet" href="${frame.base_path}${assetPath('troupe.css')}">
+<link rel="icon" href="${frame.base_path}${assetPath('troupe.svg')}" type="image/svg+xml">${
     isLive
       ? html`
-<script type="module" src="${frame.base_path}/assets/troupe.js"></script>`
+<script type="module" src="${frame.base_path}${assetPath('troupe.js')}"></script>`
       : ''
   }
 </head>

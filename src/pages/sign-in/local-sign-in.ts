@@ -1,7 +1,7 @@
 /** The pages of the development provider, in the style of the service. */
 import { html } from 'hono/html'
 import type { LocalChoice, LocalPages } from '../../sign-in/local/local-server.ts'
-import { assets } from '../shared/assets.ts'
+import { findAsset } from '../shared/assets.ts'
 import { emailAddress, formField } from '../shared/form-field.ts'
 import { page } from '../shared/layout.ts'
 import type { Html, SiteValues } from '../shared/values.ts'
@@ -12,7 +12,7 @@ export function localPages(name: string): LocalPages {
   return {
     choice: async (values) => String(await localChoicePage(site, values)),
     ended: async () => String(await localEndedPage(site)),
-    assets,
+    asset: (file) => findAsset(file)?.asset ?? null,
   }
 }
 

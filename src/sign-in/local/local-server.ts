@@ -23,8 +23,8 @@ export interface LocalPages {
   choice(values: LocalChoice): Promise<string>
   /** The page for a sign-in that is unknown or has ended. */
   ended(): Promise<string>
-  /** Files served below `/assets/`, by file name. */
-  readonly assets: ReadonlyMap<string, { readonly type: string; readonly text: string }>
+  /** Finds a file below `/assets/` by its name. Null: it does not exist. */
+  asset(name: string): { readonly type: string; readonly text: string } | null
 }
 
 export interface LocalChoice {
@@ -69,8 +69,8 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       return
     }
     const [path = ''] = (request.url ?? '').split('?', 1)
-    const asset = path.startsWith('/assets/') ? options.pages.assets.get(path.slice('/assets/'.length)) : undefined
-    if (asset !== undefined) response.writeHead(200, { 'content-type': asset.type }).end(asset.text)
+    const asset = path.startsWith('/assets/') ? options.pages.asset(path.slice('/assets/'.length)) : null
+    if (asset !== null) response.writeHead(200, { 'content-type': asset.type }).end(asset.text)
     else if (path.startsWith('/interaction/')) {
       void choose(provider, options.pages, request, response).catch((error: unknown) => {
         options.log.error({ error }, 'The local provider failed')

@@ -1,8 +1,9 @@
 /** Serves the files of an application. Each request reads the file, so that an edit takes effect immediately. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { ConfigError } from '../../../config/config-error.ts'
+import { isKnownTag } from './known-tags.ts'
 import type { HttpResponse } from '../response.ts'
 import type { HttpRequest } from '../request.ts'
 
@@ -45,15 +46,21 @@ export async function fileResponse(
   if (type === undefined || !path.every(isPlain)) return null
   const bytes = await bytesOf(folder, path)
   if (bytes === null) return null
-  const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
   // HTML pages are never cached, because they refer to the other files. An unchanged file is not sent again.
-  const headers = {
-    'Content-Type': type,
-    ETag: tag,
-    'Cache-Control': type.startsWith('text/html') ? 'no-store' : 'public, max-age=0, must-revalidate',
-  }
-  if (request.header('if-none-match') === tag) return { status: 304, headers, body: null }
-  return { status: 200, headers, body: bytes }
+  return cachedFile(request, { type, body: bytes, cache: type.startsWith('text/html') ? 'no-store' : revalidated })
+}
+
+/** The browser asks each time whether the file has changed. */
+export const revalidated = 'public, max-age=0, must-revalidate'
+
+/** Returns a file with a tag of its content; 304 when the browser has this version. */
+export function cachedFile(
+  request: HttpRequest,
+  file: { readonly type: string; readonly body: string | Uint8Array<ArrayBuffer>; readonly cache: string },
+): HttpResponse {
+  const tag = hash('sha256', file.body, 'base64url').slice(0, 22)
+  const headers = { 'Content-Type': file.type, ETag: `"${tag}"`, 'Cache-Control': file.cache }
+  return isKnownTag(request, tag) ? { status: 304, headers, body: null } : { status: 200, headers, body: file.body }
 }
 
 /** Returns true for a safe path segment: not hidden, and without separators of any operating system. */

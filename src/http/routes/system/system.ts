@@ -1,5 +1,4 @@
 /** Addresses for operators and tools: health, metrics, the OpenAPI document and the files of the pages. */
-import { hash } from 'node:crypto'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField } from '../../../json/fields.ts'
@@ -8,14 +7,14 @@ import type { Metrics } from '../../../observe/metrics.ts'
 import { sameSecret } from '../../../secret/hash.ts'
 import { identityProof } from '../../../secret/identity-proof.ts'
 import type { KeyRing } from '../../../secret/key-ring.ts'
-import { type Asset, assets } from '../../../pages/shared/assets.ts'
+import { findAsset } from '../../../pages/shared/assets.ts'
 import { type HttpResponse, json, jsonText } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { clientScript } from './client-script.ts'
 import type { Health } from './health.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
-import { fileResponse } from '../../edge/content/static-files.ts'
+import { cachedFile, fileResponse, revalidated } from '../../edge/content/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 const liveState = {
@@ -116,33 +115,15 @@ async function metrics(deps: SystemRouteDeps, { request }: Exchange): Promise<Ht
   return { status: 200, headers: { 'Content-Type': deps.metrics.contentType }, body: await deps.metrics.render() }
 }
 
-const tags = new Map([...assets].map(([name, { text }]) => [name, tagOf(text)]))
-
-function tagOf(text: string): string {
-  return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
-}
-
 async function asset(deps: SystemRouteDeps, { rest, request }: Exchange): Promise<HttpResponse> {
   const name = rest.join('/')
-  const file = assets.get(name)
-  const tag = tags.get(name)
-  if (file !== undefined && tag !== undefined) return cachedText(request, file, { tag, cache: 'public, max-age=3600' })
+  const found = findAsset(name)
+  if (found !== null) return cachedFile(request, { ...found.asset, body: found.asset.text, cache: found.cache })
   const { singlePage } = deps.config
   const own = singlePage === null ? null : await fileResponse(request, singlePage, rest)
   if (own !== null) return own
   const script = await clientScript(name)
   if (script === null) throw new ServiceError('not_found', 'Cannot find the file: it does not exist')
   // A page that the service has just delivered must not run with the script of the release before.
-  const facts = { tag: tagOf(script), cache: 'no-cache' }
-  return cachedText(request, { type: 'text/javascript; charset=utf-8', text: script }, facts)
-}
-
-function cachedText(
-  request: Exchange['request'],
-  { type, text }: Asset,
-  { tag, cache }: { readonly tag: string; readonly cache: string },
-): HttpResponse {
-  const headers = { 'Content-Type': type, 'Cache-Control': cache, ETag: tag }
-  if (request.header('if-none-match') === tag) return { status: 304, headers, body: null }
-  return { status: 200, headers, body: text }
+  return cachedFile(request, { type: 'text/javascript; charset=utf-8', body: script, cache: revalidated })
 }
