@@ -48,8 +48,8 @@ const placeMs = 30_000
 export class DueSearch {
   readonly #deps: DueSearchDeps
   readonly #work: ShardedWork
-  /** Actors whose work this process has changed, each with its due time. */
-  readonly #noted = new Map<string, number>()
+  /** Actors whose work this process has changed, each with its due times. 0: now. */
+  readonly #noted = new Map<string, Set<number>>()
   /** Actors whose work could not be claimed completely. */
   #left = new Set<string>()
   #askedAt = Number.NEGATIVE_INFINITY
@@ -65,8 +65,10 @@ export class DueSearch {
   note(actorId: string, dueAt = 0): void {
     if (!this.#deps.store.isSharded) return
     // The search of all servers finds work that is due later.
-    if (dueAt > this.#deps.now() + this.#work.pollMs) return
-    this.#noted.set(actorId, Math.min(dueAt, this.#noted.get(actorId) ?? Number.POSITIVE_INFINITY))
+    const now = this.#deps.now()
+    if (dueAt > now + this.#work.pollMs) return
+    const times = this.#noted.get(actorId) ?? new Set()
+    this.#noted.set(actorId, times.add(dueAt > now ? dueAt : 0))
   }
 
   /** Returns when the next work of a plain database is due, in Unix milliseconds; null when none waits. */
@@ -85,17 +87,22 @@ export class DueSearch {
       this.#askedAt = now()
       if (await this.#takeTurn()) await this.#search()
     }
-    const next = Math.min(this.#askedAt + pollMs, ...this.#noted.values())
-    return Math.max(0, Math.min(pollMs, next - now()))
+    let next = Math.min(this.#askedAt + pollMs, now() + pollMs)
+    for (const times of this.#noted.values()) for (const dueAt of times) next = Math.min(next, dueAt)
+    return Math.max(0, next - now())
   }
 
   #takeNoted(): ReadonlySet<string> {
     const taken = this.#left
     this.#left = new Set()
-    for (const [actorId, dueAt] of this.#noted) {
-      if (dueAt > this.#deps.now()) continue
-      this.#noted.delete(actorId)
-      taken.add(actorId)
+    const now = this.#deps.now()
+    for (const [actorId, times] of this.#noted) {
+      for (const dueAt of times) {
+        if (dueAt > now) continue
+        times.delete(dueAt)
+        taken.add(actorId)
+      }
+      if (times.size === 0) this.#noted.delete(actorId)
     }
     return taken
   }

@@ -182,6 +182,19 @@ describe('a search for due work on a sharded database', () => {
       assert.deepEqual(await process.look(), [700, 'claim b'])
     })
 
+    it('is not needed for work of one actor that is due now and work that is due soon', async () => {
+      const process = new Process(asSharded(await open()))
+      await process.look()
+      process.search.note('a', process.now + 300)
+      process.search.note('a')
+      process.search.note('a', process.now + 700)
+      assert.deepEqual(await process.look(), [300, 'claim a'])
+      process.now += 300
+      assert.deepEqual(await process.look(), [400, 'claim a'])
+      process.now += 400
+      assert.deepEqual(await process.look(), [300, 'claim a'])
+    })
+
     it('claims the rest of the work of an actor with the next look', async () => {
       const process = new Process(asSharded(await open()))
       process.full.add('a')
