@@ -62,6 +62,7 @@ const costs: Readonly<Record<string, Cost>> = {
   listWebhookDeliveries: { statements: 2, rules: null },
   redriveWebhook: { statements: 3, rules: null },
   login: { statements: 0, rules: 0 },
+  signInAtHost: { statements: 0, rules: 0 },
   createActor: { statements: 2, rules: 0 },
   live: { statements: 0, rules: 0 },
   ready: { statements: 0, rules: 0 },
