@@ -73,7 +73,7 @@ const strange = `[...document.querySelectorAll('*')].flatMap((one) => {
   const known = /^(html|head|meta|title|link|body|header|a|img|div|span|form|input|button|nav|ul|ol|li|main|p|h1|h2|section|dl|dt|dd|code|pre|strong|small|b|details|summary|label|textarea|fieldset|legend|h3|q|time|select|optgroup|option|table|thead|tbody|tr|th|td)$/
   const ofOurs = one.matches('svg.picture, svg.picture *, .badge > svg, .badge > svg *, head > script[type=module][src*="/assets/troupe."]:empty')
   const found = known.test(name) || ofOurs ? [] : [name]
-  if (name === 'img' && !/\\/assets\\/troupe\\.svg$/.test(one.getAttribute('src'))) found.push('img ' + one.getAttribute('src'))
+  if (name === 'img' && !/\\/assets\\/troupe\\.[\\w-]{12}\\.svg$/.test(one.getAttribute('src'))) found.push('img ' + one.getAttribute('src'))
   for (const { name: attribute, value } of one.attributes) {
     if (/^on|^style$|^srcdoc$/.test(attribute)) found.push(name + ' ' + attribute)
     if (/^(href|src|action|formaction)$/.test(attribute) && !/^(https?:\\/\\/|\\/|#)/.test(value)) found.push(name + ' ' + attribute + '=' + value)
