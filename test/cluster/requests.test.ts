@@ -18,6 +18,7 @@ import { ShardWatch } from '../support/shard-watch.ts'
  */
 const more: Readonly<Record<string, readonly string[]>> = {
   createActor: ['actor', 'name'],
+  createKey: ['actor', 'token'],
   // Counts the rows of all shards: operators read the metrics, at their own intervals.
   metrics: ['actor', 'actor', 'actor', 'actor'],
   registerClient: ['actor', 'oauth_client'],

@@ -194,7 +194,7 @@ async function sessionsOf(url: string): Promise<number[]> {
   try {
     const { rows } = await client.query<{ pid: number }>(
       `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
-         AND (application_name = 'troupe' OR application_name LIKE 'citus_internal%') ORDER BY pid`,
+         AND (application_name = 'troupe' OR (application_name LIKE 'citus_internal%' AND state <> 'idle')) ORDER BY pid`,
     )
     return rows.map(({ pid }) => pid)
   } finally {
