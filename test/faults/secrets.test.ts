@@ -112,7 +112,9 @@ forEachService((start, dialect) => {
       for (const secret of secrets) assert.ok(!dump.includes(secret), secret)
       if (dialect === 'sqlite') {
         const folder = dirname(service.databaseUrl.slice('sqlite:'.length))
-        const bytes = readdirSync(folder).map((name) => readFileSync(join(folder, name)))
+        const bytes = readdirSync(folder, { withFileTypes: true, recursive: true })
+          .filter((entry) => entry.isFile())
+          .map(({ parentPath, name }) => readFileSync(join(parentPath, name)))
         assert.ok(bytes.some((file) => file.includes(id)))
         for (const secret of secrets) assert.ok(!bytes.some((file) => file.includes(secret)), secret)
       }
