@@ -52,7 +52,6 @@ const builtInTrustTypes: readonly TrustType[] = [
     description: 'Reads what is public, and calls methods such as get_*',
     permissions: {
       properties: { patterns: ['public/*'], operations: ['read'] },
-      files: { patterns: ['public/*'], operations: ['read'] },
       methods: { allowed: ['get_*', 'ping'], denied: administrative },
       actions: { denied: ['*'] },
       tools: { denied: ['*'] },
@@ -65,7 +64,6 @@ const builtInTrustTypes: readonly TrustType[] = [
     description: 'Reads and changes what is not private, and calls methods and actions',
     permissions: {
       properties: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: internal },
-      files: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: internal },
       methods: { allowed: ['*'], denied: administrative },
       actions: { allowed: ['*'], denied: administrative },
       tools: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
@@ -83,7 +81,6 @@ const builtInTrustTypes: readonly TrustType[] = [
         operations: ['read'],
         excluded_patterns: [...internal, ...credentials],
       },
-      files: { patterns: ['public/*', 'shared/*'], operations: ['read'], excluded_patterns: internal },
       methods: { allowed: ['get_*', 'list_*', 'search_*', 'export_*'], denied: [...administrative, ...credentials] },
       actions: { allowed: ['search', 'fetch', 'export'], denied: [...administrative, ...credentials] },
       tools: {
@@ -104,7 +101,6 @@ const builtInTrustTypes: readonly TrustType[] = [
     description: 'Reads and changes what is not internal, and calls methods and actions',
     permissions: {
       properties: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['_internal/*'] },
-      files: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['_internal/*'] },
       methods: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
       actions: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
       tools: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
@@ -117,7 +113,6 @@ const builtInTrustTypes: readonly TrustType[] = [
     description: 'Reads what is public or shared, and calls methods such as get_*',
     permissions: {
       properties: { patterns: ['public/*', 'shared/*'], operations: ['read'] },
-      files: { patterns: ['public/*', 'shared/*'], operations: ['read'] },
       methods: { allowed: ['get_*', 'list_*', 'export_*'], denied: ['delete_*', 'admin_*'] },
       actions: { denied: ['*'] },
       tools: { denied: ['*'] },

@@ -387,13 +387,18 @@ export class Permissions {
   }
 }
 
-/** Every category, with `unset` where neither the trust type nor the override has rules. */
+/**
+ * Every category of the specification, with `unset` where neither the trust type nor the override has rules. Rules on files
+ * are sent only where they exist, because other implementations do not know this category.
+ */
 export function wireRules(rules: EffectiveRules, unset: null | object): Record<string, unknown> {
   return Object.fromEntries(
-    ruledCategories.map((category) => {
-      const rule = rules[category]
-      return [category, rule === undefined ? unset : wireRule(rule)]
-    }),
+    ruledCategories
+      .filter((category) => category !== 'files' || rules.files !== undefined)
+      .map((category) => {
+        const rule = rules[category]
+        return [category, rule === undefined ? unset : wireRule(rule)]
+      }),
   )
 }
 

@@ -16,7 +16,20 @@ forEachService((start) => {
   let actor: TestActor
   let files: FilesHandle
   before(async () => {
-    service = await start({ maxFileBytes: 1000, maxActorFileBytes: 2500, maxFiles: 4 })
+    service = await start({
+      maxFileBytes: 1000,
+      maxActorFileBytes: 2500,
+      maxFiles: 4,
+      declare: (app) =>
+        app.trustType({
+          name: 'keeper',
+          display_name: 'Keeper',
+          description: 'Keeps files',
+          permissions: {
+            files: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['private/*'] },
+          },
+        }),
+    })
   })
 
   async function fresh(of = service): Promise<ActorHandle> {
@@ -364,16 +377,16 @@ forEachService((start) => {
       const handle = await fresh()
       await files.put('public/a', 'one')
       await files.put('private/b', 'two')
-      const friend = await relateTo(service, actor, { relationship: 'friend' })
+      const keeper = await relateTo(service, actor, { relationship: 'keeper' })
       const associate = await relateTo(service, actor, { relationship: 'associate', peerId: 'other' })
       const status = async (answer: Promise<Response>): Promise<number> => (await answer).status
-      assert.equal(await status(friend.request('GET', '/files/public/a')), 200)
-      assert.equal(await status(friend.request('GET', '/files/private/b')), 403)
-      assert.equal(await status(friend.request('GET', '/files/private/none')), 403)
-      assert.equal(await status(friend.request('PUT', '/files/new', 'x')), 201)
-      assert.equal(await status(friend.request('DELETE', '/files/new')), 403)
+      assert.equal(await status(keeper.request('GET', '/files/public/a')), 200)
+      assert.equal(await status(keeper.request('GET', '/files/private/b')), 403)
+      assert.equal(await status(keeper.request('GET', '/files/private/none')), 403)
+      assert.equal(await status(keeper.request('PUT', '/files/new', 'x')), 201)
+      assert.equal(await status(keeper.request('DELETE', '/files/new')), 403)
       assert.equal(await status(associate.request('PUT', '/files/public/a', 'x')), 403)
-      const listed = (await (await friend.request('GET', '/files')).json()) as { files: { name: string }[] }
+      const listed = (await (await keeper.request('GET', '/files')).json()) as { files: { name: string }[] }
       assert.deepEqual(
         listed.files.map(({ name }) => name),
         ['new', 'public/a'],
@@ -384,14 +397,27 @@ forEachService((start) => {
       assert.equal(await status(service.request(`/${actor.id}/files/public/a`)), 401)
     })
 
+    it('are not granted by a built-in trust type, and not sent to peers without rules', async () => {
+      await fresh()
+      await files.put('public/a', 'one')
+      for (const relationship of ['associate', 'viewer', 'friend', 'partner']) {
+        const peer = await relateTo(service, actor, { relationship, peerId: relationship })
+        assert.equal((await peer.request('GET', '/files/public/a')).status, 403, relationship)
+        const granted = (await (await peer.request('GET', `/permissions/${relationship}`)).json()) as {
+          permissions: object
+        }
+        assert.equal(Object.keys(granted.permissions).includes('files'), false)
+      }
+    })
+
     it('hide the names that a peer may not read, also in the cursor of a page', async () => {
       await fresh()
       for (const name of ['a', 'private/b', 'private/c', 'd']) await files.put(name, name)
-      const friend = await relateTo(service, actor, { relationship: 'friend' })
+      const keeper = await relateTo(service, actor, { relationship: 'keeper' })
       const seen: string[] = []
       let after = ''
       for (let pages = 0; pages < 4; pages += 1) {
-        const answer = await friend.request('GET', `/files?limit=1&after=${encodeURIComponent(after)}`)
+        const answer = await keeper.request('GET', `/files?limit=1&after=${encodeURIComponent(after)}`)
         const text = await answer.text()
         assert.ok(!text.includes('private') && !(answer.headers.get('link') ?? '').includes('private'), text)
         const page = JSON.parse(text) as { files: { name: string }[]; next: string | null }
@@ -399,17 +425,17 @@ forEachService((start) => {
         after = page.next ?? ''
       }
       assert.deepEqual([seen, after], [['a', 'd'], ''])
-      assert.equal((await friend.request('GET', '/files?after=//v1.x')).status, 400)
+      assert.equal((await keeper.request('GET', '/files?after=//v1.x')).status, 400)
     })
 
     it('are explained', async () => {
       await fresh()
-      const friend = await relateTo(service, actor, { relationship: 'friend' })
-      const answer = await actor.request('GET', `/permissions/${friend.peerId}?explain=files.delete:public/a`)
+      const keeper = await relateTo(service, actor, { relationship: 'keeper' })
+      const answer = await actor.request('GET', `/permissions/${keeper.peerId}?explain=files.delete:public/a`)
       const explained = (await answer.json()) as Record<string, unknown>
       assert.deepEqual(
         [explained['allowed'], explained['because']],
-        [false, 'the trust type friend does not list delete for files'],
+        [false, 'the trust type keeper does not list delete for files'],
       )
     })
   })

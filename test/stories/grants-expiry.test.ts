@@ -321,7 +321,6 @@ forEachService((start) => {
           actions: null,
           tools: null,
           resources: null,
-          files: null,
           prompts: null,
         })
         const record = await actor.trust.get(peer.peerId)

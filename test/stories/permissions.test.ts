@@ -57,11 +57,6 @@ forEachService((start) => {
           operations: ['read', 'write'],
           excluded_patterns: ['private/*', 'security/*', '_internal/*'],
         },
-        files: {
-          patterns: ['*'],
-          operations: ['read', 'write'],
-          excluded_patterns: ['private/*', 'security/*', '_internal/*'],
-        },
         methods: { allowed: ['*'], denied: ['delete_*', 'admin_*', 'system_*'] },
         actions: { allowed: ['*'], denied: ['delete_*', 'admin_*', 'system_*'] },
         tools: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
@@ -298,7 +293,6 @@ forEachService((start) => {
         peer_id: alice.id,
         permissions: {
           properties: { patterns: ['diary'], operations: ['read', 'subscribe'] },
-          files: {},
           methods: {},
           actions: {},
           tools: {},

@@ -729,7 +729,7 @@ forEachService((start) => {
       )
       assert.deepEqual(
         posts.flatMap(({ body }) => (body?.['type'] === 'permission' ? [Object.keys(body['data'] as object)] : [])),
-        [['properties', 'files', 'methods', 'actions', 'tools', 'resources', 'prompts']],
+        [['properties', 'methods', 'actions', 'tools', 'resources', 'prompts']],
       )
       // A peer that polls sees the gap in the sequence numbers, and fetches the snapshot.
       assert.deepEqual([await polled(peer, trip), await sequenceOf(peer, trip)], [[], 1])
