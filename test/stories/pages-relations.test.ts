@@ -239,7 +239,7 @@ forEachService((start) => {
             'Properties',
             'May read everything in “public” and “shared”. May not change or delete any property or list itself.',
           ],
-          ['Files', 'May read everything in “public” and “shared”. May not change or delete any file.'],
+          ['Files', 'May not read, change or delete any.'],
           ['Tools for AI apps', 'May not use any.'],
         ],
       )
