@@ -12,6 +12,8 @@ await build({
   cwd: folder,
   input: 'page/main.tsx',
   platform: 'browser',
+  // The configuration in `page` belongs to a checkout of Troupe, and is absent in a copy of this folder.
+  tsconfig: false,
   resolve: { conditionNames: [...conditions, 'browser', 'import', 'default'] },
   transform: { define: { 'process.env.NODE_ENV': '"production"' } },
   output: { file: join(folder, 'public/household.js'), minify: true },

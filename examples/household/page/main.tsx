@@ -7,7 +7,7 @@ import type * as household from '../app.ts'
 import { AmountDialog, type Question } from './amount-dialog.tsx'
 
 const client = createClient<typeof household>({ url: new URL('..', location.href).href, signIn: 'pages' })
-/** What the whole family needs and spends. Each change of this actor, or of the copies of the others, reads it again. */
+/** The shopping and the money of the whole family. Each change of this actor, or of the copies of the others, reads it again. */
 const home = client.watched(() => client.action('show_household'))
 
 function Page() {
