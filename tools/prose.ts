@@ -22,7 +22,9 @@ const { values, operands } = commandOptions({
 })
 
 const paths = (
-  await Array.fromAsync(glob(['{src,test,docs,bench,examples,tools,bin}/**/*.{ts,js,sql,md}', '*.md'], { cwd: root }))
+  await Array.fromAsync(
+    glob(['{src,test,docs,bench,examples,tools,bin}/**/*.{ts,tsx,js,sql,md}', '*.md'], { cwd: root }),
+  )
 )
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => !path.includes('node_modules/') && !quotesPhrases.has(path))
