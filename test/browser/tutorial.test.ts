@@ -31,7 +31,7 @@ describe('the tutorial', () => {
         if (tests !== undefined) passed.push(tests)
       }
     }
-    assert.deepEqual([passed, served], [['1', '2', '3'], 3])
+    assert.deepEqual([passed, served], [['1', '2', '3', '4', '5'], 4])
     assert.equal(reader.compile(), '')
   })
 
@@ -47,7 +47,7 @@ describe('the tutorial', () => {
 
   const actorAt = (page: WatchedPage): string => page.url().replace(/\/app$/, '')
 
-  it('shows one list to two users in their browsers', async () => {
+  it('shows one list to two users in their browsers, and what a device adds', async () => {
     const program = reader.place.start(['dev', 'household.ts'], {
       env: { PORT: '0', DATABASE_URL: 'sqlite:./browser.db' },
     })
@@ -80,6 +80,27 @@ describe('the tutorial', () => {
     await ada.getByText('Bread (ben@example.com)').waitFor()
     await ada.getByRole('button', { name: 'Bought: Bread' }).click()
     await ben.getByText('Bread (ben@example.com)').waitFor({ state: 'detached' })
+
+    await ada.getByRole('button', { name: 'Connect a device' }).click()
+    const shown = await ada.getByText(/^.*Key of the device, shown once: trp_/).textContent()
+    const headers = { authorization: `Bearer ${/trp_\w+/.exec(shown ?? '')?.[0]}` }
+    const cream = {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: '{"text":"Cream"}',
+    }
+    assert.equal((await fetch(`${adasActor}/actions/add_item`, cream)).status, 200)
+    await ada.getByText('Cream (ada@example.com)').waitFor()
+    const receipt = {
+      method: 'PUT',
+      headers: { ...headers, 'content-type': 'image/jpeg' },
+      body: 'the bytes of a photo',
+    }
+    assert.equal((await fetch(`${adasActor}/files/receipts/monday.jpg`, receipt)).status, 201)
+    await owner.goto(`${adasActor}/www/files`)
+    await owner.getByText('receipts/monday.jpg').first().waitFor()
+    await owner.goto(`${adasActor}/www/apps`)
+    await owner.getByText('Kitchen').first().waitFor()
     assert.deepEqual([ada.complaints, ben.complaints], [[], []])
   })
 })
