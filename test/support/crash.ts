@@ -155,7 +155,7 @@ function momentOf(seed: number): { readonly request: number; readonly delayMs: n
 
 /** Kills one database process of the service. The server then terminates all its other processes. */
 async function killBackend(url: string, seed: number): Promise<void> {
-  const sessions = await sessionsOf(url)
+  const sessions = (await sessionsOf(url)).map((session) => session.pid)
   const pid = sessions[seed % sessions.length]
   if (pid === undefined) throw new Error('The service has no connection to the database')
   const witness = new pg.Client({ connectionString: url })
@@ -181,22 +181,34 @@ async function acceptsConnections(url: string): Promise<boolean> {
   }
 }
 
-/** Waits until no session of the killed service runs, because the database may still execute its statements. */
+/**
+ * Waits until no session of the killed service runs, because the database may still execute its statements. The servers of a
+ * cluster keep idle sessions with each other.
+ */
 async function sessionsEnded(url: string): Promise<void> {
-  await until(async () => (await sessionsOf(url)).length === 0)
+  await until(async () => (await sessionsOf(url)).every(({ isOfService, isIdle }) => !isOfService && isIdle))
 }
 
-async function sessionsOf(url: string): Promise<number[]> {
+interface Session {
+  readonly pid: number
+  /** False for a session of another server of the cluster. */
+  readonly isOfService: boolean
+  readonly isIdle: boolean
+}
+
+/** The sessions in which the statements of the service run, its own and those of other servers of a cluster. */
+async function sessionsOf(url: string): Promise<Session[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   // The server may stop during this query.
   client.on('error', () => {})
   try {
-    const { rows } = await client.query<{ pid: number }>(
-      `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
-         AND (application_name = 'troupe' OR (application_name LIKE 'citus_internal%' AND state <> 'idle')) ORDER BY pid`,
+    const { rows } = await client.query<Session>(
+      `SELECT pid, application_name = 'troupe' AS "isOfService", state IS NOT DISTINCT FROM 'idle' AS "isIdle"
+       FROM pg_stat_activity WHERE datname = current_database()
+         AND (application_name = 'troupe' OR application_name LIKE 'citus_internal%') ORDER BY pid`,
     )
-    return rows.map(({ pid }) => pid)
+    return rows
   } finally {
     await client.end()
   }
