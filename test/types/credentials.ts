@@ -45,7 +45,7 @@ export async function keys(actor: ActorHandle): Promise<void> {
   void actor.keys.create({ name: 'a', grants: { actions: { patterns: ['push'], operations: ['read'] } } })
   // @ts-expect-error files have no operation append
   void actor.keys.create({ name: 'a', grants: { files: { patterns: ['*'], operations: ['append'] } } })
-  // @ts-expect-error there is no such category
+  // @ts-expect-error webhooks are not a category
   void actor.keys.create({ name: 'a', grants: { webhooks: { patterns: ['*'], operations: ['read'] } } })
   // @ts-expect-error a grant has patterns
   void actor.keys.create({ name: 'a', grants: { tools: { operations: ['use'] } } })
