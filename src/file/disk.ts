@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts'
 import type { ByteRange } from './file-bytes.ts'
 
 /** Bytes per read. */
-const pieceBytes = 65_536
+const pieceBytes = 262_144
 
 export async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten
