@@ -66,6 +66,10 @@ export interface ErrorDetail {
   readonly headers?: Readonly<Record<string, string>>
   /** Name of the form field that caused the error: the page marks the field. */
   readonly field?: string
+  /** Position of an error in the sent JSON, in characters. */
+  readonly position?: number
+  /** The text on pages, from the messages of the reader's language (`pages/languages`). Clients receive the message. */
+  readonly onPage?: (messages: never) => string
 }
 
 /** An error with a catalogue code and a message for the caller. Only the log shows its reason and cause. */

@@ -24,6 +24,10 @@ export type {
   SignOutValues,
   SiteValues,
 } from './pages/shared/values.ts'
+export type { ConsoleOptions, MessageOverrides, Messages } from './pages/languages/language.ts'
+export type { Covered, EnglishNoun } from './pages/languages/english.ts'
+export type { TimeUnit } from './pages/languages/formats.ts'
+export type { GermanNoun } from './pages/languages/german-noun.ts'
 export type { Moment } from './pages/shared/time.ts'
 export type { RightsLine } from './pages/shared/rights.ts'
 export type { Member, ValueTree } from './pages/shared/value-tree.ts'

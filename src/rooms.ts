@@ -20,6 +20,7 @@ import { fileEvent } from './job/change-event.ts'
 import { createJobs } from './job/create.ts'
 import { createOperations } from './operation/create.ts'
 import { createOutbox } from './outbox/create.ts'
+import type { Languages } from './pages/languages/languages.ts'
 import { localPages } from './pages/sign-in/local-sign-in.ts'
 import { createProperties } from './property/create.ts'
 import { createPublications, createPublisher } from './publication/create.ts'
@@ -65,7 +66,7 @@ export interface RoomOptions {
 
 export type Rooms = ReturnType<typeof createRooms>
 
-export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
+export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue, languages: Languages) {
   const ground = createActorRooms(runtime, options, catalogue)
   const { limits, auditLog, tokenRoom, outbox, relationships, permission, property, accounts, declared } = ground
   const { actors } = ground.actorRoom
@@ -79,7 +80,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     failedAttempts: limits.failedAttempts,
     trustTypes: relationships.types,
     clientPath: finishPath,
-    localPages: localPages(runtime.identity.name),
+    localPages: localPages(runtime.identity.name, languages),
     plans: options.signIn ?? [],
     providers: options.providers,
     authenticate: options.authenticate ?? null,

@@ -8,6 +8,8 @@ import { requireFolder } from './http/edge/content/static-files.ts'
 import { catalogueOf } from './mcp/catalogue/catalogue.ts'
 import { openRuntime } from './open-runtime.ts'
 import type { Notices } from './outbox/notices.ts'
+import type { ConsoleOptions } from './pages/languages/language.ts'
+import { Languages } from './pages/languages/languages.ts'
 import { type OwnPages, pageSet } from './pages/shared/page-set.ts'
 import type { Templates } from './pages/shared/templates.ts'
 import type { RuntimeOptions } from './runtime.ts'
@@ -17,6 +19,8 @@ import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.t
 
 export interface ServiceOptions extends RuntimeOptions, RoomOptions {
   readonly pages?: OwnPages | undefined
+  /** The words of the pages. Default: English and German. */
+  readonly console?: ConsoleOptions | undefined
   /** Additional kinds of bearer tokens. They are tried in this order, before the kinds of the service. */
   readonly bearerKinds?: readonly BearerKind[]
 }
@@ -39,9 +43,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { config } = options
   const catalogue = catalogueOf(options.registry)
   if (config.singlePage !== null) await requireFolder('TROUPE_SINGLE_PAGE', config.singlePage)
-  const pages = pageSet(options.pages ?? {}, config.templates === null ? null : await loadTemplates(config.templates))
+  const languages = new Languages(options.console)
+  const templates = config.templates === null ? null : await loadTemplates(config.templates)
+  const pages = pageSet(options.pages ?? {}, templates, languages)
   const { runtime, keyCheck } = await openRuntime(options)
-  const rooms = createRooms(runtime, options, catalogue)
+  const rooms = createRooms(runtime, options, catalogue, languages)
   let isStopping = false
   const checkStore = async (): Promise<void> => {
     await runtime.store.ping()
@@ -50,6 +56,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const handle = createHttp(runtime, {
     rooms,
     pages,
+    languages,
     health: { isStopping: () => isStopping, checkStore },
     bearerKinds: options.bearerKinds ?? [],
   })

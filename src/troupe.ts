@@ -69,6 +69,7 @@ import { hasSignIn } from './sign-in/create.ts'
 import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { requireDeclarable } from './property/declared-data.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
+import type { ConsoleOptions } from './pages/languages/language.ts'
 import type { OwnPages } from './pages/shared/page-set.ts'
 
 export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, 'type'>> {
@@ -76,6 +77,8 @@ export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, '
   readonly type: string
   /** Application-defined pages that replace built-in pages. */
   readonly pages?: OwnPages
+  /** The languages of the pages, their messages, and the noun for an actor. */
+  readonly console?: ConsoleOptions
   /** Identity providers: `[google({ … }), openid({ … })]`. `TROUPE_PROVIDERS` may add more. */
   readonly signIn?: readonly ProviderDeclaration[]
   /**
@@ -490,6 +493,7 @@ export class App {
       info: _info,
       specification: _spec,
       pages: _pages,
+      console: _console,
       signIn: _signIn,
       authenticate: _authenticate,
       env,
@@ -512,6 +516,7 @@ export class App {
       info = '',
       specification = '',
       pages,
+      console,
       signIn = [],
       authenticate,
       env = processEnvironment(),
@@ -532,6 +537,7 @@ export class App {
       services: configuredServices(this.#registry.services, env, config),
       baseUrl: (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
       pages,
+      console,
       ...replaced,
     })
   }

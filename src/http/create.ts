@@ -3,6 +3,7 @@ import { Attributes } from '../actor/attributes.ts'
 import { Passphrases } from '../actor/passphrases.ts'
 import { Authentication, type BearerKind } from '../auth/authenticate.ts'
 import type { ServiceError } from '../errors.ts'
+import type { Languages } from '../pages/languages/languages.ts'
 import type { PageSet } from '../pages/shared/page-set.ts'
 import { callbackState } from '../replica/callback-state.ts'
 import { remoteForm } from '../replica/copy/remote-data.ts'
@@ -22,7 +23,7 @@ import type { Handle } from './edge/request.ts'
 import { type RouteDeps, routesFor } from './routes/all-routes.ts'
 import type { Health } from './routes/system/health.ts'
 
-type MadeHere = 'authentication' | 'attributes' | 'liveStreams' | 'health' | 'pages' | 'errorPage'
+type MadeHere = 'authentication' | 'attributes' | 'liveStreams' | 'health' | 'pages' | 'languages' | 'errorPage'
 
 /** The dependencies that authenticate callers. */
 interface CallerDeps {
@@ -38,21 +39,23 @@ interface CallerDeps {
 interface HttpNeeds {
   readonly rooms: Omit<RouteDeps & DispatchDeps, MadeHere> & CallerDeps
   readonly pages: PageSet
+  readonly languages: Languages
   readonly health: Health
   /** Additional kinds of bearer tokens, tried before the kinds of the service. */
   readonly bearerKinds: readonly BearerKind[]
 }
 
 export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
-  const { rooms, pages, health } = needs
+  const { rooms, pages, languages, health } = needs
   const deps = {
     ...rooms,
     authentication: createAuthentication(runtime, needs),
     attributes: new Attributes(runtime.store, runtime.now, [callbackState], [remoteForm]),
     liveStreams: liveStreams(),
     pages,
+    languages,
     health,
-    errorPage: (error: ServiceError, about: ErrorSubject) => errorPage(error, { ...runtime, pages }, about),
+    errorPage: (error: ServiceError, about: ErrorSubject) => errorPage(error, { ...runtime, pages, languages }, about),
   }
   return new Dispatcher(deps, routesFor(deps)).handle
 }

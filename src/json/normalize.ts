@@ -257,7 +257,9 @@ class Reader {
   }
 
   private fail(what: string): never {
-    throw new ServiceError('invalid_json', `The input is not valid JSON: ${what} at position ${this.at}`)
+    throw new ServiceError('invalid_json', `The input is not valid JSON: ${what} at position ${this.at}`, {
+      position: this.at,
+    })
   }
 }
 

@@ -37,8 +37,6 @@ export interface CallMethod extends MethodFacts {
   readonly ttlMs?: number
   /** The call may change something, so the audit log keeps each one instead of counting them. */
   readonly mayChange?: true
-  /** A verb and its object that describe the call on the activity page. Default: `ask for` and the method's name. */
-  readonly auditWords?: (target: string) => string
   /** Removes members that an older revision does not have. */
   readonly downgrade?: (revision: LegacyRevision, body: MessageParams) => MessageParams
 }

@@ -1,5 +1,5 @@
 /**
- * The table of methods. It defines capabilities, dispatch, metric labels, target and words in the audit log, caching,
+ * The table of methods. It defines capabilities, dispatch, metric labels, target in the audit log, caching,
  * downgrades and the rule of `Mcp-Name`. A new method is one file in `methods` and one row here.
  */
 import type { Catalogue } from './catalogue/catalogue.ts'
@@ -71,7 +71,6 @@ export const mcpMethods: readonly McpMethod[] = [
     mayAskClient: true,
     mayChange: true,
     hasErrorResult: true,
-    auditWords: (target) => `call the tool “${target}”`,
     downgrade: downgradeCallResult,
   },
   {
@@ -91,7 +90,6 @@ export const mcpMethods: readonly McpMethod[] = [
     target: 'name',
     declaredIn: 'prompts',
     mayAskClient: true,
-    auditWords: (target) => `ask for the prompt “${target}”`,
     downgrade: downgradePromptMessages,
   },
   {
@@ -136,7 +134,6 @@ export const mcpMethods: readonly McpMethod[] = [
     target: 'uri',
     mayAskClient: true,
     ttlMs: 0,
-    auditWords: (target) => `read “${target}”`,
   },
   {
     name: 'completion/complete',
@@ -204,11 +201,4 @@ export function capabilitiesOf(catalogue: Catalogue, revision: Revision): Capabi
     }
   }
   return declared
-}
-
-/** Describes a call in the audit log by a verb and its object. */
-export function auditWordsOf(name: string, target: string): string {
-  const method = byName.get(name)
-  const words = method?.kind === 'call' ? method.auditWords : undefined
-  return words?.(target) ?? `ask for ${name}`
 }

@@ -111,7 +111,7 @@ describe('a browser with a session', () => {
     await page.goto(elsewhere.origin)
     await page.setContent(`<a href="${service.url}/oauth/logout">A kitten</a>`)
     await page.getByText('A kitten').click()
-    await page.getByRole('heading', { name: 'Sign out?' }).waitFor()
+    await page.getByRole('heading', { name: /^Sign out of / }).waitFor()
     assert.deepEqual(await cookies(), ['access_token', 'oauth_token', 'refresh_token'])
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.waitForURL(`${service.url}/`)
@@ -123,7 +123,7 @@ describe('a browser with a session', () => {
     await page.goto(`${service.url}/${actor.id}/www`)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.waitForURL(`${service.url}/`)
-    await page.getByText('You have been signed out.').waitFor()
+    await page.getByText('You’ve been signed out.').waitFor()
     assert.deepEqual(await cookies(), [])
     // No provider is configured, so the browser would ask for the passphrase.
     assert.equal((await page.goto(`${service.url}/${actor.id}/www`))?.status(), 401)

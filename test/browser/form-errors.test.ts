@@ -72,78 +72,78 @@ const wrongs: readonly Wrong[] = [
   {
     what: 'a new value without a name',
     path: '/properties',
-    fold: 'A value',
+    fold: 'Value',
     field: 'new-name',
     typed: '',
     also: { 'new-value': 'kept' },
-    button: 'Create the value',
+    button: 'Create property',
     status: 400,
-    message: /a name is missing/,
+    message: /Enter a name/,
   },
   {
     what: 'a new value with an invalid name',
     path: '/properties',
-    fold: 'A value',
+    fold: 'Value',
     field: 'new-name',
     typed: 'a/b',
     also: { 'new-value': 'kept' },
-    button: 'Create the value',
+    button: 'Create property',
     status: 400,
     message: /it contains a slash/,
   },
   {
     what: 'a new value that is not JSON',
     path: '/properties',
-    fold: 'A value',
+    fold: 'Value',
     field: 'new-value',
     typed: '{x',
     also: { 'new-name': 'kept' },
     json: true,
-    button: 'Create the value',
+    button: 'Create property',
     status: 400,
-    message: /not valid JSON/,
+    message: /Invalid JSON at line 1/,
   },
   {
     what: 'a new list whose name is taken',
     path: '/properties',
-    fold: 'A list',
+    fold: 'List',
     field: 'new-list',
     typed: 'notes',
     also: { 'new-description': 'kept' },
-    button: 'Create the list',
+    button: 'Create list',
     status: 400,
-    message: /there is a list of this name/,
+    message: /The list “notes” already exists/,
   },
   {
     what: 'a value that is not JSON',
     path: '/properties/age',
-    fold: 'Change it',
+    fold: 'Edit',
     field: 'value',
     typed: '{x',
     json: true,
     button: 'Save',
     status: 400,
-    message: /not valid JSON/,
+    message: /Invalid JSON at line 1/,
   },
   {
     what: 'a new item without a value',
     path: '/properties/notes',
-    fold: 'Add an item',
+    fold: 'Add item',
     field: 'new-item',
     typed: '',
-    button: 'Add',
+    button: 'Add item',
     status: 400,
-    message: /a value is missing/,
+    message: /Enter a value/,
   },
   {
     what: 'the deletion of the actor without its name',
     path: '',
-    fold: 'Delete your actor…',
+    fold: 'Delete account…',
     field: 'confirmation',
     typed: 'someone',
-    button: 'Delete your actor for good',
+    button: 'Delete account permanently',
     status: 400,
-    message: /what was typed is not/,
+    message: /That doesn’t match\. Type /,
   },
   {
     what: 'a request to an invalid address',
@@ -153,7 +153,7 @@ const wrongs: readonly Wrong[] = [
     also: { description: 'kept' },
     button: 'Review request',
     status: 400,
-    message: /not the address of an actor/,
+    message: /Enter an account URL, like/,
   },
 ]
 
@@ -177,7 +177,7 @@ describe('a form with errors', () => {
       it(`marks the field, keeps the typed values and focuses the field for ${what} on a ${device}`, async () => {
         const page = await visit(await furnished(), path, { viewport, bypassCSP: true })
         await freeze(page)
-        if (fold !== undefined) await page.getByText(fold, { exact: true }).click()
+        if (fold !== undefined) await page.locator('summary', { hasText: fold }).click()
         await page.evaluate(unchecked)
         await page.locator(`#${field}`).fill(typed)
         for (const [id, text] of Object.entries(also)) await page.locator(`#${id}`).fill(text)
@@ -201,7 +201,7 @@ describe('a form with errors', () => {
     const page = await visit(await furnished(), '/trust/new', { javaScriptEnabled: false })
     await page.locator('#peer_url').fill('http://')
     await page.getByRole('button', { name: 'Review request' }).click()
-    await assertMarked(page, 'peer_url', /not the address of an actor/)
+    await assertMarked(page, 'peer_url', /Enter an account URL, like/)
   })
 
   it('marks an invalid field of the rights of a peer, and unfolds its section', async () => {
@@ -209,10 +209,10 @@ describe('a form with errors', () => {
     const peer = await service.createActor(`grace${Math.random()}@example.com`)
     await relate(peer, [service, actor])
     const page = await visit(actor, `/trust/${peer.id}`, { bypassCSP: true })
-    await page.getByText('Change these rights').click()
+    await page.getByText('Edit access').click()
     await page.locator('summary', { hasText: 'Methods' }).click()
     await page.locator('#methods-denied').fill('x'.repeat(1025))
-    assert.equal(await send(page, 'Look at what that means'), 400)
+    assert.equal(await send(page, 'Preview changes'), 400)
     await assertMarked(page, 'methods-denied', /methods\.denied must be a list of names/)
     assert.deepEqual(await accessibilityViolations(page), [])
   })
@@ -221,8 +221,8 @@ describe('a form with errors', () => {
     const page = await openPage({ bypassCSP: true })
     await page.goto(`${service.url}/`)
     await page.evaluate(unchecked)
-    assert.equal(await send(page, 'Create actor'), 400)
-    await assertMarked(page, 'creator', /Please enter your e-mail address\./)
+    assert.equal(await send(page, 'Create account'), 400)
+    await assertMarked(page, 'creator', /Enter your email address\./)
     assert.deepEqual(await accessibilityViolations(page), [])
   })
 })
@@ -233,7 +233,7 @@ describe('a form for an older version', () => {
     it(`shows the stored value beside the typed one, and saves the one that the owner chooses, ${how}`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties/color', { javaScriptEnabled })
-      await page.getByText('Change it').click()
+      await page.getByText('Edit', { exact: true }).click()
       await page.locator('#value').fill('green')
       await actor.request('PUT', '/properties/color', 'yellow')
       assert.equal(await send(page, 'Save'), 409)
@@ -243,7 +243,7 @@ describe('a form for an older version', () => {
       await conflict.getByRole('button', { name: 'Save mine' }).click()
       await page.getByRole('status').waitFor()
       assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
-      await page.getByText('Change it').click()
+      await page.getByText('Edit', { exact: true }).click()
       await page.locator('#value').fill('brown')
       await actor.request('PUT', '/properties/color', 'red')
       assert.equal(await send(page, 'Save'), 409)
@@ -256,7 +256,7 @@ describe('a form for an older version', () => {
     it(`can add the value typed for a deleted item as a new item, ${how}`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties/notes', { javaScriptEnabled })
-      await page.locator('#item-1').getByText('Change').click()
+      await page.locator('#item-1').getByText('Edit').click()
       await page.locator('#item-value-1').fill('Rolls')
       await actor.request('DELETE', '/properties/notes?index=1')
       await actor.request('POST', '/properties/notes', JSON.stringify('Salt'))
@@ -275,7 +275,7 @@ describe('a form for an older version', () => {
         const options = { viewport, colorScheme, bypassCSP: true }
         const page = await visit(actor, '/properties/color', options)
         await freeze(page)
-        await page.getByText('Change it').click()
+        await page.getByText('Edit', { exact: true }).click()
         await page.locator('#value').fill('green')
         await actor.request('PUT', '/properties/color', 'yellow')
         assert.equal(await send(page, 'Save'), 409)
@@ -286,16 +286,16 @@ describe('a form for an older version', () => {
         assert.equal(await send(page, 'Delete “color”'), 409)
         await assertSettled(page)
         await page.goto(`${service.url}/${actor.id}/www/properties/notes`)
-        await page.locator('#item-1').getByText('Change').click()
+        await page.locator('#item-1').getByText('Edit').click()
         await page.locator('#item-value-1').fill('Rolls')
         await actor.request('PUT', '/properties/notes?index=1', JSON.stringify('Baguette'))
         assert.equal(await send(page, 'Save', '#item-1'), 409)
         await assertSettled(page)
         await page.goto(`${service.url}/${actor.id}/www/properties`)
-        await page.getByText('A value', { exact: true }).click()
+        await page.locator('summary', { hasText: 'Value' }).click()
         await page.locator('#new-name').fill('color')
         await page.locator('#new-value').fill('mine')
-        assert.equal(await send(page, 'Create the value'), 409)
+        assert.equal(await send(page, 'Create property'), 409)
         await assertSettled(page)
       })
     }

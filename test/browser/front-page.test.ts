@@ -35,8 +35,8 @@ async function visit(options: BrowserContextOptions = {}, path = '/'): Promise<W
 }
 
 async function create(page: WatchedPage, creator: string): Promise<void> {
-  await page.getByLabel('Your e-mail address').fill(creator)
-  await page.getByRole('button', { name: 'Create actor' }).click()
+  await page.getByLabel('Email').fill(creator)
+  await page.getByRole('button', { name: 'Create account' }).click()
   await page.waitForLoadState()
 }
 
@@ -54,10 +54,10 @@ describe('the front page', () => {
         assert.deepEqual(await accessibilityViolations(page), [])
         assert.equal(await isTooWide(page), false)
         await create(page, ' ')
-        assert.equal(await page.getByRole('alert').textContent(), 'Please enter your e-mail address.')
+        assert.equal(await page.getByRole('alert').textContent(), 'Enter your email address.')
         assert.deepEqual(await accessibilityViolations(page), [])
         await create(page, `${device}-${colorScheme}-with-a-rather-long-name@example.com`)
-        assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Your actor is ready')
+        assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Your account is ready')
         assert.deepEqual(await accessibilityViolations(page), [])
         assert.equal(await isTooWide(page), false)
       })
@@ -75,7 +75,7 @@ describe('the front page', () => {
 
   it('shows the name and the description of the application', async () => {
     const page = await visit()
-    assert.equal(await page.title(), 'Create your actor · Notes')
+    assert.equal(await page.title(), 'Create your account · Notes')
     assert.equal(await page.locator('.lead').textContent(), 'A notebook that belongs to you.')
   })
 
@@ -95,14 +95,14 @@ describe('the front page', () => {
     await page.keyboard.type('keys@example.com')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Space')
-    await page.getByRole('heading', { name: 'Your actor is ready' }).waitFor()
-    assert.equal((await factsOf(page))['Creator'], 'keys@example.com')
+    await page.getByRole('heading', { name: 'Your account is ready' }).waitFor()
+    assert.equal((await factsOf(page))['Owner'], 'keys@example.com')
   })
 
   it('creates an actor without JavaScript (R-ACT-02)', async () => {
     const page = await visit({ javaScriptEnabled: false })
     await create(page, 'no-script@example.com')
-    assert.equal((await factsOf(page))['Creator'], 'no-script@example.com')
+    assert.equal((await factsOf(page))['Owner'], 'no-script@example.com')
   })
 
   it('shows an address, a creator and a passphrase that authenticate at the actor (R-ACT-02)', async () => {
@@ -132,7 +132,7 @@ describe('the front page', () => {
     await create(first, 'twice@example.com')
     const page = await visit()
     await create(page, 'twice@example.com')
-    const field = page.getByLabel('Your e-mail address')
+    const field = page.getByLabel('Email')
     assert.equal(await page.getByRole('alert').textContent(), 'Cannot create an actor: this creator has one already')
     assert.equal(await field.inputValue(), 'twice@example.com')
     assert.equal(await field.getAttribute('aria-describedby'), await page.getByRole('alert').getAttribute('id'))
@@ -143,10 +143,10 @@ describe('the front page', () => {
     const page = await visit()
     const typed = '"><script>window.intruder = 1</script><b>@example.com'
     await page.evaluate('document.querySelector("#creator").removeAttribute("maxlength")')
-    await page.getByLabel('Your e-mail address').fill(typed.padEnd(513, 'x'))
+    await page.getByLabel('Email').fill(typed.padEnd(513, 'x'))
     await page.getByRole('button').click()
     await page.getByRole('alert').waitFor()
-    assert.equal(await page.getByLabel('Your e-mail address').inputValue(), typed.padEnd(513, 'x'))
+    assert.equal(await page.getByLabel('Email').inputValue(), typed.padEnd(513, 'x'))
     assert.equal(await page.locator('main b, main script').count(), 0)
     assert.equal(await page.evaluate('typeof window.intruder'), 'undefined')
   })
@@ -168,7 +168,7 @@ describe('the front page', () => {
       document.body.insertAdjacentHTML('beforeend', '<img src="/nowhere.svg" onerror="window.intruder = 2">')
       document.querySelector('form').action = 'http://127.0.0.1:9/'
     }`)
-    await page.getByLabel('Your e-mail address').fill('stolen@example.com')
+    await page.getByLabel('Email').fill('stolen@example.com')
     const refusal = page.waitForEvent('console', (message) => message.text().includes('form-action'))
     await page.evaluate("document.querySelector('form').requestSubmit()")
     await refusal

@@ -92,7 +92,7 @@ describe('a generated form', () => {
           assert.equal(await isTooWide(page), false, path)
         }
         await page.goto(`${service.url}/${actor.id}/www/properties/event`)
-        await page.getByText('Change it').click()
+        await page.getByText('Edit', { exact: true }).click()
         await page.getByLabel('city').fill('Rome')
         await page.evaluate('for (const one of document.querySelectorAll("form")) one.noValidate = true')
         await page.getByRole('button', { name: 'Save' }).first().click()
@@ -107,7 +107,7 @@ describe('a generated form', () => {
   for (const javaScriptEnabled of [true, false]) {
     it(`saves what is typed with the keyboard, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
       const { page, actor } = await visit('/properties/event', { javaScriptEnabled })
-      await page.getByText('Change it').press('Enter')
+      await page.getByText('Edit', { exact: true }).press('Enter')
       await page.getByLabel('title').fill('Garden party')
       await page.keyboard.press('Tab')
       await page.keyboard.type('XY')
@@ -140,7 +140,7 @@ describe('a generated form', () => {
 
   it('is checked by the browser before it is sent', async () => {
     const { page, actor } = await visit('/properties/event')
-    await page.getByText('Change it').click()
+    await page.getByText('Edit', { exact: true }).click()
     const wrongs = [
       ['title', '', 'valueMissing'],
       ['code', 'abc', 'patternMismatch'],
@@ -173,14 +173,14 @@ describe('a generated form', () => {
 
   it('adds and changes items of a list', async () => {
     const { page, actor } = await visit('/properties/tasks')
-    await page.getByText('Add an item').click()
+    await page.locator('summary', { hasText: 'Add item' }).click()
     const addition = page.locator('#add')
     await addition.getByLabel('text').first().fill('Oats')
     await addition.getByRole('checkbox', { name: 'done' }).check()
-    await addition.getByRole('button', { name: 'Add' }).first().click()
+    await addition.getByRole('button', { name: 'Add item' }).first().click()
     await page.getByRole('status').waitFor()
     const first = page.locator('#item-0')
-    await first.getByText('Change').first().click()
+    await first.getByText('Edit').first().click()
     await first.getByLabel('text').first().fill('Soy milk')
     await first.getByRole('button', { name: 'Save' }).first().click()
     await page.getByText('Soy milk').first().waitFor()

@@ -154,10 +154,10 @@ describe('a page with a hundred payloads that look like markup', () => {
       if (index % 10 !== Math.floor(index / 10)) continue
       await eye.page.goto(`${service.url}/${actor.id}/www/properties`)
       await eye.page.locator('summary').first().click()
-      const form = eye.page.locator('form', { has: eye.page.getByRole('button', { name: 'Create the value' }) })
+      const form = eye.page.locator('form', { has: eye.page.getByRole('button', { name: 'Create property' }) })
       await form.getByLabel('Name').fill(`${payload}/`)
       await form.getByRole('textbox', { name: 'Value' }).fill(payload)
-      await form.getByLabel(index % 2 === 0 ? 'a text' : 'JSON', { exact: false }).check()
+      await form.getByLabel(index % 2 === 0 ? 'Text' : 'JSON', { exact: false }).check()
       await form.getByRole('button').click()
       await eye.page.getByRole('alert').waitFor()
       await assertHarmless(eye, payload)
@@ -229,7 +229,7 @@ describe('a page with a hundred payloads that look like markup', () => {
     assert.match((await eye.page.locator('.value').textContent()) ?? '', /<script>/)
     for (const payload of payloads.filter((_, index) => index % 9 === 4)) {
       await eye.page.goto(`${service.url}/${owner.id}/www/trust/new`)
-      await eye.page.getByLabel('Address of the other actor').fill(payload)
+      await eye.page.getByLabel('Their account URL').fill(payload)
       await eye.page.getByLabel('Message').fill(payload)
       await eye.page.getByRole('button', { name: 'Review request', exact: true }).click()
       await eye.page

@@ -13,7 +13,7 @@ before(async () => {
 async function choose(viewport = desktop, colorScheme: 'light' | 'dark' = 'light'): Promise<WatchedPage> {
   const page = await openPage({ viewport, colorScheme })
   await page.goto(service.url)
-  await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+  await page.getByRole('link', { name: 'Continue as a test user' }).click()
   await page.waitForURL(/^http:\/\/127\.0\.0\.1:\d+\/interaction\//)
   return page
 }
@@ -27,8 +27,8 @@ describe('the local sign-in of development', () => {
       [phone, 'dark'],
     ] as const) {
       const page = await choose(viewport, colorScheme)
-      assert.equal(await page.title(), 'Sign in locally · Notes')
-      assert.match(await page.locator('main').innerText(), /For development only\. No password is needed here/)
+      assert.equal(await page.title(), 'Choose a test user · Notes')
+      assert.match(await page.locator('main').innerText(), /Development only, no password needed/)
       assert.deepEqual(await accessibilityViolations(page), [])
       assert.equal(await isTooWide(page), false)
       assert.deepEqual(page.complaints, [])
@@ -45,7 +45,7 @@ describe('the local sign-in of development', () => {
 
   it('signs in any typed address as verified, and asks again every time (R-OC-01)', async () => {
     const page = await choose()
-    await page.getByLabel('E-mail address').fill(' Bob@Example.com ')
+    await page.getByLabel('Email').fill(' Bob@Example.com ')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.waitForURL(/\/www$/)
     const bob = actorOf(page)
@@ -54,7 +54,7 @@ describe('the local sign-in of development', () => {
     await page.goto(service.url)
     await page.waitForURL(`${service.url}/${bob}/www`)
     await page.goto(`${service.url}/login`)
-    await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+    await page.getByRole('link', { name: 'Continue as a test user' }).click()
     await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
     await page.waitForURL(/\/www$/)
     assert.notEqual(actorOf(page), bob)
@@ -62,11 +62,11 @@ describe('the local sign-in of development', () => {
 
   it('asks again for an invalid address (IDP-10)', async () => {
     const page = await choose()
-    await page.getByLabel('E-mail address').fill('not an address')
+    await page.getByLabel('Email').fill('not an address')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('alert').waitFor()
-    assert.equal(await page.getByRole('alert').innerText(), 'This is not an e-mail address.')
-    assert.equal(await page.getByLabel('E-mail address').inputValue(), 'not an address')
+    assert.equal(await page.getByRole('alert').innerText(), 'Enter a valid email address, like you@example.com.')
+    assert.equal(await page.getByLabel('Email').inputValue(), 'not an address')
     assert.deepEqual(await accessibilityViolations(page), [])
   })
 

@@ -74,7 +74,7 @@ describe('the pages of an actor', () => {
           assert.equal(await isTooWide(page), false, path)
         }
         await page.goto(`${service.url}/${actor.id}/www/properties/age`)
-        await page.getByText('Change it').click()
+        await page.getByText('Edit', { exact: true }).click()
         await value(page).fill('{')
         await page.getByRole('button', { name: 'Save' }).click()
         await page.getByRole('alert').waitFor()
@@ -94,20 +94,20 @@ describe('the pages of an actor', () => {
       ['', 'Overview · Notes'],
       ['/properties', 'Properties · Notes'],
       ['/properties/color', 'color · Notes'],
-      ['/init', 'First steps · Notes'],
+      ['/init', 'Get started · Notes'],
     ] as const) {
       await page.goto(`${service.url}/${actor.id}/www${path}`)
       assert.equal(await page.title(), title)
       assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1)
       for (const role of ['banner', 'main'] as const) assert.equal(await page.getByRole(role).count(), 1)
-      assert.equal(await page.getByRole('navigation', { name: 'Your actor' }).count(), 1)
+      assert.equal(await page.getByRole('navigation', { name: 'Main' }).count(), 1)
       await page.keyboard.press('Tab')
-      assert.equal(await page.evaluate('document.activeElement.textContent'), 'To the content')
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content')
       await page.keyboard.press('Enter')
       assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN')
     }
-    const links = page.getByRole('navigation', { name: 'Your actor' }).getByRole('link')
-    const names = ['Overview', 'Properties', 'Files', 'Relationships', 'Subscriptions', 'Connected apps', 'Activity']
+    const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
+    const names = ['Overview', 'Properties', 'Files', 'Connections', 'Subscriptions', 'Connected apps', 'Activity']
     assert.deepEqual(await links.allTextContents(), names)
     await links.nth(1).click()
     assert.equal(await heading(page), 'Properties')
@@ -118,7 +118,7 @@ describe('the pages of an actor', () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties')
     await page.getByRole('link', { name: 'color' }).click()
-    await page.getByText('Change it').click()
+    await page.getByText('Edit', { exact: true }).click()
     assert.equal(await value(page).inputValue(), 'blue')
     await value(page).fill('red\nand "green"')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -134,14 +134,14 @@ describe('the pages of an actor', () => {
   it('keep an invalid typed value, and focus the field with the reason (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/age')
-    await page.getByText('Change it').click()
+    await page.getByText('Edit', { exact: true }).click()
     await value(page).fill('{"years":')
     await page.getByRole('button', { name: 'Save' }).click()
-    assert.match((await page.getByRole('alert').textContent()) ?? '', /not valid JSON/)
-    assert.match(await page.title(), /^Not done: age/)
+    assert.match((await page.getByRole('alert').textContent()) ?? '', /Invalid JSON at line 1, column 10\./)
+    assert.match(await page.title(), /^Error: age/)
     await hasFocus(page, '#value')
     assert.equal(await value(page).getAttribute('aria-invalid'), 'true')
-    assert.match((await page.locator('#value-error').textContent()) ?? '', /not valid JSON/)
+    assert.match((await page.locator('#value-error').textContent()) ?? '', /Invalid JSON at line 1, column 10\./)
     assert.equal(await value(page).getAttribute('aria-describedby'), 'value-error')
     assert.equal(await value(page).inputValue(), '{"years":')
     assert.equal(await (await actor.request('GET', '/properties/age')).text(), '36')
@@ -152,21 +152,21 @@ describe('the pages of an actor', () => {
     it(`create, fill and delete a list ${how} (R-WEB-01)`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties', { javaScriptEnabled })
-      await page.getByText('A list', { exact: true }).click()
-      const form = page.locator('form', { has: page.getByRole('button', { name: 'Create the list' }) })
+      await page.locator('summary', { hasText: 'List' }).click()
+      const form = page.locator('form', { has: page.getByRole('button', { name: 'Create list' }) })
       await form.getByLabel('Name').fill('to do')
-      await form.getByLabel('What it is').fill('What waits')
-      await page.getByRole('button', { name: 'Create the list' }).click()
+      await form.getByLabel('Description').fill('What waits')
+      await page.getByRole('button', { name: 'Create list' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Created.')
       await page.getByRole('link', { name: 'to do' }).click()
       for (const item of ['first', '{"second": 2}', 'third']) {
-        await page.getByText('Add an item').click()
-        await page.getByLabel('New item').fill(item)
+        await page.locator('summary', { hasText: 'Add item' }).click()
+        await page.getByLabel('Item', { exact: true }).fill(item)
         if (item.startsWith('{')) await page.getByLabel('JSON', { exact: false }).last().check()
-        await page.getByRole('button', { name: 'Add', exact: true }).click()
-        assert.equal(await page.getByRole('status').textContent(), 'Added.')
+        await page.getByRole('button', { name: 'Add item', exact: true }).click()
+        assert.equal(await page.getByRole('status').textContent(), 'Item added.')
       }
-      await page.getByText('Change item 3').click()
+      await page.locator('summary', { hasText: 'Edit item 3' }).click()
       await page.getByRole('textbox', { name: 'Item 3' }).fill('last')
       await page.locator('#item-2').getByRole('button', { name: 'Save' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Saved.')
@@ -188,11 +188,11 @@ describe('the pages of an actor', () => {
       const actor = await service.createActor('ada@example.com')
       const page = await visit(actor, '/files', { javaScriptEnabled })
       assert.equal(await page.locator('.empty').textContent(), 'No files yet.')
-      await page.getByText('Store a file').click()
+      await page.getByText('Upload a file').click()
       const file = { name: 'Grüße.html', mimeType: 'text/html', buffer: Buffer.from('<script>alert(1)</script>') }
       await page.getByLabel('File', { exact: true }).setInputFiles(file)
-      await page.getByRole('button', { name: 'Store it' }).click()
-      assert.equal(await page.getByRole('status').textContent(), 'Stored.')
+      await page.getByRole('button', { name: 'Upload' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'File uploaded.')
       const downloading = page.waitForEvent('download')
       await page.getByRole('link', { name: 'Grüße.html' }).click()
       const downloaded = await downloading
@@ -218,19 +218,19 @@ describe('the pages of an actor', () => {
       assert.equal(outline, 'solid', text)
     }
     assert.deepEqual(places, [
-      'To the content',
+      'Skip to content',
       'Notes',
       'Sign out',
       'Overview',
       'Properties',
       'Files',
-      'Relationships',
+      'Connections',
       'Subscriptions',
       'Connected apps',
       'Activity',
       'Properties',
-      'As programs read it',
-      'Change it',
+      'View JSON',
+      'Edit',
       'Delete…',
     ])
     // Returns to the form.
@@ -248,17 +248,17 @@ describe('the pages of an actor', () => {
   it('split a long list into pages (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/notes')
-    const pager = page.getByRole('navigation', { name: 'Parts of the list' })
+    const pager = page.getByRole('navigation', { name: 'Pagination' })
     assert.match((await pager.textContent()) ?? '', /Page 1 of 2/)
     assert.equal(await page.locator('.item').count(), 50)
-    await pager.getByRole('link', { name: 'Later' }).click()
+    await pager.getByRole('link', { name: 'Next' }).click()
     assert.equal(await page.locator('.item').count(), 10)
     assert.match((await page.locator('.item').first().innerText()) ?? '', /^Item 51\s+text: Note 51/)
     await page.locator('#item-55').getByText('Delete…').click()
     await page.getByRole('button', { name: 'Delete item 56' }).click()
     assert.match(page.url(), /\?page=2$/)
     assert.equal(await page.locator('.item').count(), 9)
-    await page.getByRole('navigation', { name: 'Parts of the list' }).getByRole('link', { name: 'Earlier' }).click()
+    await page.getByRole('navigation', { name: 'Pagination' }).getByRole('link', { name: 'Previous' }).click()
     assert.equal(await page.locator('.item').count(), 50)
   })
 
@@ -267,17 +267,9 @@ describe('the pages of an actor', () => {
     const page = await visit(actor, '/properties/settings')
     assert.equal(
       await page.locator('.value').innerText(),
-      [
-        'theme: dark',
-        'font:',
-        'size: 14',
-        'sizes:',
-        '1',
-        '2',
-        'deep: true',
-        'empty: an object without parts',
-        'none: null',
-      ].join('\n'),
+      ['theme: dark', 'font:', 'size: 14', 'sizes:', '1', '2', 'deep: true', 'empty: Empty object', 'none: null'].join(
+        '\n',
+      ),
     )
     assert.equal(await page.locator('.value .tree ul').count(), 3)
   })
@@ -285,21 +277,21 @@ describe('the pages of an actor', () => {
   it('offer no form for a property that the application protects (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/fixed')
-    assert.equal(await page.getByText('Change it').count(), 0)
-    assert.equal(await page.getByText('Notes does not let this be changed here.').count(), 1)
+    assert.equal(await page.getByText('Edit', { exact: true }).count(), 0)
+    assert.equal(await page.getByText('Managed by Notes; you can’t edit it.').count(), 1)
     await page.goto(`${service.url}/${actor.id}/www/properties`)
-    assert.equal(await page.getByText('Text, cannot be changed').count(), 1)
+    assert.equal(await page.getByText('Text · Read-only').count(), 1)
   })
 
   it('report a missing page with a link to continue (R-WEB-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/nothing')
-    assert.equal(await heading(page), 'Nothing here')
-    await page.getByRole('link', { name: 'Back to your actor' }).click()
+    assert.equal(await heading(page), 'Not found')
+    await page.getByRole('link', { name: 'Back to your account' }).click()
     assert.equal(new URL(page.url()).pathname, `/${actor.id}/www`)
     await page.goto(`${service.url}/unknown/nowhere`)
     // The front page redirects a signed-in user to the pages of the actor.
-    await page.getByRole('link', { name: 'To the front page' }).click()
+    await page.getByRole('link', { name: 'Go to home page' }).click()
     await page.waitForURL(`${service.url}/${actor.id}/www`)
   })
 
@@ -340,7 +332,7 @@ describe('a session in a browser', () => {
     try {
       const page = await openPage({ viewport: desktop })
       await page.goto(`${local.url}/login`)
-      await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+      await page.getByRole('link', { name: 'Continue as a test user' }).click()
       await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
       await page.waitForURL(/\/www$/)
       const address = page.url()
@@ -348,10 +340,10 @@ describe('a session in a browser', () => {
       const [session] = (await page.context().cookies()).filter(({ name }) => name === 'oauth_token')
       assert.deepEqual([session?.httpOnly, session?.secure, session?.sameSite, session?.path], [true, true, 'Lax', '/'])
       await page.goto(`${address}/properties`)
-      await page.getByText('A value', { exact: true }).click()
+      await page.locator('summary', { hasText: 'Value' }).click()
       await page.getByLabel('Name').first().fill('color')
       await page.getByRole('textbox', { name: 'Value' }).fill('blue')
-      await page.getByRole('button', { name: 'Create the value' }).click()
+      await page.getByRole('button', { name: 'Create property' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Created.')
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.waitForURL(`${local.url}/`)

@@ -48,7 +48,7 @@ describe('the pages of a service without a sign-in provider, in a real browser',
       const page = await open(viewport)
       await page.goto(`${service.url}/${actor.id}`)
       await page.getByRole('link', { name: 'Sign in with your passphrase' }).click()
-      await page.getByRole('heading', { name: 'Your actor' }).waitFor()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
       assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
       await page.goto(`${service.url}/${actor.id}/www/properties/color`)
       await page.locator('details:has(textarea[name=value]) > summary').first().click()

@@ -130,8 +130,8 @@ describe('the pages of relationships', () => {
         await page.goto(`${service.url}/${actor.id}/www/trust/${friend.id}`)
         await page.evaluate(unfold)
         await page.locator('#properties-excluded_patterns').fill('color')
-        await page.getByRole('button', { name: 'Look at what that means' }).click()
-        await page.getByRole('button', { name: 'Save these rights' }).waitFor()
+        await page.getByRole('button', { name: 'Preview changes' }).click()
+        await page.getByRole('button', { name: 'Save changes' }).waitFor()
         assert.deepEqual(await accessibilityViolations(page), [])
         assert.equal(await isTooWide(page), false)
         assert.deepEqual(page.complaints, [])
@@ -144,31 +144,31 @@ describe('the pages of relationships', () => {
     it(`approve a peer, restrict its rights after a preview, and end the relationship, ${how} (R-WEB-01)`, async () => {
       const { actor, asking } = await furnished()
       const page = await visit(actor, '', { javaScriptEnabled })
-      await page.getByRole('link', { name: /asks for a relationship$/ }).click()
+      await page.getByRole('link', { name: /wants to connect$/ }).click()
       await page.getByRole('button', { name: 'Approve', exact: true }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Approved.')
-      await page.getByText('Change these rights').click()
+      await page.getByText('Edit access').click()
       await page.locator('summary', { hasText: 'Methods' }).click()
       await page.locator('#methods-denied').fill('get_weather')
-      await page.getByRole('button', { name: 'Look at what that means' }).click()
+      await page.getByRole('button', { name: 'Preview changes' }).click()
       assert.equal(await page.locator('#preview .dense').innerText(), 'call “get_weather”')
       const denied = async (): Promise<boolean> => {
         const rights = await actor.request('GET', `/trust/associate/${asking.id}/permissions`)
         return ((await rights.json()) as { methods: { denied: string[] } }).methods.denied.includes('get_weather')
       }
       assert.equal(await denied(), false)
-      await page.getByRole('button', { name: 'Save these rights' }).click()
+      await page.getByRole('button', { name: 'Save changes' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Saved.')
       assert.equal(await denied(), true)
-      await page.getByLabel('Do what').selectOption('methods.call')
-      await page.getByLabel('Of this name').fill('get_weather')
-      await page.getByRole('button', { name: 'Ask', exact: true }).click()
-      assert.match((await page.locator('.answer').textContent()) ?? '', /^No: .* may not call “get_weather”/)
+      await page.getByLabel('Action').selectOption('methods.call')
+      await page.getByLabel('Name', { exact: true }).fill('get_weather')
+      await page.getByRole('button', { name: 'Check', exact: true }).click()
+      assert.match((await page.locator('.answer').textContent()) ?? '', /^Blocked\. .* can’t call “get_weather”\./)
       // The page may refresh itself while the user leaves, and would then receive a 404.
       assert.deepEqual(page.complaints, [])
-      await page.getByText('End the relationship…').click()
-      await page.getByRole('button', { name: /^End the relationship with/ }).click()
-      assert.equal(await page.getByRole('status').textContent(), 'Ended.')
+      await page.getByText('Disconnect…').click()
+      await page.getByRole('button', { name: /^Disconnect / }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Disconnected.')
       assert.equal((await actor.request('GET', `/trust/associate/${asking.id}`)).status, 404)
     })
   }
@@ -178,15 +178,15 @@ describe('the pages of relationships', () => {
     const page = await visit(actor, '/trust')
     assert.equal(await page.locator('.picture a').count(), 3)
     assert.deepEqual((await page.locator('.picture .standing').allTextContents()).toSorted(), [
-      'Mutual',
-      'Mutual',
-      'Waits for you',
+      'Active',
+      'Connected',
+      'Pending',
     ])
     assert.equal(await page.locator('.picture').getAttribute('aria-hidden'), 'true')
     assert.deepEqual((await page.locator('.rows .badge').allTextContents()).map((text) => text.trim()).toSorted(), [
-      'Mutual',
-      'Mutual',
-      'Waits for you',
+      'Active',
+      'Connected',
+      'Pending',
     ])
     // The keyboard skips the picture.
     assert.equal(await page.locator('.picture a:not([tabindex="-1"])').count(), 0)
@@ -195,15 +195,12 @@ describe('the pages of relationships', () => {
   it('approve a call of an AI client from the overview, once (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
-    await page.getByRole('link', { name: 'A test client wants to: Send a letter' }).click()
+    await page.getByRole('link', { name: 'A test client requests your approval: Send a letter' }).click()
     assert.equal(await page.locator('.value').innerText(), 'to: Charles\ncopies:\n1\ndeep: true')
     await page.getByRole('button', { name: 'Allow once' }).click()
-    assert.equal(await page.getByRole('status').textContent(), 'Allowed, once.')
+    assert.equal(await page.getByRole('status').textContent(), 'Approved for one call.')
     assert.equal(await page.getByRole('button', { name: 'Allow once' }).count(), 0)
-    assert.match(
-      (await page.locator('main').textContent()) ?? '',
-      /You allowed it\. It waits for the caller to make the call again\./,
-    )
+    assert.match((await page.locator('main').textContent()) ?? '', /Approved\. Waiting for A test client to continue\./)
   })
 })
 
@@ -215,7 +212,7 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.locator('.value').innerText(), 'green')
     await actor.request('PUT', '/properties/color', 'violet')
     await page.locator('.value', { hasText: 'violet' }).waitFor()
-    assert.equal(await said(page), 'color changed')
+    assert.equal(await said(page), 'color updated')
     assert.deepEqual(page.complaints, [])
   })
 
@@ -232,32 +229,32 @@ describe('a page that is open during a change', () => {
     const page = await visit(actor)
     await openListening(page, actor, '/subscriptions')
     const row = page.locator('.rows > li', { hasText: 'mood' })
-    assert.match(await row.innerText(), /no change yet/)
+    assert.match(await row.innerText(), /No updates yet/)
     await friend.request('PUT', '/properties/mood', 'curious')
-    await page.locator('.rows > li', { hasText: 'last number 1' }).and(row).waitFor()
-    assert.match((await said(page)) ?? '', /Subscriptions changed/)
+    await page.locator('.rows > li', { hasText: '1 update ' }).and(row).waitFor()
+    assert.match((await said(page)) ?? '', /Subscriptions updated/)
   })
 
   it('shows new waiting requests on the overview (R-WEB-01)', async () => {
     const actor = await service.createActor(`ada${Math.random()}@example.com`)
     const page = await visit(actor)
     await openListening(page, actor, '')
-    assert.equal(await page.getByRole('heading', { name: 'One thing waits for you' }).count(), 0)
+    assert.equal(await page.getByRole('heading', { name: 'Needs your attention (1)' }).count(), 0)
     const asking = await elsewhere.createActor(`alan${Math.random()}@example.com`)
     await relate(asking, [service, actor], 'friend', false)
-    await page.getByRole('heading', { name: 'One thing waits for you' }).waitFor()
-    assert.equal(await said(page), 'Relationships changed')
+    await page.getByRole('heading', { name: 'Needs your attention (1)' }).waitFor()
+    assert.equal(await said(page), 'Connections updated')
     const client = await authorizeClient(service, actor)
     await client.modern('tools/call', { name: 'send_letter', arguments: {} })
-    await page.getByRole('heading', { name: '2 things wait for you' }).waitFor()
-    await page.getByRole('link', { name: 'A test client wants to: Send a letter' }).waitFor()
+    await page.getByRole('heading', { name: 'Needs your attention (2)' }).waitFor()
+    await page.getByRole('link', { name: 'A test client requests your approval: Send a letter' }).waitFor()
   })
 
   it('does not disturb typing, and keeps the focus and unfolded sections when it refreshes (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
-    await page.getByText('Change it').click()
+    await page.getByText('Edit', { exact: true }).click()
     await page.getByText('Delete…').focus()
     await actor.request('PUT', '/properties/color', 'violet')
     await page.locator('.value', { hasText: 'violet' }).waitFor()
@@ -281,7 +278,7 @@ describe('a page that is open during a change', () => {
   it('does not refresh the response to a form, with its typed values (R-WEB-01)', async () => {
     const { actor, friend } = await furnished()
     const page = await visit(actor, '/properties/color')
-    await page.getByText('Change it').click()
+    await page.getByText('Edit', { exact: true }).click()
     const field = page.getByRole('textbox', { name: 'Value' })
     await field.fill('{')
     await page.getByLabel('JSON', { exact: false }).check()
@@ -291,9 +288,9 @@ describe('a page that is open during a change', () => {
     assert.equal(await field.inputValue(), '{')
     await open(page, actor, `/trust/${friend.id}`)
     assert.equal(await page.locator('[data-live]').count(), 1)
-    await page.getByText('Change these rights').click()
-    await page.getByRole('button', { name: 'Look at what that means' }).click()
-    await page.getByRole('button', { name: 'Save these rights' }).waitFor()
+    await page.getByText('Edit access').click()
+    await page.getByRole('button', { name: 'Preview changes' }).click()
+    await page.getByRole('button', { name: 'Save changes' }).waitFor()
     assert.equal(await page.locator('[data-live]').count(), 0)
   })
 
@@ -303,7 +300,7 @@ describe('a page that is open during a change', () => {
     await openListening(page, actor, '/properties/color')
     const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
     for (const { id } of sessions) await actor.request('DELETE', `/sessions/${id}`)
-    await page.locator('.stale', { hasText: 'You are signed out.' }).waitFor()
+    await page.locator('.stale', { hasText: 'You’ve been signed out.' }).waitFor()
     await actor.request('PUT', '/properties/color', 'violet')
     assert.equal(await page.locator('.value').innerText(), 'green')
   })
@@ -317,7 +314,7 @@ describe('a page that is open during a change', () => {
       if (route.request().method() === 'POST') await held.promise
       await route.continue()
     })
-    await page.getByText('Change it').click()
+    await page.getByText('Edit', { exact: true }).click()
     await page.getByRole('textbox', { name: 'Value' }).fill('violet')
     const ended = page.waitForEvent('requestfailed', (request) => request.resourceType() === 'eventsource')
     await page.getByRole('button', { name: 'Save' }).click({ noWaitAfter: true })
@@ -340,7 +337,7 @@ describe('a page that is open during a change', () => {
       if (route.request().method() === 'POST') await held.promise
       await route.continue()
     })
-    await page.getByText('Change it').click()
+    await page.getByText('Edit', { exact: true }).click()
     await page.getByRole('textbox', { name: 'Value' }).fill('violet')
     await actor.request('PUT', '/properties/color', 'yellow')
     await refreshes.promise
@@ -356,7 +353,7 @@ describe('a page that is open during a change', () => {
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
     await actor.request('DELETE', '/properties/color')
-    await page.locator('.stale', { hasText: 'no longer exists' }).waitFor()
+    await page.locator('.stale', { hasText: 'This was deleted.' }).waitFor()
   })
 
   it('shows changes at each poll when its stream is rejected, and backs off (R-WEB-01)', async () => {

@@ -38,8 +38,8 @@ describe('the tutorial', () => {
   async function signIn(creator: string): Promise<WatchedPage> {
     const page = await openPage()
     await page.goto(url)
-    await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
-    await page.getByLabel('E-mail address').fill(creator)
+    await page.getByRole('link', { name: 'Continue as a test user' }).click()
+    await page.getByLabel('Email').fill(creator)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.waitForURL(/\/app$/)
     return page
@@ -61,16 +61,16 @@ describe('the tutorial', () => {
     const ben = await signIn('ben@example.com')
     const bensActor = actorAt(ben)
     await ben.getByRole('link', { name: 'Housemates, assistants and activity' }).click()
-    await ben.getByRole('link', { name: 'Relationships' }).first().click()
-    await ben.getByRole('link', { name: 'Ask for a relationship' }).first().click()
-    await ben.getByLabel('Address of the other actor').fill(adasActor)
+    await ben.getByRole('link', { name: 'Connections' }).first().click()
+    await ben.getByRole('link', { name: 'Connect with someone' }).first().click()
+    await ben.getByLabel('Their account URL').fill(adasActor)
     await ben.getByLabel('Housemate').check()
     await ben.getByRole('button', { name: 'Review request' }).click()
     await ben.getByRole('button', { name: 'Send request' }).click()
 
     const owner = await ada.context().newPage()
     await owner.goto(`${adasActor}/www/trust`)
-    await owner.getByRole('link', { name: 'Decide about' }).click()
+    await owner.getByRole('link', { name: 'Review request' }).click()
     await owner.getByRole('button', { name: 'Approve', exact: true }).click()
 
     await ben.goto(`${bensActor}/app`)

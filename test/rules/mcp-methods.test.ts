@@ -10,7 +10,7 @@ import { legacyCodec } from '../../src/mcp/codecs/legacy.ts'
 import { modernCodec } from '../../src/mcp/codecs/modern.ts'
 import type { AuditedCall, McpDeps } from '../../src/mcp/deps.ts'
 import { McpDispatcher } from '../../src/mcp/dispatcher.ts'
-import { auditWordsOf, callMethodOf, capabilitiesOf, mcpMethods, mcpMethodOf } from '../../src/mcp/methods.ts'
+import { callMethodOf, capabilitiesOf, mcpMethods, mcpMethodOf } from '../../src/mcp/methods.ts'
 import { readBody } from '../../src/mcp/protocol/message.ts'
 import { legacyRevisions, modernRevision, type Revision } from '../../src/mcp/protocol/revisions.ts'
 import { judgeModern } from '../../src/mcp/protocol-version.ts'
@@ -263,14 +263,6 @@ describe('a call of an MCP method', () => {
     const read = callMethodOf('resources/read', '2025-11-25')
     assert.equal(targetOf(read, { name: 'harmless', uri: 'notes://secret' }), 'notes://secret')
     assert.equal(targetOf(read, { uri: ['notes://secret'] }), '')
-  })
-
-  it('is described on the activity page in the words of its row', () => {
-    assert.equal(auditWordsOf('tools/call', 'find'), 'call the tool “find”')
-    assert.equal(auditWordsOf('resources/read', 'notes://1'), 'read “notes://1”')
-    assert.equal(auditWordsOf('prompts/get', 'greet'), 'ask for the prompt “greet”')
-    assert.equal(auditWordsOf('tools/list', ''), 'ask for tools/list')
-    assert.equal(auditWordsOf('made/up', ''), 'ask for made/up')
   })
 })
 

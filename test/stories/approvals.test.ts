@@ -76,7 +76,7 @@ describe('an operation that declares confirm', () => {
       const { actor, friend } = await meet(service)
       const browser = await OwnersBrowser.open(service, actor)
       const view = await (await browser.get(`/trust/${friend.peerId}/view`)).text()
-      assert.deepEqual(view.match(/<strong>[^<]*<\/strong><span class="kind">asks you before each call/g)?.length, 3)
+      assert.deepEqual(view.match(/<strong>[^<]*<\/strong><span class="kind">Asks you first/g)?.length, 3)
     })
 
     it('runs for the owner by passphrase and by session, without an approval', async () => {

@@ -155,8 +155,8 @@ describe('the page after a redirect', () => {
     await signIn(browser, await provider(), 'ada')
     const answer = await browser.post('/oauth/logout', {})
     assert.equal(answer.headers.get('location'), 'http://troupe.test/')
-    assert.match(await textAt(browser, answer), /role="status">You have been signed out\.</)
-    assert.ok(!(await (await browser.get('/')).text()).includes('You have been signed out'))
+    assert.match(await textAt(browser, answer), /role="status">You’ve been signed out\.</)
+    assert.ok(!(await (await browser.get('/')).text()).includes('You’ve been signed out'))
     assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
   })
 
@@ -167,7 +167,7 @@ describe('the page after a redirect', () => {
       (browser: TestBrowser) => browser.post('/oauth/logout', {}),
     ]) {
       const browser = new TestBrowser(service)
-      assert.match(await textAt(browser, await send(browser)), /role="status">You have been signed out\.</)
+      assert.match(await textAt(browser, await send(browser)), /role="status">You’ve been signed out\.</)
     }
     const program = await service.request('/oauth/logout', { method: 'POST' })
     assert.equal(((await program.json()) as { success: boolean }).success, true)
@@ -192,7 +192,7 @@ describe('the page after a redirect', () => {
       // A browser drops the cookie after one hour.
       if (!hasCookie) browser.cookies.delete('oauth_token')
       const answer = await browser.get(`/${owner}/www/apps`)
-      assert.match(await textAt(browser, answer), /role="status">Your session expired\.</)
+      assert.match(await textAt(browser, answer), /role="status">Your session expired\. Sign in to continue\.</)
       assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
     }
     const stranger = new TestBrowser(service)
@@ -209,7 +209,7 @@ describe('the page after a redirect', () => {
     const answer = await signIn(browser, await provider(), 'ada', begin)
     assert.equal(answer.headers.get('location'), `http://troupe.test/${owner}/www/apps`)
     const page = await textAt(browser, answer)
-    assert.match(page, /role="status"[^>]*>Your session had expired\. You are signed in again\.</)
+    assert.match(page, /role="status"[^>]*>Your session had expired\. You’re signed in again\.</)
   })
 
   it('names the account of the signed-in user when the page belongs to another account (IDP-11)', async () => {
@@ -219,7 +219,7 @@ describe('the page after a redirect', () => {
       const own = actorIn(await signIn(browser, await provider(), 'bob'))
       const asked = await browser.get(`/${owner}/www/approvals/1`)
       const page = await textAt(browser, asked)
-      assert.ok(page.includes('You are signed in as bob@example.com, but this page belongs to another account.'))
+      assert.ok(page.includes('You’re signed in as bob@example.com, but this page belongs to another account.'))
       assert.ok(page.includes(`<a href="http://troupe.test/${own}/www">Continue as bob@example.com</a>`))
       assert.ok(!page.includes('ada@example.com'))
       // Bob's session continues, and Ada reaches the page by signing in.
@@ -236,7 +236,7 @@ describe('the page after a redirect', () => {
     const begin = (await browser.get(`/${owner}/www/approvals/1`)).headers.get('location') ?? ''
     const answer = await signIn(browser, await provider(), 'bob', begin)
     assert.equal(answer.status, 403)
-    assert.match(await answer.text(), /the provider confirmed a different account than the expected one/)
+    assert.match(await answer.text(), /You signed in with a different account than expected/)
     assert.equal(browser.cookies.has('oauth_token'), false)
   })
 

@@ -221,7 +221,7 @@ forEachService((start) => {
         const answer = await changesNothing(service, () => post(service, body, { ...form, accept: 'text/html' }))
         assert.equal(answer.status, 400)
         assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
-        assert.match(await answer.text(), /role="alert"[^>]*>Please enter your e-mail address\.</)
+        assert.match(await answer.text(), /role="alert"[^>]*>Enter your email address\.</)
       })
     }
 

@@ -94,7 +94,7 @@ forEachService((start) => {
       const { actor } = await service.app.actors.create({ creator: 'ben@example.com', verified: true })
       const { answer } = await follow(signedInAt(service, 'ada'), `/${actor.id}/www`)
       assert.equal(answer.status, 403)
-      assert.match(await answer.text(), /confirmed a different account/)
+      assert.match(await answer.text(), /You signed in with a different account than expected/)
     })
 
     it('is refused when the application rejects the sign-in, and leaves no actor', async () => {
@@ -105,8 +105,8 @@ forEachService((start) => {
     })
 
     for (const [user, sentence] of [
-      ['new', /your e-mail address is not verified/],
-      ['odd', /does not have a valid e-mail address/],
+      ['new', /Your email address isn’t verified/],
+      ['odd', /has no valid email address for you/],
     ] as const) {
       it(`is refused for the user ${user}, whose address proves nothing`, async () => {
         const service = await open()

@@ -86,7 +86,7 @@ describe('the local provider', () => {
     for (const method of ['GET', 'POST']) {
       const answer = await fetch(`${origin}/interaction/gone`, { method })
       assert.equal(answer.status, 400)
-      assert.match(await answer.text(), /Nothing to choose/)
+      assert.match(await answer.text(), /This sign-in has expired/)
     }
   })
 })

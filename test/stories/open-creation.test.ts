@@ -52,7 +52,7 @@ forEachService((start) => {
       assert.equal(page.status, 403)
       assert.ok((await page.text()).includes('this service creates actors at the first sign-in'))
       const front = await service.request('/', { headers: { accept: 'text/html' } })
-      assert.ok(!(await front.text()).includes('Create actor'))
+      assert.ok(!(await front.text()).includes('Create account'))
       assert.deepEqual(await actorsIn(service), before)
     })
 

@@ -107,21 +107,13 @@ forEachService((start) => {
     })
 
     for (const [what, type, message] of [
-      [
-        'admin',
-        'admin',
-        'Cannot ask for this relationship: “Administrator” can only be given to an existing connection, on its page',
-      ],
+      ['admin', 'admin', '“Administrator” can only be given to an existing connection, on its page.'],
       [
         'a declared type that needs a typed confirmation',
         'twin',
-        'Cannot ask for this relationship: “Twin” can only be given to an existing connection, on its page',
+        '“Twin” can only be given to an existing connection, on its page.',
       ],
-      [
-        'a type for AI clients',
-        'mcp_client',
-        'Cannot ask for this relationship: “MCP Client (AI Assistant)” is for apps',
-      ],
+      ['a type for AI clients', 'mcp_client', '“MCP Client (AI Assistant)” is for apps.'],
     ] as const) {
       for (const step of [undefined, 'review', 'send']) {
         it(`refuses ${what} that was posted with step ${step ?? 'absent'}, and sends no request (R-PERM-01)`, async () => {
@@ -195,10 +187,10 @@ forEachService((start) => {
       assert.equal(review?.who, `${service.url}/${peer.id}`)
       assert.equal(review?.level, 'Friend')
       assert.deepEqual(review?.now, [
-        { text: 'read 2 of your 3 properties', names: ['color', 'notes'], more: 0 },
-        { text: 'change 2 of your 3 properties', names: ['color', 'notes'], more: 0 },
-        { text: 'call 1 of your 1 method', names: ['get_weather'], more: 0 },
-        { text: 'run 1 of your 2 actions', names: ['clear_notes'], more: 0 },
+        { text: 'view 2 of your 3 properties', names: ['color', 'notes'], more: 0 },
+        { text: 'edit 2 of your 3 properties', names: ['color', 'notes'], more: 0 },
+        { text: 'call 1 of 1 method', names: ['get_weather'], more: 0 },
+        { text: 'run 1 of 2 actions', names: ['clear_notes'], more: 0 },
       ])
       assert.equal((await browser.send('/trust/new', { ...review?.fields })).status, 302)
       assert.equal((await trustOf(actor, peer))?.['relationship'], 'friend')
@@ -330,7 +322,7 @@ forEachService((start) => {
       assert.equal((await browser.send(`/trust/${peer.id}`, fields)).status, 408)
       assert.equal(
         peers[0]?.error,
-        'The request was not accepted. Someone who approved “Friend” has to take that approval back before another access level can be agreed.',
+        'The request was not accepted. Someone who approved “Friend” has to pause that access before another access level can be agreed.',
       )
       assert.equal((await trustOf(actor, peer))?.['relationship'], 'friend')
     })

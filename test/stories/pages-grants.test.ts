@@ -66,11 +66,15 @@ forEachService((start) => {
           category: 'properties',
           subject: 'Properties',
           pattern: 'photos',
-          may: 'read and add to',
-          ends: { at: '2030-01-01T01:00:00.000Z', words: 'in 1 hour' },
+          may: 'view and add to',
+          ends: {
+            at: '2030-01-01T01:00:00.000Z',
+            words: 'in 1 hour',
+            exact: '1 Jan 2030, 01:00:00 UTC',
+          },
         },
       ])
-      assert.ok(rights[0]?.sentences.includes('May read and add to “photos” until 1 Jan 2030, 01:00:00 UTC.'))
+      assert.ok(rights[0]?.sentences.includes('Can view and add to “photos” until 1 Jan 2030, 01:00:00 UTC.'))
       set(begin + hour)
       const after = await page()
       assert.deepEqual(after.grants, [])
@@ -132,7 +136,7 @@ forEachService((start) => {
       const text = await (await browser.get(path)).text()
       assert.ok(text.includes('value="2030-01-01T01:00:00"'))
       assert.ok(text.includes('value="2030-01-01T02:00:00"'))
-      assert.ok(text.includes('Withdraw it'))
+      assert.ok(text.includes('Remove'))
     })
   })
 
@@ -154,7 +158,11 @@ forEachService((start) => {
       assert.equal(await ends(), null)
       const actor = await service.app.actors.get(owner.id)
       await actor?.trust.approve(client.peerId, { until: new Date(begin + hour) })
-      assert.deepEqual(await ends(), { at: '2030-01-01T01:00:00.000Z', words: 'in 1 hour' })
+      assert.deepEqual(await ends(), {
+        at: '2030-01-01T01:00:00.000Z',
+        words: 'in 1 hour',
+        exact: '1 Jan 2030, 01:00:00 UTC',
+      })
     })
   })
 })

@@ -53,9 +53,9 @@ forEachService((start) => {
       [
         'another name',
         { action: 'delete', confirmation: 'grace@example.com' },
-        'what was typed is not “ada@example.com”',
+        'That doesn’t match. Type ada@example.com exactly to delete your account.',
       ],
-      ['no name', { action: 'delete' }, 'what was typed is not “ada@example.com”'],
+      ['no name', { action: 'delete' }, 'That doesn’t match. Type ada@example.com exactly to delete your account.'],
       ['no action', { confirmation: 'ada@example.com' }, 'the action is not delete'],
       ['another action', { action: 'end', confirmation: 'ada@example.com' }, 'the action is not delete'],
     ] as const) {
@@ -64,7 +64,7 @@ forEachService((start) => {
         const answer = await browser.send('', fields)
         assert.equal(answer.status, 400)
         const page = await answer.text()
-        assert.match(page, /<h1>Your actor<\/h1>/)
+        assert.match(page, /<h1>Overview<\/h1>/)
         assert.ok(page.includes(sentence), page)
         assert.deepEqual(events, [])
         assert.equal((await actor.request('GET', '')).status, 200)

@@ -81,6 +81,8 @@ forEachService((start) => {
       assert.match(csrf_token, /^[\w-]{43}$/)
       assert.deepEqual(others, {
         base_path: '/under',
+        language: 'en',
+        direction: 'ltr',
         can_sign_out: true,
         name: 'test',
         id: actor.id,
@@ -94,7 +96,7 @@ forEachService((start) => {
         properties: {
           age: 36,
           color: 'blue',
-          notes: '[List with 1 item]',
+          notes: '[List · 1 item]',
           on: true,
           settings: { theme: 'dark', more: [1, 2] },
         },
@@ -110,12 +112,12 @@ forEachService((start) => {
         [
           ['age', `/under/${actor.id}/www/properties/age`, 'Number', '36'],
           ['color', `/under/${actor.id}/www/properties/color`, 'Text', 'blue'],
-          ['notes', `/under/${actor.id}/www/properties/notes`, 'List with 1 item', ''],
-          ['on', `/under/${actor.id}/www/properties/on`, 'True or false', 'true'],
+          ['notes', `/under/${actor.id}/www/properties/notes`, 'List · 1 item', ''],
+          ['on', `/under/${actor.id}/www/properties/on`, 'Boolean', 'true'],
           [
             'settings',
             `/under/${actor.id}/www/properties/settings`,
-            'Object with 2 parts',
+            'Object · 2 fields',
             '{"theme":"dark","more":[1,2]}',
           ],
         ],
@@ -280,19 +282,23 @@ forEachService((start) => {
       const world = await open({ declare: (app) => app.property('fixed', { post: () => null, put: () => null }) })
       await world.actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
       const refused: readonly (readonly [fields: Record<string, string>, status: number, message: RegExp])[] = [
-        [{ property_value: 'x' }, 400, /a name is missing/],
-        [{ property_name: '  ', property_value: 'x' }, 400, /a name is missing/],
-        [{ property_name: 'x' }, 400, /a value is missing/],
-        [{ property_name: 'x', property_value: '' }, 400, /a value is missing/],
+        [{ property_value: 'x' }, 400, /Enter a name/],
+        [{ property_name: '  ', property_value: 'x' }, 400, /Enter a name/],
+        [{ property_name: 'x' }, 400, /Enter a value/],
+        [{ property_name: 'x', property_value: '' }, 400, /Enter a value/],
         [{ property_name: 'x', property_value: 'y', property_type: 'map' }, 400, /neither simple nor list/],
-        [{ property_name: 'notes', property_type: 'list' }, 400, /there is a list of this name/],
+        [{ property_name: 'notes', property_type: 'list' }, 400, /The list “notes” already exists/],
         [{ property_name: 'color', property_type: 'list' }, 409, /a property has this name/],
         [{ property_name: 'notes', property_value: 'x' }, 409, /a list has this name/],
-        [{ property_name: 'color', property_value: 'red', create_only: '1' }, 409, /there is one of this name/],
+        [{ property_name: 'color', property_value: 'red', create_only: '1' }, 409, /“color” already exists/],
         [{ property_name: 'a/b', property_value: 'x' }, 400, /it contains a slash/],
         [{ property_name: 'list:x', property_value: 'x' }, 400, /reserved/],
         [{ property_name: '_x', property_type: 'list' }, 400, /must not begin with/],
-        [{ property_name: 'x', property_value: '{1', value_type: 'json' }, 400, /not valid JSON/],
+        [
+          { property_name: 'x', property_value: '{1', value_type: 'json' },
+          400,
+          /^Invalid JSON at line 1, column \d\.$/,
+        ],
         [{ property_name: 'x', property_value: 'null', value_type: 'json' }, 400, /null is not a property value/],
         [{ property_name: 'fixed', property_value: 'x' }, 403, /the application rejected/],
       ]
@@ -374,7 +380,7 @@ forEachService((start) => {
         [
           'big',
           'a',
-          'Object with 2 parts',
+          'Object · 2 fields',
           false,
           false,
           `/${actor.id}/www/properties/big`,
@@ -490,9 +496,9 @@ forEachService((start) => {
       const world = await open({ declare: (app) => app.property('fixed', { put: () => null }) })
       await world.actor.request('POST', '/properties', { color: 'blue', fixed: 'x', notes: { _type: 'list' } })
       for (const [name, fields, status, message] of [
-        ['color', {}, 400, /a value is missing/],
-        ['color', { value: '' }, 400, /a value is missing/],
-        ['color', { value: '{', value_type: 'json' }, 400, /not valid JSON/],
+        ['color', {}, 400, /Enter a value/],
+        ['color', { value: '' }, 400, /Enter a value/],
+        ['color', { value: '{', value_type: 'json' }, 400, /^Invalid JSON at line 1, column \d\.$/],
         ['color', { value: `${'['.repeat(100)}${']'.repeat(100)}`, value_type: 'json' }, 400, /nested/],
         ['fixed', { value: 'y' }, 403, /the application rejected/],
         ['notes', { value: 'y' }, 409, /a list has this name/],
@@ -520,13 +526,13 @@ forEachService((start) => {
     it('deletes nothing when the property does not exist or the application forbids it (R-WEB-01)', async () => {
       const world = await open({ declare: (app) => app.property('kept', { delete: () => null }) })
       await world.actor.request('POST', '/properties', { kept: 'x' })
-      await assertRefused(world, world.browser.send('/properties/kept', { _method: 'DELETE' }), 403, /<h1>Not allowed/)
       await assertRefused(
         world,
-        world.browser.send('/properties/absent', { _method: 'DELETE' }),
-        404,
-        /<h1>Nothing here/,
+        world.browser.send('/properties/kept', { _method: 'DELETE' }),
+        403,
+        /<h1>You don’t have access/,
       )
+      await assertRefused(world, world.browser.send('/properties/absent', { _method: 'DELETE' }), 404, /<h1>Not found/)
     })
   })
 
@@ -558,7 +564,7 @@ forEachService((start) => {
           values.tree,
           values.editable,
         ],
-        ['List with 120 items', true, 'Notes', 'One each', null, null],
+        ['List · 120 items', true, 'Notes', 'One each', null, null],
       )
       assert.deepEqual(values.list_items[49], { n: 49 })
       const seen: unknown[] = []
@@ -652,9 +658,9 @@ forEachService((start) => {
       const refused: readonly (readonly [fields: Record<string, string>, status: number, message: RegExp])[] = [
         [{}, 400, /neither add, update nor delete/],
         [{ action: 'clear' }, 400, /neither add, update nor delete/],
-        [{ action: 'add' }, 400, /a value is missing/],
-        [{ action: 'add', item_value: '{', value_type: 'json' }, 400, /not valid JSON/],
-        [{ action: 'update', item_index: '0' }, 400, /a value is missing/],
+        [{ action: 'add' }, 400, /Enter a value/],
+        [{ action: 'add', item_value: '{', value_type: 'json' }, 400, /^Invalid JSON at line 1, column \d\.$/],
+        [{ action: 'update', item_index: '0' }, 400, /Enter a value/],
         [{ action: 'update', item_index: '2', item_value: 'x' }, 400, /has no item 2/],
         [{ action: 'update', item_index: '-1', item_value: 'x' }, 400, /whole number/],
         [{ action: 'update', item_index: 'x', item_value: 'x' }, 400, /whole number/],
@@ -672,14 +678,14 @@ forEachService((start) => {
         world,
         world.browser.send('/properties/absent/items', { action: 'add', item_value: 'x' }),
         404,
-        /Nothing here/,
+        /Not found/,
       )
       await world.actor.request('PUT', '/properties/color', 'blue')
       await assertRefused(
         world,
         world.browser.send('/properties/color/items', { action: 'add', item_value: 'x' }),
         404,
-        /Nothing here/,
+        /Not found/,
       )
     })
 
@@ -707,7 +713,7 @@ forEachService((start) => {
         world,
         world.browser.send('/properties/absent/metadata', { description: 'x' }),
         404,
-        /Nothing here/,
+        /Not found/,
       )
     })
 
@@ -727,7 +733,7 @@ forEachService((start) => {
     await actor.request('POST', '/trust/friend', { baseuri: 'https://peer.example.com/one', id: 'one' })
     const page = await (await (await OwnersBrowser.open(service, actor)).get('')).text()
     const words = page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
-    assert.match(words, /3 properties 1 list among them 1 relationship 1 for you to decide/)
+    assert.match(words, /3 Properties 1 list 1 Connections 1 pending/)
     assert.ok(words.includes(`http://troupe.test/${actor.id} `))
     assert.ok(!page.includes(actor.passphrase))
     assert.equal((await service.request(`/${actor.id}/www/`, { headers: asBrowser })).status, 401)

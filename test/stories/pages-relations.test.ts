@@ -91,7 +91,7 @@ forEachService((start) => {
       const [listener] = shown.subscriptions[0]?.listeners ?? []
       assert.deepEqual(
         [listener?.subscriptionid, listener?.peer.peerid, listener?.about, listener?.how, listener?.sequence],
-        [id, peer.id, 'all properties', 'is sent each change', 2],
+        [id, peer.id, 'All properties', 'Full updates', 2],
       )
       assert.equal(listener?.href, `/${actor.id}/www/subscriptions/${peer.id}/${id}`)
       assert.deepEqual(shown.subscriptions[0]?.listening, [])
@@ -99,7 +99,7 @@ forEachService((start) => {
       assert.deepEqual(shown.subscriptions[0]?.listeners, [])
       assert.deepEqual(
         shown.subscriptions[0]?.listening.map(({ subscriptionid, sequence, how }) => [subscriptionid, sequence, how]),
-        [[id, 2, 'you are sent each change']],
+        [[id, 2, 'Full updates']],
       )
     })
 
@@ -119,14 +119,11 @@ forEachService((start) => {
         values?.entries.map(({ sequence }) => sequence),
         [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
       )
-      assert.equal(values?.entries[0]?.outcome_text, 'Kept for fetching')
+      assert.equal(values?.entries[0]?.outcome_text, 'Ready to fetch')
       assert.equal(values?.entries[0]?.acknowledged, null)
       assert.equal(values?.entries[9]?.outcome_text, 'Fetched')
       assert.notEqual(values?.entries[9]?.acknowledged, null)
-      assert.deepEqual(
-        [values?.subscription.state, values?.subscription.how],
-        ['58 changes to fetch', 'comes and asks'],
-      )
+      assert.deepEqual([values?.subscription.state, values?.subscription.how], ['58 to fetch', 'On request'])
     })
 
     it('show diffs that failed for good with the reason, and send them again (R-WEB-01)', async () => {
@@ -145,7 +142,7 @@ forEachService((start) => {
       })
       const [values] = shown.subscription
       assert.equal(values?.entries[0]?.outcome, 'failed')
-      assert.match(values?.entries[0]?.outcome_text ?? '', /^Did not arrive: .*\d{3}/)
+      assert.match(values?.entries[0]?.outcome_text ?? '', /^Not delivered: .*\d{3}/)
       assert.equal(values?.subscription.is_in_order, false)
       const attempts = values?.entries[0]?.attempts ?? 0
       const sent = await browser.send(path, { action: 'redrive' })
@@ -207,7 +204,7 @@ forEachService((start) => {
       assert.equal(sessions.filter(({ is_current }) => is_current).length, 1)
       assert.deepEqual(
         [...new Set(sessions.map(({ device, began_with }) => `${device}, ${began_with}`))],
-        ['A Node.js program, With the passphrase'],
+        ['A Node.js program, Passphrase'],
       )
       const session = sessions.find(({ is_current }) => !is_current)?.id ?? ''
       assert.equal((await browser.send('/apps', { action: 'end_session', session })).status, 302)
@@ -237,10 +234,10 @@ forEachService((start) => {
         [
           [
             'Properties',
-            'May read everything in “public” and “shared”. May not change or delete any property or list itself.',
+            'Can view everything in “public” and “shared”. Can’t edit or delete any property or list directly.',
           ],
-          ['Files', 'May not read, change or delete any.'],
-          ['Tools for AI apps', 'May not use any.'],
+          ['Files', 'No files.'],
+          ['Tools', 'No tools.'],
         ],
       )
       assert.deepEqual([viewer?.relationship_name, viewer?.has_access, viewer?.is_approved], ['Viewer', true, true])
@@ -266,7 +263,7 @@ forEachService((start) => {
         { action: 'revoke', peerid: theirs.peerId },
       ]) {
         await leavesAll(world.service, () => browser.send('/apps', fields), 409)
-        assert.match(shown.apps[0]?.error ?? '', /^Cannot (sign out there|disconnect it)/)
+        assert.match(shown.apps[0]?.error ?? '', /^That (device is already signed out|app is already disconnected)\.$/)
       }
       for (const fields of [{ action: 'format' }, {}] as Record<string, string>[])
         await leavesAll(world.service, () => browser.send('/apps', fields), 400)
@@ -359,7 +356,7 @@ forEachService((start) => {
       await browser.get(`/approvals/${id}`)
       assert.equal(shown.approval[0]?.approval.state, 'denied')
       await leavesAll(world.service, () => browser.send(`/approvals/${id}`, { decision: 'allow' }), 409)
-      assert.match(shown.approval[0]?.error ?? '', /decided already/)
+      assert.match(shown.approval[0]?.error ?? '', /^This request was already answered/)
       assert.equal(await call(), 'held back')
     })
 
@@ -401,11 +398,11 @@ forEachService((start) => {
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
       assert.deepEqual(lines.slice(0, 5), [
         // A method may also be called by GET.
-        ['called the method “greet”', false, 'methods.allowed ("*") of friend allows it'],
-        ['called the method “greet”', false, 'methods.allowed ("*") of friend allows it'],
-        ['read the property “private”', true, 'properties.excluded_patterns ("private/*") of friend refuses it'],
-        ['changed the property “color”', false, 'properties.patterns ("*") of friend allows it'],
-        ['read the property “color”', false, 'properties.patterns ("*") of friend allows it'],
+        ['called the method “greet”', false, 'allowed by friend: *'],
+        ['called the method “greet”', false, 'allowed by friend: *'],
+        ['view the property “private”', true, 'properties.excluded_patterns ("private/*") of friend refuses it'],
+        ['edited the property “color”', false, 'allowed by friend: *'],
+        ['viewed the property “color”', false, 'allowed by friend: *'],
       ])
       assert.equal(shown.activity[0]?.caller, peer.id)
       assert.deepEqual(
@@ -443,9 +440,9 @@ forEachService((start) => {
       await browser.get('/activity')
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
       assert.deepEqual(lines, [
-        ['call the tool “pay”', true, 'the owner refused it'],
-        ['did not get your approval to call the tool “pay”', false, 'the owner denied it'],
-        ['asked for your approval to call the tool “pay”', false, 'the owner has to agree to it'],
+        ['use the tool “pay”', true, 'denied by you'],
+        ['didn’t get your approval to use the tool “pay”', false, 'denied by you'],
+        ['requested your approval to use the tool “pay”', false, 'needs your approval'],
       ])
     })
 
@@ -479,7 +476,10 @@ forEachService((start) => {
       const www = `/${actor.id}/www`
       assert.deepEqual(
         values?.waiting.map(({ text }) => text),
-        ['A test client wants to: Pay a bill', `Actor ${peer.id.slice(0, 6)} asks for a relationship`],
+        [
+          'A test client requests your approval: Pay a bill',
+          `Account ${peer.id.slice(0, 6)} at ${new URL(service.url).host} wants to connect`,
+        ],
       )
       assert.ok(values?.waiting[0]?.href.startsWith(`${www}/approvals/`))
       assert.equal(values?.waiting[1]?.href, `${www}/trust/${peer.id}`)

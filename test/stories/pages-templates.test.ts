@@ -72,13 +72,13 @@ describe('application-defined templates', () => {
     assert.deepEqual(await page(browser.get('/init')), [200, `init ${root}/www`])
     assert.deepEqual(await page(browser.get('/properties')), [
       200,
-      'color=&lt;b&gt;blue&lt;/b&gt;;notes=[List with 1 item];notes',
+      'color=&lt;b&gt;blue&lt;/b&gt;;notes=[List · 1 item];notes',
     ])
     assert.deepEqual(await page(browser.get('/properties/color')), [
       200,
       'color|&lt;b&gt;blue&lt;/b&gt;|&lt;b&gt;blue&lt;/b&gt;|a|false|',
     ])
-    assert.deepEqual(await page(browser.get('/properties/notes')), [200, 'notes|[List with 1 item]||a|true|first'])
+    assert.deepEqual(await page(browser.get('/properties/notes')), [200, 'notes|[List · 1 item]||a|true|first'])
     assert.deepEqual(await page(browser.get('/properties/absent')), [
       404,
       '404 The property &#34;absent&#34; does not exist',
@@ -279,7 +279,7 @@ describe('pages that only the application has', () => {
           [404, 'text/html; charset=utf-8'],
           String(index),
         )
-        assert.match(await answer.text(), /<h1>Nothing here<\/h1>/)
+        assert.match(await answer.text(), /<h1>Not found<\/h1>/)
       }
     }
     const asData = await browser.get('/0', { accept: 'application/json' })

@@ -72,9 +72,9 @@ forEachService((start) => {
           ]),
         ),
         new Map([
-          [peer.id, ['waiting', 'Waits for you', 'friend', 'Friend']],
-          [other.id, ['asked', 'Asked', 'partner', 'Partner']],
-          [client.peerId, ['mutual', 'Mutual', 'friend', 'Friend']],
+          [peer.id, ['waiting', 'Pending', 'friend', 'Friend']],
+          [other.id, ['asked', 'Request sent', 'partner', 'Partner']],
+          [client.peerId, ['mutual', 'Active', 'friend', 'Friend']],
         ]),
       )
       assert.deepEqual(
@@ -108,7 +108,7 @@ forEachService((start) => {
         await actor.request('POST', '/trust/friend', { baseuri: `https://peer.example.com/peer-${n}`, id: `peer-${n}` })
       const first = await (await browser.get('/trust')).text()
       const second = await (await browser.get('/trust?page=2')).text()
-      assert.match(first, /60 relationships/)
+      assert.match(first, /60 connections/)
       assert.equal(first.match(/<div class="row-head">/g)?.length, 50)
       assert.equal(second.match(/<div class="row-head">/g)?.length, 10)
       const trusts = (await (await actor.request('GET', '/trust')).json()) as { secret: string }[]
@@ -145,17 +145,12 @@ forEachService((start) => {
     })
 
     for (const [what, fields, status, message] of [
-      ['no address', { trust_type: 'friend' }, 400, /the address of the other actor is missing/],
-      [
-        'an address of spaces',
-        { peer_url: '   ', trust_type: 'friend' },
-        400,
-        /the address of the other actor is missing/,
-      ],
-      ['no trust type', { peer_url: 'https://peer.example.com/1' }, 400, /choose what it is to be/],
-      ['an unknown trust type', { peer_url: 'https://peer.example.com/1', trust_type: 'boss' }, 400, /"boss"/],
-      ['an invalid address', { peer_url: 'http://', trust_type: 'friend' }, 400, /not the address of an actor/],
-      ['a script', { peer_url: 'javascript:alert(1)', trust_type: 'friend' }, 400, /not the address of an actor/],
+      ['no address', { trust_type: 'friend' }, 400, /^Enter their account URL\.$/],
+      ['an address of spaces', { peer_url: '   ', trust_type: 'friend' }, 400, /^Enter their account URL\.$/],
+      ['no trust type', { peer_url: 'https://peer.example.com/1' }, 400, /^Choose what they can access\.$/],
+      ['an unknown trust type', { peer_url: 'https://peer.example.com/1', trust_type: 'boss' }, 400, /“boss”/],
+      ['an invalid address', { peer_url: 'http://', trust_type: 'friend' }, 400, /^Enter an account URL, like/],
+      ['a script', { peer_url: 'javascript:alert(1)', trust_type: 'friend' }, 400, /^Enter an account URL, like/],
       [
         'a long relationship',
         { peer_url: 'https://peer.example.com/1', trust_type: 'friend', relationship: 'x'.repeat(101) },
@@ -166,7 +161,7 @@ forEachService((start) => {
         'an address without an actor',
         { peer_url: 'http://127.0.0.1:9/unknown', trust_type: 'friend' },
         408,
-        /the actor at this address did not accept/,
+        /^We couldn’t reach an account at this address/,
       ],
     ] as const) {
       it(`keeps the typed values and explains what is wrong with ${what} (R-WEB-01)`, async () => {
@@ -205,7 +200,7 @@ forEachService((start) => {
         const { service, actor, browser, asks } = world
         const sent = { peer_url: `${service.url}/${actor.id}${below}`, trust_type: 'friend' }
         await leavesAll(world.service, () => browser.send('/trust/new', sent), 400)
-        assert.equal(asks[0]?.error, 'Cannot ask for this relationship: this is the address of your own actor')
+        assert.equal(asks[0]?.error, 'That’s your own account.')
       })
     }
 
@@ -217,7 +212,7 @@ forEachService((start) => {
       assert.equal((await browser.send('/trust/new', sent)).status, 408)
       assert.equal(
         asks[0]?.error,
-        'Cannot ask for this relationship: you have another one with this actor, “Friend”, and it did not take a second one. End that one first, or try again later.',
+        'You’re already connected to this account as Friend. Disconnect first to change it, or try again later.',
       )
       assert.equal((await trustOf(world))?.['relationship'], 'friend')
     })
@@ -229,7 +224,7 @@ forEachService((start) => {
         () => world.browser.send('/trust/new', { peer_url: '127.0.0.1:9/unknown', trust_type: 'friend' }),
         408,
       )
-      assert.match(world.asks[0]?.error ?? '', /the actor at this address did not accept/)
+      assert.match(world.asks[0]?.error ?? '', /^We couldn’t reach an account at this address/)
     })
   })
 
@@ -261,7 +256,7 @@ forEachService((start) => {
       assert.equal((await peer.request('PUT', '/properties/color', 'blue')).status, 204)
       assert.equal((await peer.request('PUT', '/properties/private/diary', 'Dear diary')).status, 204)
       const path = `/trust/${peer.id}`
-      assert.match(await (await browser.get(path)).text(), /<button type="submit">Follow /)
+      assert.match(await (await browser.get(path)).text(), /<button type="submit">Subscribe</)
       const sent = await browser.send(path, { action: 'follow' })
       assert.equal(sent.status, 302)
       const at = (sent.headers.get('location') ?? '').slice(`${service.url}/${actor.id}/www`.length)
@@ -271,8 +266,8 @@ forEachService((start) => {
       assert.match(known, /blue/)
       assert.equal(known.includes('diary'), false)
       const after = await (await browser.get(path)).text()
-      assert.match(after, /You follow /)
-      assert.equal(after.includes('<button type="submit">Follow '), false)
+      assert.match(after, /Subscribed\. /)
+      assert.equal(after.includes('<button type="submit">Subscribe<'), false)
     })
 
     it('subscribes to no peer that has not approved, and says so (R-WEB-01)', async () => {
@@ -280,7 +275,7 @@ forEachService((start) => {
       await relate(world.actor, [world.service, world.peer], 'friend', false)
       await leavesAll(world.service, () => world.browser.send(`/trust/${world.peer.id}`, { action: 'follow' }), 408)
       assert.equal(world.peers[0]?.followed, null)
-      assert.equal(world.peers[0]?.error, 'Cannot follow it: the other side refused, or cannot be reached now.')
+      assert.equal(world.peers[0]?.error, 'Couldn’t subscribe. They declined or can’t be reached; try again later.')
     })
 
     it('describes the rights of the peer in plain language (R-WEB-01)', async () => {
@@ -295,16 +290,16 @@ forEachService((start) => {
       await browser.get(`/trust/${peer.id}`)
       const sentences = Object.fromEntries((peers[0]?.rights ?? []).map((line) => [line.category, line.sentences]))
       assert.deepEqual(sentences['properties'], [
-        'May read everything in “notes”, but not “notes/secret” or what is in “private”, “security” or “_internal”.',
-        'May not change or delete any property or list itself.',
+        'Can view everything in “notes” except “notes/secret” and the contents of “private”, “security” and “_internal”.',
+        'Can’t edit or delete any property or list directly.',
       ])
-      assert.deepEqual(sentences['methods'], ['May not call any.'])
+      assert.deepEqual(sentences['methods'], ['No methods.'])
       assert.deepEqual(sentences['actions'], [
-        'May run “add_note”.',
-        'Never what begins with “delete_”, “admin_” or “system_”.',
-        'They do what the application says, and that may change and delete your data.',
+        'Can run “add_note”.',
+        'Blocked: names starting with “delete_”, “admin_” or “system_”.',
+        'They do what the application defines, which can include editing and deleting your data.',
       ])
-      assert.deepEqual(sentences['prompts'], ['For AI apps alone, and this is another actor.'])
+      assert.deepEqual(sentences['prompts'], ['Only AI apps can use these.'])
       assert.deepEqual(peers[0]?.reach, [])
     })
 
@@ -314,33 +309,33 @@ forEachService((start) => {
       await relate(peer, [service, actor], 'admin')
       await browser.get(`/trust/${peer.id}`)
       assert.deepEqual(peers[0]?.reach, [
-        'May read, change and delete the actor itself.',
-        'May read, change and delete its relationships, other people’s included.',
-        'May read, change and delete its connections to other services.',
+        'Can view, edit and delete your whole account.',
+        'Can view, edit and delete your connections, including those with other people.',
+        'Can view, edit and delete your connections to other services.',
       ])
     })
 
     for (const [operations, sentences] of [
-      [['read'], ['May read everything.', 'May not change or delete any property or list itself.']],
+      [['read'], ['Can view everything.', 'Can’t edit or delete any property or list directly.']],
       [
         ['read', 'append'],
-        ['May read and add to everything.', 'May not change or delete any property or list itself.'],
+        ['Can view and add to everything.', 'Can’t edit or delete any property or list directly.'],
       ],
       [
         ['read', 'append', 'write'],
         [
-          'May read and change everything.',
-          'May not delete any property or list itself.',
-          'Changing a list covers adding and removing its items.',
+          'Can view and edit everything.',
+          'Can’t delete any property or list directly.',
+          'Editing a list includes adding and removing its items.',
         ],
       ],
-      [['append'], ['May add to everything.', 'May not read, change or delete any property or list itself.']],
+      [['append'], ['Can add to everything.', 'Can’t view, edit or delete any property or list directly.']],
       [
         ['read', 'write', 'delete', 'subscribe'],
-        ['May read, change and delete everything.', 'Changing a list covers adding and removing its items.'],
+        ['Can view, edit and delete everything.', 'Editing a list includes adding and removing its items.'],
       ],
-      [['subscribe'], ['May not read, change or delete any.']],
-      [[], ['May not read, change or delete any.']],
+      [['subscribe'], ['No properties or lists.']],
+      [[], ['No properties or lists.']],
     ] as const) {
       it(`explains the meaning of the operations ${JSON.stringify(operations)} (R-WEB-01, CHOICE-74)`, async () => {
         const world = await open()
@@ -367,18 +362,18 @@ forEachService((start) => {
       assert.deepEqual(await asked('properties.delete', 'log/0'), [
         'delete “log/0”',
         true,
-        'Friend opens everything (this is decided as: change “log”)',
+        'Friend allows everything. The rule for “edit log” decides.',
       ])
       assert.deepEqual(await asked('properties.delete', 'log'), [
         'delete “log”',
         false,
-        'Friend does not let it delete anything of this kind',
+        'Friend doesn’t let them delete anything of this kind.',
       ])
-      assert.deepEqual(await asked('properties.append', 'log'), ['add to “log”', true, 'Friend opens everything'])
+      assert.deepEqual(await asked('properties.append', 'log'), ['add to “log”', true, 'Friend allows everything.'])
       assert.deepEqual(await asked('properties.subscribe', 'log'), [
-        'follow “log”',
+        'subscribe to “log”',
         true,
-        'Friend opens everything (this is decided as: read “log”)',
+        'Friend allows everything. The rule for “view log” decides.',
       ])
     })
 
@@ -397,26 +392,26 @@ forEachService((start) => {
         const { allowed, because } = peers[0]?.may.answer ?? {}
         return [allowed, because]
       }
-      assert.deepEqual(await asked(client.peerId, 'tools.use', 'get_note'), [true, 'Friend opens everything'])
+      assert.deepEqual(await asked(client.peerId, 'tools.use', 'get_note'), [true, 'Friend allows everything.'])
       for (const [peerId, ask] of [
         [client.peerId, 'tools.use'],
         [peer.id, 'actions.execute'],
       ] as const)
         assert.deepEqual(await asked(peerId, ask, 'clear_notes'), [
           true,
-          'Friend opens everything; each call waits for your approval',
+          'Friend allows everything. You approve each call.',
         ])
       assert.deepEqual(await asked(client.peerId, 'tools.use', 'unknown_tool'), [
         false,
-        'the tool “unknown_tool” does not exist',
+        'There’s no tool called “unknown_tool” right now.',
       ])
       assert.deepEqual(await asked(client.peerId, 'methods.call', 'nothing'), [
         false,
-        'the method “nothing” does not exist',
+        'There’s no method called “nothing” right now.',
       ])
       assert.deepEqual(await asked(peer.id, 'tools.use', 'get_note'), [
         false,
-        'only AI apps reach this, and it is another actor',
+        'Only AI apps can use this, and this is another account.',
       ])
     })
 
@@ -429,11 +424,12 @@ forEachService((start) => {
         ask: 'properties.read',
         target: 'private/diary',
         answer: {
-          question: 'read “private/diary”',
+          question: 'view “private/diary”',
+          sentence: `Account ${peer.id.slice(0, 6)} can’t view “private/diary”.`,
           allowed: false,
-          because: 'Friend excludes what is in “private”',
+          because: 'Friend blocks the contents of “private”.',
           to_change:
-            'it takes a relationship of another kind, or an application that opens “private/diary” for every operation',
+            'Friend always blocks this. Choose another access level, or an app that allows “private/diary” for every action.',
         },
       })
       await browser.get(`/trust/${peer.id}?ask=methods.call&target=get_weather`)
@@ -493,10 +489,10 @@ forEachService((start) => {
       )
       const preview = peers[0]?.preview
       assert.deepEqual(preview?.gained, [])
-      assert.deepEqual(preview?.lost, ['read “color”', 'change “color”', 'change “notes”', 'call “get_weather”'])
+      assert.deepEqual(preview?.lost, ['view “color”', 'edit “color”', 'edit “notes”', 'call “get_weather”'])
       assert.deepEqual(preview?.lines[0]?.sentences, [
-        'May read “notes” and everything in “logs”, but not “logs/old” or what is in “private”, “security” or “_internal”.',
-        'May not change or delete any property or list itself.',
+        'Can view “notes” and everything in “logs” except “logs/old” and the contents of “private”, “security” and “_internal”.',
+        'Can’t edit or delete any property or list directly.',
       ])
       assert.deepEqual(preview?.fields, {
         'properties.patterns': 'notes\nlogs/*\n\nnotes',
@@ -594,7 +590,7 @@ forEachService((start) => {
       const shown = new Map(values?.properties.map((seen) => [seen.name, seen]))
       assert.deepEqual(shown.get('email')?.tree, { kind: 'text', text: 'hidden' })
       assert.deepEqual(shown.get('notes')?.items, [{ kind: 'text', text: 'first' }])
-      assert.deepEqual(shown.get('color')?.may, ['read', 'change'])
+      assert.deepEqual(shown.get('color')?.may, ['view', 'edit'])
       assert.deepEqual(
         values?.parts.map(({ name, tree }) => [name, tree]),
         [['settings/theme', { kind: 'text', text: 'dark' }]],

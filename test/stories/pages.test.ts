@@ -34,6 +34,8 @@ forEachService((start) => {
       oauth_providers: [],
       oauth_enabled: false,
       base_path: '/under/here',
+      language: 'en',
+      direction: 'ltr',
       name: 'Notes',
       description: 'A notebook',
       error: null,
@@ -71,7 +73,7 @@ forEachService((start) => {
     })
     const { id } = await service.createActor('ada@example.com')
     const refused = [
-      ['', 400, 'Please enter your e-mail address.', ''],
+      ['', 400, 'Enter your email address.', ''],
       ['Ada@example.com', 403, 'Cannot create an actor: this creator has one already', 'Ada@example.com'],
     ] as const
     for (const [typed, status, error, creator] of refused) {
@@ -103,6 +105,8 @@ forEachService((start) => {
     assert.match(passphrase, /^[0-9a-f]{40}$/)
     assert.deepEqual(others, {
       base_path: '/under/here',
+      language: 'en',
+      direction: 'ltr',
       name: 'Notes',
       url: `http://troupe.test/under/here/${id}`,
       creator: 'ada@example.com',
@@ -111,7 +115,7 @@ forEachService((start) => {
 
   it('the built-in page remains when the application defines none (R-ACT-01)', async () => {
     const service = await start({ name: 'Notes', pages: { created: () => html`<p>mine</p>` } })
-    assert.match(await (await service.request('/')).text(), /<h1>Create your actor<\/h1>/)
+    assert.match(await (await service.request('/')).text(), /<h1>Create your account<\/h1>/)
     assert.match(await (await service.request('/', form('ada@example.com'))).text(), /^<p>mine<\/p>$/)
   })
 })

@@ -329,15 +329,15 @@ forEachService((start, dialect) => {
 
   /** Asserts that the peer may do to no property what the page denies in general. */
   function checkSentences({ pages }: World, rules: RulesOnWire): void {
-    const verbs = { read: /\bread\b/, append: /\badd to\b/, write: /\bchange\b/, delete: /\bdelete\b/ }
+    const verbs = { read: /\bview\b/, append: /\badd to\b/, write: /\bedit\b/, delete: /\bdelete\b/ }
     const [line] = pages[0]?.rights ?? []
-    const denials = (line?.sentences ?? []).filter((sentence) => sentence.startsWith('May not'))
-    const grants = (line?.sentences ?? []).filter((sentence) => /^May (?!not)/.test(sentence))
+    const denials = (line?.sentences ?? []).filter((sentence) => sentence.startsWith('Can’t'))
+    const grants = (line?.sentences ?? []).filter((sentence) => sentence.startsWith('Can '))
     for (const [operation, verb] of Object.entries(verbs)) {
       const some = ['p', 'p/a', 'l', 'q', 'none', 'x'].filter((name) => isGranted(rules, 'properties', operation, name))
       if (denials.some((sentence) => verb.test(sentence))) assert.deepEqual(some, [], denials.join(' '))
       // The right to change includes the right to add, so the page states one of the two.
-      const said = operation === 'append' ? /\b(?:add to|change)\b/ : verb
+      const said = operation === 'append' ? /\b(?:add to|edit)\b/ : verb
       if (some.length > 0)
         assert.ok(
           grants.some((sentence) => said.test(sentence)),

@@ -73,7 +73,7 @@ forEachService((start) => {
         assert.equal(page.status, 200)
         const text = await page.text()
         assert.match(text, /<form method="post" action="\/oauth\/email">/)
-        assert.ok(text.includes('Acme does not say which e-mail address is yours.'))
+        assert.ok(text.includes('Acme doesn’t say which email address is yours.'))
         assert.ok(!text.includes('victim@example.com'))
       })
     }
@@ -222,7 +222,7 @@ forEachService((start) => {
           service.statements.filter((sql) => !sql.startsWith('SELECT')),
           [],
         )
-        assert.match(await page.text(), /it already has an actor/)
+        assert.match(await page.text(), /This email address is already in use/)
         const json = await browser.fetchJson('/oauth/email', { session, email: typed })
         assert.equal(json.status, 409)
         assert.equal(((await json.json()) as { error: string }).error, 'actor_exists')
@@ -347,7 +347,7 @@ forEachService((start) => {
       const { token } = post.last
       const answer = await browser.post('/oauth/email', { verify: token })
       assert.equal(answer.status, 200)
-      assert.match(await answer.text(), /the address is verified[^]*button@example\.com/)
+      assert.match(await answer.text(), /Your email address is verified[^]*button@example\.com/)
       const fields = await fieldsOf(service, id)
       assert.equal(fields['email_verified'], 'true')
       assert.match(fields['email_verified_at'] ?? '', /^\d+$/)

@@ -32,6 +32,7 @@ import type { Match } from './route-table.ts'
 import type { Params } from '../edge/params.ts'
 
 export interface ErrorSubject {
+  readonly request: HttpRequest
   readonly requestId: string
   /** The actor whose page was requested; null for any other page. */
   readonly actorId: string | null
@@ -101,7 +102,7 @@ export class Dispatcher {
     } catch (error) {
       failure = toServiceError(error)
       logError(log, failure)
-      answer = await this.#refusal(failure, state)
+      answer = await this.#refusal(request, failure, state)
     }
     if (state.cors !== undefined) answer = this.#cors.shared(request, state.cors, answer)
     metrics.requestsRunning(-1)
@@ -167,10 +168,10 @@ export class Dispatcher {
     }
   }
 
-  async #refusal(failure: ServiceError, state: RequestState): Promise<HttpResponse> {
+  async #refusal(request: HttpRequest, failure: ServiceError, state: RequestState): Promise<HttpResponse> {
     if (!state.isPage) return errorResponse(failure, state.errors)
     const actorId = state.route?.access === 'www' ? state.actorId : null
-    return this.#deps.errorPage(failure, { requestId: state.requestId, actorId })
+    return this.#deps.errorPage(failure, { request, requestId: state.requestId, actorId })
   }
 
   #audit(request: HttpRequest, state: RequestState, answer: HttpResponse, failure: ServiceError | null): void {

@@ -1,6 +1,6 @@
 /** The page of the audit log: describes its entries in words. */
 import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
-import type { AuditDecision, AuditLogEntry } from '../../audit-log/entry.ts'
+import type { AuditLogEntry } from '../../audit-log/entry.ts'
 import type { ActivityRow, ActivityValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
@@ -8,7 +8,8 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { auditWordsOf } from '../../mcp/methods.ts'
+import { heldBecause } from '../../operation/approvals.ts'
+import type { Messages } from '../languages/language.ts'
 import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
@@ -36,18 +37,24 @@ export async function showActivity(
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { caller = '', cursor = null } = query
+  const { messages } = deps.languages.of(exchange.request)
   const [peers, { entries, next }] = await Promise.all([
-    peersOf(deps, actor.id),
+    peersOf(deps, actor.id, messages),
     deps.auditLog.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
   ])
   const values = pageValues(deps, exchange, '/activity')
   const link = (given: Record<string, string>): string =>
     `${values.actor_www}/activity?${new URLSearchParams(given).toString()}`
-  const rows = entries.map((entry) => rowOf(entry, peers, deps.now(), caller === '' ? link : null))
+  const rows = entries.map((entry) =>
+    rowOf(entry, { peers, now: deps.now(), link: caller === '' ? link : null, messages }),
+  )
   const page = deps.pages.activity({
     ...values,
     entries: rows,
-    days: [...Map.groupBy(rows, ({ at }) => dayOf(at.at))].map(([day, ofDay]) => ({ day, entries: ofDay })),
+    days: [...Map.groupBy(rows, ({ at }) => at.at.slice(0, 10))].map(([day, ofDay]) => ({
+      day: messages.time.day(new Date(day)),
+      entries: ofDay,
+    })),
     callers: peers.trusts.map(({ peerId }) => peers.nameOf(peerId)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     caller,
     caller_name: peers.nameOf(caller).name,
@@ -55,130 +62,178 @@ export async function showActivity(
     is_first: cursor === null,
     is_off: deps.config.activityPerActor === 0,
   })
-  return showPage(exchange, page)
+  return showPage(deps, exchange, page)
 }
 
-function dayOf(at: string): string {
-  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' }).format(new Date(at))
+interface RowContext {
+  readonly peers: Peers
+  readonly now: number
+  readonly link: ((given: Record<string, string>) => string) | null
+  readonly messages: Messages
 }
 
-function rowOf(
-  entry: AuditLogEntry,
-  peers: Peers,
-  now: number,
-  link: ((given: Record<string, string>) => string) | null,
-): ActivityRow {
+function rowOf(entry: AuditLogEntry, { peers, now, link, messages }: RowContext): ActivityRow {
   const isKnown = entry.callerKind === 'peer' || entry.callerKind === 'client'
   const peer = isKnown ? peers.nameOf(entry.caller) : null
   return {
-    at: momentOf(entry.at, now),
+    at: momentOf(entry.at, now, messages),
     peer,
-    who: peer?.name ?? strangers[entry.callerKind === 'trustee' ? 'trustee' : 'anonymous'](entry.caller),
-    what: visible(said[entry.decision](whatOf(entry))),
+    who: peer?.name ?? strangerOf(entry, messages),
+    what: visible(sentenceOf(entry, messages)),
     is_refused: entry.decision === 'refused',
-    // The row already names the caller and the action.
-    reason: visible(entry.reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, '')),
+    reason: visible(reasonOf(entry, messages)),
     times: entry.times,
     only_href: link === null || entry.caller === '' ? '' : link({ caller: entry.caller }),
     request: visible(`${entry.method} ${entry.path} ${entry.status}`),
   }
 }
 
-const said: Readonly<Record<AuditDecision, (what: string) => string>> = {
-  allowed: done,
-  asked: (what) => `asked for your approval to ${what}`,
-  approved: (what) => `got your approval to ${what}`,
-  denied: (what) => `did not get your approval to ${what}`,
-  refused: (what) => what,
+function strangerOf({ callerKind, caller }: AuditLogEntry, { activity: words }: Messages): string {
+  if (callerKind === 'trustee') return words.trustee
+  return caller === '' ? words.unknown : words.unknownAt(caller)
 }
 
-const strangers = {
-  trustee: () => 'The trustee',
-  anonymous: (address: string) => (address === '' ? 'Somebody unknown' : `Somebody unknown at ${address}`),
-} as const
+/** The words for an entry: what was done, or what was not allowed. */
+function sentenceOf(entry: AuditLogEntry, { didActs, toActs, activity }: Messages): string {
+  const { act, name } = actOf(entry)
+  const inWords = (words: Messages['didActs']): string => {
+    const word = words[act]
+    return typeof word === 'string' ? word : word(name)
+  }
+  switch (entry.decision) {
+    case 'allowed':
+      return inWords(didActs)
+    case 'asked':
+      return activity.requestedApproval(inWords(toActs))
+    case 'approved':
+      return activity.gotApproval(inWords(toActs))
+    case 'denied':
+      return activity.gotNoApproval(inWords(toActs))
+    default:
+      return inWords(toActs)
+  }
+}
 
-/** Describes a request to an actor in words. */
-function whatOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path' | 'through'>): string {
-  if (through === 'mcp') return auditWordsOf(method, path.replace(/^\//, ''))
+/** Reasons of the audit log that pages explain. It stores reasons in English. */
+function reasonOf({ reason }: AuditLogEntry, { activityReasons: words }: Messages): string {
+  const known: Readonly<Record<string, string>> = {
+    'the path is its own': words.ownPath,
+    'the path names this peer': words.ownPath,
+    'open to everybody': words.public,
+    'sent to sign in': words.askedToSignIn,
+    'the relationship is not approved': words.notApproved,
+    'the owner approved it': words.approvedByYou,
+    'the owner denied it': words.deniedByYou,
+    [heldBecause.waiting]: words.needsApproval,
+    [heldBecause.denied]: words.deniedByYou,
+  }
+  const [, pattern, level] = /^\w+\.\w+ \("(.*)"\) of (\S+) allows it$/.exec(reason) ?? []
+  if (pattern !== undefined && level !== undefined) return words.allowedBy(level, pattern)
+  // The row already names the caller and the action.
+  return known[reason] ?? reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, '')
+}
+
+type Act = keyof Messages['didActs']
+
+interface NamedAct {
+  readonly act: Act
+  readonly name: string
+}
+
+const mcpActs: Readonly<Record<string, Act>> = {
+  'tools/call': 'callTool',
+  'prompts/get': 'usePrompt',
+  'resources/read': 'viewResource',
+}
+
+/** Finds the act of a request to an actor. */
+function actOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path' | 'through'>): NamedAct {
+  if (through === 'mcp') {
+    const act = mcpActs[method]
+    return act === undefined ? { act: 'mcpRequest', name: method } : { act, name: path.replace(/^\//, '') }
+  }
   const [, first = '', ...rest] = path.split('/').map(decoded)
-  const words = wordsOf.get(first)
-  if (words === undefined) return `ask for “${first}”`
-  return words({ method, verb: verbs[method] ?? method, name: rest.join('/'), rest })
+  const find = actsOf.get(first)
+  const name = rest.join('/')
+  return find === undefined ? { act: 'openAddress', name: first } : find({ method, name, rest })
 }
 
 interface Addressed {
   readonly method: string
-  readonly verb: string
   /** Path below the first segment. */
   readonly name: string
   readonly rest: readonly string[]
 }
 
-/** Descriptions by the first segment of the path. */
-const wordsOf: ReadonlyMap<string, (request: Addressed) => string> = new Map([
-  ['', () => 'look at the front door of this actor'],
-  ['actions', ({ name }: Addressed) => (name === '' ? 'look at the actions' : `run the action “${name}”`)],
-  ['callbacks', ({ method, rest }: Addressed) => callbackWords(method, rest)],
-  ['files', ({ verb, name }: Addressed) => `${verb} ${name === '' ? 'the list of files' : `the file “${name}”`}`],
-  ['meta', () => 'look at what this actor tells everybody'],
-  ['methods', methodWords],
-  ['permissions', () => 'look at what it may do'],
+type FindAct = (request: Addressed) => NamedAct
+
+/** Acts by the first segment of the path. */
+const actsOf: ReadonlyMap<string, FindAct> = new Map<string, FindAct>([
+  ['', ({ name }) => ({ act: 'openAccount', name })],
+  ['actions', ({ name }) => ({ act: name === '' ? 'listActions' : 'runAction', name })],
+  ['callbacks', callbackAct],
   [
-    'properties',
-    ({ verb, name }: Addressed) => `${verb} ${name === '' ? 'the list of properties' : `the property “${name}”`}`,
+    'files',
+    (request) => dataAct(request, { all: 'listFiles', read: 'viewFile', write: 'editFile', remove: 'deleteFile' }),
   ],
-  ['resources', ({ verb, name }: Addressed) => `${verb} the resource “${name}”`],
-  ['subscriptions', ({ method, rest }: Addressed) => subscriptionWords(method, rest.length)],
-  ['trust', ({ method, rest }: Addressed) => trustWords(method, rest)],
+  ['meta', ({ name }) => ({ act: 'viewProfile', name })],
+  ['methods', methodAct],
+  ['permissions', ({ name }) => ({ act: 'viewAccess', name })],
+  ['properties', propertyAct],
+  [
+    'resources',
+    (request) =>
+      dataAct(request, { all: null, read: 'viewOperation', write: 'editOperation', remove: 'deleteOperation' }),
+  ],
+  ['subscriptions', ({ method, rest }) => ({ act: subscriptionAct(method, rest.length), name: '' })],
+  ['trust', ({ method, rest }) => ({ act: trustAct(method, rest), name: '' })],
 ])
 
-/** Puts the verb of a description into the past tense. */
-function done(what: string): string {
-  const [verb = '', ...rest] = what.split(' ')
-  return [past[verb] ?? verb, ...rest].join(' ')
+interface DataActs {
+  /** For a path without a name. Null: the same as with one. */
+  readonly all: Act | null
+  readonly read: Act
+  readonly write: Act
+  readonly remove: Act
 }
 
-const past: Readonly<Record<string, string>> = {
-  ask: 'asked',
-  begin: 'began',
-  call: 'called',
-  change: 'changed',
-  confirm: 'confirmed',
-  delete: 'deleted',
-  end: 'ended',
-  look: 'looked',
-  ring: 'rang',
-  run: 'ran',
-  say: 'said',
-  stop: 'stopped',
-  report: 'reported',
+function dataAct(
+  { method, name }: Pick<Addressed, 'method' | 'name'>,
+  { all, read, write, remove }: DataActs,
+): NamedAct {
+  if (name === '' && all !== null) return { act: all, name }
+  if (method === 'GET') return { act: read, name }
+  return { act: method === 'DELETE' ? remove : write, name }
 }
 
-const verbs: Readonly<Record<string, string>> = { GET: 'read', POST: 'change', PUT: 'change', DELETE: 'delete' }
-
-function methodWords({ method, name }: Addressed): string {
-  if (name !== '') return `call the method “${name}”`
-  return method === 'GET' ? 'look at the methods' : 'call a method'
+function propertyAct({ method, name }: Addressed): NamedAct {
+  const ofAll: DataActs = { all: null, read: 'listProperties', write: 'editProperties', remove: 'deleteProperties' }
+  const ofOne: DataActs = { all: null, read: 'viewProperty', write: 'editProperty', remove: 'deleteProperty' }
+  return dataAct({ method, name }, name === '' ? ofAll : ofOne)
 }
 
-function subscriptionWords(method: string, depth: number): string {
-  if (method === 'POST') return depth > 1 ? 'ask for changes again' : 'begin to listen'
-  if (method === 'DELETE') return 'stop listening'
-  if (method === 'PUT') return 'confirm that changes arrived'
-  return depth > 1 ? 'look for changes' : 'look at its subscriptions'
+function methodAct({ method, name }: Addressed): NamedAct {
+  if (name !== '') return { act: 'callMethod', name }
+  return { act: method === 'GET' ? 'listMethods' : 'callAnyMethod', name }
 }
 
-function callbackWords(method: string, [kind]: readonly string[]): string {
-  if (kind === 'subscriptions') return method === 'DELETE' ? 'end what you listened to' : 'report a change at its side'
-  if (kind === 'permissions') return 'report what you may do at its side'
-  return `ring “${kind ?? ''}”`
+function subscriptionAct(method: string, depth: number): Act {
+  if (method === 'POST') return depth > 1 ? 'requestUpdates' : 'subscribe'
+  if (method === 'DELETE') return 'unsubscribe'
+  if (method === 'PUT') return 'confirmUpdates'
+  return depth > 1 ? 'fetchUpdates' : 'viewSubscriptions'
 }
 
-function trustWords(method: string, rest: readonly string[]): string {
-  if (method === 'POST') return rest.length > 1 ? 'say that its owner approved' : 'ask for a relationship'
-  if (method === 'DELETE') return 'end the relationship'
-  if (rest.includes('permissions') || rest.includes('shared_properties')) return 'look at what it may do'
-  return method === 'PUT' ? 'change the relationship' : 'look at the relationship'
+function callbackAct({ method, rest: [kind = ''] }: Addressed): NamedAct {
+  if (kind === 'subscriptions') return { act: method === 'DELETE' ? 'endYours' : 'sendUpdate', name: kind }
+  return { act: kind === 'permissions' ? 'sendAccess' : 'callCallback', name: kind }
+}
+
+function trustAct(method: string, rest: readonly string[]): Act {
+  if (method === 'POST') return rest.length > 1 ? 'accept' : 'requestConnection'
+  if (method === 'DELETE') return 'endConnection'
+  if (rest.includes('permissions') || rest.includes('shared_properties')) return 'viewAccess'
+  return method === 'PUT' ? 'editConnection' : 'viewConnection'
 }
 
 function decoded(segment: string): string {

@@ -1,5 +1,5 @@
 /** The pages of calls that wait for approval, and their form. */
-import { ServiceError } from '../../errors.ts'
+import type { ServiceError } from '../../errors.ts'
 import { normalize } from '../../json/json.ts'
 import type { Approval, Approvals } from '../../operation/approvals.ts'
 import type { ApprovalRow, ApprovalsValues, ApprovalValues } from './values.ts'
@@ -9,6 +9,7 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { wordsFor, type ApprovalWordsDeps } from './approval-words.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
+import { pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -27,12 +28,13 @@ export interface ApprovalPageDeps extends PageDeps, PeerNameDeps, ApprovalWordsD
 
 export async function showApprovals(deps: ApprovalPageDeps, exchange: PageExchange): Promise<HttpResponse> {
   const { actor } = exchange
-  const [peers, waiting] = await Promise.all([peersOf(deps, actor.id), deps.approvals.waiting(actor.id)])
+  const { messages } = deps.languages.of(exchange.request)
+  const [peers, waiting] = await Promise.all([peersOf(deps, actor.id, messages), deps.approvals.waiting(actor.id)])
   const page = deps.pages.approvals({
     ...pageValues(deps, exchange, '/approvals'),
     approvals: waiting.map((approval) => rowOf(deps, exchange, peers, approval)),
   })
-  return showPage(exchange, page)
+  return showPage(deps, exchange, page)
 }
 
 export async function showApproval(
@@ -42,11 +44,13 @@ export async function showApproval(
 ): Promise<HttpResponse> {
   const { actor, params } = exchange
   const id = params['approval'] ?? ''
-  const [peers, approval] = await Promise.all([peersOf(deps, actor.id), deps.approvals.find(actor.id, id)])
+  const { messages } = deps.languages.of(exchange.request)
+  const [peers, approval] = await Promise.all([peersOf(deps, actor.id, messages), deps.approvals.find(actor.id, id)])
   if (approval === null)
-    throw new ServiceError(
+    throw pageRefusal(
       'not_found',
       'This call no longer waits for your approval: it has expired, or its caller is no longer connected',
+      ({ approvals }) => approvals.expired,
     )
   const path = `/approvals/${encodeURIComponent(id)}`
   const values = pageValues(deps, exchange, path, error)
@@ -56,11 +60,17 @@ export async function showApproval(
     arguments: wholeTreeOf(normalize(JSON.stringify(approval.arguments))),
     form_action: `${values.actor_www}${path}`,
   })
-  return showPage(exchange, page, error?.status)
+  return showPage(deps, exchange, page, error?.status)
 }
 
-function rowOf(deps: ApprovalPageDeps, { actor }: PageExchange, peers: Peers, approval: Approval): ApprovalRow {
+function rowOf(
+  deps: ApprovalPageDeps,
+  { actor, request }: PageExchange,
+  peers: Peers,
+  approval: Approval,
+): ApprovalRow {
   const now = deps.now()
+  const { messages } = deps.languages.of(request)
   return {
     id: approval.approvalId,
     href: `${deps.basePath}/${actor.id}/www/approvals/${encodeURIComponent(approval.approvalId)}`,
@@ -68,8 +78,8 @@ function rowOf(deps: ApprovalPageDeps, { actor }: PageExchange, peers: Peers, ap
     kind: approval.kind,
     operation: approval.operation,
     ...wordsFor(deps, approval),
-    asked: momentOf(approval.createdAt, now),
-    expires: momentOf(approval.expiresAt, now),
+    asked: momentOf(approval.createdAt, now, messages),
+    expires: momentOf(approval.expiresAt, now, messages),
     state: approval.state,
   }
 }
@@ -87,7 +97,11 @@ export async function decideApproval(
       const decision = sent.get('decision')
       if (decision !== 'allow' && decision !== 'refuse') throw formRefusal('the decision is neither allow nor refuse')
       if (!(await deps.approvals.decide(actor.id, id, decision === 'allow' ? 'approved' : 'denied')))
-        throw new ServiceError('conflict', 'Cannot decide this: it was decided already, or it is no longer open')
+        throw pageRefusal(
+          'conflict',
+          'Cannot decide this: it was decided already, or it is no longer open',
+          ({ approvals }) => approvals.decided,
+        )
       return goOn(
         deps,
         exchange,

@@ -1,5 +1,5 @@
 /** The page of connected apps and sessions, and its forms. */
-import { ServiceError } from '../../errors.ts'
+import type { ServiceError } from '../../errors.ts'
 import {
   type ConnectedAppDeps,
   type ConnectedAppFacts,
@@ -16,6 +16,8 @@ import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peerName, shownText } from '../shared/peer-names.ts'
+import type { Messages } from '../languages/language.ts'
+import { pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -50,6 +52,7 @@ export async function showApps(
   error: ServiceError | null = null,
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
+  const { messages } = deps.languages.of(exchange.request)
   const [sessions, apps, keys] = await Promise.all([
     deps.sessions.list(actor.id),
     connectedApps(deps, actor.id),
@@ -59,19 +62,20 @@ export async function showApps(
   const values = pageValues(deps, exchange, '/apps', error)
   const page = deps.pages.apps({
     ...values,
-    sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now())),
+    sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now(), messages)),
     groups: await groupsOf(deps, exchange, apps, values.actor_www),
-    keys: keys.slice(0, mostShown).map((key) => keyRow(deps, key, values.actor_www)),
+    keys: keys.slice(0, mostShown).map((key) => keyRow(deps, key, values.actor_www, messages)),
     mcp_url: deps.config.mcp ? `${deps.baseUrl}/mcp` : '',
     form_action: `${values.actor_www}/apps`,
   })
-  return showPage(exchange, page, error?.status)
+  return showPage(deps, exchange, page, error?.status)
 }
 
 function keyRow(
   { relationships, now }: AppPageDeps,
   { id, name, approved, rules, createdAt, lastUsedAt, until }: Key,
   www: string,
+  messages: Messages,
 ): KeyRow {
   const at = now()
   const override = { rules, createdBy: '', notes: '', updatedAt: createdAt }
@@ -80,21 +84,25 @@ function keyRow(
     name: shownText(name),
     href: `${www}/trust/${id}`,
     is_approved: approved,
-    rights: rightsInWords(relationships.effective(keyTrustType, override)).filter(({ is_granted }) => is_granted),
-    created: momentOf(createdAt, at),
-    last_used: lastUsedAt === null ? null : momentOf(lastUsedAt, at),
-    ends: until === null ? null : momentOf(until, at),
+    rights: rightsInWords(relationships.effective(keyTrustType, override), messages).filter(
+      ({ is_granted }) => is_granted,
+    ),
+    created: momentOf(createdAt, at, messages),
+    last_used: lastUsedAt === null ? null : momentOf(lastUsedAt, at, messages),
+    ends: until === null ? null : momentOf(until, at, messages),
   }
 }
 
-function sessionRow(chain: Chain, current: string | undefined, now: number): SessionRow {
+function sessionRow(chain: Chain, current: string | undefined, now: number, messages: Messages): SessionRow {
+  const { devices } = messages
+  const how = beginnings.find((name) => name === chain.beganWith)
   return {
     id: chain.chainId,
-    device: capital(chain.device === '' ? 'an unknown device' : visible(chain.device)),
-    began_with: beginnings[chain.beganWith] ?? chain.beganWith,
-    began: momentOf(chain.createdAt, now),
-    last_used: momentOf(chain.lastUsedAt, now),
-    ends: momentOf(chain.endsAt, now),
+    device: chain.device === '' ? devices.unknown : capital(visible(chain.device)),
+    began_with: how === undefined ? chain.beganWith : devices[how],
+    began: momentOf(chain.createdAt, now, messages),
+    last_used: momentOf(chain.lastUsedAt, now, messages),
+    ends: momentOf(chain.endsAt, now, messages),
     is_current: chain.chainId === current,
   }
 }
@@ -103,50 +111,46 @@ function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
 
-const beginnings: Readonly<Record<string, string>> = {
-  web: 'In a browser',
-  spa: 'In an application in a browser',
-  mobile: 'In an application on a phone',
-  native: 'In an application on a device',
-  passphrase: 'With the passphrase',
-  email: 'By e-mail',
-  import: 'Taken over from another service',
-  host: 'By the application around this service',
-}
+/** How sessions begin. The messages have the words. */
+const beginnings = ['web', 'spa', 'mobile', 'native', 'passphrase', 'email', 'import', 'host'] as const
 
 async function groupsOf(
   deps: AppPageDeps,
-  { actor }: PageExchange,
+  { actor, request }: PageExchange,
   apps: readonly ConnectedAppFacts[],
   www: string,
 ): Promise<readonly AppGroup[]> {
   const peerIds = apps.map(({ trust }) => trust.peerId)
   const overrides = await deps.permissions.overrides(actor.id, peerIds)
   const now = deps.now()
+  const { messages } = deps.languages.of(request)
   const connected = ({ trust, client, lastUsedAt, hasAccess }: ConnectedAppFacts): ConnectedApp => {
     const until = client?.until ?? null
     const effective = deps.relationships.effective(trust.relationship, overrides.get(trust.peerId) ?? null)
     return {
-      peer: peerName(trust, undefined, www),
+      peer: peerName(trust, undefined, www, messages),
       relationship_name: trustTypeName(deps.relationships.types, trust.relationship),
       is_approved: isApprovedAt(trust, now),
-      approval_ends: trust.approvedUntil === null ? null : momentOf(trust.approvedUntil, now),
-      client_ends: until === null ? null : momentOf(until, now),
+      approval_ends: trust.approvedUntil === null ? null : momentOf(trust.approvedUntil, now, messages),
+      client_ends: until === null ? null : momentOf(until, now, messages),
       has_ended: until !== null && until <= now,
-      rights: rightsInWords(effective).filter(({ category }) => shownCategories.has(category)),
-      first_used: momentOf(trust.createdAt, now),
-      last_used: momentOf(lastUsedAt, now),
+      rights: rightsInWords(effective, messages).filter(({ category }) => shownCategories.has(category)),
+      first_used: momentOf(trust.createdAt, now, messages),
+      last_used: momentOf(lastUsedAt, now, messages),
       has_access: hasAccess,
     }
   }
-  const groups = new Map<string, { name: string; redirect_host: string; apps: ConnectedApp[] }>()
+  const groups = new Map<string, { name: string; redirect_host: string; is_local: boolean; apps: ConnectedApp[] }>()
   for (const app of apps) {
     const shown = connected(app)
-    const place = placeInWords(redirectPlace(app))
+    const redirected = redirectPlace(app)
+    // All ports of this machine are one place.
+    const isLocal = localPlace.test(redirected)
+    const place = isLocal ? 'localhost' : visible(redirected)
     const { name } = shown.peer
     const key = JSON.stringify([name, place])
     const group = groups.get(key)
-    if (group === undefined) groups.set(key, { name, redirect_host: visible(place), apps: [shown] })
+    if (group === undefined) groups.set(key, { name, redirect_host: place, is_local: isLocal, apps: [shown] })
     else group.apps.push(shown)
   }
   return [...groups.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -155,9 +159,7 @@ async function groupsOf(
 /** The rights that matter most to an owner. The page of the relationship has all. */
 const shownCategories: ReadonlySet<string> = new Set(['properties', 'files', 'tools'])
 
-function placeInWords(place: string): string {
-  return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(place) ? 'a program on the same computer' : place
-}
+const localPlace = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 
 export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
   const { actor, caller } = exchange
@@ -168,19 +170,31 @@ export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bod
       switch (sent.get('action')) {
         case 'end_session':
           if (!(await deps.sessions.end(actor.id, sent.get('session') ?? '')))
-            throw new ServiceError('conflict', 'Cannot sign out there: this sign-in has ended already')
+            throw pageRefusal(
+              'conflict',
+              'Cannot sign out there: this sign-in has ended already',
+              ({ devices }) => devices.alreadySignedOut,
+            )
           return goOn(deps, exchange, sent, '/apps', 'signedOut')
         case 'end_other_sessions':
           await deps.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
           return goOn(deps, exchange, sent, '/apps', 'signedOut')
         case 'revoke': {
           if (!(await disconnectApp(deps, actor, sent.get('peerid') ?? '')))
-            throw new ServiceError('conflict', 'Cannot disconnect it: the app is no longer connected')
+            throw pageRefusal(
+              'conflict',
+              'Cannot disconnect it: the app is no longer connected',
+              ({ apps }) => apps.notConnected,
+            )
           return goOn(deps, exchange, sent, '/apps', 'disconnected')
         }
         case 'revoke_key':
           if (!(await deps.keys.revoke(actor, sent.get('key') ?? '')))
-            throw new ServiceError('conflict', 'Cannot revoke the key: it does not exist any longer')
+            throw pageRefusal(
+              'conflict',
+              'Cannot revoke the key: it does not exist any longer',
+              ({ apps }) => apps.keyGone,
+            )
           return goOn(deps, exchange, sent, '/apps', 'keyRevoked')
         default:
           throw formRefusal('the action is unknown')

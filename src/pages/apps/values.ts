@@ -39,6 +39,8 @@ export interface AppGroup {
   readonly name: string
   /** Host of the redirect URI, such as `claude.ai`; empty if unknown. */
   readonly redirect_host: string
+  /** True when the program runs on the machine of the browser. */
+  readonly is_local: boolean
   readonly apps: readonly ConnectedApp[]
 }
 

@@ -1,26 +1,28 @@
 /** View of the error page. */
 import { html } from 'hono/html'
-import { page } from '../shared/layout.ts'
+import type { Messages } from '../languages/language.ts'
+import { page, type PageContext } from '../shared/layout.ts'
 import type { FailedValues, Html } from '../shared/values.ts'
 
-export function failedPage(values: FailedValues): Html {
-  const title = titleOf(values.status_code)
+export function failedPage(values: FailedValues, { messages }: PageContext): Html {
+  const { failed } = messages
+  const title = titleOf(values.status_code, failed)
   return page(
-    { ...values, title },
+    { ...values, title, messages },
     html`
 <section class="card">
 <h1>${title}</h1>
 <p class="lead">${values.error}</p>
-<p><a class="button" href="${values.back}">${values.is_actor_page ? 'Back to your actor' : 'To the front page'}</a></p>
+<p><a class="button" href="${values.back}">${values.is_actor_page ? failed.back : failed.home}</a></p>
 </section>
-<p class="fine">Status ${values.status_code} · request <code>${values.request_id}</code></p>`,
+<p class="fine">${failed.reference(values.status_code, values.request_id)}</p>`,
   )
 }
 
-function titleOf(status: number): string {
-  if (status === 404) return 'Nothing here'
-  if (status === 401 || status === 403) return 'Not allowed'
-  if (status === 409) return 'Something changed meanwhile'
-  if (status === 429) return 'Too many requests'
-  return status < 500 ? 'That did not work' : 'The service failed'
+function titleOf(status: number, words: Messages['failed']): string {
+  if (status === 404) return words.notFound
+  if (status === 401 || status === 403) return words.noAccess
+  if (status === 409) return words.conflict
+  if (status === 429) return words.tooManyRequests
+  return status < 500 ? words.invalid : words.serviceFailed
 }

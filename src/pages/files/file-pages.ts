@@ -1,6 +1,6 @@
 /** The page of files, and its forms. */
 import type { Config } from '../../config/options.ts'
-import { ServiceError } from '../../errors.ts'
+import type { ServiceError } from '../../errors.ts'
 import type { FileFacts } from '../../file/file-store.ts'
 import type { Files } from '../../file/files.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
@@ -12,10 +12,12 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { readUpload } from './upload.ts'
 import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { pageRefusal } from '../shared/error-text.ts'
+import { atField, formRefusal, inputRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
 import { visible } from '../shared/visible.ts'
+import type { Messages } from '../languages/language.ts'
 import type { FileRow, FilesValues } from './values.ts'
 
 export interface FilePageDeps extends PageDeps {
@@ -63,39 +65,31 @@ export async function showFiles(
     deps.files.usage(actor.id),
   ])
   const values = pageValues(deps, exchange, '/files', error)
+  const { messages } = deps.languages.of(exchange.request)
+  const { size } = messages.files
   const page = deps.pages.files({
     ...values,
-    files: files.map((file) => rowOf(file, values.actor_root, deps.now())),
+    files: files.map((file) => rowOf(file, values.actor_root, deps.now(), messages)),
     next_href: next === null ? null : `${values.actor_www}/files?${new URLSearchParams({ after: next }).toString()}`,
     is_first: after === '',
     count: usage.files,
-    used: sizeInWords(usage.bytes),
-    most: sizeInWords(usage.mostBytes),
-    largest: sizeInWords(deps.config.maxFileBytes),
+    used: size(usage.bytes),
+    most: size(usage.mostBytes),
+    largest: size(deps.config.maxFileBytes),
     form_action: `${values.actor_www}/files`,
   })
-  return showPage(exchange, page, error?.status)
+  return showPage(deps, exchange, page, error?.status)
 }
 
-function rowOf({ name, size, type, updatedAt }: FileFacts, root: string, now: number): FileRow {
+function rowOf({ name, size, type, updatedAt }: FileFacts, root: string, now: number, messages: Messages): FileRow {
   return {
     name,
     label: visible(name),
     href: `${root}/files/${name.split('/').map(encodeURIComponent).join('/')}`,
-    size: sizeInWords(size),
+    size: messages.files.size(size),
     type: visible(type),
-    updated: momentOf(updatedAt, now),
+    updated: momentOf(updatedAt, now, messages),
   }
-}
-
-const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
-
-/** Returns `1 byte`, `640 bytes` or `2.5 MB`, in powers of 1024 as the limits are set. */
-export function sizeInWords(bytes: number): string {
-  if (bytes === 1) return '1 byte'
-  const power = bytes < 1024 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1)
-  const size = bytes / 1024 ** power
-  return `${size < 10 && power > 0 ? Number(size.toFixed(1)) : Math.round(size)} ${units[power]}`
 }
 
 export async function changeFiles(deps: FilePageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
@@ -112,7 +106,7 @@ async function upload(deps: FilePageDeps, exchange: PageExchange): Promise<HttpR
     const wanted = fields.get('name')?.trim() ?? ''
     // Some systems send decomposed letters.
     const name = (wanted === '' ? filename : wanted).normalize('NFC')
-    if (filename === '') throw formRefusal('no file was chosen', 'file')
+    if (filename === '') throw inputRefusal('no file was chosen', ({ files }) => files.noFile, 'file')
     await atField(wanted === '' ? 'file' : 'name', () =>
       deps.files.put({ actorId: actor.id, caller }, name, bytes, { type }),
     )
@@ -125,6 +119,6 @@ async function remove(deps: FilePageDeps, exchange: PageExchange & Bodied<Params
   const sent = await exchange.body()
   if (sent.get('action') !== 'delete') throw formRefusal('the action is unknown')
   if (!(await deps.files.remove({ actorId: actor.id, caller }, sent.get('name') ?? '')))
-    throw new ServiceError('conflict', 'Cannot delete the file: it does not exist any longer')
+    throw pageRefusal('conflict', 'Cannot delete the file: it does not exist any longer', ({ files }) => files.gone)
   return goOn(deps, exchange, sent, '/files', 'deleted')
 }

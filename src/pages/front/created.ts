@@ -1,24 +1,25 @@
 /** The page after the form created an actor. It is the only page that ever shows the passphrase. */
 import { html } from 'hono/html'
-import { page } from '../shared/layout.ts'
+import { page, type PageContext } from '../shared/layout.ts'
 import type { CreatedValues, Html } from '../shared/values.ts'
 
-export function createdPage(values: CreatedValues): Html {
+export function createdPage(values: CreatedValues, { messages }: PageContext): Html {
+  const { created: words } = messages
   return page(
-    { ...values, title: 'Your actor is ready' },
+    { ...values, title: words.title, messages },
     html`
 <section class="card">
-<h1>Your actor is ready</h1>
-<p class="lead">Keep these three in a safe place: this page appears only once. The passphrase is your key, and any program that has it can act as you here.</p>
+<h1>${words.title}</h1>
+<p class="lead">${words.keep}</p>
 <dl class="facts">
-<dt>Address</dt><dd><code>${values.url}</code></dd>
-<dt>Creator</dt><dd><code>${values.creator}</code></dd>
-<dt>Passphrase</dt><dd><code>${values.passphrase}</code></dd>
+<dt>${words.address}</dt><dd><code>${values.url}</code></dd>
+<dt>${words.owner}</dt><dd><code>${values.creator}</code></dd>
+<dt>${words.passphrase}</dt><dd><code>${values.passphrase}</code></dd>
 </dl>
 </section>
 <section class="notes">
-<h2>Try it</h2>
-<p>This reads everything your actor holds.</p>
+<h2>${words.tryIt}</h2>
+<p>${words.tryText}</p>
 <pre><code>curl -u ${shellWord(`${values.creator}:${values.passphrase}`)} \\
 ${values.url}/properties</code></pre>
 </section>`,

@@ -1,19 +1,20 @@
 /** View of `/<actor>/www/init`: first steps with a new actor. */
 import { html } from 'hono/html'
-import { actorPage, type Navigation } from '../shared/layout.ts'
+import { actorPage, type PageContext } from '../shared/layout.ts'
 import type { ActorPageValues, Html } from '../shared/values.ts'
 
-export function initPage(values: ActorPageValues, navigation: Navigation): Html {
+export function initPage(values: ActorPageValues, context: PageContext): Html {
   const { actor_www } = values
+  const { firstSteps: words, navigation } = context.messages
   return actorPage(
     values,
-    { title: 'First steps', section: '', navigation, trail: [{ text: 'Overview', href: actor_www }] },
+    { ...context, title: words.title, section: '', trail: [{ text: navigation.overview, href: actor_www }] },
     html`
-<h1>First steps</h1>
+<h1>${words.title}</h1>
 <ol class="steps">
-<li class="card"><h2>Put something in</h2><p>A property is a named value: a text, a number, something with parts, or a list.</p><p><a class="button" href="${actor_www}/properties">To the properties</a></p></li>
-<li class="card"><h2>Get to know somebody</h2><p>A relationship connects you with another actor. You decide what it may see and do, and can take it back at any time.</p><p><a class="button" href="${actor_www}/trust/new">Ask for a relationship</a></p></li>
-<li class="card"><h2>Let programs in</h2><p>Phones, scripts and AI assistants reach your actor through one set of rules. Everything that was connected is listed, and ends with one click.</p><p><a class="button" href="${actor_www}/apps">To the connected apps</a></p></li>
+<li class="card"><h2>${words.data}</h2><p>${words.dataText}</p><p><a class="button" href="${actor_www}/properties">${words.dataButton}</a></p></li>
+<li class="card"><h2>${words.connection}</h2><p>${words.connectionText}</p><p><a class="button" href="${actor_www}/trust/new">${words.connectionButton}</a></p></li>
+<li class="card"><h2>${words.app}</h2><p>${words.appText}</p><p><a class="button" href="${actor_www}/apps">${words.appButton}</a></p></li>
 </ol>`,
   )
 }

@@ -8,6 +8,7 @@ import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { maxQueryFields, Params } from '../../http/edge/params.ts'
 import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
+import { pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { type Bodied, defineRoute } from '../../http/dispatch/define-route.ts'
@@ -63,7 +64,7 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       access: 'www',
       summary: 'First steps with a new actor',
       responses: pageResponses,
-      handler: (exchange) => showPage(exchange, deps.pages.init(pageValues(deps, exchange, '/init'))),
+      handler: (exchange) => showPage(deps, exchange, deps.pages.init(pageValues(deps, exchange, '/init'))),
     }),
     defineRoute({
       id: 'ownPage',
@@ -104,7 +105,7 @@ async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): 
   if (page === null)
     throw new ServiceError('server_error', undefined, { reason: `No page is called ${found.template}` })
   const values = pageValues(deps, exchange, `/${rest.map(encodeURIComponent).join('/')}`)
-  return showPage(exchange, page({ ...values, ...found.data }))
+  return showPage(deps, exchange, page({ ...values, ...found.data }))
 }
 
 /** Maximum number of pending items that the overview names. */
@@ -117,9 +118,11 @@ async function dashboard(
   typedConfirmation = '',
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
+  const { messages } = deps.languages.of(exchange.request)
+  const { home } = messages
   const [properties, peers, approvals, passwords] = await Promise.all([
     deps.properties.all({ actor, caller }),
-    peersOf(deps, actor.id),
+    peersOf(deps, actor.id, messages),
     deps.approvals.waiting(actor.id),
     deps.passwordAccess.list(actor.id),
   ])
@@ -130,14 +133,12 @@ async function dashboard(
     .filter((trust) => stateOf(trust).kind === 'pending')
     .map(({ peerId }) => peers.nameOf(peerId))
   const waiting = [
-    ...(undecided === 0
-      ? []
-      : [{ text: 'A program created an account under your name', href: `${values.actor_www}/password-access` }]),
+    ...(undecided === 0 ? [] : [{ text: home.programCreated, href: `${values.actor_www}/password-access` }]),
     ...approvals.map((approval) => ({
-      text: `${peers.nameOf(approval.peerId).name} wants to: ${wordsFor(deps, approval).title}`,
+      text: home.asksToRun(peers.nameOf(approval.peerId).name, wordsFor(deps, approval).title),
       href: `${values.actor_www}/approvals/${encodeURIComponent(approval.approvalId)}`,
     })),
-    ...asking.map(({ name, href }) => ({ text: `${name} asks for a relationship`, href })),
+    ...asking.map(({ name, host, href }) => ({ text: home.wantsToConnect(name, host), href })),
   ]
   const page = deps.pages.dashboard({
     ...values,
@@ -152,7 +153,7 @@ async function dashboard(
     typed_confirmation: typedConfirmation,
     waiting: waiting.slice(0, mostNamed),
   })
-  return showPage(exchange, page, error?.status)
+  return showPage(deps, exchange, page, error?.status)
 }
 
 /** Deletes the actor. Deletion is irreversible, so the owner types the creator name as confirmation. */
@@ -164,9 +165,12 @@ async function deleteActor(deps: HomePageDeps, exchange: PageExchange & Bodied<P
     async () => {
       if (sent.get('action') !== 'delete') throw formRefusal('the action is not delete')
       if ((sent.get('confirmation') ?? '').trim().toLowerCase() !== actor.creator.toLowerCase())
-        throw new ServiceError('bad_request', `Cannot delete the actor: what was typed is not “${actor.creator}”`, {
-          field: 'confirmation',
-        })
+        throw pageRefusal(
+          'bad_request',
+          `Cannot delete the actor: what was typed is not “${actor.creator}”`,
+          ({ home }) => home.wrongConfirmation(actor.creator),
+          { field: 'confirmation' },
+        )
       await deps.actors.deleteWithEvents(actor)
       const cookies = [...clearCookies(), ...clearedSignedInMark(exchange.request), noticeCookie('accountDeleted')]
       return { ...redirect(302, `${deps.baseUrl}/`), cookies }

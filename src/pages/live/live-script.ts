@@ -1,8 +1,13 @@
+import { english } from '../languages/english.ts'
+import { liveWords } from '../languages/live-words.ts'
+
 /**
  * The only script of the pages. It listens for changes, fetches the open page again and replaces the parts that changed.
  * The pages work without it; changes then appear at the next load.
  */
 export const liveScript = `const main = document.querySelector('main[data-live]')
+// The sentences in the language of the page. Own pages may omit some or all.
+const words = { ...${JSON.stringify(liveWords(english.messages(english.noun).live))}, ...JSON.parse(main?.dataset.words ?? '{}') }
 if (main !== null && 'EventSource' in window) begin(main.dataset.live)
 
 function begin(address) {
@@ -74,27 +79,27 @@ function begin(address) {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual', signal })
       // The session ended: the service redirects to the sign-in page, or without one responds with 401.
       if (answer.type === 'opaqueredirect' || answer.status === 401) {
-        return end('You are signed out. Load the page again to sign in.')
+        return end(words.signedOut)
       }
-      if (answer.status === 404) return end('What this page shows no longer exists.')
+      if (answer.status === 404) return end(words.deleted)
       if (!answer.ok) return
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
       const shown = regions().filter((region) => replace(region, fresh.getElementById(region.id)))
-      if (shown.length > 0) say(wordsFor(changes.filter((change) => shown.some((region) => follows(region, change)))))
+      if (shown.length > 0) say(sentencesFor(changes.filter((change) => shown.some((region) => follows(region, change)))))
     } catch {
       // The service is unreachable, or a form was sent. EventSource reconnects by itself, and the page refreshes then.
     }
   }
 
-  function end(words) {
+  function end(sentence) {
     hasEnded = true
     close()
-    note(main, words)
-    say(words)
+    note(main, sentence)
+    say(sentence)
   }
 
-  function say(words) {
-    speaker.textContent = words
+  function say(sentence) {
+    speaker.textContent = sentence
   }
 }
 
@@ -115,7 +120,7 @@ function replace(region, fresh) {
   const after = plain(fresh)
   if (before === after) return false
   if (isEdited(region)) {
-    note(region, 'Updated elsewhere while you were editing. Your draft stays, and saving shows both versions.')
+    note(region, words.editing)
     return false
   }
   const focused = region.contains(document.activeElement) ? placeOf(region, document.activeElement) : null
@@ -170,27 +175,24 @@ function find(region, { id, text, href, index }) {
   )
 }
 
-function note(place, words) {
+function note(place, sentence) {
   const before = place === main ? main.firstElementChild : place
   if (before?.previousElementSibling?.classList.contains('stale') || before?.classList.contains('stale')) return
   const line = document.createElement('p')
   line.className = 'notice stale'
-  line.textContent = words
+  line.textContent = sentence
   before?.before(line)
 }
 
-const nouns = {
-  trust: 'Relationships',
-  subscriptions: 'Subscriptions',
-  sessions: 'Connected apps',
-  approvals: 'What waits for you',
-}
+const mostSentences = 3
 
-function wordsFor(changes) {
-  const named = changes.map(({ category, name }) => (category === 'properties' ? name : (nouns[category] ?? 'The page')))
-  const distinct = [...new Set(named)]
-  if (distinct.length === 0) return 'The page changed'
-  if (distinct.length > 3) return \`\${distinct.slice(0, 3).join(', ')} and more changed\`
-  return \`\${distinct.join(', ')} changed\`
+/** One sentence for each kind of change, and for each changed property. */
+function sentencesFor(changes) {
+  const sentences = changes.map(({ category, name }) =>
+    category === 'properties' ? words.properties.replace('{name}', () => name) : (words[category] ?? words.page),
+  )
+  const distinct = [...new Set(sentences)]
+  if (distinct.length === 0) return words.page
+  return (distinct.length > mostSentences ? [...distinct.slice(0, mostSentences), words.page] : distinct).join(', ')
 }
 `

@@ -5,6 +5,7 @@ import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
+import { pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -30,6 +31,7 @@ export async function showPasswordAccess(
   error: ServiceError | null = null,
 ): Promise<HttpResponse> {
   const { actor } = exchange
+  const { messages } = deps.languages.of(exchange.request)
   const records = await deps.passwordAccess.list(actor.id)
   const values = pageValues(deps, exchange, path, error)
   const page = deps.pages.passwordAccess({
@@ -40,12 +42,12 @@ export async function showPasswordAccess(
       creator: visible(creator),
       is_own: actorId === actor.id,
       decision,
-      proven: momentOf(provenAt, deps.now()),
+      proven: momentOf(provenAt, deps.now(), messages),
     })),
     is_complete: records.length < mostProgramsListed,
     form_action: `${values.actor_www}${path}`,
   })
-  return showPage(exchange, page, error?.status)
+  return showPage(deps, exchange, page, error?.status)
 }
 
 export async function decidePasswordAccess(
@@ -66,7 +68,11 @@ export async function decidePasswordAccess(
       } catch (error) {
         if (!(error instanceof ServiceError) || (error.code !== 'not_found' && error.code !== 'actor_not_found'))
           throw error
-        throw new ServiceError('conflict', 'Cannot decide this: the account no longer exists')
+        throw pageRefusal(
+          'conflict',
+          'Cannot decide this: the account no longer exists',
+          ({ passwordAccess }) => passwordAccess.gone,
+        )
       }
       return goOn(deps, exchange, sent, path, action === 'keep' ? 'accessKept' : 'accessRevoked')
     },

@@ -16,7 +16,8 @@ import {
   stringText,
   stringValue,
 } from '../../json/json.ts'
-import { formRefusal } from '../shared/refused-on-page.ts'
+import type { Messages } from '../languages/language.ts'
+import { inputRefusal } from '../shared/refused-on-page.ts'
 import type { Choice, FormShape, GroupShape, LinesShape, ScalarShape } from './form-shape.ts'
 import type { FilledField, ListItemValues, TypedItem } from './values.ts'
 
@@ -25,11 +26,6 @@ export type SentFields = Readonly<Record<string, string>>
 
 /** Name of the outermost field. The names of members follow, each after a slash. */
 const rootName = 'fields'
-
-const yesOrNo: readonly Choice[] = [
-  { label: 'Yes', value: known('true') },
-  { label: 'No', value: known('false') },
-]
 
 /** The fields of the form among all that a browser sent. */
 export function sentFields(all: ReadonlyMap<string, string>): SentFields {
@@ -51,11 +47,42 @@ export function shownForm(
   shape: FormShape | null,
   value: JsonText | undefined,
   typed: TypedItem | null,
+  { forms }: Messages,
 ): FilledField | null {
   if (shape === null) return null
-  if (typed?.value_type === 'fields')
-    return filledWith(shape, rootName, (leaf, name) => sentText(leaf, name, typed.fields))
-  return value === undefined ? newForm(shape, rootName, undefined) : storedForm(shape, rootName, value)
+  const field =
+    typed?.value_type === 'fields'
+      ? filledWith(shape, rootName, (leaf, name) => sentText(leaf, name, typed.fields))
+      : value === undefined
+        ? newForm(shape, rootName, undefined)
+        : storedForm(shape, rootName, value)
+  return field === null ? null : inWords(field, forms)
+}
+
+/** Adds the words of the form to a field: choices of a boolean, and hints about the input. */
+function inWords(field: FilledField, words: Messages['forms']): FilledField {
+  switch (field.kind) {
+    case 'group':
+      return { ...field, members: field.members.map((member) => inWords(member, words)) }
+    case 'choice':
+      return field.choices.length > 0 ? field : { ...field, choices: yesOrNo(words) }
+    case 'date_time':
+      return { ...field, hint: sentences(field.hint, words.timesInUtc) }
+    case 'lines': {
+      const labels = field.choices.map(({ label }) => label)
+      const further = labels.length === 0 ? words.onePerLine : words.oneOfPerLine(labels)
+      return { ...field, choices: [], hint: sentences(field.hint, further) }
+    }
+    default:
+      return field
+  }
+}
+
+function yesOrNo({ yes, no }: Messages['forms']): readonly Choice[] {
+  return [
+    { label: yes, value: known('true') },
+    { label: no, value: known('false') },
+  ]
 }
 
 type Leaf = ScalarShape | LinesShape
@@ -110,13 +137,11 @@ function leafField(leaf: Leaf, name: string, value: string): FilledField {
     case 'text':
       return { ...field, attributes: leaf.attributes, rows: leaf.rows ?? (value.includes('\n') ? 4 : null) }
     case 'boolean':
-      return isCheckbox(leaf) ? field : { ...field, kind: 'choice', choices: yesOrNo }
+      return isCheckbox(leaf) ? field : { ...field, kind: 'choice' }
     case 'choice':
       return { ...field, choices: leaf.choices, attributes: { required: !field.may_be_empty } }
     case 'lines':
-      return { ...field, rows: 4, hint: sentences(field.hint, linesHint(leaf)) }
-    case 'date_time':
-      return { ...field, ...required(leaf, field), hint: sentences(field.hint, 'Date and time in UTC.') }
+      return { ...field, rows: 4, choices: leaf.element.kind === 'choice' ? leaf.element.choices : [] }
     default:
       return { ...field, ...required(leaf, field) }
   }
@@ -128,12 +153,6 @@ function required(leaf: Extract<Leaf, { kind: 'number' | 'date' | 'date_time' }>
 
 function sentences(hint: string, further: string): string {
   return hint === '' ? further : `${hint.replace(/[.!?]?$/, (end) => end || '.')} ${further}`
-}
-
-function linesHint({ element }: LinesShape): string {
-  return element.kind === 'choice'
-    ? `One on each line: ${element.choices.map(({ label }) => label).join(', ')}.`
-    : 'One on each line.'
 }
 
 function plainField(shape: FormShape, name: string): FilledField {
@@ -228,7 +247,7 @@ function sentText(leaf: Leaf, name: string, sent: SentFields): string {
  */
 export function readForm(shape: FormShape, sent: SentFields, stored: JsonText | undefined): JsonText {
   const value = readField(shape, rootName, sent, stored)
-  if (value === undefined) throw formRefusal('a value is missing', rootName)
+  if (value === undefined) throw inputRefusal('a value is missing', missing, rootName)
   return value
 }
 
@@ -253,14 +272,23 @@ function emptyValue(leaf: Leaf, name: string, stored: JsonText | undefined): Jso
   if (leaf.isOptional) return undefined
   if (leaf.kind === 'text') return stringText('')
   if (leaf.kind === 'lines') return array([])
-  throw formRefusal('a value is missing', name)
+  throw inputRefusal('a value is missing', missing, name)
+}
+
+function missing({ properties }: Messages): string {
+  return properties.valueMissing
 }
 
 function lineValue(element: ScalarShape, name: string, line: string): JsonText {
   if (element.kind === 'text') return stringText(line)
   if (element.kind !== 'choice') return scalarValue(element, name, line.trim())
   const choice = element.choices.find(({ label }) => label === line.trim())
-  if (choice === undefined) throw formRefusal(`${quoted(line)} is not one of the choices`, name)
+  if (choice === undefined)
+    throw inputRefusal(
+      `${quoted(line)} is not one of the choices`,
+      ({ properties }) => properties.notAChoice(line),
+      name,
+    )
   return choice.value
 }
 
@@ -273,20 +301,35 @@ function scalarValue(leaf: ScalarShape, name: string, text: string): JsonText {
       // HTML allows a number without digits before its point.
       const number = text.trim().replace(/^(-?)\./, '$10.')
       if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(number))
-        throw formRefusal(`${quoted(text)} is not a number`, name)
+        throw inputRefusal(`${quoted(text)} is not a number`, ({ properties }) => properties.notANumber(text), name)
       return known(number)
     }
     case 'date_time': {
       const [, minutes, seconds = ':00'] = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?$/.exec(text) ?? []
-      if (minutes === undefined) throw formRefusal(`${quoted(text)} is not a date with a time`, name)
+      if (minutes === undefined)
+        throw inputRefusal(
+          `${quoted(text)} is not a date with a time`,
+          ({ properties }) => properties.notATime(text),
+          name,
+        )
       return stringText(`${minutes}${seconds}Z`)
     }
     case 'boolean':
-      if (text !== 'true' && text !== 'false') throw formRefusal(`${quoted(text)} is neither true nor false`, name)
+      if (text !== 'true' && text !== 'false')
+        throw inputRefusal(
+          `${quoted(text)} is neither true nor false`,
+          ({ properties }) => properties.notABoolean(text),
+          name,
+        )
       return known(text)
     case 'choice': {
       const choice = leaf.choices.find(({ value }) => value === text)
-      if (choice === undefined) throw formRefusal(`${quoted(text)} is not one of the choices`, name)
+      if (choice === undefined)
+        throw inputRefusal(
+          `${quoted(text)} is not one of the choices`,
+          ({ properties }) => properties.notAChoice(text),
+          name,
+        )
       return choice.value
     }
     default:

@@ -9,7 +9,7 @@ import type { Properties } from '../../property/properties.ts'
 import { propertyNotFound } from '../../property/property-errors.ts'
 import type { PropertyKind, StoredProperty } from '../../property/property-store.ts'
 import { pagingOf, type PartQuery } from '../shared/paging.ts'
-import { count } from '../shared/plural.ts'
+import type { Messages } from '../languages/language.ts'
 import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
 import { isTypedItem, shownForm } from './form-fields.ts'
 import { formShape, type FormShape } from './form-shape.ts'
@@ -17,9 +17,9 @@ import type { Editable, PropertyRow, PropertyValues, TypedItem } from './values.
 
 interface KindView {
   /** Renders a row of the listing. */
-  readonly row: (deps: KindViewDeps, access: Access, property: StoredProperty) => Promise<ShownRow>
+  readonly row: (deps: KindViewDeps, access: Access, property: StoredProperty, messages: Messages) => Promise<ShownRow>
   /** Renders the page of the property. */
-  readonly page: (deps: KindViewDeps, access: Access, shown: ShownProperty) => Promise<Shown>
+  readonly page: (deps: KindViewDeps, access: Access, shown: ShownProperty, messages: Messages) => Promise<Shown>
 }
 
 export interface KindViewDeps {
@@ -77,30 +77,28 @@ const nothing = {
 } as const
 
 /** The property was deleted while its form was filled in. */
-export const nothingShown: Shown = {
-  ...nothing,
-  value: '',
-  kind: 'Deleted',
-  paging: { page: 1, pages: 1, total: 0 },
+export function nothingShown({ values }: Messages): Shown {
+  return { ...nothing, value: '', kind: values.deleted, paging: { page: 1, pages: 1, total: 0 } }
 }
 
 /** A declared value that is not set. */
-export function unsetShown({ schema }: DataDeclaration, typed: TypedItem | null): Shown {
+export function unsetShown({ schema }: DataDeclaration, typed: TypedItem | null, messages: Messages): Shown {
   return {
-    ...nothingShown,
-    kind: 'Not set yet',
+    ...nothingShown(messages),
+    kind: messages.values.notSet,
     editable: { text: '', type: schema.jsonSchema?.['type'] === 'string' ? 'text' : 'json' },
-    fields: shownForm(formShape(schema.jsonSchema), undefined, typed?.form === 'value' ? typed : null),
+    fields: shownForm(formShape(schema.jsonSchema), undefined, typed?.form === 'value' ? typed : null, messages),
   }
 }
 
 const valueView: KindView = {
-  async row({ properties }, access, { name, content: value }) {
+  async row({ properties }, access, { name, content: value }, messages) {
     const isReadOnly = !(await properties.isWritable(access, name, value))
-    return { kind: kindInWords(value), preview: previewOf(value), is_list_property: false, is_read_only: isReadOnly }
+    const kind = kindInWords(value, messages)
+    return { kind, preview: previewOf(value), is_list_property: false, is_read_only: isReadOnly }
   },
 
-  async page({ properties, registry }, access, { name, value, typed }) {
+  async page({ properties, registry }, access, { name, value, typed }, messages) {
     if (value === null) throw propertyNotFound([name])
     const editable = editableOf(value)
     const isTooLong = editable.text.length > longestEditable
@@ -109,28 +107,28 @@ const valueView: KindView = {
       ...nothing,
       value: editable.text,
       raw_value: toPlain(value),
-      kind: kindInWords(value),
+      kind: kindInWords(value, messages),
       is_read_only: !(await properties.isWritable(access, name, value)),
       paging: { page: 1, pages: 1, total: 1 },
       tree: treeOf(value),
       editable: isTooLong ? null : editable,
-      fields: shownForm(shape, value, typed?.form === 'value' ? typed : null),
+      fields: shownForm(shape, value, typed?.form === 'value' ? typed : null, messages),
     }
   },
 }
 
 const listView: KindView = {
-  async row(_deps, _access, property) {
-    return { kind: lengthInWords(property), preview: '', is_list_property: true, is_read_only: false }
+  async row(_deps, _access, property, messages) {
+    return { kind: lengthInWords(property, messages), preview: '', is_list_property: true, is_read_only: false }
   },
 
-  async page({ listReader, registry }, access, { name, query, typed }) {
+  async page({ listReader, registry }, access, { name, query, typed }, messages) {
     const metadata = await listReader.metadata(access, name)
     if (metadata === null) throw propertyNotFound([name])
     const paging = pagingOf(query, metadata.length, itemsOnAPage)
     const from = (paging.page - 1) * itemsOnAPage
     const items = await listReader.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
-    const kind = `List with ${count(metadata.length, 'item')}`
+    const kind = messages.values.list(metadata.length)
     const shape = declaredForm(registry, 'list', name)
     return {
       ...nothing,
@@ -145,9 +143,9 @@ const listView: KindView = {
         handle,
         tree: treeOf(item),
         editable: editableOf(item),
-        fields: shownForm(shape, item, isTypedItem(typed, { index, handle }) ? typed : null),
+        fields: shownForm(shape, item, isTypedItem(typed, { index, handle }) ? typed : null, messages),
       })),
-      new_fields: shownForm(shape, undefined, typed?.form === 'add' ? typed : null),
+      new_fields: shownForm(shape, undefined, typed?.form === 'add' ? typed : null, messages),
       paging,
     }
   },
@@ -166,11 +164,11 @@ export function declaredForm(
 }
 
 /** Describes the length. A damaged list is marked, so that the rest of the listing stays readable. */
-function lengthInWords(property: StoredProperty): string {
+function lengthInWords(property: StoredProperty, { values }: Messages): string {
   try {
-    return `List with ${count(kinds[property.kind].itemCount(property), 'item')}`
+    return values.list(kinds[property.kind].itemCount(property))
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'list_corrupted') return 'List, damaged'
+    if (error instanceof ServiceError && error.code === 'list_corrupted') return values.damagedList
     throw error
   }
 }

@@ -15,7 +15,8 @@ import { type PropertyPageDeps, showProperties, showProperty } from './property-
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PartQuery } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { explained, pageRefusal } from '../shared/error-text.ts'
+import { atField, formRefusal, inputRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 
 type FormExchange = PageExchange<string, PartQuery> & Bodied<Params>
 
@@ -33,7 +34,8 @@ export async function createProperty(deps: PropertyPageDeps, exchange: FormExcha
   return refusedOnPage(
     exchange,
     async () => {
-      if (typed.property_name.trim() === '') throw formRefusal('a name is missing', 'property_name')
+      if (typed.property_name.trim() === '')
+        throw inputRefusal('a name is missing', ({ properties }) => properties.nameMissing, 'property_name')
       if (typed.property_type === 'list') await createList(deps, exchange, typed)
       else if (typed.property_type === 'simple') await createValue(deps, exchange, typed, sent.has('create_only'))
       else throw formRefusal('the type is neither simple nor list')
@@ -52,7 +54,8 @@ async function createList(
   const name = typed.property_name.trim()
   await atField('property_name', async () => {
     const kind = await deps.properties.kindOf(access, 'write', [name])
-    if (kind === 'list') throw formRefusal('there is a list of this name')
+    if (kind === 'list')
+      throw inputRefusal('there is a list of this name', ({ properties }) => properties.listExists(name))
     await deps.listWriter.create(access, name, texts(typed), kind === null ? { expected: noVersion } : {})
   })
 }
@@ -69,10 +72,15 @@ async function createValue(
   const value = await atField('property_value', () => valueOf(deps, typed.property_value, typed.value_type))
   await atField('property_name', async () => {
     if (isNew && (await deps.properties.kindOf(access, 'write', [name])) !== null)
-      throw new ServiceError('conflict', 'Cannot create the property: there is one of this name')
+      throw pageRefusal('conflict', 'Cannot create the property: there is one of this name', ({ properties }) =>
+        properties.nameExists(name),
+      )
     const expected = isNew ? noVersion : undefined
     await aboutValue(
-      () => deps.properties.put(access, { path: [name] }, value, { operation: 'post', expected }),
+      () =>
+        explainRejection(deps, name, () =>
+          deps.properties.put(access, { path: [name] }, value, { operation: 'post', expected }),
+        ),
       'property_value',
     )
   })
@@ -109,11 +117,23 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
       const value = await givenValue(deps, { shape, typed, field: 'value', stored: shown?.value ?? undefined })
       typed = withValue(typed, value)
       const expected = sent.get('version')
-      await atFormField(shape, 'value', () => deps.properties.put(access, { path: [name] }, value, { expected }))
+      await atFormField(shape, 'value', () =>
+        explainRejection(deps, name, () => deps.properties.put(access, { path: [name] }, value, { expected })),
+      )
       return goOn(deps, exchange, sent, '/properties', 'saved')
     },
     (error) => showProperty(deps, exchange, { error, typed }),
   )
+}
+
+/** Explains that the application rejected a value. */
+async function explainRejection<T>({ identity }: PropertyPageDeps, name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'rejected') throw error
+    throw explained(error, ({ properties }) => properties.rejected(identity.name, name))
+  }
 }
 
 /** Deletes a value or a list. */
@@ -219,7 +239,11 @@ async function keepTyped<T>(sent: Params, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'not_found' || !sent.has('version')) throw error
-    throw new ServiceError('conflict', 'The list was deleted while you were editing. Nothing was saved.')
+    throw pageRefusal(
+      'conflict',
+      'The list was deleted while you were editing. Nothing was saved.',
+      ({ list }) => list.deleted,
+    )
   }
 }
 
@@ -231,15 +255,18 @@ async function changePlace(
   const handle = sent.get('item_handle')
   if (handle !== undefined) {
     if (!(await change.byHandle(handle)))
-      throw new ServiceError(
+      throw pageRefusal(
         'conflict',
         'Cannot change the item: it was changed or removed meanwhile. Here it is as it is now.',
+        ({ list }) => list.itemChanged,
       )
     return
   }
   const index = indexFromJson(stringText(sent.get('item_index') ?? ''))
   if (!(await change.byIndex(index)))
-    throw new ServiceError('invalid_index', `Cannot change the item: the list has no item ${index}`)
+    throw pageRefusal('invalid_index', `Cannot change the item: the list has no item ${index}`, ({ list }) =>
+      list.itemGone(index + 1),
+    )
 }
 
 /** Changes the description and explanation of a list. */
@@ -273,16 +300,25 @@ export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange
  * @throws ServiceError `bad_request` when the field is empty, `invalid_json` when the type is JSON and parsing fails.
  */
 function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText {
-  if (typed === '') throw formRefusal('a value is missing')
+  if (typed === '') throw inputRefusal('a value is missing', ({ properties }) => properties.valueMissing)
   // Browsers submit line breaks as CRLF.
   const text = typed.replaceAll('\r\n', '\n')
   if (type === 'text') return stringText(text)
   try {
     return normalize(text, deps.config.maxJsonDepth)
   } catch (error) {
-    if (type === 'json' || !(error instanceof ServiceError) || error.code !== 'invalid_json') throw error
+    if (!(error instanceof ServiceError) || error.code !== 'invalid_json') throw error
+    if (type === 'json') throw withPlace(error, text)
     return stringText(text)
   }
+}
+
+/** Names the line and the column where the JSON ends to be valid. */
+function withPlace(error: ServiceError, text: string): ServiceError {
+  const { position } = error.detail
+  if (position === undefined) return error
+  const lines = text.slice(0, position).split('\n')
+  return explained(error, ({ properties }) => properties.invalidJson(lines.length, (lines.at(-1)?.length ?? 0) + 1))
 }
 
 /** The value of a form: text, or the fields of declared data. */

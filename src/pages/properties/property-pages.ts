@@ -16,6 +16,7 @@ import type {
 import { kindInWords, treeOf } from '../shared/value-tree.ts'
 import { type KindViewDeps, kindViews, nothingShown, type Shown, unsetShown } from './kind-views.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
+import { explained } from '../shared/error-text.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { pagingOf, type PartQuery } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -23,6 +24,7 @@ import { propertyNotFound } from '../../property/property-errors.ts'
 import type { FoundProperty } from '../../property/properties.ts'
 import type { ListWriter } from '../../property/list-writer.ts'
 import type { View } from '../shared/values.ts'
+import type { Messages } from '../languages/language.ts'
 import type { BodyLimits } from '../../http/edge/body.ts'
 
 export interface PropertyPageDeps extends PageDeps, KindViewDeps {
@@ -44,12 +46,15 @@ export async function showProperties(
   refused: { readonly error: ServiceError; readonly typed: TypedProperty } | null = null,
 ): Promise<HttpResponse> {
   const { actor, caller, query } = exchange
+  const { messages } = deps.languages.of(exchange.request)
   const access = { actor, caller }
   const { shown: all, unset } = await deps.properties.overview(access)
   const paging = pagingOf(query, all.length, rowsOnAPage)
   const onPage = all.slice((paging.page - 1) * rowsOnAPage, paging.page * rowsOnAPage)
   const values = pageValues(deps, exchange, '/properties', refused?.error)
-  const rows = await Promise.all(onPage.map((property) => rowOf(deps, access, property, values.actor_www)))
+  const rows = await Promise.all(
+    onPage.map((property) => rowOf(deps, { access, messages, www: values.actor_www }, property)),
+  )
   const page = deps.pages.properties({
     ...values,
     properties: Object.fromEntries(
@@ -64,7 +69,7 @@ export async function showProperties(
     existing:
       refused?.error.code === 'conflict' ? await existingOf(deps, exchange, refused.typed, values.actor_www) : null,
   })
-  return showPage(exchange, page, refused?.error.status)
+  return showPage(deps, exchange, page, refused?.error.status)
 }
 
 function hrefOf(www: string, name: string): string {
@@ -74,7 +79,7 @@ function hrefOf(www: string, name: string): string {
 /** Returns the property that already has the name typed for a new one; null when the owner may not read it. */
 async function existingOf(
   deps: PropertyPageDeps,
-  { actor, caller }: PageExchange<string, PartQuery>,
+  { actor, caller, request }: PageExchange<string, PartQuery>,
   typed: TypedProperty,
   www: string,
 ): Promise<ExistingProperty | null> {
@@ -82,10 +87,11 @@ async function existingOf(
   const { found, version } = await deps.properties.getWithVersion({ actor, caller }, name)
   if (found === null) return null
   const { value } = found
+  const { messages } = deps.languages.of(request)
   return {
     name,
     href: hrefOf(www, name),
-    kind: value === null ? 'List' : kindInWords(value),
+    kind: value === null ? messages.values.anyList : kindInWords(value, messages),
     tree: value === null ? null : treeOf(value),
     version: version.whole,
   }
@@ -98,15 +104,14 @@ function plainOf(property: StoredProperty, kind: string): Json {
 
 async function rowOf(
   deps: PropertyPageDeps,
-  access: Access,
+  { access, messages, www }: { readonly access: Access; readonly messages: Messages; readonly www: string },
   property: StoredProperty,
-  www: string,
 ): Promise<PropertyRow> {
   const { name, kind } = property
   return {
     name,
     href: hrefOf(www, name),
-    ...(await kindViews[kind].row(deps, access, property)),
+    ...(await kindViews[kind].row(deps, access, property, messages)),
   }
 }
 
@@ -119,6 +124,7 @@ export async function showProperty(
   const { actor, caller } = exchange
   const access = { actor, caller }
   const name = exchange.params['name'] ?? ''
+  const { messages } = deps.languages.of(exchange.request)
   // The version is read before or with the content, so that every later change is detected as a conflict.
   const { found, version } = await deps.properties.getWithVersion(access, name)
   const typed = refused?.typed ?? null
@@ -126,15 +132,15 @@ export async function showProperty(
   const formTyped = conflict === null ? typed : null
   const shown =
     found !== null
-      ? await kindViews[found.kind].page(deps, access, {
-          name,
-          value: found.value,
-          query: exchange.query,
-          typed: formTyped,
-        })
+      ? await kindViews[found.kind].page(
+          deps,
+          access,
+          { name, value: found.value, query: exchange.query, typed: formTyped },
+          messages,
+        )
       : conflict !== null
-        ? nothingShown
-        : await unsetOf(deps, access, name, formTyped)
+        ? nothingShown(messages)
+        : await unsetOf(deps, access, { name, typed: formTyped }, messages)
   const path = `/properties/${encodeURIComponent(name)}`
   const common = pageValues(deps, exchange, path, refused?.error)
   const values = {
@@ -148,14 +154,19 @@ export async function showProperty(
     texts_version: version.texts,
     conflict,
   }
-  return showPage(exchange, deps.pages.property({ ...values, ...shown }), refused?.error.status)
+  return showPage(deps, exchange, deps.pages.property({ ...values, ...shown }), refused?.error.status)
 }
 
 /** @throws ServiceError `not_found` unless it is a declared value that is not set. */
-async function unsetOf(deps: PropertyPageDeps, access: Access, name: string, typed: TypedItem | null): Promise<Shown> {
+async function unsetOf(
+  deps: PropertyPageDeps,
+  access: Access,
+  { name, typed }: { readonly name: string; readonly typed: TypedItem | null },
+  messages: Messages,
+): Promise<Shown> {
   const unset = await deps.properties.unsetValue(access, name)
-  if (unset === null) throw propertyNotFound([name])
-  return unsetShown(unset, typed)
+  if (unset === null) throw explained(propertyNotFound([name]), ({ properties }) => properties.notFound(name))
+  return unsetShown(unset, typed, messages)
 }
 
 /** Returns what is stored now in the place that the form edited. */

@@ -1,61 +1,65 @@
 /** View of `/<actor>/www/properties/<name>`: one value or list, and the forms to change it. */
 import { html } from 'hono/html'
+import type { Messages } from '../languages/language.ts'
 import { conflictField, conflictView, editableOf } from './edit-conflict.ts'
 import { fieldId, fieldsView, type WrongField } from './fields-view.ts'
 import { isTypedItem } from './form-fields.ts'
 import { formField } from '../shared/form-field.ts'
 import { deletion, hiddenFields, pager, pastRows, valueField } from '../shared/forms.ts'
-import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import type { Editable, FilledField, ListItemValues, PropertyValues, TypedItem } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
-export function propertyPage(values: PropertyValues, navigation: Navigation): Html {
+export function propertyPage(values: PropertyValues, context: PageContext): Html {
   const { property, actor_root, actor_www } = values
+  const { messages } = context
   const address = `${actor_root}/properties/${encodeURIComponent(property)}`
   return actorPage(
     values,
     {
+      ...context,
       title: property,
       section: '/properties',
-      navigation,
-      trail: [{ text: 'Properties', href: `${actor_www}/properties` }],
+      trail: [{ text: messages.properties.title, href: `${actor_www}/properties` }],
       wrongField: wrongFieldOf(values),
     },
     html`
 <h1>${property}</h1>
-${conflictView(values)}
-${values.qual === 'a' ? stored(values, address) : values.conflict === null ? unset(values) : ''}`,
+${conflictView(values, messages)}
+${values.qual === 'a' ? stored(values, address, messages) : values.conflict === null ? unset(values, messages) : ''}`,
   )
 }
 
-function stored(values: PropertyValues, address: string): Html {
+function stored(values: PropertyValues, address: string, messages: Messages): Html {
   const { property, kind } = values
+  const { properties, list: words } = messages
   return following(
     'value-of',
     ['properties'],
-    html`<p class="lead">${kind}. <a href="${address}">As programs read it</a>${values.is_list_property ? pastRows(values.items.length, 'add') : ''}</p>
-${values.is_list_property ? list(values) : simple(values)}`,
+    html`<p class="lead">${kind} · <a href="${address}">${properties.viewJson}</a>${values.is_list_property ? pastRows(values.items.length, 'add', words.add) : ''}</p>
+${values.is_list_property ? list(values, messages) : simple(values, messages)}`,
     property,
   )
 }
 
 /** A declared value that is not set, with its form. */
-function unset(values: PropertyValues): Html {
+function unset(values: PropertyValues, messages: Messages): Html {
+  const words = messages.properties
   const { typed, form_action, editable, property } = values
-  return html`${following('value-of', ['properties'], html`<p class="lead">${values.kind}.</p>`, property)}
+  return html`${following('value-of', ['properties'], html`<p class="lead">${values.kind}</p>`, property)}
 ${described(values)}
-<section class="card" aria-label="Set it">
-${editors(values, {
+<section class="card" aria-label="${words.setIt}">
+${editors(values, messages, {
   id: 'value',
   name: 'value',
-  label: 'Value',
+  label: words.value,
   action: form_action,
   hidden: { redirect_to: form_action, version: values.version },
   fields: values.fields,
   editable: editable ?? { text: '', type: 'text' },
   typed: typed?.form === 'value' ? typed : null,
-  button: 'Save',
+  button: words.save,
 })}</section>`
 }
 
@@ -94,36 +98,41 @@ function errorIn({ error, error_field, typed, conflict }: PropertyValues, form: 
   return conflict === null && error_field !== null && typed?.form === form ? error : null
 }
 
-function simple(values: PropertyValues): Html {
+function simple(values: PropertyValues, messages: Messages): Html {
+  const words = messages.properties
   const { tree, property, form_action, actor_www } = values
   return html`${described(values)}
-<section class="card" aria-label="Value">${tree === null ? '' : valueView(tree)}</section>
-${values.is_read_only ? html`<p class="fine">${values.name} does not let this be changed here.</p>` : change(values)}
-${deletion(values, {
-  action: form_action,
-  fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
-  what: `“${property}”`,
-  warning: `“${property}” and what is in it will be gone. Its followers are notified.`,
-})}`
+<section class="card" aria-label="${words.value}">${tree === null ? '' : valueView(tree, messages)}</section>
+${values.is_read_only ? html`<p class="fine">${words.managed(values.name)}</p>` : change(values, messages)}
+${deletion(
+  values,
+  {
+    action: form_action,
+    fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
+    warning: words.deleteValueText(property),
+    button: words.deleteValue(property),
+  },
+  messages,
+)}`
 }
 
-function change(values: PropertyValues): Html {
+function change(values: PropertyValues, messages: Messages): Html {
+  const words = messages.properties
   const { typed, form_action, conflict } = values
   if (conflict?.about === 'value') return html``
   const form = typed?.form === 'value' ? typed : null
-  if (values.editable === null)
-    return html`<p class="fine">It is too long to be changed on this page. Programs can.</p>`
-  return html`<details class="card"${form === null ? '' : html` open`}><summary>Change it</summary>
-${editors(values, {
+  if (values.editable === null) return html`<p class="fine">${words.tooLarge}</p>`
+  return html`<details class="card"${form === null ? '' : html` open`}><summary>${words.edit}</summary>
+${editors(values, messages, {
   id: 'value',
   name: 'value',
-  label: 'Value',
+  label: words.value,
   action: form_action,
   hidden: { redirect_to: form_action, version: values.version },
   fields: values.fields,
   editable: values.editable,
   typed: form,
-  button: 'Save',
+  button: words.save,
 })}</details>`
 }
 
@@ -142,7 +151,7 @@ interface Editing {
 }
 
 /** Renders the form of declared data with the editor of its JSON below, or the editor alone. */
-function editors(values: PropertyValues, editing: Editing): Html {
+function editors(values: PropertyValues, messages: Messages, editing: Editing): Html {
   const { id, name, label, action, hidden, fields, typed, button } = editing
   const form = (content: Html): Html =>
     html`<form method="post" action="${action}">${forgeryField(values)}${hiddenFields(hidden)}
@@ -151,62 +160,77 @@ ${content}
   const isTyped = typed !== null && (typed.value_type !== 'fields' || fields === null)
   const error = typed === null ? null : errorIn(values, typed.form)
   const editor = form(
-    valueField(id, name, label, isTyped ? editableOf(typed) : editing.editable, isTyped ? error : null),
+    valueField(
+      { id, name, label, error: isTyped ? error : null },
+      isTyped ? editableOf(typed) : editing.editable,
+      messages,
+    ),
   )
   if (fields === null) return editor
   const wrong: WrongField | null =
     isTyped || error === null || values.error_field === null ? null : { name: values.error_field, error }
-  return html`${form(fieldsView(`${id}-fields`, fields, label, wrong))}
-<details class="fold other"${isTyped ? html` open` : ''}><summary>Edit it as JSON</summary>
+  return html`${form(fieldsView({ id: `${id}-fields`, label, wrong }, fields, messages))}
+<details class="fold other"${isTyped ? html` open` : ''}><summary>${messages.properties.editJson}</summary>
 ${editor}</details>`
 }
 
-function list(values: PropertyValues): Html {
+function list(values: PropertyValues, messages: Messages): Html {
+  const words = messages.list
   const { items, paging, form_action, property, actor_www } = values
   const first = items[0]
   return html`
-${about(values)}
-<h2>Items</h2>
-${paging.total === 0 ? html`<p class="empty">The list is empty.</p>` : ''}
+${about(values, messages)}
+<h2>${words.items}</h2>
+${paging.total === 0 ? html`<p class="empty">${words.empty}</p>` : ''}
 ${
   first === undefined
     ? paging.total === 0
       ? ''
-      : html`<p class="empty">Nothing of this part of the list is shown.</p>`
-    : html`<ol class="rows" start="${first.index + 1}">${items.map((item) => itemView(values, item))}</ol>`
+      : html`<p class="empty">${words.hidden(values.name)}</p>`
+    : html`<ol class="rows" start="${first.index + 1}">${items.map((item) => itemView(values, item, messages))}</ol>`
 }
-${pager(paging, 'Parts of the list', form_action)}
-${addition(values)}
-${deletion(values, {
-  action: form_action,
-  fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
-  what: 'the list',
-  warning: `The list “${property}” and all of its items will be gone. Its followers are notified.`,
-})}`
+${pager(paging, form_action, messages)}
+${addition(values, messages)}
+${deletion(
+  values,
+  {
+    action: form_action,
+    fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
+    warning: words.deleteListText(property, paging.total),
+    button: words.deleteList,
+  },
+  messages,
+)}`
 }
 
-function about(values: PropertyValues): Html {
+function about(values: PropertyValues, { list: words, properties }: Messages): Html {
   const { list_description, list_explanation, typed, form_action, conflict } = values
   const isTyped = typed?.form === 'metadata' && conflict === null
-  return html`<section class="card" aria-label="About the list">
+  return html`<section class="card" aria-label="${words.about}">
 ${list_description === '' ? '' : html`<p>${list_description}</p>`}
 ${list_explanation === '' ? '' : html`<p class="fine">${list_explanation}</p>`}
-<details${isTyped ? html` open` : ''}><summary>${list_description === '' && list_explanation === '' ? 'Say what it is' : 'Change what it says about itself'}</summary>
+<details${isTyped ? html` open` : ''}><summary>${list_description === '' && list_explanation === '' ? words.describe : words.redescribe}</summary>
 <form method="post" action="${form_action}/metadata">${forgeryField(values)}${hiddenFields({ action: 'update', redirect_to: form_action, version: values.texts_version })}
 ${textFields(
   isTyped ? typed : { description: list_description, explanation: list_explanation },
   errorIn(values, 'metadata'),
+  properties,
 )}
-<button type="submit">Save</button></form></details>
+<button type="submit">${properties.save}</button></form></details>
 </section>`
 }
 
-function textFields(texts: Pick<TypedItem, 'description' | 'explanation'>, error: string | null): Html {
-  return html`${formField({ id: 'description', name: 'description', label: 'What it is', value: texts.description, error })}
-${formField({ id: 'explanation', name: 'explanation', label: 'How its items are to be understood', value: texts.explanation })}`
+function textFields(
+  texts: Pick<TypedItem, 'description' | 'explanation'>,
+  error: string | null,
+  words: Messages['properties'],
+): Html {
+  return html`${formField({ id: 'description', name: 'description', label: words.description, value: texts.description, error })}
+${formField({ id: 'explanation', name: 'explanation', label: words.explanation, value: texts.explanation })}`
 }
 
-function itemView(values: PropertyValues, item: ListItemValues): Html {
+function itemView(values: PropertyValues, item: ListItemValues, messages: Messages): Html {
+  const words = messages.list
   const { form_action, typed, paging, conflict } = values
   const { index, handle, tree, editable } = item
   const number = index + 1
@@ -216,43 +240,48 @@ function itemView(values: PropertyValues, item: ListItemValues): Html {
     item_handle: handle,
     redirect_to: `${form_action}?page=${paging.page}`,
   }
-  return html`<li class="item" id="item-${index}"><span class="kind">Item ${number}</span>${valueView(tree)}
+  return html`<li class="item" id="item-${index}"><span class="kind">${words.item(number)}</span>${valueView(tree, messages)}
 <div class="item-tools">
-<details${isTyped ? html` open` : ''}><summary>Change <span class="unseen">item ${number}</span></summary>
-${editors(values, {
+<details${isTyped ? html` open` : ''}><summary>${words.edit(number)}</summary>
+${editors(values, messages, {
   id: `item-value-${index}`,
   name: 'item_value',
-  label: `Item ${number}`,
+  label: words.item(number),
   action: `${form_action}/items`,
   hidden: { action: 'update', ...place },
   fields: item.fields,
   editable,
   typed: isTyped ? typed : null,
-  button: 'Save',
+  button: messages.properties.save,
 })}</details>
-${deletion(values, {
-  action: `${form_action}/items`,
-  fields: { action: 'delete', ...place },
-  what: `item ${number}`,
-  warning: `Item ${number} will be gone, and the ones behind it move up.`,
-})}
+${deletion(
+  values,
+  {
+    action: `${form_action}/items`,
+    fields: { action: 'delete', ...place },
+    warning: words.deleteItemText(number),
+    button: words.deleteItem(number),
+  },
+  messages,
+)}
 </div></li>
 `
 }
 
-function addition(values: PropertyValues): Html {
+function addition(values: PropertyValues, messages: Messages): Html {
+  const words = messages.list
   const { typed, form_action, conflict } = values
   const isTyped = typed?.form === 'add' && conflict === null
-  return html`<details class="card" id="add"${isTyped ? html` open` : ''}><summary>Add an item</summary>
-${editors(values, {
+  return html`<details class="card" id="add"${isTyped ? html` open` : ''}><summary>${words.add}</summary>
+${editors(values, messages, {
   id: 'new-item',
   name: 'item_value',
-  label: 'New item',
+  label: words.newItem,
   action: `${form_action}/items`,
   hidden: { action: 'add', version: values.version },
   fields: values.new_fields,
   editable: { text: '', type: 'text' },
   typed: isTyped ? typed : null,
-  button: 'Add',
+  button: words.addButton,
 })}</details>`
 }

@@ -8,20 +8,22 @@ import { holdsItems } from '../../property/kinds.ts'
 import { grantableOf, type RuledCategory, ruledCategories, type EffectiveRules } from '../../permission/rules.ts'
 import { reachInWords, rightsInWords, verbOf } from '../shared/rights.ts'
 import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
-import { count } from '../shared/plural.ts'
+import type { Messages } from '../languages/language.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
 /** Returns the trust types for people, least access first, each with its rights in words. */
-export function choicesOf(deps: RelationshipPageDeps): readonly TrustTypeChoice[] {
+export function choicesOf(deps: RelationshipPageDeps, messages: Messages): readonly TrustTypeChoice[] {
   const { types } = deps.relationships
   return typesForPeople(types, deps.config.clientTrustTypes).map(({ name, display_name, description }) => ({
     name,
     display_name,
     description,
-    rights: rightsInWords(deps.relationships.effective(name, null), false).filter(({ is_granted }) => is_granted),
-    reach: reachInWords(name, false),
+    rights: rightsInWords(deps.relationships.effective(name, null), messages, false).filter(
+      ({ is_granted }) => is_granted,
+    ),
+    reach: reachInWords(name, false, messages),
     needs_confirmation: types.needsConfirmation(name),
   }))
 }
@@ -67,12 +69,13 @@ export async function accessReview(
   const { relationships } = deps
   const { who, relationship, override, isApp, fields } = about
   const rules = relationships.effective(relationship, override)
+  const { messages } = deps.languages.of(exchange.request)
   return {
     who,
     level: trustTypeName(relationships.types, relationship),
-    rights: rightsInWords(rules, isApp),
-    reach: reachInWords(relationship, isApp),
-    now: dataAccess(rules, await ownNames(deps, exchange, isApp), isApp),
+    rights: rightsInWords(rules, messages, isApp),
+    reach: reachInWords(relationship, isApp, messages),
+    now: dataAccess(rules, await ownNames(deps, exchange, isApp), isApp, messages),
     needs_confirmation: relationships.types.needsConfirmation(relationship),
     fields: { ...fields, reviewed: reviewedVersion(relationship, rules) },
   }
@@ -90,6 +93,7 @@ function dataAccess(
   rules: EffectiveRules,
   { names, lists }: Awaited<ReturnType<typeof ownNames>>,
   isApp: boolean,
+  messages: Messages,
 ): DataAccess[] {
   const categories = isApp ? ruledCategories : (['properties', 'files', 'methods', 'actions'] as const)
   return categories.flatMap((category) =>
@@ -98,10 +102,10 @@ function dataAccess(
       const all = operation === 'append' ? names[category].filter((name) => lists.has(name)) : names[category]
       const reached = all.filter((target) => decide(rules, { category, operation, target }).allowed)
       if (reached.length === 0) return []
-      const { one, many } = operation === 'append' ? { one: 'list', many: 'lists' } : nouns[category]
+      const inWords = messages.reached[operation === 'append' ? 'lists' : category]
       return [
         {
-          text: `${verbOf(operation)} ${reached.length} of your ${count(all.length, one, many)}`,
+          text: inWords(verbOf(operation, messages), reached.length, all.length),
           names: reached.slice(0, mostNamed),
           more: Math.max(0, reached.length - mostNamed),
         },
@@ -109,13 +113,3 @@ function dataAccess(
     }),
   )
 }
-
-const nouns = {
-  properties: { one: 'property', many: 'properties' },
-  files: { one: 'file', many: 'files' },
-  methods: { one: 'method', many: 'methods' },
-  actions: { one: 'action', many: 'actions' },
-  tools: { one: 'tool', many: 'tools' },
-  resources: { one: 'resource', many: 'resources' },
-  prompts: { one: 'prompt', many: 'prompts' },
-} as const

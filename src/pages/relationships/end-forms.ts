@@ -1,5 +1,4 @@
 /** The forms on the page of a peer that move the end of the approval or of a grant, or withdraw a grant. */
-import { ServiceError } from '../../errors.ts'
 import { type RuledCategory, ruledCategories } from '../../permission/rules.ts'
 import type { RightsJudge } from '../../trust/permissions.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
@@ -7,6 +6,7 @@ import { requireRightsVersion, rightsVersion } from '../../trust/trust-version.t
 import type { TrustJudge } from '../../trust/trusts.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
+import { pageRefusal } from '../shared/error-text.ts'
 import { formRefusal } from '../shared/refused-on-page.ts'
 import type { AskQuery, RelationshipPageDeps } from './deps.ts'
 
@@ -25,7 +25,11 @@ export async function moveApprovalEnd(
   await deps.trusts.change(actor, peerId, null, change, async (before, tx) => {
     await isCurrent(before, tx)
     if (!isApprovedAt(before, deps.now()))
-      throw new ServiceError('conflict', 'The approval ended while you were deciding. You can approve again.')
+      throw pageRefusal(
+        'conflict',
+        'The approval ended while you were deciding. You can approve again.',
+        ({ peerErrors }) => peerErrors.approvalEnded,
+      )
   })
 }
 
@@ -58,7 +62,15 @@ function endIn(sent: Params, now: number): number | null {
   if (text === '') return null
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN
   if (Number.isNaN(time))
-    throw new ServiceError('bad_request', 'Enter a date and a time, such as 2030-01-31T18:00.', { field: 'until' })
-  if (time <= now) throw new ServiceError('bad_request', 'Choose a time in the future.', { field: 'until' })
+    throw pageRefusal(
+      'bad_request',
+      'Enter a date and a time, such as 2030-01-31T18:00.',
+      ({ peerErrors }) => peerErrors.timeInvalid,
+      { field: 'until' },
+    )
+  if (time <= now)
+    throw pageRefusal('bad_request', 'Choose a time in the future.', ({ peerErrors }) => peerErrors.timePast, {
+      field: 'until',
+    })
   return time
 }

@@ -1,70 +1,68 @@
 /** View of `/<actor>/www/trust`: the actor's relationships, as a picture and as a list. */
 import { html } from 'hono/html'
+import type { Messages } from '../languages/language.ts'
 import { pager } from '../shared/forms.ts'
-import { actorPage, following, type Navigation } from '../shared/layout.ts'
+import { actorPage, following, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import { mostInPicture, trustPicture } from './picture.ts'
 import type { TrustStanding, TrustListValues, TrustRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
-import { count } from '../shared/plural.ts'
 
-export function trustPage(values: TrustListValues, navigation: Navigation): Html {
+type Words = Messages['connections']
+
+export function trustPage(values: TrustListValues, context: PageContext): Html {
   const { trusts, waiting, paging, actor_www } = values
+  const { messages } = context
+  const words = messages.connections
   return actorPage(
     values,
-    { title: 'Relationships', section: '/trust', navigation },
+    { ...context, title: words.title, section: '/trust' },
     html`
-<h1>Relationships</h1>
-<p class="lead">Other actors and apps that you know. Each may do what you allow, and nothing else.</p>
-<p class="actions"><a class="button" href="${actor_www}/trust/new">Ask for a relationship</a></p>
+<h1>${words.title}</h1>
+<p class="lead">${words.text}</p>
+<p class="actions"><a class="button" href="${actor_www}/trust/new">${words.connect}</a></p>
 ${following(
   'relationships',
   ['trust'],
   html`
-${waiting.length === 0 ? '' : waits(waiting)}
+${waiting.length === 0 ? '' : waits(waiting, words)}
 ${
   paging.total === 0
-    ? html`<p class="empty">You have no connections yet. Ask somebody, or give them your address.</p>`
+    ? html`<p class="empty">${words.empty}</p>`
     : html`
 <section class="card stage" aria-labelledby="all">
-<h2 id="all">${count(paging.total, 'relationship')}</h2>
-${trustPicture(trusts)}
-${paging.total > mostInPicture ? html`<p class="fine">The picture shows the last ${mostInPicture} that were in touch.</p>` : ''}
+<h2 id="all">${words.total(paging.total)}</h2>
+${trustPicture(trusts, words.you)}
+${paging.total > mostInPicture ? html`<p class="fine">${words.inPicture(mostInPicture)}</p>` : ''}
 </section>
-<ul class="rows">${trusts.map(row)}</ul>`
+<ul class="rows">${trusts.map((trust) => row(trust, words))}</ul>`
 }`,
 )}
-${pager(paging, 'Parts of the list', `${actor_www}/trust`)}`,
+${pager(paging, `${actor_www}/trust`, messages)}`,
   )
 }
 
-function waits(waiting: readonly TrustRow[]): Html {
+function waits(waiting: readonly TrustRow[], words: Words): Html {
   return html`<section class="card urgent" aria-labelledby="waiting">
-<h2 id="waiting">${waiting.length === 1 ? 'Somebody waits for you' : `${waiting.length} wait for you`}</h2>
+<h2 id="waiting">${words.pending(waiting.length)}</h2>
 <ul class="plain">${waiting.map(
     ({ peer, desc, relationship_name }) =>
-      html`<li><p><strong>${peer.name}</strong> asks for the relationship “${relationship_name}”${
-        desc === '' ? '.' : html`: <q>${desc}</q>`
-      }</p><p class="actions"><a class="button" href="${peer.href}">Decide about ${peer.name}</a></p></li>`,
+      html`<li><p>${words.wants(peer.name, relationship_name)}${desc === '' ? '' : html` <q>${desc}</q>`}</p><p class="actions"><a class="button" href="${peer.href}">${words.review(peer.name)}</a></p></li>`,
   )}</ul></section>`
 }
 
-function row({
-  peer,
-  standing,
-  standing_word,
-  relationship_name,
-  last_contact,
-  has_custom_permissions,
-}: TrustRow): Html {
+function row(
+  { peer, standing, standing_word, relationship_name, last_contact, has_custom_permissions }: TrustRow,
+  words: Words,
+): Html {
   return html`<li><div class="row-head"><a href="${peer.href}">${peer.name}</a>${badge(standing, standing_word)}</div>
 <p class="kind">${[
-    peer.is_app ? 'App' : peer.host,
+    peer.is_app ? words.app : peer.host,
     relationship_name,
-    ...(has_custom_permissions ? ['with rights of your own choice'] : []),
+    ...(has_custom_permissions ? [words.customAccess] : []),
   ]
     .filter((text) => text !== '')
-    .join(' · ')} · last contact ${momentView(last_contact)}</p></li>
+    .join(' · ')} · ${words.active(momentView(last_contact))}</p></li>
 `
 }
 

@@ -12,6 +12,8 @@ import type { FlashMessage } from '../../http/dispatch/flash-messages.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
+import type { Messages } from '../languages/language.ts'
+import { explained, pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
@@ -66,7 +68,7 @@ export async function changeTrust(
         case 'end':
           await deps.trusts.require(actor.id, peerId, null)
           await deps.trusts.delete(actor, peerId, null, { byPeer: false, notify: true, judge })
-          return goOn(deps, exchange, sent, '/trust', 'ended')
+          return goOn(deps, exchange, sent, '/trust', 'connectionEnded')
         default:
           throw formRefusal('the action is unknown')
       }
@@ -88,7 +90,20 @@ function judgeVersion(sent: Params): TrustJudge {
   return async (before, tx) => {
     const expected = sent.get('version') ?? null
     if (expected === null) return
-    requireVersion(expected, trustVersion(before, await findOverride(tx, before.actorId, before.peerId)))
+    const version = trustVersion(before, await findOverride(tx, before.actorId, before.peerId))
+    explainConflict(
+      ({ peerErrors }) => peerErrors.changed,
+      () => requireVersion(expected, version),
+    )
+  }
+}
+
+/** Explains a conflict on the page. */
+function explainConflict(onPage: (messages: Messages) => string, judge: () => void): void {
+  try {
+    judge()
+  } catch (error) {
+    throw error instanceof ServiceError && error.code === 'conflict' ? explained(error, onPage) : error
   }
 }
 
@@ -100,12 +115,13 @@ async function approve(
   sent: Params,
 ): Promise<void> {
   const { actor } = exchange
+  const { messages } = deps.languages.of(exchange.request)
   const profile = await deps.facts.find({ actorId: actor.id, peerId }, 'profile')
   const isCurrent = judgeVersion(sent)
   await deps.trusts.change(actor, peerId, null, { approved: true }, async (before, tx) => {
     await isCurrent(before, tx)
     if (deps.relationships.types.needsConfirmation(before.relationship))
-      requireConfirmation(sent.get(confirmationFieldName) ?? '', before, profile)
+      requireConfirmation(sent.get(confirmationFieldName) ?? '', before, profile, messages)
   })
 }
 
@@ -118,18 +134,15 @@ async function changeLevel(
 ): Promise<HttpResponse> {
   const { actor } = exchange
   const { types } = deps.relationships
+  const { messages } = deps.languages.of(exchange.request)
   const [{ trust, override }, profile] = await Promise.all([
     deps.permissions.require(actor.id, peerId),
     deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
   ])
   const { trust_type: relationship } = typedOf(sent)
-  if (!isConnected(trust))
-    throw new ServiceError('conflict', 'Only an existing connection can get another access level.')
-  if (relationship === '') throw new ServiceError('bad_request', 'Choose an access level.', { field: 'trust_type' })
-  if (!choicesOf(deps).some(({ name }) => name === relationship))
-    throw new ServiceError('bad_request', 'Choose one of the access levels below.', { field: 'trust_type' })
+  requireOfferedLevel(deps, messages, trust, relationship)
   const review = await accessReview(deps, exchange, {
-    who: peerName(trust, profile, '').name,
+    who: peerName(trust, profile, '', messages).name,
     relationship,
     override,
     isApp: false,
@@ -140,9 +153,13 @@ async function changeLevel(
   if (step !== 'send') throw formRefusal('the step is neither review nor send')
   try {
     if (types.needsConfirmation(relationship))
-      requireConfirmation(sent.get(confirmationFieldName) ?? '', trust, profile)
+      requireConfirmation(sent.get(confirmationFieldName) ?? '', trust, profile, messages)
     if (sent.get('reviewed') !== review.fields['reviewed'])
-      throw new ServiceError('conflict', 'This access changed while you were deciding. Review it again.')
+      throw pageRefusal(
+        'conflict',
+        'This access changed while you were deciding. Review it again.',
+        ({ review: words }) => words.changed,
+      )
     await deps.trusts.request(actor, {
       url: trust.baseuri,
       relationship,
@@ -156,6 +173,27 @@ async function changeLevel(
   return goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'asked')
 }
 
+/** @throws ServiceError when the connection or the level does not allow the request. */
+function requireOfferedLevel(deps: RelationshipPageDeps, messages: Messages, trust: Trust, relationship: string): void {
+  if (!isConnected(trust))
+    throw pageRefusal(
+      'conflict',
+      'Only an existing connection can get another access level.',
+      ({ peerErrors }) => peerErrors.notConnected,
+    )
+  if (relationship === '')
+    throw pageRefusal('bad_request', 'Choose an access level.', ({ peerErrors }) => peerErrors.levelMissing, {
+      field: 'trust_type',
+    })
+  if (!choicesOf(deps, messages).some(({ name }) => name === relationship))
+    throw pageRefusal(
+      'bad_request',
+      'Choose one of the access levels below.',
+      ({ peerErrors }) => peerErrors.levelUnknown,
+      { field: 'trust_type' },
+    )
+}
+
 /** Checks that the connection still exists before sending: otherwise the request would create a new one. */
 function judgeLevel(
   sent: Params,
@@ -164,7 +202,11 @@ function judgeLevel(
   const isCurrent = judgeVersion(sent)
   return async (before, tx) => {
     if (before === null || before.peerId !== peerId || !isConnected(before))
-      throw new ServiceError('conflict', 'This connection ended or changed while you were deciding.')
+      throw pageRefusal(
+        'conflict',
+        'This connection ended or changed while you were deciding.',
+        ({ peerErrors }) => peerErrors.ended,
+      )
     await isCurrent(before, tx)
   }
 }
@@ -172,20 +214,12 @@ function judgeLevel(
 function notTaken(error: ServiceError, types: TrustTypes, trust: Trust): ServiceError {
   if (error.code !== 'peer_failed') return error
   const level = trustTypeName(types, trust.relationship)
-  return new ServiceError(
-    'peer_failed',
-    `The request was not accepted. Someone who approved “${level}” has to take that approval back before another access level can be agreed.`,
-    error.detail,
-  )
+  return explained(error, ({ peerErrors }) => peerErrors.levelRefused(level))
 }
 
 function notFollowed(error: ServiceError, action: string | undefined): ServiceError {
   if (error.code !== 'peer_failed' || action !== 'follow') return error
-  return new ServiceError(
-    'peer_failed',
-    'Cannot follow it: the other side refused, or cannot be reached now.',
-    error.detail,
-  )
+  return explained(error, ({ peerErrors }) => peerErrors.notSubscribed)
 }
 
 /** Saves the rights of a peer. Shows a preview first, unless the form states that the owner has seen it. */
@@ -200,7 +234,11 @@ export async function changeRights(
   const { trust, override: stored } = await deps.permissions.require(actor.id, peerId)
   const step = sent.get('step') ?? 'preview'
   const expected = sent.get('version') ?? null
-  const judge: RightsJudge = (now, override) => requireRightsVersion(expected, rightsVersion(now, override))
+  const judge: RightsJudge = (now, override) =>
+    explainConflict(
+      ({ peerErrors }) => peerErrors.rightsChanged,
+      () => requireRightsVersion(expected, rightsVersion(now, override)),
+    )
   const { relationship } = trust
   const done = (notice: FlashMessage): HttpResponse =>
     goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)

@@ -1,37 +1,39 @@
 /** View of `/<actor>/www/trust/<peerid>`: a peer, its rights with their reasons, and the forms to change them. */
 import { html } from 'hono/html'
 import { operationsOf, ruledCategories } from '../../permission/rules.ts'
-import { confirmationField, levelChoice, reviewView } from './access-review-view.ts'
+import type { Messages } from '../languages/language.ts'
+import { beyond, confirmationField, levelChoice, reviewView } from './access-review-view.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
-import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { approvalEnd, grantList } from './end-forms-view.ts'
 import { momentView } from '../shared/time.ts'
 import { rightsForm, rightsList } from './rights-form-view.ts'
-import { subjects, verbOf } from '../shared/rights.ts'
+import { verbOf } from '../shared/rights.ts'
 import { badge } from './list-view.ts'
 import type { AccessReview, TrustPeerValues } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
-export function trustPeerPage(values: TrustPeerValues, navigation: Navigation): Html {
+export function trustPeerPage(values: TrustPeerValues, context: PageContext): Html {
   const { trust, actor_www } = values
+  const { messages } = context
   const { peer } = trust
   return actorPage(
     values,
     {
+      ...context,
       title: peer.name,
       section: '/trust',
-      navigation,
-      trail: [{ text: 'Relationships', href: `${actor_www}/trust` }],
+      trail: [{ text: messages.connections.title, href: `${actor_www}/trust` }],
       isAnswer: values.is_editing || (values.level?.review ?? null) !== null,
       wrongField: wrongFieldOf(values),
     },
     html`
-${following('peer', ['trust', 'subscriptions'], html`${head(values)}${decision(values)}${facts(values)}${follow(values)}${rights(values)}`, peer.peerid)}
-${following('grants', ['trust'], html`${grantList(values)}${approvalEnd(values)}`, peer.peerid)}
-${mayBox(values)}
-${following('rights', ['trust'], rightsForm(values), peer.peerid)}
-${following('access-level', ['trust'], html`${level(values)}`, peer.peerid)}
-${ending(values)}`,
+${following('peer', ['trust', 'subscriptions'], html`${head(values)}${decision(values, messages)}${facts(values, messages)}${follow(values, messages)}${rights(values, messages)}`, peer.peerid)}
+${following('grants', ['trust'], html`${grantList(values, messages)}${approvalEnd(values, messages)}`, peer.peerid)}
+${mayBox(values, messages)}
+${following('rights', ['trust'], rightsForm(values, messages), peer.peerid)}
+${following('access-level', ['trust'], html`${level(values, messages)}`, peer.peerid)}
+${ending(values, messages)}`,
   )
 }
 
@@ -54,144 +56,138 @@ function errorOf({ error, error_field, typed }: TrustPeerValues, action: string,
   return error_field === field && typed.action === action ? error : null
 }
 
-function decision(values: TrustPeerValues): Html | string {
+function decision(values: TrustPeerValues, messages: Messages): Html | string {
+  const words = messages.peer
   const { trust, form_action, approval, typed } = values
   if (approval === null) return ''
   const isAsking = trust.standing === 'waiting'
   return html`<section class="card${isAsking ? ' urgent' : ''}" aria-labelledby="decision">
-<h2 id="decision">${isAsking ? 'Will you approve it?' : 'Approve it again?'}</h2>
-${isAsking && trust.desc !== '' ? html`<p>It says: <q>${trust.desc}</q></p>` : ''}
+<h2 id="decision">${isAsking ? words.approve : words.resume}</h2>
+${isAsking && trust.desc !== '' ? html`<p>${words.message(trust.desc)}</p>` : ''}
 <p>${
     isAsking && !trust.verified && !trust.peer.is_app
-      ? 'It did not prove that it is where it says it is. Approve it only if you expected it.'
-      : 'If you approve, they get the access listed here.'
+      ? words.unverified(trust.peer.host === '' ? trust.peer.name : trust.peer.host)
+      : words.ifApproved
   }</p>
-${approval.needs_confirmation ? reviewView(approval) : ''}
+${approval.needs_confirmation ? reviewView(approval, messages) : ''}
 <div class="actions"><form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(approval.fields)}${confirmationField(
     'confirmation',
     approval,
     { typed: typed.action === 'approve' ? typed.confirmation : '', error: errorOf(values, 'approve', 'confirmation') },
-  )}<button type="submit">Approve</button></form>${
+    messages,
+  )}<button type="submit">${words.approveButton}</button></form>${
     isAsking
       ? html`
-<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'end', version: values.version })}<button class="quiet" type="submit">Refuse</button></form>`
+<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'end', version: values.version })}<button class="quiet" type="submit">${words.decline}</button></form>`
       : ''
   }</div></section>`
 }
 
 /** The form that requests another trust type: choice, review, and a typed confirmation for a powerful type. */
-function level(values: TrustPeerValues): Html | string {
+function level(values: TrustPeerValues, messages: Messages): Html | string {
+  const words = messages.peer
   const { form_action, level: form, trust, typed } = values
   if (form === null) return ''
-  if (form.review !== null) return levelReview(values, form.review)
+  if (form.review !== null) return levelReview(values, form.review, messages)
   const error = errorOf(values, 'level', 'trust_type')
-  return html`<details class="card" id="level"${typed.action === 'level' ? html` open` : ''}><summary>Change the access level</summary>
-<p>Now: <strong>${trust.relationship_name}</strong>. ${trust.peer.name} gets a request for the new level, which holds for both of you.</p>
+  return html`<details class="card" id="level"${typed.action === 'level' ? html` open` : ''}><summary>${words.changeLevel}</summary>
+<p>${words.changeLevelText(trust.peer.name, trust.relationship_name)}</p>
 <form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'level', step: 'review', version: values.version })}
-${levelChoice('level-type', 'What they can access in your account', form.choices, { chosen: form.chosen, error })}
-<button type="submit">Review change</button></form></details>`
+${levelChoice({ id: 'level-type', legend: words.levelLegend, chosen: form.chosen, error }, form.choices, messages)}
+<button type="submit">${words.reviewLevel}</button></form></details>`
 }
 
-function levelReview(values: TrustPeerValues, review: AccessReview): Html {
+function levelReview(values: TrustPeerValues, review: AccessReview, messages: Messages): Html {
+  const words = messages.peer
   const { form_action, typed, error } = values
   return html`<section class="card urgent" id="level" aria-labelledby="level-title" tabindex="-1"${error === null ? html` autofocus` : ''}>
-<h2 id="level-title">Change the access level to ${review.level}?</h2>
-${reviewView(review)}
-<p class="fine">Nothing is sent yet. The new access starts as soon as the request arrives.</p>
+<h2 id="level-title">${words.levelTitle(review.level)}</h2>
+${reviewView(review, messages)}
+<p class="fine">${words.levelNotSent}</p>
 <div class="actions"><form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(review.fields)}${confirmationField(
     'level-confirmation',
     review,
     { typed: typed.confirmation, error: errorOf(values, 'level', 'confirmation') },
-  )}<button${review.needs_confirmation ? html` class="danger"` : ''} type="submit">Send request</button></form>
-<a class="button quiet" href="${form_action}">Cancel</a></div>
+    messages,
+  )}<button${review.needs_confirmation ? html` class="danger"` : ''} type="submit">${words.levelSend}</button></form>
+<a class="button quiet" href="${form_action}">${words.cancel}</a></div>
 </section>`
 }
 
-function facts({ trust, profile }: TrustPeerValues): Html {
-  return html`<section class="card" aria-labelledby="facts"><h2 id="facts">Who it is</h2><dl class="facts">
-${trust.baseuri === '' ? '' : html`<dt>Address</dt><dd><code>${trust.baseuri}</code></dd>`}
-<dt>Relationship</dt><dd>${trust.relationship_name} <span class="kind">${trust.relationship_description}</span></dd>
-${trust.peer.is_app ? '' : html`<dt>Kind of application</dt><dd>${trust.type}</dd>`}
-<dt>Since</dt><dd>${momentView(trust.since)}</dd>
-<dt>Last contact</dt><dd>${momentView(trust.last_contact)}</dd>
-${trust.peer.is_app ? '' : html`<dt>Proved its address</dt><dd>${trust.verified ? 'Yes' : 'No'}</dd>`}
-${trust.desc === '' || trust.standing === 'waiting' ? '' : html`<dt>Said when it was made</dt><dd>${trust.desc}</dd>`}
-${profile.map(([name, text]) => html`<dt>Says of itself (${name})</dt><dd>${text}</dd>`)}
+function facts({ trust, profile }: TrustPeerValues, { peer: words }: Messages): Html {
+  return html`<section class="card" aria-labelledby="facts"><h2 id="facts">${words.details}</h2><dl class="facts">
+${trust.baseuri === '' ? '' : html`<dt>${words.address}</dt><dd><code>${trust.baseuri}</code></dd>`}
+<dt>${words.level}</dt><dd>${trust.relationship_name} <span class="kind">${trust.relationship_description}</span></dd>
+${trust.peer.is_app ? '' : html`<dt>${words.app}</dt><dd>${trust.type}</dd>`}
+<dt>${words.connected}</dt><dd>${momentView(trust.since)}</dd>
+<dt>${words.lastActive}</dt><dd>${momentView(trust.last_contact)}</dd>
+${trust.peer.is_app ? '' : html`<dt>${words.addressProof}</dt><dd>${trust.verified ? words.verified : words.notVerified}</dd>`}
+${trust.desc === '' || trust.standing === 'waiting' ? '' : html`<dt>${words.firstMessage}</dt><dd>${trust.desc}</dd>`}
+${profile.map(([name, text]) => html`<dt>${words.profile(name)}</dt><dd>${text}</dd>`)}
 </dl></section>`
 }
 
 /** The form that follows the peer: the owner's subscription to the peer's data. */
-function follow(values: TrustPeerValues): Html | string {
+function follow(values: TrustPeerValues, { peer: words }: Messages): Html | string {
   const { trust, followed, form_action } = values
   if (trust.peer.is_app || trust.standing !== 'mutual') return ''
   const { name } = trust.peer
-  return html`<section class="card" aria-labelledby="follow"><h2 id="follow">What changes there</h2>
+  return html`<section class="card" aria-labelledby="follow"><h2 id="follow">${words.updates}</h2>
 ${
   followed === null
-    ? html`<p>Follow ${name}, and you see here what it shows you of its properties, as it changes.</p>
-<form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="action" value="follow"><button type="submit">Follow ${name}</button></form>`
-    : html`<p>You follow ${name}. <a href="${followed}">What you know of it</a></p>`
+    ? html`<p>${words.subscribeText(name)}</p>
+<form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="action" value="follow"><button type="submit">${words.subscribe}</button></form>`
+    : html`<p>${words.subscribed(name, followed)}</p>`
 }</section>`
 }
 
-function rights({ trust, rights: lines, reach, form_action, actor_www }: TrustPeerValues): Html {
-  return html`<section class="card" aria-labelledby="may"><h2 id="may">What it may do</h2>
-${trust.approved ? '' : html`<p>Nothing now. Once approved:</p>`}
+function rights({ trust, rights: lines, reach, form_action, actor_www }: TrustPeerValues, messages: Messages): Html {
+  const words = messages.peer
+  return html`<section class="card" aria-labelledby="may"><h2 id="may">${words.access}</h2>
+${trust.approved ? '' : html`<p>${words.noAccessYet}</p>`}
 ${rightsList(lines)}
-${reach.length === 0 ? '' : html`<p class="warning"><strong>Beyond your data:</strong> ${reach.join(' ')}</p>`}
+${beyond(reach, messages)}
 <p class="fine">${
-    trust.has_custom_permissions
-      ? `You chose rights of its own for it, beside those of ${trust.relationship_name}.`
-      : `These are the rights of ${trust.relationship_name}.`
-  } What nothing grants is refused.</p>
-<p class="actions"><a class="button quiet" href="${form_action}/view">View as ${trust.peer.name}</a><a class="button quiet" href="${actor_www}/activity?caller=${encodeURIComponent(trust.peerid)}">What it did</a></p>
+    trust.has_custom_permissions ? words.customized(trust.relationship_name) : words.byLevel(trust.relationship_name)
+  }</p>
+<p class="actions"><a class="button quiet" href="${form_action}/view">${words.viewAs(trust.peer.name)}</a><a class="button quiet" href="${actor_www}/activity?caller=${encodeURIComponent(trust.peerid)}">${words.viewActivity}</a></p>
 </section>`
 }
 
-function mayBox({ may, form_action, trust }: TrustPeerValues): Html {
+function mayBox({ may, form_action }: TrustPeerValues, messages: Messages): Html {
   const { answer } = may
-  return html`<section class="card" id="may-it" aria-labelledby="may-it-title"><h2 id="may-it-title">May it …?</h2>
+  const words = messages.check
+  return html`<section class="card" id="may-it" aria-labelledby="may-it-title"><h2 id="may-it-title">${words.title}</h2>
 <form class="line" method="get" action="${form_action}#may-it">
-<div><label for="ask">Do what</label><select id="ask" name="ask">${ruledCategories.map(
+<div><label for="ask">${words.action}</label><select id="ask" name="ask">${ruledCategories.map(
     (category) =>
-      html`<optgroup label="${subjects[category]}">${operationsOf[category].map((operation) => {
+      html`<optgroup label="${messages.subjects[category]}">${operationsOf[category].map((operation) => {
         const value = `${category}.${operation}`
-        return html`<option value="${value}"${value === may.ask ? html` selected` : ''}>${verbOf(operation)} ${operation === 'append' ? 'a list' : oneOf[category]}</option>`
+        const label = messages.checkOptions[operation === 'append' ? 'lists' : category](verbOf(operation, messages))
+        return html`<option value="${value}"${value === may.ask ? html` selected` : ''}>${label}</option>`
       })}</optgroup>`,
   )}</select></div>
-<div><label for="target">Of this name</label><input id="target" name="target" required autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="notes/1" value="${may.target}"></div>
-<button type="submit">Ask</button></form>
+<div><label for="target">${words.name}</label><input id="target" name="target" required autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="notes/1" value="${may.target}"></div>
+<button type="submit">${words.button}</button></form>
 ${
   answer === null
     ? ''
-    : html`<div class="answer ${answer.allowed ? 'yes' : 'no'}" role="status"><p><strong>${answer.allowed ? 'Yes' : 'No'}:</strong> ${trust.peer.name} ${
-        answer.allowed ? 'may' : 'may not'
-      } ${answer.question}, because ${answer.because}.</p><p class="fine">To change that: ${answer.to_change}.</p></div>`
+    : html`<div class="answer ${answer.allowed ? 'yes' : 'no'}" role="status"><p><strong>${answer.allowed ? words.allowed : words.blocked}</strong> ${answer.sentence} ${answer.because}</p><p class="fine">${answer.to_change}</p></div>`
 }</section>`
 }
 
-const oneOf = {
-  properties: 'a property',
-  files: 'a file',
-  methods: 'a method',
-  actions: 'an action',
-  tools: 'a tool',
-  resources: 'a resource',
-  prompts: 'a prompt',
-} as const
-
-function ending(values: TrustPeerValues): Html {
+function ending(values: TrustPeerValues, { endings: words }: Messages): Html {
   const { trust, form_action } = values
   const { name, is_app: isApp } = trust.peer
-  return html`<section class="endings" aria-label="Ending it">
+  return html`<section class="endings" aria-label="${words.label}">
 ${
   trust.approved
     ? confirmation(values, {
         action: form_action,
         fields: { action: 'withdraw', version: values.version },
-        summary: 'Take the approval back…',
-        warning: `${name} loses every right at once. The relationship stays: it can see that it is not approved, and you can approve it again.`,
-        button: 'Take the approval back',
+        summary: words.pause,
+        warning: words.pauseText(name),
+        button: words.pauseButton,
         isDanger: true,
       })
     : ''
@@ -199,11 +195,9 @@ ${
 ${confirmation(values, {
   action: form_action,
   fields: { action: 'end', version: values.version },
-  summary: isApp ? 'Disconnect it…' : 'End the relationship…',
-  warning: isApp
-    ? `${name} loses its access at once. To come back it has to ask you again.`
-    : `${name} loses its access at once, what it follows here ends, and what you know of it is forgotten. It is notified.`,
-  button: isApp ? `Disconnect ${name}` : `End the relationship with ${name}`,
+  summary: words.disconnect,
+  warning: isApp ? words.disconnectAppText(name) : words.disconnectText(name),
+  button: words.disconnectButton(name),
   isDanger: true,
 })}</section>`
 }

@@ -38,7 +38,8 @@ function peerPlaces(count: number): readonly Place[] {
   })
 }
 
-export function trustPicture(trusts: readonly TrustRow[]): Html {
+/** @param you Label of the owner. */
+export function trustPicture(trusts: readonly TrustRow[], you: string): Html {
   const shown = trusts.slice(0, mostInPicture)
   const places = peerPlaces(shown.length)
   const placed = shown.flatMap((trust, index) => {
@@ -48,7 +49,7 @@ export function trustPicture(trusts: readonly TrustRow[]): Html {
   return html`<svg class="picture" viewBox="0 0 ${width} ${height}" aria-hidden="true" focusable="false">
 ${placed.map(({ trust, place }) => line(trust.standing, place))}
 <circle class="node you" cx="${middle.x}" cy="${middle.y}" r="27"/>
-<text class="you-label" x="${middle.x}" y="${middle.y + 5}" text-anchor="middle">You</text>
+<text class="you-label" x="${middle.x}" y="${middle.y + 5}" text-anchor="middle">${you}</text>
 ${placed.map(({ trust, place }) => node(trust, place))}
 </svg>`
 }

@@ -4,7 +4,8 @@ import { parseQuestion } from '../../permission/explain.ts'
 import { keepingGrants, unexpired } from '../../permission/grants.ts'
 import { isClient, type PermissionsView } from '../../trust/permissions.ts'
 import { type EffectiveRules, mergeRules, type OverrideRules, ruledCategories } from '../../permission/rules.ts'
-import { both, reachInWords, rightsInWords, subjects, verbOf } from '../shared/rights.ts'
+import type { Messages } from '../languages/language.ts'
+import { reachInWords, rightsInWords, verbOf } from '../shared/rights.ts'
 import { momentOf } from '../shared/time.ts'
 import { answerInWords } from './rights-answer-view.ts'
 import type {
@@ -40,14 +41,18 @@ export async function showTrusts(
   exchange: PageExchange<string, PartQuery>,
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
-  const { trusts, nameOf } = await peersOf(deps, actor.id)
+  const { messages } = deps.languages.of(exchange.request)
+  const { trusts, nameOf } = await peersOf(deps, actor.id, messages)
   const custom = await deps.permissions.overrides(
     actor.id,
     trusts.map(({ peerId }) => peerId),
   )
   const rows = trusts
     .toSorted((a, b) => b.lastAccessed - a.lastAccessed || (a.peerId < b.peerId ? -1 : 1))
-    .map((trust) => trustRow(deps, trust, nameOf(trust.peerId), custom.has(trust.peerId)))
+    .map((trust) => {
+      const { peerId } = trust
+      return trustRow(deps, trust, { peer: nameOf(peerId), isCustom: custom.has(peerId) }, messages)
+    })
   const paging = pagingOf(query, rows.length, rowsOnAPage)
   const values = pageValues(deps, exchange, '/trust')
   const page = deps.pages.trust({
@@ -60,7 +65,7 @@ export async function showTrusts(
     trust_connections: rows.map(connectionOf),
     paging,
   })
-  return showPage(exchange, page)
+  return showPage(deps, exchange, page)
 }
 
 function clientOf(row: TrustRow): OauthClient[] {
@@ -100,12 +105,14 @@ export async function showTrustNew(
     ...values,
     form_action: `${values.actor_www}/trust/new`,
     form_method: 'post',
-    trust_types: choicesOf(deps).filter((choice) => !choice.needs_confirmation),
+    trust_types: choicesOf(deps, deps.languages.of(exchange.request).messages).filter(
+      (choice) => !choice.needs_confirmation,
+    ),
     default_relationship: deps.config.relationship,
     review: filledIn?.review ?? null,
     typed: filledIn?.typed ?? nothingTyped,
   })
-  return showPage(exchange, page, filledIn?.error?.status)
+  return showPage(deps, exchange, page, filledIn?.error?.status)
 }
 
 /** The submitted rights form: refused, or shown as a preview. */
@@ -131,6 +138,7 @@ export async function showPeer(
 ): Promise<HttpResponse> {
   const { sent, error, review, typed } = { ...nothingAnswered, ...answered }
   const { actor, params } = exchange
+  const { messages } = deps.languages.of(exchange.request)
   const peerId = params['peerid'] ?? ''
   const [view, profile, [followed]] = await Promise.all([
     deps.permissions.require(actor.id, peerId),
@@ -145,29 +153,29 @@ export async function showPeer(
   const own = override?.rules ?? {}
   const fields = sent?.fields ?? fieldsOf(base, own)
   const isApp = isClient(trust)
-  const peer = peerName(trust, profile, values.actor_www)
+  const peer = peerName(trust, profile, values.actor_www, messages)
   const page = deps.pages.trustPeer({
     ...values,
-    trust: trustRow(deps, trust, peer, override !== null),
+    trust: trustRow(deps, trust, { peer, isCustom: override !== null }, messages),
     profile: profileTexts(profile, deps.config.peerProfileAttributes),
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
-    rights: rightsInWords(effective, isApp),
-    reach: reachInWords(trust.relationship, isApp),
-    fieldsets: fieldsets(fields, base),
+    rights: rightsInWords(effective, messages, isApp),
+    reach: reachInWords(trust.relationship, isApp, messages),
+    fieldsets: fieldsets(fields, base, messages),
     preview: hasPreview(sent)
       ? await previewOf(deps, exchange, { base, before: own, after: sent.override ?? {}, fields, isApp })
       : null,
     is_editing: sent !== null,
-    may: await mayForm(deps, exchange, view),
+    may: await mayForm(deps, exchange, view, peer.name),
     form_action: `${values.actor_www}${path}`,
     version: trustVersion(trust, override),
     rights_version: rightsVersion(trust, override),
     approval: trust.approved ? null : await approvalOf(deps, exchange, trust, override, peer.name),
-    grants: grantRows(own, deps.now()),
-    level: isConnected(trust) ? levelForm(deps, trust, { chosen: typed.trust_type, review }) : null,
+    grants: grantRows(own, deps.now(), messages),
+    level: isConnected(trust) ? levelForm(deps, trust, { chosen: typed.trust_type, review }, messages) : null,
     typed,
   })
-  return showPage(exchange, page, refused?.status)
+  return showPage(deps, exchange, page, refused?.status)
 }
 
 const nothingAnswered: PeerAnswer = {
@@ -177,14 +185,14 @@ const nothingAnswered: PeerAnswer = {
   typed: { action: '', confirmation: '', trust_type: '' },
 }
 
-function grantRows(rules: OverrideRules, now: number): readonly GrantRow[] {
+function grantRows(rules: OverrideRules, now: number, messages: Messages): readonly GrantRow[] {
   return ruledCategories.flatMap((category) =>
     (unexpired(rules, now)[category]?.grants ?? []).map(({ pattern, operations, until }) => ({
       category,
-      subject: subjects[category],
+      subject: messages.subjects[category],
       pattern,
-      may: both(operations.map(verbOf)),
-      ends: until === undefined ? null : momentOf(until, now),
+      may: messages.rights.verbs(operations.map((operation) => verbOf(operation, messages))),
+      ends: until === undefined ? null : momentOf(until, now, messages),
     })),
   )
 }
@@ -214,8 +222,9 @@ function levelForm(
   deps: RelationshipPageDeps,
   { relationship }: Trust,
   { chosen, review }: Pick<LevelForm, 'chosen' | 'review'>,
+  messages: Messages,
 ): LevelForm {
-  return { choices: choicesOf(deps).filter(({ name }) => name !== relationship), chosen, review }
+  return { choices: choicesOf(deps, messages).filter(({ name }) => name !== relationship), chosen, review }
 }
 
 async function previewOf(
@@ -231,10 +240,10 @@ async function previewOf(
 ): Promise<RightsPreview> {
   const { base, before, after, fields, isApp } = change
   const [now, then] = [mergeRules(base, before), mergeRules(base, keepingGrants(before, after))]
-  const { names, lists } = await ownNames(deps, exchange, isApp)
+  const { messages } = deps.languages.of(exchange.request)
   return {
-    lines: rightsInWords(then, isApp),
-    ...differences(now, then, names, lists),
+    lines: rightsInWords(then, messages, isApp),
+    ...differences(now, then, await ownNames(deps, exchange, isApp), messages),
     fields: hiddenFieldsOf(fields),
   }
 }
@@ -251,15 +260,18 @@ function profileTexts(profile: unknown, attributes: readonly string[]): readonly
 
 async function mayForm(
   deps: RelationshipPageDeps,
-  { query }: PageExchange<string, AskQuery>,
+  { query, request }: PageExchange<string, AskQuery>,
   view: PermissionsView,
+  who: string,
 ): Promise<TrustPeerValues['may']> {
   const { ask, target } = query
   const question = ask === undefined || target === undefined ? null : parseQuestion(`${ask}:${target}`)
-  const type = trustTypeName(deps.relationships.types, view.trust.relationship)
+  const level = trustTypeName(deps.relationships.types, view.trust.relationship)
+  const { messages } = deps.languages.of(request)
   return {
     ask: ask ?? 'properties.read',
     target: target ?? '',
-    answer: question === null ? null : answerInWords(await deps.permissions.answer(view, question), type),
+    answer:
+      question === null ? null : answerInWords(await deps.permissions.answer(view, question), { who, level }, messages),
   }
 }

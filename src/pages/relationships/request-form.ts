@@ -2,11 +2,13 @@
 import { quoted, ServiceError } from '../../errors.ts'
 import { parseBaseuri } from '../../trust/baseuri.ts'
 import type { Trust } from '../../trust/trust.ts'
+import type { Messages } from '../languages/language.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
+import { explained, pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -46,7 +48,11 @@ export async function requestTrust(
       const review = await reviewOf(deps, exchange, typed, url)
       if (step === 'review') return showTrustNew(deps, exchange, { typed, review })
       if (sent.has('reviewed') && sent.get('reviewed') !== review.fields['reviewed']) {
-        const error = new ServiceError('conflict', 'This access changed while you were deciding. Review it again.')
+        const error = pageRefusal(
+          'conflict',
+          'This access changed while you were deciding. Review it again.',
+          ({ review: words }) => words.changed,
+        )
         return showTrustNew(deps, exchange, { typed, review, error })
       }
       const { trust_type: relationship, description } = typed
@@ -60,29 +66,38 @@ export async function requestTrust(
 /** Returns the URL of the requested actor. @throws ServiceError `bad_request` with the name of the field. */
 function judgeTyped(
   deps: RelationshipPageDeps,
-  { actor }: PageExchange,
+  { actor, request }: PageExchange,
   { peer_url, trust_type }: Typed,
   sent: Params,
 ): string {
   const { types } = deps.relationships
   const address = peer_url.trim()
-  if (address === '') throw refused('the address of the other actor is missing', 'peer_url')
-  if (trust_type === '') throw refused('choose what it is to be', 'trust_type')
+  if (address === '')
+    throw refused('the address of the other actor is missing', (words) => words.addressMissing, 'peer_url')
+  if (trust_type === '') throw refused('choose what it is to be', (words) => words.levelMissing, 'trust_type')
   if (types.find(trust_type) === undefined)
-    throw refused(`the kind of relationship ${quoted(trust_type)} does not exist`, 'trust_type')
-  if (types.needsConfirmation(trust_type))
     throw refused(
-      `“${trustTypeName(types, trust_type)}” can only be given to an existing connection, on its page`,
+      `the kind of relationship ${quoted(trust_type)} does not exist`,
+      (words) => words.levelUnknown(trust_type),
       'trust_type',
     )
-  if (!choicesOf(deps).some(({ name }) => name === trust_type))
-    throw refused(`“${trustTypeName(types, trust_type)}” is for apps`, 'trust_type')
+  const name = trustTypeName(types, trust_type)
+  if (types.needsConfirmation(trust_type))
+    throw refused(
+      `“${name}” can only be given to an existing connection, on its page`,
+      (words) => words.levelPowerful(name),
+      'trust_type',
+    )
+  if (!choicesOf(deps, deps.languages.of(request).messages).some((choice) => choice.name === trust_type))
+    throw refused(`“${name}” is for apps`, (words) => words.levelForApps(name), 'trust_type')
   if ((sent.get('relationship') ?? '').length > longestRelationship)
-    throw refused(`the relationship is longer than ${longestRelationship} characters`)
+    throw formRefusal(`the relationship is longer than ${longestRelationship} characters`)
   const url = actorAt(address)
   const baseuri = parseBaseuri(url)
-  if (baseuri === null) throw refused('the url is not the address of an actor', 'peer_url')
-  if (baseuri === `${deps.baseUrl}/${actor.id}`) throw refused('this is the address of your own actor', 'peer_url')
+  if (baseuri === null)
+    throw refused('the url is not the address of an actor', (words) => words.addressInvalid, 'peer_url')
+  if (baseuri === `${deps.baseUrl}/${actor.id}`)
+    throw refused('this is the address of your own actor', (words) => words.ownAddress, 'peer_url')
   return url
 }
 
@@ -103,7 +118,10 @@ async function reviewOf(
           deps.facts.find({ actorId: actor.id, peerId: known.peerId }, 'profile'),
         ])
   return accessReview(deps, exchange, {
-    who: known === undefined ? (parseBaseuri(url) ?? url) : peerName(known, profile, '').name,
+    who:
+      known === undefined
+        ? (parseBaseuri(url) ?? url)
+        : peerName(known, profile, '', deps.languages.of(exchange.request).messages).name,
     relationship: typed.trust_type,
     override: known === undefined ? null : (overrides?.get(known.peerId) ?? null),
     isApp: false,
@@ -116,9 +134,10 @@ async function knownAt(deps: RelationshipPageDeps, { actor }: PageExchange, url:
   return (await deps.trusts.list(actor.id)).find((trust) => trust.baseuri === baseuri)
 }
 
-function refused(why: string, field?: string): ServiceError {
-  const detail = field === undefined ? {} : { field }
-  return new ServiceError('bad_request', `Cannot ask for this relationship: ${why}`, detail)
+function refused(why: string, onPage: (words: Messages['request']) => string, field: string): ServiceError {
+  return pageRefusal('bad_request', `Cannot ask for this relationship: ${why}`, ({ request }) => onPage(request), {
+    field,
+  })
 }
 
 /** Returns the actor's URL for a typed address. People omit the scheme, or copy the URL of a page below the actor. */
@@ -136,12 +155,12 @@ async function inWords(
 ): Promise<ServiceError> {
   if (error.code !== 'peer_failed') return error
   const known = await knownAt(deps, exchange, actorAt(typed.peer_url.trim()))
-  const why =
+  const level =
     known === undefined || known.relationship === typed.trust_type
-      ? 'the actor at this address did not accept the request. Check the address, or try again later.'
-      : `you have another one with this actor, “${trustTypeName(deps.relationships.types, known.relationship)}”, and it did not take a second one. End that one first, or try again later.`
-  return new ServiceError('peer_failed', `Cannot ask for this relationship: ${why}`, {
-    ...error.detail,
-    field: 'peer_url',
-  })
+      ? null
+      : trustTypeName(deps.relationships.types, known.relationship)
+  return explained(
+    new ServiceError(error.code, error.message, { ...error.detail, field: 'peer_url' }),
+    ({ request }) => (level === null ? request.unreachable : request.alreadyConnected(level)),
+  )
 }

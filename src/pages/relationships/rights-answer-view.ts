@@ -1,91 +1,89 @@
 /** Explains why a peer may or may not do something, in the terms of the rights form. */
 import { type Explanation, parseQuestion } from '../../permission/explain.ts'
 import type { RuledCategory } from '../../permission/rules.ts'
-import { excludedInWords, grantedInWords, verbOf } from '../shared/rights.ts'
+import type { Messages } from '../languages/language.ts'
+import { coveredBy, verbOf } from '../shared/rights.ts'
 import type { MayAnswer } from './values.ts'
 
-/** Labels of the fields in the form. */
-export const fieldLabels = {
-  patterns: 'Also',
-  excluded_patterns: 'But not',
-  allowed: 'Everything with',
-  denied: 'Never',
-} as const
+/** The peer and its trust type, as pages name them. */
+interface Asked {
+  readonly who: string
+  readonly level: string
+}
 
-const oneOf = {
-  properties: 'property',
-  files: 'file',
-  methods: 'method',
-  actions: 'action',
-  tools: 'tool',
-  resources: 'resource',
-  prompts: 'prompt',
-} as const satisfies Record<RuledCategory, string>
-
-/** @param kind Display name of the trust type. */
-export function answerInWords(explanation: Explanation, kind: string): MayAnswer {
+export function answerInWords(explanation: Explanation, { who, level }: Asked, messages: Messages): MayAnswer {
   const { allowed, operation, target } = explanation
+  const { rights, check, because } = messages
+  const verb = verbOf(operation, messages)
   // The routes check another operation for some requests: removing an item from a list is a write to the list.
   const decided = { ...explanation, ...parseQuestion(explanation.decided_as ?? '') }
-  const because = becauseInWords(decided, kind)
   const isOther = explanation.exists !== false && (decided.operation !== operation || decided.target !== target)
   return {
-    question: `${verbOf(operation)} “${target}”`,
+    question: rights.act(verb, target),
     allowed,
-    because: `${because}${isOther ? ` (this is decided as: ${verbOf(decided.operation)} “${decided.target}”)` : ''}${
-      explanation.needs_approval === true ? '; each call waits for your approval' : ''
-    }`,
-    to_change: changeInWords(decided, kind),
+    sentence: (allowed ? check.can : check.cannot)(who, verb, target),
+    because: [
+      reasonInWords(decided, level, messages),
+      ...(isOther ? [because.decidedAs(verbOf(decided.operation, messages), decided.target)] : []),
+      ...(explanation.needs_approval === true ? [because.needsApproval] : []),
+    ].join(' '),
+    to_change: changeInWords(decided, level, messages),
   }
 }
 
-function becauseInWords({ allowed, category, operation, target, exists, rule }: Explanation, kind: string): string {
+function reasonInWords(
+  { allowed, category, operation, target, exists, rule }: Explanation,
+  level: string,
+  messages: Messages,
+): string {
+  const { because, missing } = messages
   const { part, pattern, source } = rule
-  if (exists === false) return `the ${oneOf[category as RuledCategory]} “${target}” does not exist`
-  if (part === 'client') return 'only AI apps reach this, and it is another actor'
-  if (source === 'approval') return allowed ? 'it gets the part that it may read' : 'you have not approved it'
-  if (source === 'none' || pattern === null) return `neither ${kind} nor you opened it`
-  const who = source === 'override' ? 'you' : kind
-  const verb = source === 'override' ? '' : 's'
+  if (exists === false) return missing[category as RuledCategory](target)
+  if (part === 'client') return because.onlyForApps
+  if (source === 'approval') return allowed ? because.visibleParts : because.notApproved
+  if (source === 'none' || pattern === null) return because.notGranted(level)
+  const isOwn = source === 'override'
+  const covered = coveredBy([pattern])
   switch (part) {
     case 'grants':
-      return `${grantedInWords([pattern])} is granted to it alone`
+      return because.grantedAlone(covered)
     case 'patterns':
     case 'allowed':
-      return `${who} open${verb} ${grantedInWords([pattern])}`
-    case 'operations':
-      return `${who} ${source === 'override' ? 'do' : 'does'} not let it ${verbOf(operation)} anything of this kind`
+      return isOwn ? because.youAllow(covered) : because.levelAllows(level, covered)
+    case 'operations': {
+      const verb = verbOf(operation, messages)
+      return isOwn ? because.youOmit(verb) : because.levelOmits(level, verb)
+    }
     default:
-      return `${who} exclude${verb} ${excludedInWords([pattern])}`
+      return isOwn ? because.youBlock(covered) : because.levelBlocks(level, covered)
   }
 }
 
 function changeInWords(
   { allowed, category, operation, target, exists, rule: { part, source } }: Explanation,
-  kind: string,
+  level: string,
+  messages: Messages,
 ): string {
-  if (exists === false) return 'the application would have to offer it'
-  if (part === 'client') return 'no right opens it to another actor'
-  const name = `“${target}”`
+  const { toChange: words, editAccess: fields } = messages
+  if (exists === false) return words.offer
+  if (part === 'client') return words.onlyForApps
   const hasPatterns = category === 'properties' || category === 'resources'
   const closing = closingField(part, hasPatterns)
-  if (closing !== null) return `under “Change these rights”, put ${name} into “${fieldLabels[closing]}”`
+  if (closing !== null) return words.put(target, fields[closing])
   switch (part) {
     case 'approved':
-      return allowed ? 'take the approval back' : 'approve the relationship'
+      return allowed ? words.pause : words.approve
     case 'operations':
-      return `under “Change these rights”, tick “${verbOf(operation)}”`
+      return words.tick(verbOf(operation, messages))
     case 'excluded_patterns':
     case 'denied':
-      if (source === 'override') return `under “Change these rights”, take it out of “${fieldLabels[part]}”`
-      if (part === 'denied') return `it takes a relationship of another kind: what ${kind} denies cannot be opened`
-      return hasPatterns
-        ? `it takes a relationship of another kind, or an application that opens ${name} for every operation`
-        : `under “Change these rights”, put ${name} into “${fieldLabels.patterns}”`
+      if (source === 'override') return words.remove(fields[part])
+      if (part === 'denied') return words.otherLevel(level)
+      return hasPatterns ? words.otherLevelOrApp(level, target) : words.put(target, fields.patterns)
     default:
       return hasPatterns
-        ? `under “Change these rights”, put ${name} into “${fieldLabels.patterns}” and tick “${verbOf(operation)}”`
-        : `under “Change these rights”, put ${name} into “${fieldLabels.patterns}”`
+        ? words.putAndTick(target, fields.patterns, verbOf(operation, messages))
+        : words.put(target, fields.patterns)
   }
 }
 

@@ -2,6 +2,7 @@
 import { decide } from '../../permission/decision.ts'
 import { propertyAt } from '../../permission/property-address.ts'
 import { grantableOf, type RuledCategory, type EffectiveRules } from '../../permission/rules.ts'
+import type { Messages } from '../languages/language.ts'
 import { verbOf } from '../shared/rights.ts'
 
 type Names = { readonly [category in RuledCategory]: readonly string[] }
@@ -12,13 +13,13 @@ const mostNamed = 200
 /**
  * Returns the differences by operation and name, such as `read “notes”`.
  *
- * @param lists Properties that are lists: only lists accept items.
+ * @param own The names in the account. `lists` has the properties that are lists, because only lists accept items.
  */
 export function differences(
   before: EffectiveRules,
   after: EffectiveRules,
-  names: Names,
-  lists: ReadonlySet<string>,
+  { names, lists }: { readonly names: Names; readonly lists: ReadonlySet<string> },
+  messages: Messages,
 ): { readonly gained: readonly string[]; readonly lost: readonly string[] } {
   const gained: string[] = []
   const lost: string[] = []
@@ -36,7 +37,7 @@ export function differences(
         if (operation === 'append' && (!lists.has(name) || changed(category, 'write', name) === can)) continue
         const place = category === 'resources' ? propertyAt(name) : null
         if (place !== null && changed('properties', 'read', place.name) === can) continue
-        ;(can ? gained : lost).push(`${verbOf(operation)} “${name}”`)
+        ;(can ? gained : lost).push(messages.rights.act(verbOf(operation, messages), name))
       }
     }
   }

@@ -10,7 +10,8 @@ import {
   ruledCategories,
   type EffectiveRules,
 } from '../../permission/rules.ts'
-import { rightsInWords, subjects } from '../shared/rights.ts'
+import type { Messages } from '../languages/language.ts'
+import { rightsInWords } from '../shared/rights.ts'
 import type { RightsFields, RightsFieldset } from './values.ts'
 import type { Params } from '../../http/edge/params.ts'
 
@@ -82,14 +83,14 @@ export function overrideBody(rules: OverrideRules): JsonText {
   return normalize(JSON.stringify({ ...rules, created_by: 'creator' }))
 }
 
-export function fieldsets(fields: Fields, base: EffectiveRules): readonly RightsFieldset[] {
-  const byType = new Map(rightsInWords(base).map((line) => [line.category, line.sentences]))
+export function fieldsets(fields: Fields, base: EffectiveRules, messages: Messages): readonly RightsFieldset[] {
+  const byType = new Map(rightsInWords(base, messages).map((line) => [line.category, line.sentences]))
   return ruledCategories.map((category) => {
     const { patterns, excluded_patterns: excluded, allowed, denied } = fields[category]
     const isData = category === 'properties' || category === 'resources'
     return {
       category,
-      subject: subjects[category],
+      subject: messages.subjects[category],
       fields: fields[category],
       operations: grantableOf[category],
       by_type: byType.get(category) ?? [],

@@ -147,9 +147,14 @@ export interface RightsPreview {
 }
 
 export interface MayAnswer {
+  /** The action and the name, such as `view “notes”`. */
   readonly question: string
   readonly allowed: boolean
+  /** The answer: `Grace Hopper can view “notes”.` */
+  readonly sentence: string
+  /** The reason, in whole sentences. */
   readonly because: string
+  /** How to change the answer, in whole sentences. */
   readonly to_change: string
 }
 

@@ -5,6 +5,7 @@ import { decide } from '../../permission/decision.ts'
 import type { EffectiveRules } from '../../permission/rules.ts'
 import { valueOf } from '../../property/kinds.ts'
 import { clientIdOf, type Trust } from '../../trust/trust.ts'
+import type { Messages } from '../languages/language.ts'
 import { verbOf } from '../shared/rights.ts'
 import type { SeenOperation, SeenProperty } from './values.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
@@ -32,6 +33,7 @@ export async function showViewAsPeer(
   exchange: PageExchange<string, PartQuery>,
 ): Promise<HttpResponse> {
   const { actor, params, query } = exchange
+  const { messages } = deps.languages.of(exchange.request)
   const peerId = params['peerid'] ?? ''
   const [{ trust, override, effective }, profile] = await Promise.all([
     deps.permissions.require(actor.id, peerId),
@@ -50,25 +52,34 @@ export async function showViewAsPeer(
   const seen = shown.flatMap((property): SeenProperty[] => {
     const { name } = property
     const value = valueOf(property)
-    if (value !== null) return [seenValue(name, value, mayWith(rules, name))]
+    if (value !== null) return [seenValue({ name, may: mayWith(rules, name, messages) }, value, messages)]
     const content = lists.get(name)
     if (content === undefined) return []
     const { metadata, items } = content
-    return [seenList(name, { length: metadata.length, items: items ?? [] }, mayWith(rules, name, true))]
+    const named = { name, may: mayWith(rules, name, messages, true) }
+    return [seenList(named, { length: metadata.length, items: items ?? [] }, messages)]
   })
   const paging = pagingOf(query, seen.length, rowsOnAPage)
   const values = pageValues(deps, exchange, `/trust/${encodeURIComponent(peerId)}/view`)
   const page = deps.pages.trustView({
     ...values,
-    trust: trustRow(deps, trust, peerName(trust, profile, values.actor_www), override !== null),
+    trust: trustRow(
+      deps,
+      trust,
+      { peer: peerName(trust, profile, values.actor_www, messages), isCustom: override !== null },
+      messages,
+    ),
     properties: partOf(seen, paging, rowsOnAPage),
-    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, mayWith(rules, path.join('/')))),
+    parts: pieces.map(({ path, value }) => {
+      const name = path.join('/')
+      return seenValue({ name, may: mayWith(rules, name, messages) }, value, messages)
+    }),
     paging,
     methods,
     actions,
     tools: tools?.map((tool) => withApproval(deps.declared, tool)) ?? null,
   })
-  return showPage(exchange, page)
+  return showPage(deps, exchange, page)
 }
 
 function withApproval(declared: Declared, { name, description }: SeenOperation): SeenOperation {
@@ -80,10 +91,10 @@ function rememberedOf({ facts }: Trust) {
   return name === undefined ? null : { name, version }
 }
 
-function mayWith(rules: EffectiveRules, name: string, canAppend = false): string[] {
+function mayWith(rules: EffectiveRules, name: string, messages: Messages, canAppend = false): string[] {
   const may = (operation: string): boolean => decide(rules, { category: 'properties', operation, target: name }).allowed
   return ['read', 'append', 'write', 'delete']
     .filter((operation) => operation !== 'append' || (canAppend && !may('write')))
     .filter(may)
-    .map(verbOf)
+    .map((operation) => verbOf(operation, messages))
 }

@@ -1,29 +1,22 @@
 /** Parts shared by forms. */
 import { html } from 'hono/html'
-import { formField } from './form-field.ts'
+import { type Field, formField } from './form-field.ts'
 import { forgeryField } from './layout.ts'
+import type { Messages } from '../languages/language.ts'
 import type { Editable, Paging } from '../properties/values.ts'
 import type { ActorPageValues, Html } from './values.ts'
 
-/**
- * Renders a field for a value, with a choice of its type.
- *
- * @param id Id of the field, unique on the page.
- * @param name Name of the form field.
- * @param error Error that this field caused.
- */
+/** Renders a field for a value, with a choice of its type. */
 export function valueField(
-  id: string,
-  name: string,
-  label: string,
+  { id, name, label, error = null }: Pick<Field, 'id' | 'name' | 'label' | 'error'>,
   { text, type }: Editable,
-  error: string | null = null,
+  { forms }: Messages,
 ): Html {
   const rows = Math.min(16, Math.max(2, text.split('\n').length))
   return html`${formField({ id, name, label, value: text, rows, error, attributes: { spellcheck: 'false', required: true } })}
-<fieldset><legend>It is</legend>
-<label class="choice"><input type="radio" name="value_type" value="text"${type === 'text' ? html` checked` : ''}> a text</label>
-<label class="choice"><input type="radio" name="value_type" value="json"${type === 'json' ? html` checked` : ''}> JSON: a number, true or false, something with parts</label>
+<fieldset><legend>${forms.type}</legend>
+<label class="choice"><input type="radio" name="value_type" value="text"${type === 'text' ? html` checked` : ''}> ${forms.text}</label>
+<label class="choice"><input type="radio" name="value_type" value="json"${type === 'json' ? html` checked` : ''}> ${forms.json}</label>
 </fieldset>`
 }
 
@@ -33,11 +26,12 @@ export function deletion(
   about: {
     readonly action: string
     readonly fields: Readonly<Record<string, string>>
-    readonly what: string
     readonly warning: string
+    readonly button: string
   },
+  { forms }: Messages,
 ): Html {
-  return confirmation(values, { ...about, summary: 'Delete…', button: `Delete ${about.what}`, isDanger: true })
+  return confirmation(values, { ...about, summary: forms.deletion, isDanger: true })
 }
 
 /** Renders an action: the first click explains it, the second click executes it. */
@@ -66,16 +60,16 @@ export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
 const manyRows = 10
 
 /** Renders a link past the rows to the form below them. */
-export function pastRows(shown: number, id: string): Html | string {
-  return shown > manyRows ? html` <a href="#${id}">Add one</a>` : ''
+export function pastRows(shown: number, id: string, label: string): Html | string {
+  return shown > manyRows ? html` <a href="#${id}">${label}</a>` : ''
 }
 
 /** Renders links to the neighboring pages of a list; nothing for a single page. */
-export function pager({ page, pages }: Paging, label: string, path: string): Html | string {
+export function pager({ page, pages }: Paging, path: string, { forms }: Messages): Html | string {
   if (pages <= 1) return ''
   const link = (to: number, text: string, rel: string): Html | string =>
     to < 1 || to > pages
       ? html`<span></span>`
       : html`<a href="${path}${path.includes('?') ? '&' : '?'}page=${to}" rel="${rel}">${text}</a>`
-  return html`<nav class="pager" aria-label="${label}">${link(page - 1, 'Earlier', 'prev')}<span>Page ${page} of ${pages}</span>${link(page + 1, 'Later', 'next')}</nav>`
+  return html`<nav class="pager" aria-label="${forms.pages}">${link(page - 1, forms.previous, 'prev')}<span>${forms.pageOf(page, pages)}</span>${link(page + 1, forms.next, 'next')}</nav>`
 }

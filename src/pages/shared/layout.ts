@@ -1,11 +1,14 @@
 /** The layouts: one for public pages, one for the pages of an actor's owner. */
 import { html } from 'hono/html'
 import type { LiveCategory } from '../../live/live.ts'
+import { liveWords } from '../languages/live-words.ts'
+import type { Messages } from '../languages/language.ts'
 import { assetPath } from './assets.ts'
 import type { ActorPageValues, Html, SiteValues } from './values.ts'
 
 export interface Frame extends SiteValues {
   readonly title: string
+  readonly messages: Messages
 }
 
 export function page(frame: Frame, content: Html): Html {
@@ -22,15 +25,22 @@ ${content}
 export interface Section {
   /** Path below `actor_www`; empty for the first page. */
   readonly path: string
-  readonly label: string
+  /** Name of the link's text in the messages. */
+  readonly label: keyof Messages['navigation']
 }
 
 /** Sections in the displayed order. */
 export type Navigation = readonly Section[]
 
-export interface ActorFrame {
-  readonly title: string
+/** The input of every view besides the values of its page. */
+export interface PageContext {
   readonly navigation: Navigation
+  /** The messages in the language of the page. */
+  readonly messages: Messages
+}
+
+export interface ActorFrame extends PageContext {
+  readonly title: string
   /** Path of the section that the page belongs to. */
   readonly section: string
   /** Breadcrumbs, outermost first, when the page is below another page. */
@@ -48,20 +58,22 @@ export interface Step {
 
 /** Renders a page of the owner. `content` begins with its `h1`. */
 export function actorPage(values: ActorPageValues, frame: ActorFrame, content: Html): Html {
+  const { messages } = frame
   const isAnswer = values.error !== null || frame.isAnswer === true
+  const live = html` data-live="${values.actor_www}/live" data-words="${JSON.stringify(liveWords(messages.live))}"`
   return shell(
-    { ...values, title: `${values.error === null ? '' : 'Not done: '}${frame.title}` },
-    html`${bar(values, values.actor_www, owner(values))}
+    { ...values, title: values.error === null ? frame.title : messages.frame.errorTitle(frame.title), messages },
+    html`${bar(values, values.actor_www, owner(values, messages))}
 <div class="columns">
-<nav class="sections" aria-label="Your actor"><ul>
+<nav class="sections" aria-label="${messages.frame.navigation}"><ul>
 ${frame.navigation.map(
   ({ path, label }) =>
-    html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${label}</a></li>`,
+    html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${messages.navigation[label]}</a></li>`,
 )}
 </ul></nav>
-<main id="content" tabindex="-1"${isAnswer ? '' : html` data-live="${values.actor_www}/live"`}>
-${frame.trail === undefined ? '' : trail(frame.trail, frame.title)}
-${messages(values, frame.wrongField ?? null)}
+<main id="content" tabindex="-1"${isAnswer ? '' : live}>
+${frame.trail === undefined ? '' : trail(frame.trail, frame.title, messages)}
+${outcome(values, frame.wrongField ?? null)}
 ${content}
 </main>
 </div>`,
@@ -70,7 +82,7 @@ ${content}
 }
 
 /** Renders the outcome of a form. It takes the focus for screen readers, unless a refused field does. */
-function messages({ notice, error }: ActorPageValues, wrongField: string | null): Html {
+function outcome({ notice, error }: ActorPageValues, wrongField: string | null): Html {
   return html`<div aria-live="polite">${
     notice === null ? '' : html`<p class="notice" role="status" tabindex="-1" autofocus>${notice}</p>`
   }${error === null ? '' : errorMessage(error, wrongField)}</div>`
@@ -82,17 +94,17 @@ function errorMessage(error: string, wrongField: string | null): Html {
     : html`<p class="error" role="alert" id="error"><a href="#${wrongField}">${error}</a></p>`
 }
 
-function trail(steps: readonly Step[], title: string): Html {
-  return html`<nav class="trail" aria-label="Where you are"><ol>${steps.map(
+function trail(steps: readonly Step[], title: string, { frame }: Messages): Html {
+  return html`<nav class="trail" aria-label="${frame.breadcrumb}"><ol>${steps.map(
     ({ text, href }) => html`<li><a href="${href}">${text}</a></li>`,
   )}<li aria-current="page">${title}</li></ol></nav>`
 }
 
-function owner(values: ActorPageValues): Html {
+function owner(values: ActorPageValues, { frame }: Messages): Html {
   return html`<div class="owner"><span class="who">${values.creator}</span>${
     values.can_sign_out
       ? html`
-<form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit">Sign out</button></form>`
+<form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit">${frame.signOut}</button></form>`
       : ''
   }</div>`
 }
@@ -123,7 +135,7 @@ function bar(frame: SiteValues, home: string, right: Html | string = ''): Html {
 
 function shell(frame: Frame, body: Html, isLive = false): Html {
   return html`<!doctype html>
-<html lang="en">
+<html lang="${frame.language}" dir="${frame.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -138,7 +150,7 @@ function shell(frame: Frame, body: Html, isLive = false): Html {
   }
 </head>
 <body>
-<a class="skip" href="#content">To the content</a>
+<a class="skip" href="#content">${frame.messages.frame.skip}</a>
 ${body}
 </body>
 </html>

@@ -1,6 +1,6 @@
 /** The declaration of one folder of pages. `all-pages.ts` lists the folders. */
 import type { Route } from '../../http/dispatch/route.ts'
-import type { Navigation, Section } from './layout.ts'
+import type { PageContext, Section } from './layout.ts'
 import type { Html } from './values.ts'
 
 export interface PageGroup {
@@ -16,5 +16,5 @@ export interface PageDefinition {
   readonly name: string
   /** File that replaces the page in the template folder of an application. */
   readonly template: string
-  readonly view: (values: never, navigation: Navigation) => Html
+  readonly view: (values: never, context: PageContext) => Html
 }

@@ -1,11 +1,21 @@
 /** The pages of a service: built-in pages and their replacements by the application. */
 import { navigation, pageDefinitions, type Pages } from '../all-pages.ts'
+import type { Languages } from '../languages/languages.ts'
 import type { Templates } from './templates.ts'
-import type { Html } from './values.ts'
+import type { Html, SiteValues } from './values.ts'
 
-const builtInPages = Object.fromEntries(
-  pageDefinitions.map(({ name, view }) => [name, (values: never) => view(values, navigation)]),
-) as Pages
+/** The built-in pages, in the language that their values name. */
+function builtInPages(languages: Languages): Pages {
+  return Object.fromEntries(
+    pageDefinitions.map(({ name, view }) => [
+      name,
+      (values: never) => {
+        const { language }: SiteValues = values
+        return view(values, { navigation, messages: languages.find(language).messages })
+      },
+    ]),
+  ) as Pages
+}
 
 /** Name of the template file that replaces each page in an application's folder. */
 export const templateNames = Object.fromEntries(
@@ -23,7 +33,7 @@ export interface PageSet extends Pages {
 }
 
 /** Builds the page set. Functions override templates, and both override built-in pages. */
-export function pageSet({ custom = {}, ...own }: OwnPages, templates: Templates | null): PageSet {
+export function pageSet({ custom = {}, ...own }: OwnPages, templates: Templates | null, languages: Languages): PageSet {
   const fromTemplates = Object.fromEntries(
     Object.entries(templateNames).flatMap(([page, name]) => {
       const template = templates?.find(name) ?? null
@@ -31,7 +41,7 @@ export function pageSet({ custom = {}, ...own }: OwnPages, templates: Templates 
     }),
   )
   return {
-    ...builtInPages,
+    ...builtInPages(languages),
     ...fromTemplates,
     ...own,
     find: (name) => (Object.hasOwn(custom, name) ? (custom[name] ?? null) : (templates?.find(name) ?? null)),

@@ -1,6 +1,7 @@
 /** Helpers for the routes of an actor's pages: common values, rendering, and the redirect after a form. */
-import type { Identity } from '../../app/identity.ts'
 import type { ServiceError } from '../../errors.ts'
+import { errorText } from './error-text.ts'
+import { inLanguage, type SiteDeps, siteValues } from './site.ts'
 import type { ActorPageValues, Html } from './values.ts'
 import { type HttpResponse, html, redirect } from '../../http/edge/response.ts'
 import { type FlashMessage, noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
@@ -10,12 +11,9 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
 
 /** Deps of every page of an actor. */
-export interface PageDeps {
-  readonly identity: Identity
+export interface PageDeps extends SiteDeps {
   /** Public URL without a trailing slash. */
   readonly baseUrl: string
-  /** Path prefix of the service; empty without one. */
-  readonly basePath: string
 }
 
 /** @param path Path of the page below `/<actor>/www`: empty, or beginning with a slash. */
@@ -26,9 +24,10 @@ export function pageValues(
   error: ServiceError | null | undefined = null,
 ): ActorPageValues {
   const root = `${deps.basePath}/${actor.id}`
+  const language = deps.languages.of(request)
+  const notice = noticeOf(request)
   return {
-    base_path: deps.basePath,
-    name: deps.identity.name,
+    ...siteValues(deps, language),
     id: actor.id,
     creator: actor.creator,
     url: `${urlOf(deps, actor.id)}/www${path}`,
@@ -37,14 +36,20 @@ export function pageValues(
     csrf_token: csrfToken,
     // A browser keeps Basic credentials until it is closed, so the service cannot sign it out.
     can_sign_out: caller.kind === 'creator' && caller.via !== 'basic',
-    notice: noticeOf(request),
-    error: error?.message ?? null,
+    notice: notice === null ? null : language.messages.notices[notice],
+    error: error === null || error === undefined ? null : errorText(error, language),
     error_field: error?.detail.field ?? null,
   }
 }
 
-export async function showPage({ request }: PageExchange, page: Html, status = 200): Promise<HttpResponse> {
-  const answer = html(status, await page)
+/** @param deps Names the languages of the service. */
+export async function showPage(
+  { languages }: Pick<PageDeps, 'languages'>,
+  { request }: PageExchange,
+  page: Html,
+  status = 200,
+): Promise<HttpResponse> {
+  const answer = inLanguage(html(status, await page), languages.of(request))
   // HEAD displays nothing, so the flash message is kept for the next GET.
   const isShown = request.method !== 'HEAD' && noticeOf(request) !== null
   return isShown ? { ...answer, cookies: [noticeShown] } : answer

@@ -4,6 +4,7 @@ import type { PeerFacts } from '../../replica/peer-metadata.ts'
 import { isProgram, type Trust } from '../../trust/trust.ts'
 import type { Trusts } from '../../trust/trusts.ts'
 import type { PeerName } from '../relationships/values.ts'
+import type { Messages } from '../languages/language.ts'
 import { visible } from './visible.ts'
 
 export interface PeerNameDeps {
@@ -21,10 +22,16 @@ export interface Peers {
 }
 
 /** Loads the relationships and profiles of all peers with two statements. */
-export async function peersOf({ trusts: all, facts, basePath }: PeerNameDeps, actorId: string): Promise<Peers> {
+export async function peersOf(
+  { trusts: all, facts, basePath }: PeerNameDeps,
+  actorId: string,
+  messages: Messages,
+): Promise<Peers> {
   const [trusts, profiles] = await Promise.all([all.list(actorId), facts.profiles(actorId)])
   const www = `${basePath}/${actorId}/www`
-  const names = new Map(trusts.map((trust) => [trust.peerId, peerName(trust, profiles.get(trust.peerId), www)]))
+  const names = new Map(
+    trusts.map((trust) => [trust.peerId, peerName(trust, profiles.get(trust.peerId), www, messages)]),
+  )
   return {
     trusts,
     nameOf: (peerId) =>
@@ -33,7 +40,7 @@ export async function peersOf({ trusts: all, facts, basePath }: PeerNameDeps, ac
   }
 }
 
-export function peerName(trust: Trust, profile: Json | undefined, www: string): PeerName {
+export function peerName(trust: Trust, profile: Json | undefined, www: string, { connections }: Messages): PeerName {
   const { peerId, baseuri, facts } = trust
   const isApp = isProgram(trust)
   const host = baseuri === '' ? '' : (URL.parse(baseuri)?.host ?? '')
@@ -41,7 +48,7 @@ export function peerName(trust: Trust, profile: Json | undefined, www: string): 
   const name = shownText(own ?? '') || shownText(facts.peer_identifier ?? '')
   return {
     peerid: peerId,
-    name: name || (host === '' ? visible(peerId) : `Actor ${visible(peerId.slice(0, 6))}`),
+    name: name || (host === '' ? visible(peerId) : connections.unnamed(visible(peerId.slice(0, 6)))),
     host,
     href: `${www}/trust/${encodeURIComponent(peerId)}`,
     is_app: isApp,

@@ -3,8 +3,10 @@ import { type ErrorCode, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../../http/edge/accepts.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
+import type { Messages } from '../languages/language.ts'
+import { pageRefusal } from './error-text.ts'
 
-/** Runs the work of a form. On a refusal, a browser receives the page with its input and the reason; a program the error. */
+/** Runs the work of a form. On a pageRefusal, a browser receives the page with its input and the reason; a program the error. */
 export async function refusedOnPage(
   exchange: PageExchange,
   work: () => Promise<HttpResponse>,
@@ -15,15 +17,25 @@ export async function refusedOnPage(
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
     // A value that a hook rejects is reported as forbidden on a page (WIRE-PAGE-02).
-    const refusal = error.code === 'rejected' ? new ServiceError('forbidden', error.message, error.detail) : error
-    if (!acceptsPages(exchange.request) || refusal.code === 'not_found') throw refusal
-    return show(refusal)
+    const refused = error.code === 'rejected' ? new ServiceError('forbidden', error.message, error.detail) : error
+    if (!acceptsPages(exchange.request) || refused.code === 'not_found') throw refused
+    return show(refused)
   }
 }
 
-/** @param field Name of the field that caused the refusal. */
-export function formRefusal(why: string, field?: string): ServiceError {
-  return new ServiceError('bad_request', `Cannot take the form: ${why}`, field === undefined ? {} : { field })
+/** A form that no built-in page sends. The message is for programs. */
+export function formRefusal(why: string): ServiceError {
+  return new ServiceError('bad_request', `Cannot take the form: ${why}`)
+}
+
+/**
+ * Invalid input of a person.
+ *
+ * @param why For programs.
+ * @param field Name of the field that caused the refusal.
+ */
+export function inputRefusal(why: string, onPage: (messages: Messages) => string, field?: string): ServiceError {
+  return pageRefusal('bad_request', `Cannot take the form: ${why}`, onPage, field === undefined ? {} : { field })
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Describes the rights that rules grant in sentences that an owner can judge. */
-import { exactText } from './time.ts'
+import type { Covered } from '../languages/english.ts'
+import type { Messages } from '../languages/language.ts'
 import { roleTable } from '../../permission/roles.ts'
 import {
   grantableOf,
@@ -20,185 +21,132 @@ export interface RightsLine {
   readonly is_granted: boolean
 }
 
-export const subjects: Readonly<Record<RuledCategory, string>> = {
-  properties: 'Properties',
-  files: 'Files',
-  methods: 'Methods',
-  actions: 'Actions',
-  tools: 'Tools for AI apps',
-  resources: 'Resources',
-  prompts: 'Prompts for AI apps',
-}
-
-const verbs: Readonly<Record<string, string>> = {
-  read: 'read',
-  append: 'add to',
-  write: 'change',
-  delete: 'delete',
-  subscribe: 'follow',
-  call: 'call',
-  execute: 'run',
-  use: 'use',
-  invoke: 'ask for',
-}
-
-export function verbOf(operation: string): string {
-  return verbs[operation] ?? operation
+export function verbOf(operation: string, { verbs }: Messages): string {
+  return Object.hasOwn(verbs, operation) ? verbs[operation as keyof Messages['verbs']] : operation
 }
 
 /** Returns one line for each category. @param isClient Whether to include categories that only AI clients can use. */
-export function rightsInWords(rules: EffectiveRules, isClient = true): readonly RightsLine[] {
+export function rightsInWords(rules: EffectiveRules, messages: Messages, isClient = true): readonly RightsLine[] {
   return ruledCategories.map((category) =>
     !isClient && forClients.has(category)
       ? {
           category,
-          subject: subjects[category],
-          sentences: ['For AI apps alone, and this is another actor.'],
+          subject: messages.subjects[category],
+          sentences: [messages.rights.onlyForApps],
           is_granted: false,
         }
-      : lineOf(category, rules[category] ?? {}),
+      : lineOf(category, rules[category] ?? {}, messages),
   )
 }
 
 const forClients: ReadonlySet<RuledCategory> = new Set(['tools', 'prompts'])
 
-/** The object of a missing right. Never "anything", because a tool may do what a client may not do directly. */
-const itself = {
-  properties: 'any property or list itself',
-  files: 'any file',
-  methods: 'any method',
-  actions: 'any action',
-  tools: 'any tool',
-  resources: 'any resource',
-  prompts: 'any prompt',
-} as const satisfies Record<RuledCategory, string>
-
 /** A warning in each line, for owners who read only that line. */
-const ofTheApplication = 'They do what the application says, and that may change and delete your data.'
-const meanings: Readonly<Partial<Record<RuledCategory, string>>> = {
-  methods: ofTheApplication,
-  actions: ofTheApplication,
-  tools: ofTheApplication,
-}
+const mayChangeData: ReadonlySet<RuledCategory> = new Set(['methods', 'actions', 'tools'])
 
-function lineOf(category: RuledCategory, rule: EffectiveRule): RightsLine {
+function lineOf(category: RuledCategory, rule: EffectiveRule, messages: Messages): RightsLine {
+  const { rights } = messages
   const { excluded_patterns: excluded = [], allowed = [], denied = [], grants = [] } = rule
-  const line = { category, subject: subjects[category] }
+  const line = { category, subject: messages.subjects[category] }
+  const verbsOf = (operations: readonly string[]): readonly string[] =>
+    operations.map((operation) => verbOf(operation, messages))
   const reached = grantableOf[category].filter((operation) => reachesInto(rule, operation, ''))
   // The right to change includes the right to add, so only one of the two is listed.
   const known = grantableOf[category].filter(
     (operation) => operation !== 'append' || (reached.includes('append') && !reached.some((each) => each === 'write')),
   )
-  if (reached.length === 0)
-    return { ...line, sentences: [`May not ${either(known.map(verbOf))} any.`], is_granted: false }
+  if (reached.length === 0) return { ...line, sentences: [messages.noAccess[category]], is_granted: false }
   const { allowed: _byName, grants: _grants, ...byPatterns } = rule
   const listed = known.filter((operation) => reachesInto(byPatterns, operation, ''))
-  const exceptions = excluded.length === 0 ? '' : `, but not ${excludedInWords(excluded)}`
+  const exceptions = excluded.length === 0 ? null : coveredBy(excluded)
   const byPattern =
-    listed.length === 0 ? [] : [`May ${both(listed.map(verbOf))} ${grantedInWords(rule.patterns ?? [])}${exceptions}.`]
-  const byGrant = grantsInWords(category, grants, { excluded, denied }).map((text) => `May ${text}${exceptions}.`)
+    listed.length === 0 ? [] : [rights.can(verbsOf(listed), coveredBy(rule.patterns ?? []), exceptions, null)]
+  const byGrant = grantsOf(category, grants, { excluded, denied }).map(({ operations, patterns, until }) =>
+    rights.can(verbsOf(operations), coveredBy(patterns), exceptions, until),
+  )
   const byName = reachesInto({ allowed, denied }, known[0] ?? '', '')
-    ? [`May ${both(known.map(verbOf))} ${grantedInWords(allowed)}.`]
+    ? [rights.can(verbsOf(known), coveredBy(allowed), null, null)]
     : []
-  const never = denied.length > 0 ? [`Never ${excludedInWords(denied)}.`] : []
+  const never = denied.length > 0 ? [rights.blocked(coveredBy(denied))] : []
   const missing = known.filter((operation) => !(reached as readonly string[]).includes(operation))
-  const besides = missing.length > 0 ? [`May not ${either(missing.map(verbOf))} ${itself[category]}.`] : []
+  const besides = missing.length > 0 ? [rights.cannot(verbsOf(missing), category)] : []
   return {
     ...line,
-    sentences: [...byPattern, ...byGrant, ...byName, ...never, ...besides, ...meaningOf(category, reached)],
+    sentences: [...byPattern, ...byGrant, ...byName, ...never, ...besides, ...meaningOf(category, reached, messages)],
     is_granted: true,
   }
 }
 
-/** One text for the patterns with the same operations and the same end, such as `read and change “notes” and “photos”`. */
-function grantsInWords(
+interface SameGrants {
+  readonly operations: readonly string[]
+  readonly patterns: readonly string[]
+  readonly until: Date | null
+}
+
+/** Joins the patterns with the same operations and the same end. */
+function grantsOf(
   category: RuledCategory,
   grants: readonly PatternGrant[],
   exceptions: { readonly excluded: readonly string[]; readonly denied: readonly string[] },
-): readonly string[] {
+): readonly SameGrants[] {
   const reaching = grants.flatMap((grant) => {
     const rule = { grants: [grant], excluded_patterns: exceptions.excluded, denied: exceptions.denied }
     const operations = grantableOf[category].filter((operation) => reachesInto(rule, operation, ''))
-    const shown = operations.filter(
+    const shown: readonly string[] = operations.filter(
       (operation) => operation !== 'append' || !operations.some((each) => each === 'write'),
     )
-    const until = grant.until === undefined ? '' : ` until ${exactText(grant.until)}`
-    return shown.length === 0 ? [] : [{ verbs: both(shown.map(verbOf)), until, pattern: grant.pattern }]
+    return shown.length === 0 ? [] : [{ operations: shown, until: grant.until ?? null, pattern: grant.pattern }]
   })
-  return [...Map.groupBy(reaching, ({ verbs, until }) => JSON.stringify([verbs, until])).values()].map((same) => {
-    const [first] = same
-    return `${first?.verbs ?? ''} ${grantedInWords(same.map(({ pattern }) => pattern))}${first?.until ?? ''}`
-  })
+  const same = Map.groupBy(reaching, ({ operations, until }) => JSON.stringify([operations, until]))
+  return [...same.values()].flatMap(([first, ...more]) =>
+    first === undefined
+      ? []
+      : [
+          {
+            operations: first.operations,
+            patterns: [first, ...more].map(({ pattern }) => pattern),
+            until: first.until === null ? null : new Date(first.until),
+          },
+        ],
+  )
 }
 
-function meaningOf(category: RuledCategory, reached: readonly string[]): readonly string[] {
-  if (category === 'properties')
-    return reached.includes('write') ? ['Changing a list covers adding and removing its items.'] : []
-  const meaning = meanings[category]
-  return meaning === undefined ? [] : [meaning]
+function meaningOf(
+  category: RuledCategory,
+  reached: readonly string[],
+  { rights }: Pick<Messages, 'rights'>,
+): readonly string[] {
+  if (category === 'properties') return reached.includes('write') ? [rights.editCoversItems] : []
+  return mayChangeData.has(category) ? [rights.mayChangeData] : []
 }
 
-/** Returns `“search”, everything in “notes” and “shared” and what begins with “get_” or “list_”`. */
-export function grantedInWords(patterns: readonly string[]): string {
-  if (patterns.includes('*')) return 'everything'
-  const { names, places, beginnings, shapes } = sorted(patterns)
-  return both([
-    ...names,
-    ...(places.length === 0 ? [] : [`everything in ${both(places)}`]),
-    ...(beginnings.length === 0 ? [] : [`what begins with ${either(beginnings)}`]),
-    ...(shapes.length === 0 ? [] : [`what looks like ${either(shapes)}`]),
-  ])
-}
-
-/** Returns `what is in “private” or “security” or what begins with “oauth_”`. */
-export function excludedInWords(patterns: readonly string[]): string {
-  if (patterns.includes('*')) return 'anything'
-  const { names, places, beginnings, shapes } = sorted(patterns)
-  return either([
-    ...names,
-    ...(places.length === 0 ? [] : [`what is in ${either(places)}`]),
-    ...(beginnings.length === 0 ? [] : [`what begins with ${either(beginnings)}`]),
-    ...(shapes.length === 0 ? [] : [`what looks like ${either(shapes)}`]),
-  ])
-}
-
-/** Groups patterns by what they cover, in quotation marks. `*` matches any string, `?` one character. */
-function sorted(patterns: readonly string[]) {
+/** Sorts patterns by what they cover. `*` matches any string, `?` one character. */
+export function coveredBy(patterns: readonly string[]): Covered {
   const [names, places, beginnings, shapes]: [string[], string[], string[], string[]] = [[], [], [], []]
   for (const pattern of patterns) {
     const rest = pattern.replace(/\*$/, '')
-    if (/[*?]/.test(rest)) shapes.push(`“${pattern}”`)
-    else if (pattern.endsWith('/*') && !pattern.endsWith('://*')) places.push(`“${rest.slice(0, -1)}”`)
-    else if (rest !== pattern || pattern.endsWith('://')) beginnings.push(`“${rest}”`)
-    else names.push(`“${pattern}”`)
+    if (/[*?]/.test(rest)) shapes.push(pattern)
+    else if (pattern.endsWith('/*') && !pattern.endsWith('://*')) places.push(rest.slice(0, -1))
+    else if (rest !== pattern || pattern.endsWith('://')) beginnings.push(rest)
+    else names.push(pattern)
   }
-  return { names, places, beginnings, shapes }
+  return { isAll: patterns.includes('*'), names, places, beginnings, shapes }
 }
 
 /** Returns what the trust type opens besides the data, independently of its rules. */
-export function reachInWords(relationship: string, isClient: boolean): readonly string[] {
+export function reachInWords(relationship: string, isClient: boolean, messages: Messages): readonly string[] {
   const table = roleTable(isClient ? { program: true } : { relationship })
+  const { rights } = messages
+  const sentences = {
+    actor: rights.wholeAccount,
+    trust: rights.allConnections,
+    subscriptions: rights.allSubscriptions,
+    services: rights.allServices,
+  }
   return (['actor', 'trust', 'subscriptions', 'services'] as const).flatMap((category) => {
-    const rights = table[category] ?? []
-    return rights.length === 0 ? [] : [`May ${both(rights.map(verbOf))} ${reaches[category]}.`]
+    const operations = table[category] ?? []
+    return operations.length === 0
+      ? []
+      : [sentences[category](operations.map((operation) => verbOf(operation, messages)))]
   })
-}
-
-const reaches = {
-  actor: 'the actor itself',
-  trust: 'its relationships, other people’s included',
-  subscriptions: 'who listens to it',
-  services: 'its connections to other services',
-} as const
-
-export function both(words: readonly string[]): string {
-  return joined(words, 'and')
-}
-
-function either(words: readonly string[]): string {
-  return joined(words, 'or')
-}
-
-function joined(words: readonly string[], last: 'and' | 'or'): string {
-  return words.length <= 1 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`
 }

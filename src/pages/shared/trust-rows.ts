@@ -3,6 +3,7 @@ import type { TrustTypes } from '../../permission/trust-types.ts'
 import type { Relationships } from '../../trust/relationships.ts'
 import { trustRecord } from '../../trust/record.ts'
 import { stateOf, type Trust } from '../../trust/trust.ts'
+import type { Messages } from '../languages/language.ts'
 import { momentOf } from './time.ts'
 import type { PeerName, TrustStanding, TrustRow } from '../relationships/values.ts'
 import { visible } from './visible.ts'
@@ -14,7 +15,12 @@ export interface TrustRowDeps {
   readonly now: () => number
 }
 
-export function trustRow(deps: TrustRowDeps, trust: Trust, peer: PeerName, isCustom: boolean): TrustRow {
+export function trustRow(
+  deps: TrustRowDeps,
+  trust: Trust,
+  { peer, isCustom }: { readonly peer: PeerName; readonly isCustom: boolean },
+  messages: Messages,
+): TrustRow {
   const { types } = deps.relationships
   const now = deps.now()
   const standing = trustStandingOf(trust)
@@ -27,15 +33,15 @@ export function trustRow(deps: TrustRowDeps, trust: Trust, peer: PeerName, isCus
     baseuri: visible(record.baseuri),
     peer,
     standing,
-    standing_word: words[standing],
-    standing_text: sentenceOf(trust, standing, peer),
+    standing_word: wordOf(trust, standing, peer, messages),
+    standing_text: sentenceOf(trust, standing, peer, messages),
     relationship_name: trustTypeName(types, trust.relationship),
-    relationship_description: type?.description ?? 'Grants nothing by itself',
-    since: momentOf(trust.createdAt, now),
-    last_contact: momentOf(trust.lastAccessed, now),
+    relationship_description: type?.description ?? messages.rights.noDefault,
+    since: momentOf(trust.createdAt, now, messages),
+    last_contact: momentOf(trust.lastAccessed, now, messages),
     approveuri: `${deps.basePath}/${trust.actorId}/trust/${encodeURIComponent(trust.relationship)}/${encodeURIComponent(trust.peerId)}`,
     has_custom_permissions: isCustom,
-    approval_ends: trust.approvedUntil === null ? null : momentOf(trust.approvedUntil, now),
+    approval_ends: trust.approvedUntil === null ? null : momentOf(trust.approvedUntil, now, messages),
   }
 }
 
@@ -57,25 +63,31 @@ function trustStandingOf(trust: Trust): TrustStanding {
   }
 }
 
-const words: Readonly<Record<TrustStanding, string>> = {
-  waiting: 'Waits for you',
-  asked: 'Asked',
-  'approved-here': 'Approved here',
-  mutual: 'Mutual',
+function wordOf(
+  trust: Trust,
+  standing: TrustStanding,
+  { is_app: isApp }: PeerName,
+  { standing: words }: Messages,
+): string {
+  if (isApp) return trust.approved ? words.appActive : words.appPaused
+  return standing === 'approved-here' ? words.approvedHere : words[standing]
 }
 
-function sentenceOf(trust: Trust, standing: TrustStanding, { is_app: isApp }: PeerName): string {
-  if (isApp) return trust.approved ? 'You let this app in.' : 'This app may do nothing now: you took its approval back.'
+function sentenceOf(
+  trust: Trust,
+  standing: TrustStanding,
+  { is_app: isApp }: PeerName,
+  { standing: words }: Messages,
+): string {
+  if (isApp) return trust.approved ? words.appText : words.appPausedText
   switch (standing) {
     case 'waiting':
-      return 'It asks for this relationship. Nothing is open to it before you approve.'
+      return words.waitingText
     case 'asked':
-      return trust.approved
-        ? 'You asked for this relationship; the other side has not approved it yet.'
-        : 'Neither side approves it now.'
+      return trust.approved ? words.askedText : words.pausedText
     case 'approved-here':
-      return 'You approved it; the other side has not, as far as is known here.'
+      return words.approvedHereText
     case 'mutual':
-      return 'Both sides approved it.'
+      return words.mutualText
   }
 }

@@ -1,4 +1,5 @@
 /** A value for display: typed and nested, truncated to the size of a page. */
+import type { Messages } from '../languages/language.ts'
 import { visible } from './visible.ts'
 import { elements, type JsonText, kindOf, members, stringValue } from '../../json/json.ts'
 
@@ -54,24 +55,20 @@ function grow(json: JsonText, budget: { left: number }, shownAs: (text: string) 
 }
 
 /** Returns the type of a value, in words. */
-export function kindInWords(json: JsonText): string {
+export function kindInWords(json: JsonText, { values }: Messages): string {
   switch (kindOf(json)) {
-    case 'object': {
-      const size = members(json)?.size ?? 0
-      return `Object with ${size} ${size === 1 ? 'part' : 'parts'}`
-    }
-    case 'array': {
-      const length = elements(json)?.length ?? 0
-      return `Array of ${length}`
-    }
+    case 'object':
+      return values.object(members(json)?.size ?? 0)
+    case 'array':
+      return values.array(elements(json)?.length ?? 0)
     case 'string':
-      return 'Text'
+      return values.text
     case 'number':
-      return 'Number'
+      return values.number
     case 'boolean':
-      return 'True or false'
+      return values.boolean
     case 'null':
-      return 'Empty'
+      return values.null
   }
 }
 

@@ -16,6 +16,9 @@ export interface SiteValues {
   readonly base_path: string
   /** Name of the application. */
   readonly name: string
+  /** BCP 47 tag of the page's language, such as `de`. */
+  readonly language: string
+  readonly direction: 'ltr' | 'rtl'
 }
 
 export interface SignInProvider {

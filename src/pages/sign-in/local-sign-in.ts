@@ -1,60 +1,75 @@
 /** The pages of the development provider, in the style of the service. */
 import { html } from 'hono/html'
 import type { LocalChoice, LocalPages } from '../../sign-in/local/local-server.ts'
+import type { PageLanguage } from '../languages/language.ts'
+import type { Languages } from '../languages/languages.ts'
 import { findAsset } from '../shared/assets.ts'
 import { emailAddress, formField } from '../shared/form-field.ts'
 import { page } from '../shared/layout.ts'
+import { siteValues } from '../shared/site.ts'
 import type { Html, SiteValues } from '../shared/values.ts'
 
 /** @param name Name of the application. */
-export function localPages(name: string): LocalPages {
-  const site = { base_path: '', name }
+export function localPages(name: string, languages: Languages): LocalPages {
+  const site = (language: PageLanguage): SiteValues => siteValues({ basePath: '', identity: { name } }, language)
   return {
-    choice: async (values) => String(await localChoicePage(site, values)),
-    ended: async () => String(await localEndedPage(site)),
+    choice: async (values, acceptLanguage) => {
+      const language = languages.accepted(acceptLanguage)
+      return String(await localChoicePage(site(language), values, language))
+    },
+    ended: async (acceptLanguage) => {
+      const language = languages.accepted(acceptLanguage)
+      return String(await localEndedPage(site(language), language))
+    },
     asset: (file) => findAsset(file)?.asset ?? null,
   }
 }
 
-function localChoicePage(site: SiteValues, { person, email, isRefused }: LocalChoice): Html {
+function localChoicePage(
+  site: SiteValues,
+  { person, email, isRefused }: LocalChoice,
+  { messages }: PageLanguage,
+): Html {
+  const { frame, testUsers: words, signInErrors } = messages
   return page(
-    { ...site, title: `${isRefused ? 'Not done: ' : ''}Sign in locally` },
+    { ...site, title: isRefused ? frame.errorTitle(words.title) : words.title, messages },
     html`
 <section class="card">
-<h1>Sign in locally</h1>
-<p class="lead"><strong>For development only.</strong> No password is needed here: choose who you are. In production people sign in with the providers that are configured.</p>
+<h1>${words.title}</h1>
+<p class="lead">${words.text}</p>
 <form method="post">
-<button type="submit" name="email" value="${person.email}">Sign in as ${person.name}</button>
+<button type="submit" name="email" value="${person.email}">${words.signInAs(person.name)}</button>
 </form>
 </section>
 <section class="card">
-<h2>Or be somebody else</h2>
+<h2>${words.other}</h2>
 <form method="post" novalidate>
 ${formField({
   id: 'email',
   name: 'email',
-  label: 'E-mail address',
+  label: words.email,
   value: email,
-  error: isRefused ? 'This is not an e-mail address.' : null,
+  error: isRefused ? signInErrors.invalidEmail : null,
   isOnlyMessage: true,
   attributes: { ...emailAddress, type: 'email', maxlength: '254' },
 })}
-<button type="submit">Sign in</button>
+<button type="submit">${words.signIn}</button>
 </form>
 </section>
 <section class="notes">
-<form method="post"><button type="submit" class="quiet" name="cancel" value="1">Cancel</button></form>
+<form method="post"><button type="submit" class="quiet" name="cancel" value="1">${words.cancel}</button></form>
 </section>`,
   )
 }
 
-function localEndedPage(site: SiteValues): Html {
+function localEndedPage(site: SiteValues, { messages }: PageLanguage): Html {
+  const { testUsers: words } = messages
   return page(
-    { ...site, title: 'Nothing to choose' },
+    { ...site, title: words.over, messages },
     html`
 <section class="card">
-<h1>Nothing to choose</h1>
-<p class="lead">This sign-in is over, or the service was restarted since. Go back to the service and sign in again.</p>
+<h1>${words.over}</h1>
+<p class="lead">${words.overText}</p>
 </section>`,
   )
 }

@@ -1,6 +1,6 @@
 /** The pages of subscriptions in both directions, and their forms. */
 import type { Params } from '../../http/edge/params.ts'
-import { ServiceError } from '../../errors.ts'
+import type { ServiceError } from '../../errors.ts'
 import { endSubscription } from '../../replica/unsubscribe.ts'
 import type { Backlog } from '../../publication/backlog-store.ts'
 import type { TimelineEntry } from '../../publication/diff-store.ts'
@@ -10,11 +10,12 @@ import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { momentOf } from '../shared/time.ts'
 import type { SubscriptionRow, TimelineRow, SubscriptionsValues, SubscriptionValues } from './values.ts'
 import { visible } from '../shared/visible.ts'
-import { count } from '../shared/plural.ts'
+import type { Messages } from '../languages/language.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
+import { pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -44,7 +45,7 @@ export async function showSubscriptions(
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
   const [peers, publisherSide, subscriberSide] = await Promise.all([
-    peersOf(deps, actor.id),
+    peersOf(deps, actor.id, deps.languages.of(exchange.request).messages),
     deps.publications.listWithBacklogs(actor.id),
     deps.subscribing.list(actor.id),
   ])
@@ -57,7 +58,7 @@ export async function showSubscriptions(
     paging,
     listening: subscriberSide.slice(0, 200).map((each) => subscriberRow(deps, exchange, peers, each)),
   })
-  return showPage(exchange, page)
+  return showPage(deps, exchange, page)
 }
 
 export async function showSubscription(
@@ -68,7 +69,7 @@ export async function showSubscription(
   const { actor, params, query } = exchange
   const address = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
   const [peers, found, subscriberSide] = await Promise.all([
-    peersOf(deps, actor.id),
+    peersOf(deps, actor.id, deps.languages.of(exchange.request).messages),
     deps.publications.timeline(address),
     deps.subscribing.list(actor.id, address.peerId),
   ])
@@ -76,7 +77,8 @@ export async function showSubscription(
   const now = deps.now()
   const path = `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`
   const values = pageValues(deps, exchange, path, error)
-  const entries = (found?.entries ?? []).map((entry) => timelineRow(entry, now))
+  const { messages } = deps.languages.of(exchange.request)
+  const entries = (found?.entries ?? []).map((entry) => timelineRow(entry, now, messages))
   const paging = pagingOf(query, entries.length, numbersOnAPage)
   const common = { ...values, paging, form_action: `${values.actor_www}${path}` }
   if (found !== null) {
@@ -88,9 +90,9 @@ export async function showSubscription(
       entries: partOf(entries, paging, numbersOnAPage),
       failed: found.backlog?.failed ?? 0,
     })
-    return showPage(exchange, page, error?.status)
+    return showPage(deps, exchange, page, error?.status)
   }
-  if (own === undefined) throw new ServiceError('not_found', 'The subscription does not exist')
+  if (own === undefined) throw missing('The subscription does not exist')
   const remote = await deps.subscribing.known(actor.id, address.peerId)
   const known = [...remote].filter(([name]) => own.subtarget === '' || own.subtarget === name)
   const namePaging = pagingOf(query, known.length, namesOnAPage)
@@ -101,13 +103,13 @@ export async function showSubscription(
     is_own: true,
     known: partOf(known, namePaging, namesOnAPage).map(([name, each]) =>
       each.kind === 'value'
-        ? seenValue(name, each.value, [])
-        : seenList(name, { length: each.items.length, items: each.items }, []),
+        ? seenValue({ name, may: [] }, each.value, messages)
+        : seenList({ name, may: [] }, { length: each.items.length, items: each.items }, messages),
     ),
     entries: [],
     failed: 0,
   })
-  return showPage(exchange, page, error?.status)
+  return showPage(deps, exchange, page, error?.status)
 }
 
 export async function changeSubscription(
@@ -122,10 +124,12 @@ export async function changeSubscription(
     async () => {
       switch (sent.get('action')) {
         case 'end':
-          if (!(await endSubscription(deps, actor, address, 'owner'))) throw gone()
-          return goOn(deps, exchange, sent, '/subscriptions', 'ended')
+          if (!(await endSubscription(deps, actor, address, 'owner')))
+            throw missing('The subscription no longer exists')
+          return goOn(deps, exchange, sent, '/subscriptions', 'subscriptionEnded')
         case 'redrive':
-          if ((await deps.publications.redrive({ actorId: actor.id, ...address })) === null) throw gone()
+          if ((await deps.publications.redrive({ actorId: actor.id, ...address })) === null)
+            throw missing('The subscription no longer exists')
           return goOn(
             deps,
             exchange,
@@ -141,27 +145,27 @@ export async function changeSubscription(
   )
 }
 
-function gone(): ServiceError {
-  return new ServiceError('not_found', 'The subscription no longer exists')
+function missing(message: string): ServiceError {
+  return pageRefusal('not_found', message, ({ subscriptions }) => subscriptions.missing)
 }
 
 type Common = Omit<SubscriptionRow, 'state' | 'is_in_order'>
 
 function commonRow(
   deps: SubscriptionPageDeps,
-  { actor }: PageExchange<string, PartQuery>,
+  { actor, request }: PageExchange<string, PartQuery>,
   peers: Peers,
   subscription: PublisherSubscription | SubscriberSubscription,
-  how: string,
 ): Common {
-  const { peerId, subscriptionId, sequence, createdAt } = subscription
+  const { messages } = deps.languages.of(request)
+  const { peerId, subscriptionId, sequence, createdAt, granularity } = subscription
   return {
     subscriptionid: subscriptionId,
     peer: peers.nameOf(peerId),
-    about: aboutOf(subscription),
-    how,
+    about: aboutOf(subscription, messages),
+    how: howOf(granularity, messages),
     sequence,
-    since: momentOf(createdAt, deps.now()),
+    since: momentOf(createdAt, deps.now(), messages),
     href: `${deps.basePath}/${actor.id}/www/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
   }
 }
@@ -173,30 +177,27 @@ function publisherRow(
   subscription: PublisherSubscription,
   backlog: Backlog | undefined,
 ): SubscriptionRow {
-  const { granularity } = subscription
-  const how =
-    granularity === 'high'
-      ? 'is sent each change'
-      : granularity === 'low'
-        ? 'is notified that something changed'
-        : 'comes and asks'
-  return { ...commonRow(deps, exchange, peers, subscription, how), ...publisherState(deps, subscription, backlog) }
+  const { messages } = deps.languages.of(exchange.request)
+  return {
+    ...commonRow(deps, exchange, peers, subscription),
+    ...publisherState(deps, subscription, backlog, messages),
+  }
 }
 
 function publisherState(
   deps: SubscriptionPageDeps,
   { state, failingSince, granularity }: PublisherSubscription,
   backlog: Backlog | undefined,
+  { subscriptions: words }: Messages,
 ): { readonly state: string; readonly is_in_order: boolean } {
   const { waiting = 0, failed = 0, unfetched = 0, pausedUntil = null } = backlog ?? {}
-  if (state === 'stopped') return { state: `Stopped, ${count(failed, 'change')} failed`, is_in_order: false }
-  if (failed > 0) return { state: `${count(failed, 'change')} failed`, is_in_order: false }
+  if (state === 'stopped') return { state: words.stopped(failed), is_in_order: false }
+  if (failed > 0) return { state: words.failed(failed), is_in_order: false }
   if (!deliversCallbacks(granularity))
-    return { state: unfetched === 0 ? 'All fetched' : `${count(unfetched, 'change')} to fetch`, is_in_order: true }
-  if (pausedUntil !== null && pausedUntil > deps.now())
-    return { state: `Cannot be reached, ${count(waiting, 'change')} wait`, is_in_order: false }
-  if (failingSince !== null) return { state: `${count(waiting, 'change')} tried again`, is_in_order: false }
-  return { state: waiting === 0 ? 'Up to date' : `${count(waiting, 'change')} on the way`, is_in_order: true }
+    return { state: unfetched === 0 ? words.upToDate : words.toFetch(unfetched), is_in_order: true }
+  if (pausedUntil !== null && pausedUntil > deps.now()) return { state: words.unreachable(waiting), is_in_order: false }
+  if (failingSince !== null) return { state: words.retrying(waiting), is_in_order: false }
+  return { state: waiting === 0 ? words.upToDate : words.sending(waiting), is_in_order: true }
 }
 
 function subscriberRow(
@@ -205,47 +206,54 @@ function subscriberRow(
   peers: Peers,
   subscription: SubscriberSubscription,
 ): SubscriptionRow {
-  const { granularity, isUnknown, resyncPending, gapDueAt } = subscription
-  const how =
-    granularity === 'high'
-      ? 'you are sent each change'
-      : granularity === 'low'
-        ? 'you are notified that something changed'
-        : 'you ask when you like'
+  const { isUnknown, resyncPending, gapDueAt } = subscription
+  const { subscriptions: words } = deps.languages.of(exchange.request).messages
   const state = isUnknown
-    ? { state: 'Not known there', is_in_order: false }
+    ? { state: words.endedByThem, is_in_order: false }
     : resyncPending
-      ? { state: 'Fetching everything', is_in_order: false }
+      ? { state: words.syncing, is_in_order: false }
       : gapDueAt !== null
-        ? { state: 'A number is missing', is_in_order: false }
-        : { state: 'Up to date', is_in_order: true }
-  return { ...commonRow(deps, exchange, peers, subscription, how), ...state }
+        ? { state: words.recovering, is_in_order: false }
+        : { state: words.upToDate, is_in_order: true }
+  return { ...commonRow(deps, exchange, peers, subscription), ...state }
 }
 
-function aboutOf({ target, subtarget, resource }: Scope): string {
-  if (subtarget === '') return target === 'properties' ? 'all properties' : `everything in ${visible(target)}`
+function howOf(granularity: string, { subscriptions: words }: Messages): string {
+  if (granularity === 'high') return words.full
+  return granularity === 'low' ? words.notifications : words.onRequest
+}
+
+function aboutOf({ target, subtarget, resource }: Scope, { subscriptions: words }: Messages): string {
+  if (subtarget === '') return target === 'properties' ? words.allProperties : words.everythingIn(visible(target))
   return visible(`${target === 'properties' ? '' : `${target}/`}${subtarget}${resource === '' ? '' : `/${resource}`}`)
 }
 
-function timelineRow(entry: TimelineEntry, now: number): TimelineRow {
-  const moment = (ms: number | null) => (ms === null ? null : momentOf(ms, now))
+function timelineRow(entry: TimelineEntry, now: number, messages: Messages): TimelineRow {
+  const { subscription: words } = messages
+  const moment = (ms: number | null) => (ms === null ? null : momentOf(ms, now, messages))
   const { outcome, reason, acknowledgedAt, answeredAt } = entry
+  const text = outcomeOf(entry, words)
   return {
     sequence: entry.sequence,
     outcome,
-    outcome_text: `${outcome === 'unsent' && acknowledgedAt !== null ? 'Fetched' : outcomes[outcome]}${reason === '' || outcome === 'delivered' ? '' : `: ${reason}`}`,
+    outcome_text: reason === '' || outcome === 'delivered' ? text : words.reason(text, reason),
     attempts: entry.attempts,
-    written: momentOf(entry.writtenAt, now),
+    written: momentOf(entry.writtenAt, now, messages),
     sent: moment(entry.sentAt),
     // A successful response to a callback acknowledges the diff.
     acknowledged: moment(acknowledgedAt ?? (outcome === 'delivered' ? answeredAt : null)),
   }
 }
 
-const outcomes: Readonly<Record<TimelineEntry['outcome'], string>> = {
-  waiting: 'On the way',
-  delivered: 'Arrived',
-  failed: 'Did not arrive',
-  superseded: 'Arrived as part of something later',
-  unsent: 'Kept for fetching',
+function outcomeOf({ outcome, acknowledgedAt, attempts }: TimelineEntry, words: Messages['subscription']): string {
+  switch (outcome) {
+    case 'waiting':
+      return attempts > 0 ? words.retrying : words.waiting
+    case 'failed':
+      return words.rejected
+    case 'unsent':
+      return acknowledgedAt === null ? words.unsent : words.fetched
+    default:
+      return words[outcome]
+  }
 }

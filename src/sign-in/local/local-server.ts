@@ -17,12 +17,12 @@ export interface LocalServerOptions {
   readonly log: Log
 }
 
-/** Pages of the local provider. The caller renders them. */
+/** Pages of the local provider. The caller renders them, in a language of the header `Accept-Language`. */
 export interface LocalPages {
   /** The page on which a developer chooses a person. */
-  choice(values: LocalChoice): Promise<string>
+  choice(values: LocalChoice, acceptLanguage: string): Promise<string>
   /** The page for a sign-in that is unknown or has ended. */
-  ended(): Promise<string>
+  ended(acceptLanguage: string): Promise<string>
   /** Finds a file below `/assets/` by its name. Null: it does not exist. */
   asset(name: string): { readonly type: string; readonly text: string } | null
 }
@@ -136,13 +136,14 @@ async function choose(
     response.writeHead(status, headers)
     response.end(await page)
   }
+  const language = request.headers['accept-language'] ?? ''
   const interaction = await provider.interactionDetails(request, response).catch(() => null)
-  if (interaction === null) return show(400, pages.ended())
+  if (interaction === null) return show(400, pages.ended(language))
   const hint = interaction.params['login_hint']
   if (request.method !== 'POST') {
     return show(
       200,
-      pages.choice({ person: testPerson, email: typeof hint === 'string' ? hint : '', isRefused: false }),
+      pages.choice({ person: testPerson, email: typeof hint === 'string' ? hint : '', isRefused: false }, language),
     )
   }
   const form = await formOf(request)
@@ -152,7 +153,7 @@ async function choose(
   }
   const typed = form.get('email') ?? ''
   const address = parseAddress(typed)
-  if (address === null) return show(422, pages.choice({ person: testPerson, email: typed, isRefused: true }))
+  if (address === null) return show(422, pages.choice({ person: testPerson, email: typed, isRefused: true }, language))
   return provider.interactionFinished(request, response, { login: { accountId: address, remember: false } })
 }
 

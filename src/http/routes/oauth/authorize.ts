@@ -70,7 +70,8 @@ async function authorize(deps: AuthorizeRouteDeps, { request, visitor }: Visitor
     const owner = await signedInOwner(deps, visitor)
     const consent = await deps.consents.ask(asked, owner?.id ?? null, mark.value)
     deps.purge.occasionally()
-    return { ...(await showConsentPage(deps, { client, asked, owner, consent })), cookies: [mark.cookie] }
+    const language = deps.languages.of(request)
+    return { ...(await showConsentPage(deps, { client, asked, owner, consent, language })), cookies: [mark.cookie] }
   })
 }
 

@@ -1,10 +1,11 @@
 /** The page that asks the owner to authorize a client. */
 import type { Actor } from '../../../actor/actor.ts'
-import type { Identity } from '../../../app/identity.ts'
 import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
 import type { Client } from '../../../authorization-server/client.ts'
 import { isLoopback, shownTarget } from '../../../authorization-server/redirect-uri.ts'
 import type { Config } from '../../../config/options.ts'
+import type { PageLanguage } from '../../../pages/languages/language.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { rightsInWords } from '../../../pages/shared/rights.ts'
 import { visible } from '../../../pages/shared/visible.ts'
@@ -18,10 +19,7 @@ export interface OfferedTypeDeps {
   readonly config: Pick<Config, 'clientTrustTypes'>
 }
 
-export interface ConsentPageDeps extends OfferedTypeDeps, ProviderTargetDeps {
-  /** The path that every address of the service begins with; empty without a prefix. */
-  readonly basePath: string
-  readonly identity: Identity
+export interface ConsentPageDeps extends OfferedTypeDeps, ProviderTargetDeps, SiteDeps {
   readonly config: Pick<Config, 'clientTrustTypes' | 'mode'>
   readonly pages: Pick<PageSet, 'authorization'>
 }
@@ -32,20 +30,21 @@ export interface ConsentQuestion {
   /** Who is signed in already. */
   readonly owner: Actor | null
   readonly consent: string
+  readonly language: PageLanguage
 }
 
 export async function showConsentPage(
   deps: ConsentPageDeps,
-  { client, asked, owner, consent }: ConsentQuestion,
+  { client, asked, owner, consent, language }: ConsentQuestion,
 ): Promise<HttpResponse> {
   const types = offeredTypes(deps).flatMap((name) => {
     const type = deps.relationships.types.find(name)
     return type === undefined ? [] : [type]
   })
   const providers = webProviders(deps)
+  const { messages } = language
   const page = await deps.pages.authorization({
-    base_path: deps.basePath,
-    name: deps.identity.name,
+    ...siteValues(deps, language),
     consent,
     form_action: `${deps.basePath}/oauth/authorize`,
     form_method: 'POST',
@@ -58,16 +57,17 @@ export async function showConsentPage(
       name,
       display_name,
       description,
-      rights: rightsInWords(deps.relationships.effective(name, null)).filter(({ is_granted }) => is_granted),
+      rights: rightsInWords(deps.relationships.effective(name, null), messages).filter(({ is_granted }) => is_granted),
     })),
     default_trust_type: defaultTypeOf(deps, client),
     signed_in_as: owner?.creator ?? null,
     oauth_providers: providers.map(({ name, displayName }) => ({ name, display_name: displayName })),
-    error: owner === null && providers.length === 0 ? 'Sign-in is not possible here: no provider is configured.' : null,
+    error: owner === null && providers.length === 0 ? messages.consent.noProvider : null,
   })
-  return html(200, page, {
+  const answer = html(200, page, {
     'Content-Security-Policy': pagePolicy([...providerTargets(deps), targetOf(asked.redirectUri)]),
   })
+  return inLanguage(answer, language)
 }
 
 /** Returns the offered trust types. Powerful types need a typed confirmation on the page of an existing connection. */

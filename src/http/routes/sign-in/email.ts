@@ -1,6 +1,7 @@
 /** Email addresses that no provider verified: the form, and the verification link. */
 import { parseAddress } from '../../../actor/address.ts'
-import type { Identity } from '../../../app/identity.ts'
+import { errorText, explained } from '../../../pages/shared/error-text.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import { ServiceError } from '../../../errors.ts'
 import { hintField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
@@ -40,10 +41,7 @@ const linkQuery = { token: optional(stringField('Of the link')), ...formatQuery 
 /** The exchange of every handler in this file. */
 type EmailExchange = VisitorExchange<string, ValuesOf<typeof formatQuery>>
 
-export interface EmailRouteDeps extends SessionResponseDeps {
-  /** The path that every address of the service begins with; empty without a prefix. */
-  readonly basePath: string
-  readonly identity: Identity
+export interface EmailRouteDeps extends SessionResponseDeps, SiteDeps {
   readonly signIn: SignIn
   readonly pages: Pick<PageSet, 'email' | 'verification'>
 }
@@ -138,7 +136,7 @@ async function ask(
   refuseStrangers(exchange, asking)
   return isForProgram(exchange)
     ? json(200, { ...emailValues(deps, session, asking), action: 'email_required' })
-    : emailPage(deps, session, asking)
+    : emailPage(deps, exchange, session, asking)
 }
 
 function emailValues(deps: EmailRouteDeps, session: string, { provider, displayName }: Asking): object {
@@ -169,6 +167,7 @@ function messageFor(displayName: string): string {
 
 async function emailPage(
   deps: EmailRouteDeps,
+  { request }: Pick<EmailExchange, 'request'>,
   session: string,
   asking: Asking,
   refused: { readonly error: ServiceError; readonly email: string } | null = null,
@@ -179,21 +178,21 @@ async function emailPage(
       'Cannot show a page for this sign-in: an application started it and must continue it',
     )
   }
+  const language = deps.languages.of(request)
   const page = await deps.pages.email({
-    base_path: deps.basePath,
-    name: deps.identity.name,
+    ...siteValues(deps, language),
     session_id: session,
     action: `${deps.basePath}/oauth/email`,
     method: 'POST',
     provider: asking.provider,
     provider_display: asking.displayName,
-    message: messageFor(asking.displayName),
-    error: refused?.error.message ?? null,
+    message: language.messages.signIn.emailText(asking.displayName),
+    error: refused === null ? null : errorText(refused.error, language),
     email: refused?.email ?? '',
     verified_emails: [],
     show_dropdown: false,
   })
-  return html(refused?.error.status ?? 200, page)
+  return inLanguage(html(refused?.error.status ?? 200, page), language)
 }
 
 async function enter(
@@ -228,14 +227,14 @@ async function enterAddress(
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot enter an address: session is missing')
   const asking = await looked
   refuseStrangers(exchange, asking)
-  if (!isProgram && !asking.isBound) return emailPage(deps, session, asking)
+  if (!isProgram && !asking.isBound) return emailPage(deps, exchange, session, asking)
   try {
     const device = deviceOf(request.header('user-agent'))
     const entered = await deps.signIn.freeText.enter({ session, email: typed, browser, device })
     return await (isProgram ? enteredByProgram(deps, entered) : enteredOnPage(deps, exchange, entered))
   } catch (error) {
     if (isProgram || !isFixedByTyping(error)) throw error
-    return emailPage(deps, session, asking, { error, email: typed })
+    return emailPage(deps, exchange, session, asking, { error: forTyping(error), email: typed })
   }
 }
 
@@ -243,6 +242,13 @@ async function enterAddress(
 function isFixedByTyping(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || error instanceof SignInRefusal) return false
   return error.code === 'invalid_value' || error.code === 'actor_exists'
+}
+
+/** Explains the error on the page of the form. */
+function forTyping(error: ServiceError): ServiceError {
+  return explained(error, ({ signInErrors }) =>
+    error.code === 'actor_exists' ? signInErrors.emailTaken : signInErrors.invalidEmail,
+  )
 }
 
 type Entered = Awaited<ReturnType<SignIn['freeText']['enter']>>
@@ -280,10 +286,7 @@ async function showLink(
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot verify an address: the token is missing')
   if (isForProgram(exchange) && request.method === 'GET') return follow(deps, exchange, token, actorId)
   const found = await deps.signIn.verification.look({ token, actorId })
-  return verificationPage(deps, found, token, {
-    status: 'confirm',
-    message: 'Somebody entered this address here, to be known by it. Verify it if that was you.',
-  })
+  return verificationPage(deps, exchange, found, token)
 }
 
 async function follow(
@@ -301,7 +304,7 @@ async function follow(
     actorId,
   })
   const message = 'Thank you: the address is verified.'
-  if (!isForProgram(exchange)) return verificationPage(deps, verified, '', { status: 'verified', message })
+  if (!isForProgram(exchange)) return verificationPage(deps, exchange, verified, null)
   return json(200, {
     success: true,
     status: 'verified',
@@ -311,23 +314,26 @@ async function follow(
   })
 }
 
+/** @param token Null once the address is verified. */
 async function verificationPage(
   deps: EmailRouteDeps,
+  { request }: Pick<EmailExchange, 'request'>,
   { actor, address }: Verified,
-  token: string,
-  said: { readonly status: 'confirm' | 'verified'; readonly message: string },
+  token: string | null,
 ): Promise<HttpResponse> {
+  const language = deps.languages.of(request)
+  const { signIn } = language.messages
   const page = await deps.pages.verification({
-    base_path: deps.basePath,
-    name: deps.identity.name,
-    ...said,
+    ...siteValues(deps, language),
+    status: token === null ? 'verified' : 'confirm',
+    message: token === null ? signIn.verifiedText : signIn.verifyText,
     actor_id: actor.id,
     email: address,
     action: `${deps.basePath}/oauth/email`,
-    token,
+    token: token ?? '',
     redirect_url: homePathOf(deps, actor.id),
   })
-  return html(200, page)
+  return inLanguage(html(200, page), language)
 }
 
 async function followOrResend(

@@ -2,6 +2,9 @@
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
 import type { Actors, Created, PassphraseJudge } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
+import type { PageLanguage } from '../../../pages/languages/language.ts'
+import { errorText } from '../../../pages/shared/error-text.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import {
@@ -72,11 +75,9 @@ const loginQuery = {
   actor: optional(stringField('Actor whose page was requested')),
 }
 
-export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps {
+export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps, SiteDeps {
   readonly actors: Pick<Actors, 'create'>
   readonly config: Pick<Config, 'mode' | 'webUi' | 'singlePage' | 'openCreation'>
-  /** The path that every address of the service begins with; empty without a prefix. */
-  readonly basePath: string
   readonly identity: Identity
   readonly failedAttempts: FailedAttempts
   readonly signIn: Pick<SignIn, 'targets'>
@@ -152,27 +153,27 @@ async function signInPage(
   // A URL of another site is dropped here, and sign-in also refuses it.
   const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
   const isOwn = actorId === undefined || actorId === person?.id
-  const answer = await frontPage(deps, {
+  const language = deps.languages.of(request)
+  const { notices, front } = language.messages
+  const notice = noticeOf(request)
+  const answer = await frontPage(deps, language, {
     wish: { actorId, redirect: target ?? undefined },
-    notice:
-      person === null || isOwn
-        ? noticeOf(request)
-        : `You are signed in as ${person.creator}, but this page belongs to another account.`,
+    notice: person === null || isOwn ? notice && notices[notice] : front.otherOwner(person.creator),
     visitor:
       person === null
         ? null
         : { name: person.creator, href: isOwn && target !== null ? target : homeOf(deps, person.id) },
   })
-  return noticeOf(request) === null ? answer : { ...answer, cookies: [noticeShown] }
+  return notice === null ? answer : { ...answer, cookies: [noticeShown] }
 }
 
 async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActor): Promise<HttpResponse> {
   const { request } = exchange
   const judge: PassphraseJudge = async (actor, isRight) =>
     deps.failedAttempts.judge('passphrase', actor, exchange.source, isRight)
-  if (sent.kind === 'form') return createFromForm(deps, sent.fields, judge, request.header('accept'))
+  if (sent.kind === 'form') return createFromForm(deps, sent.fields, judge, request)
   if (sent.kind === 'none') {
-    if (request.header('accept')?.includes('text/html') === true) return missingCreator(deps)
+    if (request.header('accept')?.includes('text/html') === true) return missingCreator(deps, request)
     refuseClosed(deps)
     return answerCreated(deps, await deps.actors.create({}, judge))
   }
@@ -186,33 +187,36 @@ async function createFromForm(
   deps: FactoryRouteDeps,
   form: ValuesOf<typeof formFields>,
   judge: PassphraseJudge,
-  accept: string | undefined,
+  request: HttpRequest,
 ): Promise<HttpResponse> {
   const creator = form.creator ?? form.email
-  if (accept?.includes('application/json') === true) {
+  if (request.header('accept')?.includes('application/json') === true) {
     const fields = { creator, passphrase: form.passphrase, trusteeRoot: form.trustee_root }
     refuseClosed(deps)
     return answerCreated(deps, await deps.actors.create(fields, judge))
   }
-  if (creator === undefined || creator.trim() === '') return missingCreator(deps)
+  if (creator === undefined || creator.trim() === '') return missingCreator(deps, request)
   const provider = hasConfiguredProvider(deps) ? webProviders(deps)[0] : undefined
   // The provider verifies that the address belongs to the user.
   if (provider !== undefined) return redirect(302, beginAddress(deps, provider.name, { hint: creator }))
+  const language = deps.languages.of(request)
   try {
     refuseClosed(deps)
     const { actor, passphrase } = await deps.actors.create({ creator })
     const values = {
-      base_path: deps.basePath,
-      name: deps.identity.name,
+      ...siteValues(deps, language),
       id: actor.id,
       url: urlOf(deps, actor.id),
       creator: actor.creator,
       passphrase,
     }
-    return html(200, await deps.pages.created(values))
+    return inLanguage(html(200, await deps.pages.created(values)), language)
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500)
-      return frontPage(deps, { status: error.status, refused: { error: error.message, creator } })
+      return frontPage(deps, language, {
+        status: error.status,
+        refused: { error: errorText(error, language), creator },
+      })
     throw error
   }
 }
@@ -236,8 +240,12 @@ function isCreationOpen(deps: FactoryRouteDeps): boolean {
   return openCreation ?? !(mode === 'production' && deps.providers.all.some(({ kind }) => kind !== 'local'))
 }
 
-function missingCreator(deps: FactoryRouteDeps): Promise<HttpResponse> {
-  return frontPage(deps, { status: 400, refused: { error: 'Please enter your e-mail address.', creator: '' } })
+function missingCreator(deps: FactoryRouteDeps, request: HttpRequest): Promise<HttpResponse> {
+  const language = deps.languages.of(request)
+  return frontPage(deps, language, {
+    status: 400,
+    refused: { error: language.messages.front.enterEmail, creator: '' },
+  })
 }
 
 interface FrontPage {
@@ -251,7 +259,7 @@ interface FrontPage {
   readonly refused?: Pick<FactoryValues, 'error' | 'creator'>
 }
 
-async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<HttpResponse> {
+async function frontPage(deps: FactoryRouteDeps, language: PageLanguage, shown: FrontPage): Promise<HttpResponse> {
   const { status = 200, wish = {}, notice = null, visitor = null, refused = { error: null, creator: '' } } = shown
   const providers = webProviders(deps).map(({ name, displayName }) => ({
     name,
@@ -262,8 +270,7 @@ async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<Http
     oauth_urls: Object.fromEntries(providers.map(({ name, url }) => [name, url])),
     oauth_providers: providers,
     oauth_enabled: providers.length > 0,
-    base_path: deps.basePath,
-    name: deps.identity.name,
+    ...siteValues(deps, language),
     description: deps.identity.description,
     notice,
     is_creation_open: isCreationOpen(deps),
@@ -274,9 +281,10 @@ async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<Http
     ...refused,
   }
   // The form redirects to the provider.
-  return html(status, await deps.pages.factory(values), {
+  const answer = html(status, await deps.pages.factory(values), {
     'Content-Security-Policy': pagePolicy(hasConfiguredProvider(deps) ? providerTargets(deps) : []),
   })
+  return inLanguage(answer, language)
 }
 
 /** A page of the actor, for which the browser asks for the passphrase; never the address that leads back to the sign-in page. */

@@ -1,7 +1,7 @@
 /** The response that starts a browser session. */
 import type { IssuedTokens } from '../../../token/chain.ts'
 import type { Sessions } from '../../../token/sessions.ts'
-import { noticeCookie, noticeNameOf } from '../../dispatch/flash-messages.ts'
+import { noticeCookie, noticeOf } from '../../dispatch/flash-messages.ts'
 import type { VisitorExchange } from '../../dispatch/route.ts'
 import { type HomeDeps, homeOf } from '../../dispatch/urls.ts'
 import type { Visitor } from '../../dispatch/visitor.ts'
@@ -26,7 +26,7 @@ export async function signedIn(
   const { origin } = new URL(deps.baseUrl)
   const own = homeOf(deps, tokens.actorId)
   const cookies = [newSessionCookie(tokens), signedInMark(tokens)]
-  if (noticeNameOf(request) === 'sessionExpired') cookies.push(noticeCookie('signedInAgain'))
+  if (noticeOf(request) === 'sessionExpired') cookies.push(noticeCookie('signedInAgain'))
   return { ...redirect(302, path === null ? own : `${origin}${path}`), cookies }
 }
 

@@ -1,8 +1,8 @@
 /** `/oauth/session`, `/oauth/revoke`, `/oauth/logout` and their twins for single-page applications: the session itself. */
 import type { Actors } from '../../../actor/actors.ts'
-import type { Identity } from '../../../app/identity.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField } from '../../../json/fields.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import type { Uses } from '../../../token/last-used.ts'
 import type { Sessions } from '../../../token/sessions.ts'
@@ -89,10 +89,7 @@ function logoutRoute(deps: SessionRouteDeps, id: string, method: Method): Route 
   })
 }
 
-export interface SessionRouteDeps extends BaseUrl {
-  /** The path that every address of the service begins with; empty without a prefix. */
-  readonly basePath: string
-  readonly identity: Identity
+export interface SessionRouteDeps extends BaseUrl, SiteDeps {
   readonly actors: Pick<Actors, 'find'>
   readonly sessions: Sessions
   readonly spaSessions: SpaSessions
@@ -247,12 +244,12 @@ async function askFirst(deps: SessionRouteDeps, { request, visitor }: VisitorExc
       'Cannot sign out: the request does not prove that a page of this service sent it; send a POST',
     )
   }
+  const language = deps.languages.of(request)
   const page = await deps.pages.signOut({
-    base_path: deps.basePath,
-    name: deps.identity.name,
+    ...siteValues(deps, language),
     csrf_token: visitor.csrfToken ?? '',
   })
-  return html(200, page)
+  return inLanguage(html(200, page), language)
 }
 
 async function exchangeSession(

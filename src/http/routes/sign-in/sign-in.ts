@@ -1,5 +1,6 @@
 /** Sign-in on the web: the redirect to a provider, and its callbacks. */
-import type { Identity } from '../../../app/identity.ts'
+import { errorText, explained } from '../../../pages/shared/error-text.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { SignInRefusal } from '../../../sign-in/refusal.ts'
 import type { AuthorizationResponse, CallbackSender, Ending } from '../../../sign-in/callback.ts'
@@ -53,10 +54,7 @@ const callbackResponses = {
   ...errorResponses(400, 403, 429, 502, 503),
 } as const
 
-export interface SignInRouteDeps extends SessionResponseDeps {
-  /** The path prefix of every URL of the service; empty without a prefix. */
-  readonly basePath: string
-  readonly identity: Identity
+export interface SignInRouteDeps extends SessionResponseDeps, SiteDeps {
   readonly signIn: SignIn
   /** Asks the embedding program. Null: it names no users. */
   readonly host: HostSignIn | null
@@ -226,7 +224,13 @@ async function claim(
     return await signedIn(deps, exchange, tokens, path)
   } catch (error) {
     if (!(error instanceof ServiceError) || error instanceof SignInRefusal || error.code !== 'forbidden') throw error
-    return claimPage(deps, exchange, holder.claim, error)
+    const isWrong = choice === 'join'
+    return claimPage(
+      deps,
+      exchange,
+      holder.claim,
+      isWrong ? explained(error, ({ signInErrors }) => signInErrors.wrongPassphrase) : error,
+    )
   }
 }
 
@@ -238,18 +242,19 @@ async function claimPage(
 ): Promise<HttpResponse> {
   const looked = await deps.signIn.claims.look({ claim: value, browser: browserOf(request) })
   const { identifier, canJoin, redirect: path } = looked
+  const language = deps.languages.of(request)
   const page = await deps.pages.claim({
-    base_path: deps.basePath,
-    name: deps.identity.name,
+    ...siteValues(deps, language),
     claim: value,
     action: `${deps.basePath}/oauth/claim`,
     email: identifier,
     can_join: canJoin,
-    error: error?.message ?? null,
+    error: error === null ? null : errorText(error, language),
   })
   // The form may redirect to a client at any URL.
   const leadsAway = path !== null && deps.signIn.endsAtClient(path)
-  return html(error?.status ?? 200, page, leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {})
+  const answer = html(error?.status ?? 200, page, leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {})
+  return inLanguage(answer, language)
 }
 
 async function answerEnding(deps: SignInRouteDeps, exchange: VisitorExchange, ending: Ending): Promise<HttpResponse> {

@@ -1,0 +1,1209 @@
+/** The messages of the pages in English. Each message is a whole sentence or label, so that a translator can reorder its words. */
+import { html } from 'hono/html'
+import type { FlashMessage } from '../../http/dispatch/flash-messages.ts'
+import type { ErrorCode } from '../../errors.ts'
+import type { RuledCategory } from '../../permission/rules.ts'
+import type { Why } from '../../sign-in/refusal.ts'
+import type { Html } from '../shared/values.ts'
+import { formatsOf, type TimeUnit } from './formats.ts'
+
+/** The noun for an actor, in its English forms. */
+export interface EnglishNoun {
+  /** `account`. */
+  readonly one: string
+  /** `accounts`. */
+  readonly many: string
+  /** With its article: `an account`. */
+  readonly a: string
+}
+
+/** The names that patterns cover, sorted by the form of the pattern. */
+export interface Covered {
+  /** True for every name. */
+  readonly isAll: boolean
+  readonly names: readonly string[]
+  /** Names whose contents are covered: `notes` for `notes/*`. */
+  readonly places: readonly string[]
+  readonly beginnings: readonly string[]
+  /** Patterns with wildcards in other places. */
+  readonly shapes: readonly string[]
+}
+
+type Text = Html | string
+
+const { number, and, or, plural, relative, date, day, exact, size } = formatsOf('en-GB')
+
+function count(value: number, one: string, many: string): string {
+  return `${number(value)} ${plural(value, { one, other: many })}`
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+function quote(name: string): string {
+  return `“${name}”`
+}
+
+function quoted(names: readonly string[]): readonly string[] {
+  return names.map(quote)
+}
+
+const frame = {
+  skip: 'Skip to content',
+  navigation: 'Main',
+  breadcrumb: 'Breadcrumb',
+  errorTitle: (title: string) => `Error: ${title}`,
+  signOut: 'Sign out',
+}
+
+const navigation = {
+  overview: 'Overview',
+  properties: 'Properties',
+  files: 'Files',
+  connections: 'Connections',
+  subscriptions: 'Subscriptions',
+  apps: 'Connected apps',
+  activity: 'Activity',
+}
+
+const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
+  saved: 'Saved.',
+  created: 'Created.',
+  added: 'Item added.',
+  uploaded: 'File uploaded.',
+  deleted: 'Deleted.',
+  asked: 'Request sent. You’ll see it here when they answer.',
+  approved: 'Approved.',
+  withdrawn: 'Access paused.',
+  connectionEnded: 'Disconnected.',
+  subscriptionEnded: 'Subscription ended.',
+  reset: 'Access reset to the defaults of the access level.',
+  allowed: 'Approved for one call.',
+  refused: 'Denied.',
+  followed: 'Subscribed.',
+  redriven: 'Retrying the failed updates.',
+  signedOut: 'Device signed out.',
+  disconnected: 'App disconnected.',
+  keyRevoked: 'Key revoked.',
+  youAreSignedOut: 'You’ve been signed out.',
+  accountDeleted: `Your ${one} was deleted.`,
+  sessionExpired: 'Your session expired. Sign in to continue.',
+  signedInAgain: 'Your session had expired. You’re signed in again.',
+  accessKept: 'The password keeps working.',
+  accessRevoked: 'The password no longer works.',
+})
+
+/** The message for each error that has no message of its own on the page. */
+const errors: Record<ErrorCode, string> = {
+  bad_request: 'That request isn’t valid. Check it and try again.',
+  invalid_json: 'That isn’t valid JSON.',
+  invalid_name: 'That name can’t be used. Choose another one.',
+  invalid_value: 'That value can’t be used. Change it and try again.',
+  invalid_index: 'That item no longer exists.',
+  invalid_input: 'That input doesn’t have the expected form.',
+  index_required: 'The list is too long for this search.',
+  rejected: 'The application didn’t accept this value.',
+  no_result: 'The application returned no result.',
+  unauthorized: 'Sign in to continue.',
+  forbidden: 'You don’t have access.',
+  approval_required: 'The owner has to approve this call first.',
+  approval_denied: 'The owner denied this call.',
+  forged_request: 'This form is out of date. Reload the page and try again.',
+  not_found: 'This page doesn’t exist. It may have been deleted.',
+  actor_not_found: 'This page doesn’t exist. It may have been deleted.',
+  method_not_allowed: 'This page doesn’t accept that kind of request.',
+  conflict: 'This changed while you were editing. Check it and try again.',
+  not_connected: 'Connect the service first.',
+  actor_exists: 'This email address is already in use.',
+  creation_closed: 'You get access when you sign in for the first time.',
+  creator_exists: 'This email address is already in use.',
+  migration_failed: 'This value can’t be shown: it has an older form.',
+  value_corrupted: 'This value is damaged.',
+  list_corrupted: 'This list is damaged.',
+  gone: 'This is no longer available.',
+  answer_not_kept: 'This already ran, and its result is no longer available.',
+  precondition_failed: 'This changed meanwhile. Reload the page and try again.',
+  payload_too_large: 'That is too large.',
+  uri_too_long: 'This address is too long.',
+  range_not_satisfiable: 'The file doesn’t have this part.',
+  key_reused: 'This was already sent with other content.',
+  unsupported_media_type: 'This kind of content isn’t supported.',
+  headers_too_large: 'Your browser sent too much data. Delete the cookies of this site and try again.',
+  peer_failed: 'The other side can’t be reached right now. Try again later.',
+  request_timeout: 'Sending took too long. Try again.',
+  too_many_requests: 'Too many requests. Wait a moment and try again.',
+  server_error: 'Something failed. Try again later.',
+  file_missing: 'The content of this file is missing.',
+  not_implemented: 'This kind of request isn’t supported.',
+  service_failed: 'The other service can’t be reached right now. Try again later.',
+  provider_failed: 'The sign-in provider didn’t answer as expected. Try again.',
+  newer_data: 'A newer version of this service stored this value.',
+  store_unavailable: 'The service is temporarily unavailable. Try again later.',
+  unavailable: 'This is temporarily unavailable. Try again later.',
+  insufficient_storage: 'The storage for files is full.',
+  shutting_down: 'The service is restarting. Try again in a moment.',
+}
+
+const failed = ({ one }: EnglishNoun) => ({
+  notFound: 'Not found',
+  noAccess: 'You don’t have access',
+  conflict: 'This changed while you were editing',
+  tooManyRequests: 'Too many requests',
+  invalid: 'Something’s not right with that request',
+  serviceFailed: 'Something went wrong on our side',
+  back: `Back to your ${one}`,
+  home: 'Go to home page',
+  reference: (status: number, requestId: string) => html`Error ${status} · Request ID <code>${requestId}</code>`,
+})
+
+const live = {
+  signedOut: 'You’ve been signed out. Reload the page to sign in.',
+  deleted: 'This was deleted.',
+  editing: 'Updated elsewhere while you were editing. Your draft stays, and saving shows both versions.',
+  properties: (name: string) => `${name} updated`,
+  trust: 'Connections updated',
+  subscriptions: 'Subscriptions updated',
+  sessions: 'Connected apps updated',
+  approvals: 'Approvals updated',
+  page: 'Page updated',
+}
+
+const forms = {
+  optional: (label: Text) => html`${label} <span class="kind">(optional)</span>`,
+  required: (label: Text) => html`${label} <span class="kind">(required)</span>`,
+  type: 'Type',
+  text: 'Text',
+  json: 'JSON (number, true or false, list, object)',
+  notSet: 'Not set',
+  choose: 'Choose…',
+  yes: 'Yes',
+  no: 'No',
+  timesInUtc: 'Date and time in UTC.',
+  onePerLine: 'One on each line.',
+  oneOfPerLine: (choices: readonly string[]) => `One on each line: ${choices.join(', ')}.`,
+  pages: 'Pagination',
+  previous: 'Previous',
+  next: 'Next',
+  pageOf: (page: number, pages: number) => `Page ${number(page)} of ${number(pages)}`,
+  deletion: 'Delete…',
+}
+
+const time = {
+  justNow: 'just now',
+  relative: (value: number, unit: TimeUnit) => relative(value, unit),
+  date: (at: Date) => date(at),
+  day: (at: Date) => day(at),
+  exact: (at: Date) => exact(at),
+}
+
+const front = ({ one, many }: EnglishNoun) => ({
+  signIn: (app: string) => `Sign in to ${app}`,
+  create: `Create your ${one}`,
+  continueToPage: 'Sign in to continue to the page that you opened.',
+  withPassphrase: 'Sign in with your passphrase',
+  continueWith: (provider: string) => `Continue with ${provider}`,
+  continueAsTestUser: 'Continue as a test user',
+  continueAs: (owner: string) => `Continue as ${owner}`,
+  closed: `${capital(many)} are created by the application.`,
+  about: 'What you get',
+  aboutText: (app: string) =>
+    `Your own space in ${app}: your data, at your own address, shared only with the people and apps you choose.`,
+  isPrivate: 'Private by default. You decide who can view or edit what.',
+  isConnected: 'Connect people, phones and AI assistants, all under the same permissions.',
+  isErasable: 'Delete it any time, with everything in it.',
+  developers: (href: string) => html`Developers: <a href="${href}">API reference</a>`,
+  email: 'Email',
+  createButton: `Create ${one}`,
+  enterEmail: 'Enter your email address.',
+  otherOwner: (owner: string) => `You’re signed in as ${owner}, but this page belongs to another ${one}.`,
+})
+
+const created = ({ one }: EnglishNoun) => ({
+  title: `Your ${one} is ready`,
+  keep: `Save these now. We can’t show the passphrase again. Anyone who has it has full access to your ${one}.`,
+  address: `${capital(one)} URL`,
+  owner: 'Owner',
+  passphrase: 'Passphrase',
+  tryIt: 'Try the API',
+  tryText: `List everything in your ${one}:`,
+})
+
+const home = ({ one, a }: EnglishNoun) => ({
+  attention: (open: number) => `Needs your attention (${number(open)})`,
+  more: (others: number) => `And ${number(others)} more.`,
+  wantsToConnect: (name: string, host: string) =>
+    `${host === '' || name === host ? name : `${name} at ${host}`} wants to connect`,
+  asksToRun: (name: string, title: string) => `${name} requests your approval: ${title}`,
+  programCreated: `A program created ${a} under your name`,
+  lists: (lists: number) => count(lists, 'list', 'lists'),
+  noRequests: 'No pending requests',
+  requests: (pending: number) => `${number(pending)} pending`,
+  noApprovals: 'No pending approvals',
+  approvals: (pending: number) => `${number(pending)} waiting for approval`,
+  address: 'Your address',
+  accountUrl: `${capital(one)} URL`,
+  owner: 'Owner',
+  apiReference: 'API reference',
+  publicProfile: 'Public profile',
+  getStarted: 'Get started',
+  deletion: `Delete ${one}…`,
+  deletionText:
+    'This permanently deletes all properties, files, connections, sessions and connected apps. Your connections are notified. This can’t be undone.',
+  confirm: (owner: string) => html`Type <strong>${owner}</strong> to confirm`,
+  deleteButton: `Delete ${one} permanently`,
+  wrongConfirmation: (owner: string) => `That doesn’t match. Type ${owner} exactly to delete your ${one}.`,
+})
+
+const firstSteps = ({ one }: EnglishNoun) => ({
+  title: 'Get started',
+  data: 'Add your first data',
+  dataText: 'Store text, numbers, lists or JSON.',
+  dataButton: 'Add a property',
+  connection: 'Connect with someone',
+  connectionText: `Share data with another ${one}. You choose what they see and can stop at any time.`,
+  connectionButton: 'Send a request',
+  app: 'Connect an app',
+  appText: 'Give an AI assistant, phone or script limited access. Disconnect it any time.',
+  appButton: 'Connect an app',
+})
+
+const signIn = ({ one, a }: EnglishNoun) => ({
+  signOut: (app: string) => `Sign out of ${app}?`,
+  signOutText: 'Another site sent you to this page.',
+  signOutButton: 'Sign out',
+  email: 'Confirm your email',
+  emailText: (provider: string) => `${provider} doesn’t say which email address is yours. Enter the one to use here.`,
+  emailLabel: 'Email',
+  continue: 'Continue',
+  verify: 'Verify your email',
+  verifyText: `Someone entered this email address here for ${a}. Verify it if that was you.`,
+  verifyButton: (address: string) => `Verify ${address}`,
+  verifyIgnore: 'Didn’t request this? Close this page; nothing will change.',
+  verified: 'Email verified',
+  verifiedText: 'Thank you. Your email address is verified.',
+  claim: `There is already ${a} with this email`,
+  claimText: (email: string) =>
+    html`You’ve proved that <strong>${email}</strong> is yours. Someone created ${a} with it earlier without verifying it.`,
+  claimPassphrase: 'I created it. Passphrase',
+  claimOpen: `Open the existing ${one}`,
+  claimNew: `Start a new ${one}`,
+  claimAbout: `What happens to the existing ${one}?`,
+  claimJoin: `If you created it, its passphrase opens it here, with everything in it.`,
+  claimLink:
+    'If you created it with this email address, open the link that was sent to you, in the browser where you entered the address. Then sign in here again.',
+  claimOther: `If you start a new one, the old ${one} stays with the person who created it, with no access to yours.`,
+  claimDecide: 'On the page “Programs with a password” you then decide whether its passphrase keeps working.',
+})
+
+const signInErrors = {
+  over: 'This sign-in has expired. Start again.',
+  wrongPassphrase: 'That passphrase is wrong.',
+  invalidEmail: 'Enter a valid email address, like you@example.com.',
+  emailTaken: 'This email address is already in use.',
+  linkExpired: 'This link has expired. Request a new one.',
+  linkUnknown: 'This link is unknown or was already used.',
+}
+
+/** Why a sign-in at a provider was refused. */
+const signInRefusals: Record<Why, string> = {
+  exchange_failed: 'The provider didn’t confirm your sign-in. Try again.',
+  identity_failed: 'The provider didn’t say who you are. Try again.',
+  lookup_failed: 'The provider didn’t return your email address. Try again.',
+  no_address: 'The provider didn’t confirm an email address for you.',
+  assertion_invalid: 'This sign-in isn’t valid here. Try again.',
+  address_unverified: 'Your email address isn’t verified. Verify it in the application, then sign in again.',
+  address_invalid: 'The application has no valid email address for you.',
+  other_identity: 'You signed in with a different account than expected. Sign in again with the right one.',
+  rejected: 'The application didn’t accept this sign-in.',
+}
+
+const testUsers = {
+  title: 'Choose a test user',
+  text: html`<strong>Development only</strong>, no password needed. In production, your configured sign-in providers appear instead.`,
+  signInAs: (name: string) => `Sign in as ${name}`,
+  other: 'Or use another email',
+  email: 'Email',
+  signIn: 'Sign in',
+  cancel: 'Cancel',
+  over: 'This sign-in has expired',
+  overText: 'It timed out or the server restarted. Go back and sign in again.',
+}
+
+const consent = ({ one }: EnglishNoun) => ({
+  title: (client: string, app: string) => `${client} wants to connect to your ${app} ${one}`,
+  signedInAs: (owner: string) => html`Signed in as <strong>${owner}</strong>`,
+  publisher: 'Verified publisher',
+  returnsTo: 'Returns to',
+  isLocal: 'This app runs on your computer. Continue only if you just started it.',
+  access: (client: string) => `${client} will be able to`,
+  accessOf: (level: string) => html`Access in detail<span class="unseen">: ${level}</span>`,
+  allow: 'Allow',
+  allowWith: (provider: string) => `Sign in with ${provider} to allow`,
+  useOther: (provider: string) => `Use another ${provider} account`,
+  deny: 'Deny',
+  about: 'About this request',
+  unverified: 'App names aren’t verified. Check the address above.',
+  noPassword: 'The app never sees your password.',
+  canEnd: 'You can review what it does in Activity and disconnect it any time under Connected apps.',
+  noProvider: 'You can’t sign in here: no sign-in provider is configured.',
+})
+
+const passwordAccess = ({ one, many, a }: EnglishNoun) => ({
+  title: 'Programs with a password',
+  text: `Programs can create ${many} under any name, each with a password. You proved that the name is yours, so you decide.`,
+  empty: `No program created ${a} under your name.`,
+  firstShown: (shown: number) => `Showing the first ${number(shown)}. The others appear when you have decided.`,
+  own: `This ${one}`,
+  other: `Another ${one} under your name`,
+  ownPending: `A program with a password created this ${one}. Keep or revoke its access.`,
+  ownKept: `A program with a password created this ${one}. You keep its access.`,
+  ownRevoked: `A program with a password created this ${one}. You revoked its access.`,
+  otherPending: 'A program with a password created it. Keep or revoke its access.',
+  otherKept: 'A program with a password created it. You keep its access.',
+  otherRevoked: 'A program with a password created it. You revoked its access.',
+  address: `${capital(one)} URL`,
+  creator: 'Name in the program’s credentials',
+  proven: 'You proved that the name is yours',
+  reachRevoked: `The password no longer works. The data in the ${one} is still there.`,
+  reachOwn: `Until you revoke it, anyone with the password can view and edit everything in this ${one}, as you can.`,
+  reachOther: `Anyone with the password can view and edit that ${one}. The password gives no access to your data, and you can’t see the data there.`,
+  keep: (creator: string, id: string) => html`Keep access<span class="unseen"> of ${creator} to ${id}</span>`,
+  revoking: 'Revoke access…',
+  revokeText: `The password stops working right away, permanently. The data in the ${one} stays, with the connections and apps that the program added.`,
+  revoke: 'Revoke access',
+  gone: `This ${one} no longer exists.`,
+})
+
+const approvals = {
+  title: 'Pending approvals',
+  text: 'Apps and people need your approval for these actions, each time.',
+  empty: 'You’re all caught up.',
+  requested: (asked: Html, expires: Html) => html`Requested ${asked} · expires ${expires}`,
+  requestedBy: (name: string) => `Requested by ${name}`,
+  wants: (name: string, title: string) => `${name} wants to: ${title}`,
+  details: 'Details',
+  noInput: 'No input',
+  once: (expires: Html) => html`This approves one call only. Expires ${expires}.`,
+  allow: 'Allow once',
+  deny: 'Deny',
+  approved: (name: string) => `Approved. Waiting for ${name} to continue.`,
+  denied: 'Denied.',
+  used: 'Approved and completed.',
+  expired: 'This request has expired or the app was disconnected.',
+  decided: 'This request was already answered or has expired.',
+}
+
+/** The call that waits for approval. */
+const calls = {
+  methods: (name: string, asked: Html, by: Text) => html`Method <code>${name}</code>, requested ${asked} by ${by}`,
+  actions: (name: string, asked: Html, by: Text) => html`Action <code>${name}</code>, requested ${asked} by ${by}`,
+  tools: (name: string, asked: Html, by: Text) => html`Tool <code>${name}</code>, requested ${asked} by ${by}`,
+  prompts: (name: string, asked: Html, by: Text) => html`Prompt <code>${name}</code>, requested ${asked} by ${by}`,
+  resources: (name: string, asked: Html, by: Text) => html`Resource <code>${name}</code>, requested ${asked} by ${by}`,
+}
+
+const values = {
+  object: (fields: number) => `Object · ${count(fields, 'field', 'fields')}`,
+  array: (items: number) => `Array · ${count(items, 'item', 'items')}`,
+  list: (items: number) => `List · ${count(items, 'item', 'items')}`,
+  anyList: 'List',
+  damagedList: 'List, damaged',
+  text: 'Text',
+  number: 'Number',
+  boolean: 'Boolean',
+  null: 'Null',
+  emptyText: 'Empty text',
+  emptyObject: 'Empty object',
+  emptyArray: 'Empty array',
+  more: (parts: number) => `${number(parts)} more not shown.`,
+  moreItems: (items: number) => `and ${count(items, 'more item', 'more items')}`,
+  deleted: 'Deleted',
+  notSet: 'Not set yet',
+}
+
+const properties = ({ a }: EnglishNoun) => ({
+  title: 'Properties',
+  total: (total: number) => count(total, 'property', 'properties'),
+  empty: 'No properties yet. Store your first value or list below.',
+  newLink: 'New property',
+  readOnly: (kind: string) => `${kind} · Read-only`,
+  notSet: 'Not set yet',
+  exists: (name: string) => `${quote(name)} already exists`,
+  stored: 'Stored now',
+  yours: 'Yours',
+  saveMine: 'Save mine',
+  open: (name: string) => `Open ${quote(name)}`,
+  newTitle: 'New property',
+  value: 'Value',
+  list: 'List',
+  name: 'Name',
+  description: 'Description',
+  explanation: 'Item format (AI clients see this)',
+  createValue: 'Create property',
+  createList: 'Create list',
+  viewJson: 'View JSON',
+  setIt: 'Set the value',
+  save: 'Save',
+  edit: 'Edit',
+  editJson: 'Edit as JSON',
+  managed: (app: string) => `Managed by ${app}; you can’t edit it.`,
+  tooLarge: 'Too large to edit here. Use the API.',
+  deleteValue: (name: string) => `Delete ${quote(name)}`,
+  deleteValueText: (name: string) => `Delete ${quote(name)}? This can’t be undone. Subscribers are notified.`,
+  nameMissing: 'Enter a name.',
+  valueMissing: 'Enter a value.',
+  listExists: (name: string) => `The list ${quote(name)} already exists. Choose another name.`,
+  nameExists: (name: string) => `${quote(name)} already exists. Choose another name.`,
+  notFound: (name: string) => `There’s no property called ${quote(name)}. It may have been deleted.`,
+  rejected: (app: string, name: string) => `${app} didn’t accept this value for ${quote(name)}.`,
+  invalidJson: (line: number, column: number) => `Invalid JSON at line ${number(line)}, column ${number(column)}.`,
+  notANumber: (text: string) => `${quote(text)} isn’t a number.`,
+  notATime: (text: string) => `${quote(text)} isn’t a date with a time.`,
+  notABoolean: (text: string) => `${quote(text)} is neither true nor false.`,
+  notAChoice: (text: string) => `${quote(text)} isn’t one of the choices.`,
+  emailTaken: `There is already ${a} with this email address.`,
+})
+
+const list = {
+  about: 'About the list',
+  describe: 'Add a description',
+  redescribe: 'Edit description',
+  items: 'Items',
+  empty: 'No items yet.',
+  hidden: (app: string) => `This page of the list is hidden by ${app}.`,
+  item: (position: number) => `Item ${number(position)}`,
+  edit: (position: number) => html`Edit<span class="unseen"> item ${number(position)}</span>`,
+  deleteItem: (position: number) => `Delete item ${number(position)}`,
+  deleteItemText: (position: number) => `Delete item ${number(position)}? Later items move up.`,
+  deleteList: 'Delete the list',
+  deleteListText: (name: string, items: number) =>
+    `Delete the list ${quote(name)} with ${count(items, 'item', 'items')}? This can’t be undone. Subscribers are notified.`,
+  add: 'Add item',
+  newItem: 'Item',
+  addButton: 'Add item',
+  deleted: 'The list was deleted while you were editing. Nothing was saved.',
+  itemChanged: 'This item changed while you were editing. Review the current version below.',
+  itemGone: (position: number) => `Item ${number(position)} no longer exists.`,
+}
+
+const conflict = {
+  title: 'Choose which version to keep',
+  deletionTitle: 'Check it before you delete it',
+  keep: 'Keep it',
+  useStored: 'Use the stored version',
+  noDescription: 'No description.',
+  itemRemoved: 'The item was removed.',
+  deleted: 'It was deleted.',
+  addMine: 'Add mine as a new item',
+  createAgain: 'Create it again with mine',
+  typed: 'What you typed',
+  cannotSave: 'It can’t be saved here: the name belongs to something else now. Copy what you need.',
+  deleteAnyway: 'Delete it anyway',
+}
+
+const files = ({ one }: EnglishNoun) => ({
+  title: 'Files',
+  text: `Pictures, documents and other files in your ${one}. People and apps see a file only if you give them access to it.`,
+  size: (bytes: number) => size(bytes),
+  usage: (total: number, used: string, most: string) => `${count(total, 'file', 'files')} · ${used} of ${most}`,
+  empty: 'No files yet.',
+  noMore: 'No more files.',
+  first: 'First page',
+  next: 'Next',
+  upload: 'Upload a file',
+  name: 'Name',
+  nameHint: 'Leave it empty to keep the name of the file. A file with the same name is replaced.',
+  file: 'File',
+  fileHint: (largest: string) => `Up to ${largest}.`,
+  uploadButton: 'Upload',
+  facts: (fileSize: string, type: string, updated: Html) => html`${fileSize} · ${type} · updated ${updated}`,
+  delete: (name: string) => `Delete ${name}`,
+  deleteText: 'Delete this file? This can’t be undone.',
+  noFile: 'Choose a file.',
+  gone: 'This file was already deleted.',
+})
+
+const subjects: Record<RuledCategory, string> = {
+  properties: 'Properties',
+  files: 'Files',
+  methods: 'Methods',
+  actions: 'Actions',
+  tools: 'Tools',
+  resources: 'Resources',
+  prompts: 'Prompts',
+}
+
+/** Verbs for the rights of a person or app, as in “can view”. */
+const verbs = {
+  read: 'view',
+  append: 'add to',
+  write: 'edit',
+  delete: 'delete',
+  subscribe: 'subscribe to',
+  call: 'call',
+  execute: 'run',
+  use: 'use',
+  invoke: 'use',
+}
+
+const noAccess: Record<RuledCategory, string> = {
+  properties: 'No properties or lists.',
+  files: 'No files.',
+  methods: 'No methods.',
+  actions: 'No actions.',
+  tools: 'No tools.',
+  resources: 'No resources.',
+  prompts: 'No prompts.',
+}
+
+/** Never “anything”, because a tool may do what an app can’t do directly. */
+const direct = {
+  properties: 'any property or list directly',
+  files: 'any file',
+  methods: 'any method',
+  actions: 'any action',
+  tools: 'any tool',
+  resources: 'any resource',
+  prompts: 'any prompt',
+} as const satisfies Record<RuledCategory, string>
+
+function objectsOf({ isAll, names, places, beginnings, shapes }: Covered): string {
+  if (isAll) return 'everything'
+  return and([
+    ...quoted(names),
+    ...(places.length === 0 ? [] : [`everything in ${and(quoted(places))}`]),
+    ...(beginnings.length === 0 ? [] : [`names starting with ${or(quoted(beginnings))}`]),
+    ...(shapes.length === 0 ? [] : [`names matching ${or(quoted(shapes))}`]),
+  ])
+}
+
+function exceptionsOf({ isAll, names, places, beginnings, shapes }: Covered): string {
+  if (isAll) return 'everything'
+  return and([
+    ...quoted(names),
+    ...(places.length === 0 ? [] : [`the contents of ${and(quoted(places))}`]),
+    ...(beginnings.length === 0 ? [] : [`names starting with ${or(quoted(beginnings))}`]),
+    ...(shapes.length === 0 ? [] : [`names matching ${or(quoted(shapes))}`]),
+  ])
+}
+
+const rights = ({ one }: EnglishNoun) => ({
+  can: (verbs: readonly string[], objects: Covered, except: Covered | null, until: Date | null) =>
+    `Can ${and(verbs)} ${objectsOf(objects)}${except === null ? '' : ` except ${exceptionsOf(except)}`}${until === null ? '' : ` until ${exact(until)}`}.`,
+  blocked: (objects: Covered) => `Blocked: ${exceptionsOf(objects)}.`,
+  cannot: (verbs: readonly string[], category: RuledCategory) => `Can’t ${or(verbs)} ${direct[category]}.`,
+  onlyForApps: 'Only AI apps can use these.',
+  mayChangeData: 'They do what the application defines, which can include editing and deleting your data.',
+  editCoversItems: 'Editing a list includes adding and removing its items.',
+  wholeAccount: (verbs: readonly string[]) => `Can ${and(verbs)} your whole ${one}.`,
+  allConnections: (verbs: readonly string[]) =>
+    `Can ${and(verbs)} your connections, including those with other people.`,
+  allSubscriptions: (verbs: readonly string[]) => `Can ${and(verbs)} the subscriptions to your ${one}.`,
+  allServices: (verbs: readonly string[]) => `Can ${and(verbs)} your connections to other services.`,
+  act: (verb: string, name: string) => `${verb} ${quote(name)}`,
+  verbs: (verbs: readonly string[]) => and(verbs),
+  fullControl: (sentences: readonly string[]) => html`<strong>Full control:</strong> ${sentences.join(' ')}`,
+  noDefault: 'No default access',
+})
+
+/** The reach of rights in the account now: `view 2 of your 3 properties`. */
+const reached = {
+  properties: (verb: string, some: number, all: number) =>
+    `${verb} ${number(some)} of your ${count(all, 'property', 'properties')}`,
+  lists: (verb: string, some: number, all: number) => `${verb} ${number(some)} of your ${count(all, 'list', 'lists')}`,
+  files: (verb: string, some: number, all: number) => `${verb} ${number(some)} of your ${count(all, 'file', 'files')}`,
+  methods: (verb: string, some: number, all: number) => `${verb} ${number(some)} of ${count(all, 'method', 'methods')}`,
+  actions: (verb: string, some: number, all: number) => `${verb} ${number(some)} of ${count(all, 'action', 'actions')}`,
+  tools: (verb: string, some: number, all: number) => `${verb} ${number(some)} of ${count(all, 'tool', 'tools')}`,
+  resources: (verb: string, some: number, all: number) =>
+    `${verb} ${number(some)} of ${count(all, 'resource', 'resources')}`,
+  prompts: (verb: string, some: number, all: number) => `${verb} ${number(some)} of ${count(all, 'prompt', 'prompts')}`,
+}
+
+const review = ({ one }: EnglishNoun) => ({
+  willBeAble: (who: string, level: string) =>
+    html`<strong>${who}</strong> will be able to do this in your ${one}, as <strong>${level}</strong>:`,
+  nothingNow: 'This gives no access to your current data.',
+  now: 'With your current data, they can:',
+  names: (act: string, names: readonly string[], more: number) =>
+    html`${act}: <span class="names">${quoted(names).join(', ')}${more === 0 ? '' : ` and ${number(more)} more`}</span>`,
+  confirm: (who: string) => html`To confirm, type <strong>${who}</strong> or their address`,
+  confirmMissing: (who: string) => `To continue, type ${quote(who)} or their address.`,
+  confirmWrong: (who: string) => `What you typed is neither ${quote(who)} nor their address.`,
+  changed: 'This access changed while you were deciding. Review it again.',
+  grants: (subject: string, sentences: readonly string[]) => html`<span>${subject}:</span> ${sentences.join(' ')}`,
+  none: 'No access by default.',
+})
+
+const connections = ({ one }: EnglishNoun) => ({
+  title: 'Connections',
+  text: `People and apps connected to your ${one}. Each can do only what you allow.`,
+  connect: 'Connect with someone',
+  empty: `No connections yet. Send a request, or share your ${one} URL.`,
+  total: (total: number) => count(total, 'connection', 'connections'),
+  inPicture: (shown: number) => `Showing the ${number(shown)} most recently active.`,
+  you: 'You',
+  pending: (requests: number) => count(requests, 'pending request', 'pending requests'),
+  wants: (name: string, level: string) => html`<strong>${name}</strong> wants to connect as <strong>${level}</strong>.`,
+  review: (name: string) => html`Review request<span class="unseen"> of ${name}</span>`,
+  app: 'App',
+  customAccess: 'Custom access',
+  active: (at: Html) => html`active ${at}`,
+  unnamed: (id: string) => `${capital(one)} ${id}`,
+})
+
+const standing = {
+  waiting: 'Pending',
+  asked: 'Request sent',
+  approvedHere: 'Waiting for them',
+  appActive: 'Active',
+  appPaused: 'Paused',
+  mutual: 'Connected',
+  waitingText: 'Wants to connect. They have no access until you approve.',
+  askedText: 'Request sent. Waiting for their approval.',
+  pausedText: 'Access is paused on both sides.',
+  approvedHereText: 'You approved. They haven’t approved yet.',
+  mutualText: 'Connected.',
+  appText: 'This app has access.',
+  appPausedText: 'Access paused.',
+}
+
+const request = ({ one, a }: EnglishNoun) => ({
+  title: 'Connect with someone',
+  text: `They get a request, and access to your ${one} as selected below. They decide what you can access in theirs. You can change this later.`,
+  address: `Their ${one} URL`,
+  addressHint: 'They can copy it from their Overview page.',
+  level: `What they can access in your ${one}`,
+  message: 'Message',
+  review: 'Review request',
+  reviewTitle: 'Review your request',
+  before: 'Before you send it',
+  messageIs: (message: string) => html`Message: <q>${message}</q>`,
+  notSent: 'Not sent yet. Their access starts as soon as the request arrives, before they accept it.',
+  send: 'Send request',
+  back: 'Back',
+  addressMissing: `Enter their ${one} URL.`,
+  addressInvalid: `Enter ${a} URL, like https://example.com/5f0c…`,
+  ownAddress: `That’s your own ${one}.`,
+  levelMissing: 'Choose what they can access.',
+  levelUnknown: (level: string) => `There’s no access level called ${quote(level)}.`,
+  levelPowerful: (level: string) => `${quote(level)} can only be given to an existing connection, on its page.`,
+  levelForApps: (level: string) => `${quote(level)} is for apps.`,
+  unreachable: `We couldn’t reach ${a} at this address. Check it and try again.`,
+  alreadyConnected: (level: string) =>
+    `You’re already connected to this ${one} as ${level}. Disconnect first to change it, or try again later.`,
+})
+
+const peer = ({ one }: EnglishNoun) => ({
+  approve: 'Approve this request?',
+  resume: 'Resume access?',
+  message: (message: string) => html`Message: <q>${message}</q>`,
+  unverified: (host: string) =>
+    html`<strong>Unverified address.</strong> We couldn’t confirm this request comes from ${host}. Approve only if you were expecting it.`,
+  ifApproved: 'If you approve, they get the access listed below.',
+  approveButton: 'Approve',
+  decline: 'Decline',
+  changeLevel: 'Change the access level',
+  changeLevelText: (name: string, level: string) =>
+    html`Now: <strong>${level}</strong>. ${name} gets a request for the new level, which applies to both of you.`,
+  levelLegend: `What they can access in your ${one}`,
+  reviewLevel: 'Review change',
+  levelTitle: (level: string) => `Change the access level to ${level}?`,
+  levelNotSent: 'Not sent yet. The new access starts as soon as the request arrives.',
+  levelSend: 'Send request',
+  cancel: 'Cancel',
+  details: 'Details',
+  address: 'Address',
+  level: 'Access level',
+  app: 'App',
+  connected: 'Connected',
+  lastActive: 'Last active',
+  addressProof: 'Address proof',
+  verified: 'Verified',
+  notVerified: 'Not verified',
+  firstMessage: 'Message',
+  profile: (name: string) => `Profile: ${name}`,
+  updates: 'Their updates',
+  subscribeText: (name: string) => `Subscribe to keep a live copy of what ${name} shares with you.`,
+  subscribe: 'Subscribe',
+  subscribed: (name: string, href: string) => html`Subscribed. <a href="${href}">View data from ${name}</a>`,
+  access: 'Access',
+  noAccessYet: 'No access yet. After approval:',
+  byLevel: (level: string) => `Access level: ${level}. Anything not listed is blocked.`,
+  customized: (level: string) => `${level}, customized by you. Anything not listed is blocked.`,
+  viewAs: (name: string) => `View as ${name}`,
+  viewActivity: 'View activity',
+})
+
+const peerErrors = {
+  notConnected: 'Only an existing connection can get another access level.',
+  levelMissing: 'Choose an access level.',
+  levelUnknown: 'Choose one of the access levels below.',
+  ended: 'This connection ended or changed while you were deciding.',
+  changed: 'This connection changed while you were deciding. Review it before you continue.',
+  rightsChanged: 'This access changed while you were editing. Nothing was saved.',
+  levelRefused: (level: string) =>
+    `The request was not accepted. Someone who approved ${quote(level)} has to pause that access before another access level can be agreed.`,
+  notSubscribed: 'Couldn’t subscribe. They declined or can’t be reached; try again later.',
+  approvalEnded: 'The approval ended while you were deciding. You can approve again.',
+  timeInvalid: 'Enter a date and a time, such as 2030-01-31T18:00.',
+  timePast: 'Choose a time in the future.',
+}
+
+const ends = {
+  approval: 'When your approval ends',
+  approvalText: (end: Html | null, name: string) =>
+    end === null
+      ? html`It has no end. You can set one, after which ${name} loses access until you approve again.`
+      : html`It ends on ${end}. Then ${name} loses access until you approve again.`,
+  grants: (name: string) => `Granted to ${name} only`,
+  grant: (subject: string, verbs: string, pattern: string, until: Html | null) =>
+    html`${subject}: can ${verbs} <strong>${pattern}</strong>${until === null ? '' : html` until ${until}`}`,
+  withdraw: (verbs: string, pattern: string) => html`Remove<span class="unseen">: ${verbs} ${pattern}</span>`,
+  end: 'End, in UTC',
+  endHint: 'Leave it empty for no end.',
+  save: 'Save the end',
+}
+
+const check = {
+  title: 'Check access',
+  action: 'Action',
+  name: 'Name',
+  button: 'Check',
+  allowed: 'Allowed.',
+  blocked: 'Blocked.',
+  can: (who: string, verb: string, name: string) => `${who} can ${verb} ${quote(name)}.`,
+  cannot: (who: string, verb: string, name: string) => `${who} can’t ${verb} ${quote(name)}.`,
+}
+
+/** The choices of the form that checks access: `view a property`. */
+const checkOptions = {
+  properties: (verb: string) => `${verb} a property`,
+  lists: (verb: string) => `${verb} a list`,
+  files: (verb: string) => `${verb} a file`,
+  methods: (verb: string) => `${verb} a method`,
+  actions: (verb: string) => `${verb} an action`,
+  tools: (verb: string) => `${verb} a tool`,
+  resources: (verb: string) => `${verb} a resource`,
+  prompts: (verb: string) => `${verb} a prompt`,
+}
+
+/** Why a person or app can or can’t do something. */
+const because = ({ one }: EnglishNoun) => ({
+  onlyForApps: `Only AI apps can use this, and this is another ${one}.`,
+  visibleParts: 'They get the parts that they can view.',
+  notApproved: 'You haven’t approved this connection.',
+  notGranted: (level: string) => `It’s not granted by ${level} or by you.`,
+  grantedAlone: (objects: Covered) => `You granted ${objectsOf(objects)} to them only.`,
+  youAllow: (objects: Covered) => `You allow ${objectsOf(objects)}.`,
+  levelAllows: (level: string, objects: Covered) => `${level} allows ${objectsOf(objects)}.`,
+  youOmit: (verb: string) => `Your rules don’t let them ${verb} anything of this kind.`,
+  levelOmits: (level: string, verb: string) => `${level} doesn’t let them ${verb} anything of this kind.`,
+  youBlock: (objects: Covered) => `You block ${exceptionsOf(objects)}.`,
+  levelBlocks: (level: string, objects: Covered) => `${level} blocks ${exceptionsOf(objects)}.`,
+  decidedAs: (verb: string, name: string) => `The rule for ${quote(`${verb} ${name}`)} decides.`,
+  needsApproval: 'You approve each call.',
+})
+
+/** The name that the owner asks about does not exist. */
+const missing = {
+  properties: (name: string) => `There’s no property called ${quote(name)} right now.`,
+  files: (name: string) => `There’s no file called ${quote(name)} right now.`,
+  methods: (name: string) => `There’s no method called ${quote(name)} right now.`,
+  actions: (name: string) => `There’s no action called ${quote(name)} right now.`,
+  tools: (name: string) => `There’s no tool called ${quote(name)} right now.`,
+  resources: (name: string) => `There’s no resource called ${quote(name)} right now.`,
+  prompts: (name: string) => `There’s no prompt called ${quote(name)} right now.`,
+}
+
+/** How to change what a person or app can do. */
+const toChange = ({ one }: EnglishNoun) => ({
+  offer: 'The app would have to offer it.',
+  onlyForApps: `No setting allows it for another ${one}.`,
+  put: (name: string, field: string) => `Under “Edit access”, add ${quote(name)} to ${quote(field)}.`,
+  putAndTick: (name: string, field: string, verb: string) =>
+    `Under “Edit access”, add ${quote(name)} to ${quote(field)} and tick ${quote(verb)}.`,
+  tick: (verb: string) => `Under “Edit access”, tick ${quote(verb)}.`,
+  remove: (field: string) => `Under “Edit access”, remove it from ${quote(field)}.`,
+  pause: 'Pause access.',
+  approve: 'Approve the connection.',
+  otherLevel: (level: string) => `${level} always blocks this. Choose another access level.`,
+  otherLevelOrApp: (level: string, name: string) =>
+    `${level} always blocks this. Choose another access level, or an app that allows ${quote(name)} for every action.`,
+})
+
+const editAccess = {
+  title: 'Edit access',
+  text: (level: string) =>
+    html`One pattern per line. Use <code>*</code> as a wildcard, like <code>notes/*</code>. Anything ${level} blocks stays blocked.`,
+  byLevel: (level: string, sentences: readonly string[]) => `Default for ${level}: ${sentences.join(' ')}`,
+  patterns: 'Allow',
+  excluded_patterns: 'Except',
+  allowed: 'Full access to',
+  denied: 'Block',
+  permissions: 'Permissions',
+  only: (level: string) => `Ignore the defaults of ${level}; use only these rules`,
+  preview: 'Preview changes',
+  reset: (level: string) => `Reset to ${level} defaults…`,
+  resetText: (name: string) => `Removes your custom access rules for ${name}.`,
+  resetButton: 'Reset',
+  review: 'Review changes',
+  storedNow: 'Stored now:',
+  stored: (subject: string, sentences: readonly string[]) => `${subject}: ${sentences.join(' ')}`,
+  noEffect: 'No effect on your current data.',
+  effect: 'Affects your current data:',
+  gained: 'Will be able to',
+  lost: 'Will lose',
+  notSaved: 'Not saved yet. The form above has what you typed, to change it further.',
+  save: 'Save changes',
+  cancel: 'Cancel',
+}
+
+const endings = {
+  label: 'End the connection',
+  pause: 'Pause access…',
+  pauseText: (name: string) => `${name} loses access right away. You can resume later.`,
+  pauseButton: 'Pause access',
+  disconnect: 'Disconnect…',
+  disconnectText: (name: string) =>
+    `${name} loses access, both subscriptions end, and your copy of their data is deleted. They’re notified.`,
+  disconnectAppText: (name: string) => `${name} loses access right away and must ask again to reconnect.`,
+  disconnectButton: (name: string) => `Disconnect ${name}`,
+}
+
+const viewAs = {
+  title: (name: string) => `Viewing as ${name}`,
+  text: (name: string) => `This is everything ${name} can see right now, and what they can call.`,
+  notApproved: (name: string) => `${name} can’t see anything: not approved.`,
+  properties: (total: number) => (total === 0 ? 'No properties' : count(total, 'property', 'properties')),
+  none: 'None',
+  parts: 'Partly visible',
+  methods: 'Methods',
+  actions: 'Actions',
+  tools: 'Tools',
+  noMethods: 'No methods',
+  noActions: 'No actions',
+  noTools: 'No tools',
+  asksFirst: 'Asks you first',
+  kindAnd: (kind: string, verbs: readonly string[]) => `${kind} · can ${and(verbs)}`,
+}
+
+const subscriptions = {
+  title: 'Subscriptions',
+  text: 'Who gets updates from you, and whose updates you get.',
+  subscribers: 'Subscribers',
+  noSubscribers: 'No subscribers yet.',
+  own: 'Your subscriptions',
+  noneOwn: 'You haven’t subscribed to anyone.',
+  name: (peer: string, about: string) => `${peer} · ${about}`,
+  facts: (host: string, how: string, updates: number, since: Html) =>
+    html`${host === '' ? '' : `${host} · `}${how} · ${updates === 0 ? 'No updates yet' : count(updates, 'update', 'updates')} · since ${since}`,
+  allProperties: 'All properties',
+  everythingIn: (target: string) => `Everything in ${target}`,
+  full: 'Full updates',
+  notifications: 'Notifications only',
+  onRequest: 'On request',
+  upToDate: 'Up to date',
+  stopped: (failures: number) => `Stopped after ${count(failures, 'failure', 'failures')}`,
+  failed: (failures: number) => `${number(failures)} failed`,
+  toFetch: (updates: number) => `${number(updates)} to fetch`,
+  unreachable: (waiting: number) => `Unreachable, ${number(waiting)} queued`,
+  retrying: (waiting: number) => `Retrying ${number(waiting)}`,
+  sending: (waiting: number) => `Sending ${number(waiting)}`,
+  endedByThem: 'Ended by them',
+  syncing: 'Syncing…',
+  recovering: 'Missing an update, recovering',
+  missing: 'This subscription doesn’t exist. It may have ended.',
+}
+
+const subscription = {
+  label: 'Subscription',
+  subscriber: 'Subscriber',
+  source: 'Source',
+  at: (name: Text, host: string) => (host === '' ? html`${name}` : html`${name} at ${host}`),
+  delivery: 'Delivery',
+  status: 'Status',
+  updates: 'Updates sent',
+  updatesReceived: 'Updates received',
+  started: 'Started',
+  data: (name: string) => `Data from ${name}`,
+  sharesNothing: (name: string) => `${name} isn’t sharing anything.`,
+  noData: 'No data yet.',
+  failures: (failures: number) =>
+    plural(failures, {
+      one: `${number(failures)} update wasn’t delivered`,
+      other: `${number(failures)} updates weren’t delivered`,
+    }),
+  failuresText: (name: string, failures: number) =>
+    plural(failures, {
+      one: `${name} rejected it or was offline too long. We kept it.`,
+      other: `${name} rejected them or was offline too long. We kept them.`,
+    }),
+  retry: 'Retry',
+  log: 'Delivery log',
+  empty: 'No updates in the stored log.',
+  order: (newest: Html) => html`Newest first · times of ${newest} and before, in UTC`,
+  number: '#',
+  created: 'Created',
+  sent: 'Sent',
+  confirmed: 'Confirmed',
+  attempts: (outcome: string, attempts: number) => `${outcome} · ${count(attempts, 'attempt', 'attempts')}`,
+  reason: (outcome: string, reason: string) => `${outcome}: ${reason}`,
+  waiting: 'Queued',
+  retrying: 'Retrying',
+  delivered: 'Delivered',
+  rejected: 'Not delivered',
+  superseded: 'Delivered as part of a later update',
+  unsent: 'Ready to fetch',
+  fetched: 'Fetched',
+  end: 'Unsubscribe…',
+  endText: (name: string) =>
+    `You’ll stop getting updates from ${name}, and your copy of their data is deleted. They’re notified.`,
+  endButton: 'Unsubscribe',
+  endTheirs: 'End subscription…',
+  endTheirsText: (name: string) => `${name} stops getting updates. They’re notified.`,
+  endTheirsButton: 'End subscription',
+}
+
+const apps = ({ one }: EnglishNoun) => ({
+  title: 'Connected apps',
+  text: `Apps with access to your ${one}, and the devices where you’re signed in. Disconnecting takes effect immediately.`,
+  apps: 'Apps',
+  approvals: 'Pending approvals',
+  passwordAccess: 'Programs with a password',
+  mcpUrl: 'MCP server URL',
+  empty: 'No apps connected.',
+  emptyWithUrl: 'No apps connected. Add the URL above to Claude, ChatGPT or another MCP client.',
+  unknownOrigin: 'Unknown origin',
+  isLocal: 'Runs on this computer',
+  returnsTo: (host: string) => html`Returns to <strong>${host}</strong>`,
+  origin: (origin: Text, connections: number) =>
+    connections > 1 ? html`${origin} · ${count(connections, 'connection', 'connections')}` : html`${origin}`,
+  level: (level: string, until: Html | null) =>
+    until === null
+      ? html`Access level: <strong>${level}</strong>`
+      : html`Access level: <strong>${level}</strong> until ${until}`,
+  paused: 'Paused. It has no access.',
+  ends: (end: Html) => html`Its access ends on ${end}.`,
+  ended: (end: Html) => html`Its access ended on ${end}.`,
+  facts: (connected: Html, lastUsed: Html, hasAccess: boolean) =>
+    html`Connected ${connected} · last used ${lastUsed}${hasAccess ? '' : ' · Signed out'}`,
+  disconnect: (name: string) => `Disconnect ${name}`,
+  manage: (name: string) => html`Manage access<span class="unseen">: ${name}</span>`,
+  notConnected: 'That app is already disconnected.',
+  keys: 'API keys',
+  noKeys: 'No API keys.',
+  keyFacts: (made: Html, lastUsed: Html | null, end: Html | null) =>
+    html`Created ${made} · ${lastUsed === null ? 'never used' : html`last used ${lastUsed}`}${end === null ? '' : html` · ends on ${end}`}`,
+  revoke: (name: string) => `Revoke ${name}`,
+  keyGone: 'That key is already revoked.',
+})
+
+const devices = {
+  title: 'Devices',
+  thisDevice: 'This device',
+  signOut: (device: string, how: string) => html`Sign out<span class="unseen"> ${device}, ${how}</span>`,
+  facts: (how: string, began: Html, lastUsed: Html) => html`${how} · signed in ${began} · last used ${lastUsed}`,
+  unknown: 'Unknown device',
+  web: 'Browser',
+  spa: 'Browser application',
+  mobile: 'Mobile app',
+  native: 'Native app',
+  passphrase: 'Passphrase',
+  email: 'Email',
+  import: 'Imported',
+  host: 'Application',
+  signOutOthers: 'Sign out other devices…',
+  signOutOthersText: (others: number) =>
+    `Signs out ${count(others, 'other device', 'other devices')}. You stay signed in here.`,
+  signOutOthersButton: 'Sign out other devices',
+  alreadySignedOut: 'That device is already signed out.',
+}
+
+const activity = {
+  title: 'Activity',
+  text: 'What people and apps did with your data, and what you decided about their calls. Values are never recorded.',
+  off: 'Activity is turned off for this service.',
+  filteredBy: (name: string, href: string) => html`Only <strong>${name}</strong>. <a href="${href}">Show everyone</a>`,
+  empty: 'No activity yet.',
+  noOlder: 'No older activity.',
+  newest: 'Newest',
+  older: 'Older',
+  filter: 'Person or app',
+  everyone: 'Everyone',
+  apply: 'Apply',
+  filterBy: (name: string) => html`Filter<span class="unseen">: ${name}</span>`,
+  did: (who: Html, what: string) => html`${who} ${what}`,
+  denied: (who: Html, what: string) => html`${who} was <strong class="no">denied</strong>: ${what}`,
+  times: (times: number) => count(times, 'time', 'times'),
+  trustee: 'Trustee',
+  unknown: 'Unknown visitor',
+  unknownAt: (address: string) => `Unknown visitor (${address})`,
+  requestedApproval: (what: string) => `requested your approval to ${what}`,
+  gotApproval: (what: string) => `got your approval to ${what}`,
+  gotNoApproval: (what: string) => `didn’t get your approval to ${what}`,
+}
+
+/** Allowed requests, in the past tense. */
+const didActs = {
+  callTool: (name: string) => `used the tool ${quote(name)}`,
+  usePrompt: (name: string) => `used the prompt ${quote(name)}`,
+  viewResource: (name: string) => `viewed ${quote(name)}`,
+  mcpRequest: (name: string) => `sent ${name}`,
+  openAddress: (name: string) => `opened ${quote(name)}`,
+  openAccount: 'opened your address',
+  listActions: 'listed the actions',
+  runAction: (name: string) => `ran the action ${quote(name)}`,
+  listFiles: 'listed the files',
+  viewFile: (name: string) => `viewed the file ${quote(name)}`,
+  editFile: (name: string) => `edited the file ${quote(name)}`,
+  deleteFile: (name: string) => `deleted the file ${quote(name)}`,
+  viewProfile: 'viewed your public profile',
+  listMethods: 'listed the methods',
+  callMethod: (name: string) => `called the method ${quote(name)}`,
+  callAnyMethod: 'called a method',
+  viewAccess: 'viewed their access',
+  listProperties: 'listed the properties',
+  editProperties: 'edited properties',
+  deleteProperties: 'deleted all properties',
+  viewProperty: (name: string) => `viewed the property ${quote(name)}`,
+  editProperty: (name: string) => `edited the property ${quote(name)}`,
+  deleteProperty: (name: string) => `deleted the property ${quote(name)}`,
+  viewOperation: (name: string) => `viewed the resource ${quote(name)}`,
+  editOperation: (name: string) => `edited the resource ${quote(name)}`,
+  deleteOperation: (name: string) => `deleted the resource ${quote(name)}`,
+  subscribe: 'subscribed',
+  unsubscribe: 'unsubscribed',
+  confirmUpdates: 'confirmed updates',
+  requestUpdates: 'requested updates again',
+  fetchUpdates: 'fetched updates',
+  viewSubscriptions: 'viewed their subscriptions',
+  endYours: 'ended your subscription',
+  sendUpdate: 'sent an update',
+  sendAccess: 'sent what you can access',
+  callCallback: (name: string) => `called callback ${quote(name)}`,
+  accept: 'accepted the connection',
+  requestConnection: 'requested to connect',
+  endConnection: 'ended the connection',
+  editConnection: 'changed the connection',
+  viewConnection: 'viewed the connection',
+}
+
+/** Requests that were denied or needed approval, in the infinitive. */
+const toActs = {
+  callTool: (name: string) => `use the tool ${quote(name)}`,
+  usePrompt: (name: string) => `use the prompt ${quote(name)}`,
+  viewResource: (name: string) => `view ${quote(name)}`,
+  mcpRequest: (name: string) => `send ${name}`,
+  openAddress: (name: string) => `open ${quote(name)}`,
+  openAccount: 'open your address',
+  listActions: 'list the actions',
+  runAction: (name: string) => `run the action ${quote(name)}`,
+  listFiles: 'list the files',
+  viewFile: (name: string) => `view the file ${quote(name)}`,
+  editFile: (name: string) => `edit the file ${quote(name)}`,
+  deleteFile: (name: string) => `delete the file ${quote(name)}`,
+  viewProfile: 'view your public profile',
+  listMethods: 'list the methods',
+  callMethod: (name: string) => `call the method ${quote(name)}`,
+  callAnyMethod: 'call a method',
+  viewAccess: 'view their access',
+  listProperties: 'list the properties',
+  editProperties: 'edit properties',
+  deleteProperties: 'delete all properties',
+  viewProperty: (name: string) => `view the property ${quote(name)}`,
+  editProperty: (name: string) => `edit the property ${quote(name)}`,
+  deleteProperty: (name: string) => `delete the property ${quote(name)}`,
+  viewOperation: (name: string) => `view the resource ${quote(name)}`,
+  editOperation: (name: string) => `edit the resource ${quote(name)}`,
+  deleteOperation: (name: string) => `delete the resource ${quote(name)}`,
+  subscribe: 'subscribe',
+  unsubscribe: 'unsubscribe',
+  confirmUpdates: 'confirm updates',
+  requestUpdates: 'request updates again',
+  fetchUpdates: 'fetch updates',
+  viewSubscriptions: 'view their subscriptions',
+  endYours: 'end your subscription',
+  sendUpdate: 'send an update',
+  sendAccess: 'send what you can access',
+  callCallback: (name: string) => `call callback ${quote(name)}`,
+  accept: 'accept the connection',
+  requestConnection: 'request to connect',
+  endConnection: 'end the connection',
+  editConnection: 'change the connection',
+  viewConnection: 'view the connection',
+}
+
+/** Why a recorded request was allowed or denied. */
+const activityReasons = {
+  ownPath: 'own data',
+  public: 'public',
+  askedToSignIn: 'asked to sign in',
+  needsApproval: 'needs your approval',
+  approvedByYou: 'approved by you',
+  deniedByYou: 'denied by you',
+  notApproved: 'the connection isn’t approved',
+  allowedBy: (level: string, pattern: string) => `allowed by ${level}: ${pattern}`,
+}
+
+/** All messages. @param noun The noun for an actor. */
+function messages(noun: EnglishNoun) {
+  return {
+    frame,
+    navigation,
+    notices: notices(noun),
+    errors,
+    failed: failed(noun),
+    live,
+    forms,
+    time,
+    front: front(noun),
+    created: created(noun),
+    home: home(noun),
+    firstSteps: firstSteps(noun),
+    signIn: signIn(noun),
+    signInErrors,
+    signInRefusals,
+    testUsers,
+    consent: consent(noun),
+    passwordAccess: passwordAccess(noun),
+    approvals,
+    calls,
+    values,
+    properties: properties(noun),
+    list,
+    conflict,
+    files: files(noun),
+    subjects,
+    verbs,
+    noAccess,
+    rights: rights(noun),
+    reached,
+    review: review(noun),
+    connections: connections(noun),
+    standing,
+    request: request(noun),
+    peer: peer(noun),
+    peerErrors,
+    ends,
+    check,
+    checkOptions,
+    because: because(noun),
+    missing,
+    toChange: toChange(noun),
+    editAccess,
+    endings,
+    viewAs,
+    subscriptions,
+    subscription,
+    apps: apps(noun),
+    devices,
+    activity,
+    didActs,
+    toActs,
+    activityReasons,
+  }
+}
+
+export const english = { noun: { one: 'account', many: 'accounts', a: 'an account' }, messages }

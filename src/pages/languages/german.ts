@@ -1,0 +1,1189 @@
+/** The messages of the pages in German. */
+import { html } from 'hono/html'
+import type { RuledCategory } from '../../permission/rules.ts'
+import type { Covered } from './english.ts'
+import { formatsOf } from './formats.ts'
+import { Declined, type GermanNoun } from './german-noun.ts'
+import type { Messages } from './language.ts'
+
+const { number, and, or, plural, relative, date, day, exact, size } = formatsOf('de')
+
+function count(value: number, one: string, many: string): string {
+  return `${number(value)} ${plural(value, { one, other: many })}`
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+function quote(name: string): string {
+  return `„${name}“`
+}
+
+function quoted(names: readonly string[]): readonly string[] {
+  return names.map(quote)
+}
+
+const frame: Messages['frame'] = {
+  skip: 'Zum Inhalt springen',
+  navigation: 'Hauptmenü',
+  breadcrumb: 'Pfad',
+  errorTitle: (title) => `Fehler: ${title}`,
+  signOut: 'Abmelden',
+}
+
+const navigation: Messages['navigation'] = {
+  overview: 'Übersicht',
+  properties: 'Eigenschaften',
+  files: 'Dateien',
+  connections: 'Verbindungen',
+  subscriptions: 'Abonnements',
+  apps: 'Verbundene Apps',
+  activity: 'Aktivität',
+}
+
+const notices = (noun: Declined): Messages['notices'] => ({
+  saved: 'Gespeichert.',
+  created: 'Erstellt.',
+  added: 'Element hinzugefügt.',
+  uploaded: 'Datei hochgeladen.',
+  deleted: 'Gelöscht.',
+  asked: 'Anfrage gesendet. Die Antwort sehen Sie hier.',
+  approved: 'Genehmigt.',
+  withdrawn: 'Zugriff pausiert.',
+  connectionEnded: 'Verbindung getrennt.',
+  subscriptionEnded: 'Abonnement beendet.',
+  reset: 'Der Zugriff entspricht wieder der Zugriffsstufe.',
+  allowed: 'Für einen Aufruf genehmigt.',
+  refused: 'Abgelehnt.',
+  followed: 'Abonniert.',
+  redriven: 'Die fehlgeschlagenen Aktualisierungen werden erneut gesendet.',
+  signedOut: 'Gerät abgemeldet.',
+  disconnected: 'App getrennt.',
+  keyRevoked: 'Schlüssel widerrufen.',
+  youAreSignedOut: 'Sie sind abgemeldet.',
+  accountDeleted: `${noun.ein('Ihr', 'nominative')} wurde gelöscht.`,
+  sessionExpired: 'Ihre Sitzung ist abgelaufen. Melden Sie sich an, um fortzufahren.',
+  signedInAgain: 'Ihre Sitzung war abgelaufen. Sie sind wieder angemeldet.',
+  accessKept: 'Das Passwort gilt weiterhin.',
+  accessRevoked: 'Das Passwort gilt nicht mehr.',
+})
+
+const errors: Messages['errors'] = {
+  bad_request: 'Die Anfrage ist ungültig. Prüfen Sie die Eingabe und versuchen Sie es erneut.',
+  invalid_json: 'Das ist kein gültiges JSON.',
+  invalid_name: 'Dieser Name ist nicht erlaubt. Wählen Sie einen anderen.',
+  invalid_value: 'Dieser Wert ist nicht erlaubt. Ändern Sie ihn und versuchen Sie es erneut.',
+  invalid_index: 'Dieses Element gibt es nicht mehr.',
+  invalid_input: 'Die Eingabe hat nicht die erwartete Form.',
+  index_required: 'Die Liste ist für diese Suche zu lang.',
+  rejected: 'Die Anwendung hat diesen Wert nicht angenommen.',
+  no_result: 'Die Anwendung hat kein Ergebnis geliefert.',
+  unauthorized: 'Melden Sie sich an, um fortzufahren.',
+  forbidden: 'Sie haben keinen Zugriff.',
+  approval_required: 'Dieser Aufruf muss erst genehmigt werden.',
+  approval_denied: 'Dieser Aufruf wurde abgelehnt.',
+  forged_request: 'Dieses Formular ist veraltet. Laden Sie die Seite neu und versuchen Sie es erneut.',
+  not_found: 'Diese Seite gibt es nicht. Vielleicht wurde sie gelöscht.',
+  actor_not_found: 'Diese Seite gibt es nicht. Vielleicht wurde sie gelöscht.',
+  method_not_allowed: 'Diese Seite nimmt solche Anfragen nicht an.',
+  conflict: 'Der Stand hat sich inzwischen geändert. Prüfen Sie ihn und versuchen Sie es erneut.',
+  not_connected: 'Verbinden Sie zuerst den Dienst.',
+  actor_exists: 'Diese E-Mail-Adresse wird bereits verwendet.',
+  creation_closed: 'Sie erhalten Zugang, wenn Sie sich zum ersten Mal anmelden.',
+  creator_exists: 'Diese E-Mail-Adresse wird bereits verwendet.',
+  migration_failed: 'Dieser Wert kann nicht angezeigt werden: Er hat eine ältere Form.',
+  value_corrupted: 'Dieser Wert ist beschädigt.',
+  list_corrupted: 'Diese Liste ist beschädigt.',
+  gone: 'Das ist nicht mehr verfügbar.',
+  answer_not_kept: 'Das wurde bereits ausgeführt, und das Ergebnis ist nicht mehr verfügbar.',
+  precondition_failed: 'Der Stand hat sich inzwischen geändert. Laden Sie die Seite neu und versuchen Sie es erneut.',
+  payload_too_large: 'Das ist zu groß.',
+  uri_too_long: 'Diese Adresse ist zu lang.',
+  range_not_satisfiable: 'Diesen Teil der Datei gibt es nicht.',
+  key_reused: 'Das wurde bereits mit anderem Inhalt gesendet.',
+  unsupported_media_type: 'Diese Art von Inhalt wird nicht unterstützt.',
+  headers_too_large:
+    'Ihr Browser hat zu viele Daten gesendet. Löschen Sie die Cookies dieser Website und versuchen Sie es erneut.',
+  peer_failed: 'Die Gegenseite ist zurzeit nicht erreichbar. Versuchen Sie es später erneut.',
+  request_timeout: 'Das Senden hat zu lange gedauert. Versuchen Sie es erneut.',
+  too_many_requests: 'Zu viele Anfragen. Warten Sie einen Moment und versuchen Sie es erneut.',
+  server_error: 'Etwas ist fehlgeschlagen. Versuchen Sie es später erneut.',
+  file_missing: 'Der Inhalt dieser Datei fehlt.',
+  not_implemented: 'Solche Anfragen werden nicht unterstützt.',
+  service_failed: 'Der andere Dienst ist zurzeit nicht erreichbar. Versuchen Sie es später erneut.',
+  provider_failed: 'Der Anmeldedienst hat nicht wie erwartet geantwortet. Versuchen Sie es erneut.',
+  newer_data: 'Eine neuere Version dieses Dienstes hat diesen Wert gespeichert.',
+  store_unavailable: 'Der Dienst ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
+  unavailable: 'Das ist vorübergehend nicht verfügbar. Versuchen Sie es später erneut.',
+  insufficient_storage: 'Für Dateien ist kein Speicherplatz mehr frei.',
+  shutting_down: 'Der Dienst startet neu. Versuchen Sie es in einem Moment erneut.',
+}
+
+const failed = (noun: Declined): Messages['failed'] => ({
+  notFound: 'Nicht gefunden',
+  noAccess: 'Kein Zugriff',
+  conflict: 'Der Stand hat sich inzwischen geändert',
+  tooManyRequests: 'Zu viele Anfragen',
+  invalid: 'Mit dieser Anfrage stimmt etwas nicht',
+  serviceFailed: 'Bei uns ist etwas schiefgelaufen',
+  back: `Zurück zu ${noun.ein('Ihr', 'dative')}`,
+  home: 'Zur Startseite',
+  reference: (status, requestId) => html`Fehler ${status} · Anfrage-ID <code>${requestId}</code>`,
+})
+
+const live: Messages['live'] = {
+  signedOut: 'Sie wurden abgemeldet. Laden Sie die Seite neu, um sich anzumelden.',
+  deleted: 'Das wurde gelöscht.',
+  editing:
+    'Während Ihrer Bearbeitung an anderer Stelle geändert. Ihr Entwurf bleibt erhalten; beim Speichern sehen Sie beide Fassungen.',
+  properties: (name) => `${name} aktualisiert`,
+  trust: 'Verbindungen aktualisiert',
+  subscriptions: 'Abonnements aktualisiert',
+  sessions: 'Verbundene Apps aktualisiert',
+  approvals: 'Genehmigungen aktualisiert',
+  page: 'Seite aktualisiert',
+}
+
+const forms: Messages['forms'] = {
+  optional: (label) => html`${label} <span class="kind">(optional)</span>`,
+  required: (label) => html`${label} <span class="kind">(erforderlich)</span>`,
+  type: 'Typ',
+  text: 'Text',
+  json: 'JSON (Zahl, wahr oder falsch, Liste, Objekt)',
+  notSet: 'Nicht gesetzt',
+  choose: 'Auswählen …',
+  yes: 'Ja',
+  no: 'Nein',
+  timesInUtc: 'Datum und Uhrzeit in UTC.',
+  onePerLine: 'Ein Wert pro Zeile.',
+  oneOfPerLine: (choices) => `Ein Wert pro Zeile: ${choices.join(', ')}.`,
+  pages: 'Seiten',
+  previous: 'Zurück',
+  next: 'Weiter',
+  pageOf: (page, pages) => `Seite ${number(page)} von ${number(pages)}`,
+  deletion: 'Löschen …',
+}
+
+const time: Messages['time'] = {
+  justNow: 'gerade eben',
+  relative: (value, unit) => relative(value, unit),
+  date: (at) => date(at),
+  day: (at) => day(at),
+  exact: (at) => exact(at),
+}
+
+const front = (noun: Declined): Messages['front'] => ({
+  signIn: (app) => `Bei ${app} anmelden`,
+  create: `${noun.ein('Ihr', 'accusative')} erstellen`,
+  continueToPage: 'Melden Sie sich an, um zur geöffneten Seite zu gelangen.',
+  withPassphrase: 'Mit Ihrer Passphrase anmelden',
+  continueWith: (provider) => `Mit ${provider} fortfahren`,
+  continueAsTestUser: 'Als Testperson fortfahren',
+  continueAs: (owner) => `Als ${owner} fortfahren`,
+  closed: `${noun.many} werden von der Anwendung erstellt.`,
+  about: 'Das bekommen Sie',
+  aboutText: (app) =>
+    `Ihr eigener Bereich in ${app}: Ihre Daten unter Ihrer eigenen Adresse, nur mit den Personen und Apps geteilt, die Sie auswählen.`,
+  isPrivate: 'Von Anfang an privat. Sie entscheiden, wer was ansehen oder ändern kann.',
+  isConnected: 'Verbinden Sie Personen, Smartphones und KI-Assistenten, alle mit denselben Berechtigungen.',
+  isErasable: 'Jederzeit löschbar, mit allem, was darin ist.',
+  developers: (href) => html`Für die Entwicklung: <a href="${href}">API-Referenz</a>`,
+  email: 'E-Mail-Adresse',
+  createButton: `${noun.one} erstellen`,
+  enterEmail: 'Geben Sie Ihre E-Mail-Adresse ein.',
+  otherOwner: (owner) =>
+    `Sie sind als ${owner} angemeldet, aber diese Seite gehört zu ${noun.ein('ein', 'dative', 'ander')}.`,
+})
+
+const created = (noun: Declined): Messages['created'] => ({
+  title: `${noun.ein('Ihr', 'nominative')} ist bereit`,
+  keep: `Speichern Sie diese Angaben jetzt. Wir können die Passphrase nicht noch einmal anzeigen. Wer sie hat, hat vollen Zugriff auf ${noun.ein('Ihr', 'accusative')}.`,
+  address: `${noun.one}-URL`,
+  owner: 'Inhaber',
+  passphrase: 'Passphrase',
+  tryIt: 'API ausprobieren',
+  tryText: `Alles in ${noun.ein('Ihr', 'dative')} auflisten:`,
+})
+
+const home = (noun: Declined): Messages['home'] => ({
+  attention: (open) => `Wartet auf Sie (${number(open)})`,
+  more: (others) => `Und ${number(others)} weitere.`,
+  wantsToConnect: (name, host) =>
+    `${host === '' || name === host ? name : `${name} auf ${host}`} möchte sich verbinden`,
+  asksToRun: (name, title) => `${name} bittet um Ihre Genehmigung: ${title}`,
+  programCreated: `Ein Programm hat ${noun.ein('ein', 'accusative')} unter Ihrem Namen erstellt`,
+  lists: (lists) => count(lists, 'Liste', 'Listen'),
+  noRequests: 'Keine offenen Anfragen',
+  requests: (pending) => `${number(pending)} offen`,
+  noApprovals: 'Keine offenen Genehmigungen',
+  approvals: (pending) => `${number(pending)} zu genehmigen`,
+  address: 'Ihre Adresse',
+  accountUrl: `${noun.one}-URL`,
+  owner: 'Inhaber',
+  apiReference: 'API-Referenz',
+  publicProfile: 'Öffentliches Profil',
+  getStarted: 'Erste Schritte',
+  deletion: `${noun.one} löschen …`,
+  deletionText:
+    'Alle Eigenschaften, Dateien, Verbindungen, Sitzungen und verbundenen Apps werden endgültig gelöscht. Ihre Verbindungen werden benachrichtigt. Das kann nicht rückgängig gemacht werden.',
+  confirm: (owner) => html`Geben Sie zur Bestätigung <strong>${owner}</strong> ein`,
+  deleteButton: `${noun.one} endgültig löschen`,
+  wrongConfirmation: (owner) =>
+    `Die Eingabe stimmt nicht überein. Geben Sie genau ${owner} ein, um ${noun.ein('Ihr', 'accusative')} zu löschen.`,
+})
+
+const firstSteps = (noun: Declined): Messages['firstSteps'] => ({
+  title: 'Erste Schritte',
+  data: 'Erste Daten hinzufügen',
+  dataText: 'Speichern Sie Texte, Zahlen, Listen oder JSON.',
+  dataButton: 'Eigenschaft hinzufügen',
+  connection: 'Mit jemandem verbinden',
+  connectionText: `Teilen Sie Daten mit ${noun.ein('ein', 'dative', 'ander')}. Sie wählen aus, was sichtbar ist, und können es jederzeit beenden.`,
+  connectionButton: 'Anfrage senden',
+  app: 'App verbinden',
+  appText:
+    'Geben Sie einem KI-Assistenten, einem Smartphone oder einem Skript begrenzten Zugriff. Sie können ihn jederzeit beenden.',
+  appButton: 'App verbinden',
+})
+
+const signIn = (noun: Declined): Messages['signIn'] => ({
+  signOut: (app) => `Von ${app} abmelden?`,
+  signOutText: 'Eine andere Website hat Sie auf diese Seite geleitet.',
+  signOutButton: 'Abmelden',
+  email: 'E-Mail-Adresse bestätigen',
+  emailText: (provider) =>
+    `${provider} teilt nicht mit, welche E-Mail-Adresse Ihnen gehört. Geben Sie die Adresse ein, die hier gelten soll.`,
+  emailLabel: 'E-Mail-Adresse',
+  continue: 'Weiter',
+  verify: 'E-Mail-Adresse bestätigen',
+  verifyText: `Diese E-Mail-Adresse wurde hier für ${noun.ein('ein', 'accusative')} eingegeben. Bestätigen Sie sie, wenn Sie das waren.`,
+  verifyButton: (address) => `${address} bestätigen`,
+  verifyIgnore: 'Das waren nicht Sie? Schließen Sie diese Seite; es ändert sich nichts.',
+  verified: 'E-Mail-Adresse bestätigt',
+  verifiedText: 'Vielen Dank. Ihre E-Mail-Adresse ist bestätigt.',
+  claim: `Es gibt bereits ${noun.ein('ein', 'accusative')} mit dieser E-Mail-Adresse`,
+  claimText: (email) =>
+    html`Sie haben nachgewiesen, dass <strong>${email}</strong> Ihnen gehört. Jemand hat damit früher ${noun.ein('ein', 'accusative')} ohne Nachweis erstellt.`,
+  claimPassphrase: 'Das war ich. Passphrase',
+  claimOpen: `${capital(noun.dies('dies', 'accusative'))} öffnen`,
+  claimNew: `${capital(noun.ein('ein', 'accusative', 'neu'))} beginnen`,
+  claimAbout: `Was geschieht mit ${noun.the('dative')} von früher?`,
+  claimJoin: 'Wenn Sie es waren, öffnet die Passphrase hier alles, was darin ist.',
+  claimLink:
+    'Wenn Sie es mit dieser E-Mail-Adresse waren, öffnen Sie den Link, der Ihnen gesendet wurde, in dem Browser, in dem Sie die Adresse eingegeben haben. Melden Sie sich danach hier erneut an.',
+  claimOther: `Wenn Sie neu beginnen, bleibt ${noun.the('nominative')} von früher bei der Person, die ${noun.pronoun('accusative')} erstellt hat, ohne Zugriff auf Ihre Daten.`,
+  claimDecide: 'Auf der Seite „Programme mit Passwort“ entscheiden Sie dann, ob die Passphrase weiterhin gilt.',
+})
+
+const signInErrors: Messages['signInErrors'] = {
+  over: 'Diese Anmeldung ist abgelaufen. Beginnen Sie erneut.',
+  wrongPassphrase: 'Diese Passphrase ist falsch.',
+  invalidEmail: 'Geben Sie eine gültige E-Mail-Adresse ein, zum Beispiel name@example.com.',
+  emailTaken: 'Diese E-Mail-Adresse wird bereits verwendet.',
+  linkExpired: 'Dieser Link ist abgelaufen. Fordern Sie einen neuen an.',
+  linkUnknown: 'Dieser Link ist unbekannt oder wurde bereits verwendet.',
+}
+
+const signInRefusals: Messages['signInRefusals'] = {
+  exchange_failed: 'Der Anmeldedienst hat die Anmeldung nicht bestätigt. Versuchen Sie es erneut.',
+  identity_failed: 'Der Anmeldedienst hat nicht mitgeteilt, wer Sie sind. Versuchen Sie es erneut.',
+  lookup_failed: 'Der Anmeldedienst hat Ihre E-Mail-Adresse nicht mitgeteilt. Versuchen Sie es erneut.',
+  no_address: 'Der Anmeldedienst hat keine E-Mail-Adresse für Sie bestätigt.',
+  assertion_invalid: 'Diese Anmeldung ist hier nicht gültig. Versuchen Sie es erneut.',
+  address_unverified:
+    'Ihre E-Mail-Adresse ist nicht bestätigt. Bestätigen Sie sie in der Anwendung und melden Sie sich dann erneut an.',
+  address_invalid: 'Die Anwendung hat keine gültige E-Mail-Adresse von Ihnen.',
+  other_identity:
+    'Sie haben sich mit einem anderen Konto angemeldet als erwartet. Melden Sie sich mit dem richtigen an.',
+  rejected: 'Die Anwendung hat diese Anmeldung nicht angenommen.',
+}
+
+const testUsers: Messages['testUsers'] = {
+  title: 'Testperson auswählen',
+  text: html`<strong>Nur für die Entwicklung</strong>, kein Passwort nötig. Im Betrieb erscheinen hier Ihre eingerichteten Anmeldedienste.`,
+  signInAs: (name) => `Als ${name} anmelden`,
+  other: 'Oder eine andere E-Mail-Adresse verwenden',
+  email: 'E-Mail-Adresse',
+  signIn: 'Anmelden',
+  cancel: 'Abbrechen',
+  over: 'Diese Anmeldung ist abgelaufen',
+  overText:
+    'Sie hat zu lange gedauert oder der Server wurde neu gestartet. Gehen Sie zurück und melden Sie sich erneut an.',
+}
+
+const consent = (noun: Declined): Messages['consent'] => ({
+  title: (client, app) => `${client} möchte sich mit ${noun.ein('Ihr', 'dative')} bei ${app} verbinden`,
+  signedInAs: (owner) => html`Angemeldet als <strong>${owner}</strong>`,
+  publisher: 'Verifizierter Herausgeber',
+  returnsTo: 'Führt zurück zu',
+  isLocal: 'Diese App läuft auf Ihrem Computer. Fahren Sie nur fort, wenn Sie sie gerade selbst gestartet haben.',
+  access: (client) => `${client} erhält diesen Zugriff`,
+  accessOf: (level) => html`Zugriff im Einzelnen<span class="unseen">: ${level}</span>`,
+  allow: 'Erlauben',
+  allowWith: (provider) => `Mit ${provider} anmelden und erlauben`,
+  useOther: (provider) => `Anderes Konto von ${provider} verwenden`,
+  deny: 'Ablehnen',
+  about: 'Zu dieser Anfrage',
+  unverified: 'Die Namen von Apps sind nicht geprüft. Achten Sie auf die Adresse oben.',
+  noPassword: 'Die App sieht Ihr Passwort nie.',
+  canEnd: 'Unter „Aktivität“ sehen Sie, was die App tut, und unter „Verbundene Apps“ können Sie sie jederzeit trennen.',
+  noProvider: 'Eine Anmeldung ist hier nicht möglich: Es ist kein Anmeldedienst eingerichtet.',
+})
+
+const passwordAccess = (noun: Declined): Messages['passwordAccess'] => ({
+  title: 'Programme mit Passwort',
+  text: `Programme können ${noun.many} unter jedem Namen mit einem Passwort erstellen. Sie haben nachgewiesen, dass der Name Ihnen gehört, also entscheiden Sie.`,
+  empty: `Kein Programm hat ${noun.ein('ein', 'accusative')} unter Ihrem Namen erstellt.`,
+  firstShown: (shown) =>
+    `Angezeigt werden die ersten ${number(shown)}. Die übrigen erscheinen, wenn Sie entschieden haben.`,
+  own: capital(noun.dies('dies', 'nominative')),
+  other: `${capital(noun.ein('ein', 'nominative', 'ander'))} unter Ihrem Namen`,
+  ownPending: `Ein Programm mit Passwort hat ${noun.dies('dies', 'accusative')} erstellt. Behalten oder widerrufen Sie den Zugriff.`,
+  ownKept: `Ein Programm mit Passwort hat ${noun.dies('dies', 'accusative')} erstellt. Sie behalten den Zugriff bei.`,
+  ownRevoked: `Ein Programm mit Passwort hat ${noun.dies('dies', 'accusative')} erstellt. Sie haben den Zugriff widerrufen.`,
+  otherPending: `Ein Programm mit Passwort hat ${noun.pronoun('accusative')} erstellt. Behalten oder widerrufen Sie den Zugriff.`,
+  otherKept: `Ein Programm mit Passwort hat ${noun.pronoun('accusative')} erstellt. Sie behalten den Zugriff bei.`,
+  otherRevoked: `Ein Programm mit Passwort hat ${noun.pronoun('accusative')} erstellt. Sie haben den Zugriff widerrufen.`,
+  address: `${noun.one}-URL`,
+  creator: 'Name in den Zugangsdaten des Programms',
+  proven: 'Sie haben den Namen nachgewiesen',
+  reachRevoked: `Das Passwort gilt nicht mehr. Die Daten sind weiterhin in ${noun.the('dative')}.`,
+  reachOwn: `Bis Sie den Zugriff widerrufen, kann jeder mit dem Passwort alles in ${noun.dies('dies', 'dative')} ansehen und ändern, wie Sie selbst.`,
+  reachOther: `Jeder mit dem Passwort kann alles in ${noun.the('dative')} ansehen und ändern. Das Passwort gibt keinen Zugriff auf Ihre Daten, und Sie sehen die Daten dort nicht.`,
+  keep: (creator, id) => html`Zugriff behalten<span class="unseen">: ${creator}, ${id}</span>`,
+  revoking: 'Zugriff widerrufen …',
+  revokeText: `Das Passwort gilt sofort und endgültig nicht mehr. Die Daten in ${noun.the('dative')} bleiben, ebenso Verbindungen und Apps, die das Programm hinzugefügt hat.`,
+  revoke: 'Zugriff widerrufen',
+  gone: `${capital(noun.the('accusative'))} gibt es nicht mehr.`,
+})
+
+const approvals: Messages['approvals'] = {
+  title: 'Offene Genehmigungen',
+  text: 'Apps und Personen brauchen für diese Vorgänge jedes Mal Ihre Genehmigung.',
+  empty: 'Alles erledigt.',
+  requested: (asked, expires) => html`Angefragt ${asked} · läuft ab ${expires}`,
+  requestedBy: (name) => `Angefragt von ${name}`,
+  wants: (name, title) => `${name} möchte: ${title}`,
+  details: 'Einzelheiten',
+  noInput: 'Keine Eingabe',
+  once: (expires) => html`Das genehmigt nur einen Aufruf. Läuft ab ${expires}.`,
+  allow: 'Einmal erlauben',
+  deny: 'Ablehnen',
+  approved: (name) => `Genehmigt. ${name} kann jetzt fortfahren.`,
+  denied: 'Abgelehnt.',
+  used: 'Genehmigt und ausgeführt.',
+  expired: 'Diese Anfrage ist abgelaufen, oder die App wurde getrennt.',
+  decided: 'Diese Anfrage ist bereits beantwortet oder abgelaufen.',
+}
+
+const calls: Messages['calls'] = {
+  methods: (name, asked, by) => html`Methode <code>${name}</code>, angefragt ${asked} von ${by}`,
+  actions: (name, asked, by) => html`Aktion <code>${name}</code>, angefragt ${asked} von ${by}`,
+  tools: (name, asked, by) => html`Tool <code>${name}</code>, angefragt ${asked} von ${by}`,
+  prompts: (name, asked, by) => html`Prompt <code>${name}</code>, angefragt ${asked} von ${by}`,
+  resources: (name, asked, by) => html`Ressource <code>${name}</code>, angefragt ${asked} von ${by}`,
+}
+
+const values: Messages['values'] = {
+  object: (fields) => `Objekt · ${count(fields, 'Feld', 'Felder')}`,
+  array: (items) => `Array · ${count(items, 'Element', 'Elemente')}`,
+  list: (items) => `Liste · ${count(items, 'Element', 'Elemente')}`,
+  anyList: 'Liste',
+  damagedList: 'Liste, beschädigt',
+  text: 'Text',
+  number: 'Zahl',
+  boolean: 'Wahrheitswert',
+  null: 'Null',
+  emptyText: 'Leerer Text',
+  emptyObject: 'Leeres Objekt',
+  emptyArray: 'Leeres Array',
+  more: (parts) =>
+    plural(parts, { one: 'Ein weiterer Teil nicht angezeigt.', other: `${number(parts)} weitere nicht angezeigt.` }),
+  moreItems: (items) => `und ${count(items, 'weiteres Element', 'weitere Elemente')}`,
+  deleted: 'Gelöscht',
+  notSet: 'Noch nicht gesetzt',
+}
+
+const properties = (noun: Declined): Messages['properties'] => ({
+  title: 'Eigenschaften',
+  total: (total) => count(total, 'Eigenschaft', 'Eigenschaften'),
+  empty: 'Noch keine Eigenschaften. Speichern Sie unten den ersten Wert oder die erste Liste.',
+  newLink: 'Neue Eigenschaft',
+  readOnly: (kind) => `${kind} · Schreibgeschützt`,
+  notSet: 'Noch nicht gesetzt',
+  exists: (name) => `${quote(name)} gibt es schon`,
+  stored: 'Jetzt gespeichert',
+  yours: 'Ihre Eingabe',
+  saveMine: 'Meine Eingabe speichern',
+  open: (name) => `${quote(name)} öffnen`,
+  newTitle: 'Neue Eigenschaft',
+  value: 'Wert',
+  list: 'Liste',
+  name: 'Name',
+  description: 'Beschreibung',
+  explanation: 'Format der Elemente (KI-Apps sehen das)',
+  createValue: 'Eigenschaft erstellen',
+  createList: 'Liste erstellen',
+  viewJson: 'JSON ansehen',
+  setIt: 'Wert setzen',
+  save: 'Speichern',
+  edit: 'Bearbeiten',
+  editJson: 'Als JSON bearbeiten',
+  managed: (app) => `Wird von ${app} verwaltet; Sie können es nicht bearbeiten.`,
+  tooLarge: 'Zu groß zum Bearbeiten auf dieser Seite. Verwenden Sie die API.',
+  deleteValue: (name) => `${quote(name)} löschen`,
+  deleteValueText: (name) =>
+    `${quote(name)} löschen? Das kann nicht rückgängig gemacht werden. Abonnenten werden benachrichtigt.`,
+  nameMissing: 'Geben Sie einen Namen ein.',
+  valueMissing: 'Geben Sie einen Wert ein.',
+  listExists: (name) => `Die Liste ${quote(name)} gibt es schon. Wählen Sie einen anderen Namen.`,
+  nameExists: (name) => `${quote(name)} gibt es schon. Wählen Sie einen anderen Namen.`,
+  notFound: (name) => `Es gibt keine Eigenschaft namens ${quote(name)}. Vielleicht wurde sie gelöscht.`,
+  rejected: (app, name) => `${app} hat diesen Wert für ${quote(name)} nicht angenommen.`,
+  invalidJson: (line, column) => `Ungültiges JSON in Zeile ${number(line)}, Spalte ${number(column)}.`,
+  notANumber: (text) => `${quote(text)} ist keine Zahl.`,
+  notATime: (text) => `${quote(text)} ist kein Datum mit Uhrzeit.`,
+  notABoolean: (text) => `${quote(text)} ist weder wahr noch falsch.`,
+  notAChoice: (text) => `${quote(text)} steht nicht zur Auswahl.`,
+  emailTaken: `Es gibt bereits ${noun.ein('ein', 'accusative')} mit dieser E-Mail-Adresse.`,
+})
+
+const list: Messages['list'] = {
+  about: 'Über die Liste',
+  describe: 'Beschreibung hinzufügen',
+  redescribe: 'Beschreibung bearbeiten',
+  items: 'Elemente',
+  empty: 'Noch keine Elemente.',
+  hidden: (app) => `Diese Seite der Liste wird von ${app} ausgeblendet.`,
+  item: (position) => `Element ${number(position)}`,
+  edit: (position) => html`Bearbeiten<span class="unseen">: Element ${number(position)}</span>`,
+  deleteItem: (position) => `Element ${number(position)} löschen`,
+  deleteItemText: (position) => `Element ${number(position)} löschen? Spätere Elemente rücken auf.`,
+  deleteList: 'Liste löschen',
+  deleteListText: (name, items) =>
+    `Die Liste ${quote(name)} mit ${plural(items, { one: `${number(items)} Element`, other: `${number(items)} Elementen` })} löschen? Das kann nicht rückgängig gemacht werden. Abonnenten werden benachrichtigt.`,
+  add: 'Element hinzufügen',
+  newItem: 'Element',
+  addButton: 'Element hinzufügen',
+  deleted: 'Die Liste wurde während Ihrer Bearbeitung gelöscht. Nichts wurde gespeichert.',
+  itemChanged: 'Dieses Element wurde während Ihrer Bearbeitung geändert. Prüfen Sie unten den aktuellen Stand.',
+  itemGone: (position) => `Element ${number(position)} gibt es nicht mehr.`,
+}
+
+const conflict: Messages['conflict'] = {
+  title: 'Wählen Sie die Fassung, die bleiben soll',
+  deletionTitle: 'Vor dem Löschen prüfen',
+  keep: 'Behalten',
+  useStored: 'Gespeicherte Fassung verwenden',
+  noDescription: 'Keine Beschreibung.',
+  itemRemoved: 'Das Element wurde entfernt.',
+  deleted: 'Das wurde gelöscht.',
+  addMine: 'Meine Eingabe als neues Element hinzufügen',
+  createAgain: 'Mit meiner Eingabe neu erstellen',
+  typed: 'Ihre Eingabe',
+  cannotSave:
+    'Das kann hier nicht gespeichert werden: Der Name gehört jetzt zu etwas anderem. Kopieren Sie, was Sie brauchen.',
+  deleteAnyway: 'Trotzdem löschen',
+}
+
+const files = (noun: Declined): Messages['files'] => ({
+  title: 'Dateien',
+  text: `Bilder, Dokumente und andere Dateien in ${noun.ein('Ihr', 'dative')}. Personen und Apps sehen eine Datei nur, wenn Sie ihnen Zugriff geben.`,
+  size: (bytes) => size(bytes),
+  usage: (total, used, most) => `${count(total, 'Datei', 'Dateien')} · ${used} von ${most}`,
+  empty: 'Noch keine Dateien.',
+  noMore: 'Keine weiteren Dateien.',
+  first: 'Erste Seite',
+  next: 'Weiter',
+  upload: 'Datei hochladen',
+  name: 'Name',
+  nameHint: 'Ohne Eingabe bleibt der Name der Datei. Eine Datei mit demselben Namen wird ersetzt.',
+  file: 'Datei',
+  fileHint: (largest) => `Bis zu ${largest}.`,
+  uploadButton: 'Hochladen',
+  facts: (fileSize, type, updated) => html`${fileSize} · ${type} · geändert ${updated}`,
+  delete: (name) => `${name} löschen`,
+  deleteText: 'Diese Datei löschen? Das kann nicht rückgängig gemacht werden.',
+  noFile: 'Wählen Sie eine Datei aus.',
+  gone: 'Diese Datei wurde bereits gelöscht.',
+})
+
+const subjects: Messages['subjects'] = {
+  properties: 'Eigenschaften',
+  files: 'Dateien',
+  methods: 'Methoden',
+  actions: 'Aktionen',
+  tools: 'Tools',
+  resources: 'Ressourcen',
+  prompts: 'Prompts',
+}
+
+const verbs: Messages['verbs'] = {
+  read: 'ansehen',
+  append: 'ergänzen',
+  write: 'ändern',
+  delete: 'löschen',
+  subscribe: 'abonnieren',
+  call: 'aufrufen',
+  execute: 'ausführen',
+  use: 'verwenden',
+  invoke: 'verwenden',
+}
+
+const noAccess: Messages['noAccess'] = {
+  properties: 'Keine Eigenschaften oder Listen.',
+  files: 'Keine Dateien.',
+  methods: 'Keine Methoden.',
+  actions: 'Keine Aktionen.',
+  tools: 'Keine Tools.',
+  resources: 'Keine Ressourcen.',
+  prompts: 'Keine Prompts.',
+}
+
+const direct = {
+  properties: 'Eigenschaften oder Listen nicht direkt',
+  files: 'Dateien nicht',
+  methods: 'Methoden nicht',
+  actions: 'Aktionen nicht',
+  tools: 'Tools nicht',
+  resources: 'Ressourcen nicht',
+  prompts: 'Prompts nicht',
+} as const satisfies Record<RuledCategory, string>
+
+function objectsOf({ isAll, names, places, beginnings, shapes }: Covered): string {
+  if (isAll) return 'alles'
+  return and([
+    ...quoted(names),
+    ...(places.length === 0 ? [] : [`alles in ${and(quoted(places))}`]),
+    ...(beginnings.length === 0 ? [] : [`Namen, die mit ${or(quoted(beginnings))} beginnen`]),
+    ...(shapes.length === 0 ? [] : [`Namen nach dem Muster ${or(quoted(shapes))}`]),
+  ])
+}
+
+function exceptionsOf({ isAll, names, places, beginnings, shapes }: Covered): string {
+  if (isAll) return 'alles'
+  return and([
+    ...quoted(names),
+    ...(places.length === 0 ? [] : [`den Inhalt von ${and(quoted(places))}`]),
+    ...(beginnings.length === 0 ? [] : [`Namen, die mit ${or(quoted(beginnings))} beginnen`]),
+    ...(shapes.length === 0 ? [] : [`Namen nach dem Muster ${or(quoted(shapes))}`]),
+  ])
+}
+
+const rights = (noun: Declined): Messages['rights'] => ({
+  can: (verbs, objects, except, until) =>
+    `Kann ${until === null ? '' : `bis ${exact(until)} `}${objectsOf(objects)}${except === null ? '' : ` (außer ${exceptionsOf(except)})`} ${and(verbs)}.`,
+  blocked: (objects) => `Gesperrt: ${exceptionsOf(objects)}.`,
+  cannot: (verbs, category) => `Kann ${direct[category]} ${or(verbs)}.`,
+  onlyForApps: 'Nur KI-Apps können das verwenden.',
+  mayChangeData: 'Sie tun, was die Anwendung festlegt; dazu kann das Ändern und Löschen Ihrer Daten gehören.',
+  editCoversItems: 'Zum Ändern einer Liste gehört das Hinzufügen und Entfernen von Elementen.',
+  wholeAccount: (verbs) => `Kann ${noun.ein('Ihr', 'accusative', 'ganz')} ${and(verbs)}.`,
+  allConnections: (verbs) => `Kann Ihre Verbindungen ${and(verbs)}, auch die mit anderen Personen.`,
+  allSubscriptions: (verbs) => `Kann die Abonnements ${noun.ein('Ihr', 'genitive')} ${and(verbs)}.`,
+  allServices: (verbs) => `Kann Ihre Verbindungen zu anderen Diensten ${and(verbs)}.`,
+  act: (verb, name) => `${quote(name)} ${verb}`,
+  verbs: (verbs) => and(verbs),
+  fullControl: (sentences) => html`<strong>Volle Kontrolle:</strong> ${sentences.join(' ')}`,
+  noDefault: 'Kein Zugriff als Voreinstellung',
+})
+
+const reached: Messages['reached'] = {
+  properties: (verb, some, all) => `${number(some)} von ${number(all)} Eigenschaften ${verb}`,
+  lists: (verb, some, all) => `${number(some)} von ${number(all)} Listen ${verb}`,
+  files: (verb, some, all) => `${number(some)} von ${number(all)} Dateien ${verb}`,
+  methods: (verb, some, all) => `${number(some)} von ${number(all)} Methoden ${verb}`,
+  actions: (verb, some, all) => `${number(some)} von ${number(all)} Aktionen ${verb}`,
+  tools: (verb, some, all) => `${number(some)} von ${number(all)} Tools ${verb}`,
+  resources: (verb, some, all) => `${number(some)} von ${number(all)} Ressourcen ${verb}`,
+  prompts: (verb, some, all) => `${number(some)} von ${number(all)} Prompts ${verb}`,
+}
+
+const review = (noun: Declined): Messages['review'] => ({
+  willBeAble: (who, level) =>
+    html`<strong>${who}</strong> erhält als <strong>${level}</strong> diesen Zugriff auf ${noun.ein('Ihr', 'accusative')}:`,
+  nothingNow: 'Das gibt keinen Zugriff auf Ihre jetzigen Daten.',
+  now: 'Mit Ihren jetzigen Daten bedeutet das:',
+  names: (act, names, more) =>
+    html`${act}: <span class="names">${quoted(names).join(', ')}${more === 0 ? '' : ` und ${number(more)} weitere`}</span>`,
+  confirm: (who) => html`Geben Sie zur Bestätigung <strong>${who}</strong> oder die Adresse ein`,
+  confirmMissing: (who) => `Geben Sie ${quote(who)} oder die Adresse ein, um fortzufahren.`,
+  confirmWrong: (who) => `Ihre Eingabe ist weder ${quote(who)} noch die Adresse.`,
+  changed: 'Dieser Zugriff hat sich inzwischen geändert. Prüfen Sie ihn noch einmal.',
+  grants: (subject, sentences) => html`<span>${subject}:</span> ${sentences.join(' ')}`,
+  none: 'Kein Zugriff als Voreinstellung.',
+})
+
+const connections = (noun: Declined): Messages['connections'] => ({
+  title: 'Verbindungen',
+  text: `Personen und Apps, die mit ${noun.ein('Ihr', 'dative')} verbunden sind. Sie können nur, was Sie erlauben.`,
+  connect: 'Mit jemandem verbinden',
+  empty: `Noch keine Verbindungen. Senden Sie eine Anfrage, oder geben Sie Ihre ${noun.one}-URL weiter.`,
+  total: (total) => count(total, 'Verbindung', 'Verbindungen'),
+  inPicture: (shown) => `Die ${number(shown)} zuletzt aktiven.`,
+  you: 'Sie',
+  pending: (requests) => count(requests, 'offene Anfrage', 'offene Anfragen'),
+  wants: (name, level) => html`<strong>${name}</strong> möchte sich als <strong>${level}</strong> verbinden.`,
+  review: (name) => html`Anfrage prüfen<span class="unseen">: ${name}</span>`,
+  app: 'App',
+  customAccess: 'Angepasster Zugriff',
+  active: (at) => html`aktiv ${at}`,
+  unnamed: (id) => `${noun.one} ${id}`,
+})
+
+const standing: Messages['standing'] = {
+  waiting: 'Offen',
+  asked: 'Anfrage gesendet',
+  approvedHere: 'Wartet auf Gegenseite',
+  appActive: 'Aktiv',
+  appPaused: 'Pausiert',
+  mutual: 'Verbunden',
+  waitingText: 'Möchte sich verbinden. Bis Sie genehmigen, besteht kein Zugriff.',
+  askedText: 'Anfrage gesendet. Die Genehmigung steht noch aus.',
+  pausedText: 'Der Zugriff ist auf beiden Seiten pausiert.',
+  approvedHereText: 'Sie haben genehmigt. Die Gegenseite noch nicht.',
+  mutualText: 'Verbunden.',
+  appText: 'Diese App hat Zugriff.',
+  appPausedText: 'Zugriff pausiert.',
+}
+
+const request = (noun: Declined): Messages['request'] => ({
+  title: 'Mit jemandem verbinden',
+  text: `Die andere Person erhält eine Anfrage und den unten gewählten Zugriff auf ${noun.ein('Ihr', 'accusative')}. Sie entscheidet, worauf Sie bei ihr Zugriff haben. Sie können das später ändern.`,
+  address: `${noun.one}-URL der anderen Person`,
+  addressHint: 'Die andere Person findet sie auf ihrer Übersicht.',
+  level: `Zugriff auf ${noun.ein('Ihr', 'accusative')}`,
+  message: 'Nachricht',
+  review: 'Anfrage prüfen',
+  reviewTitle: 'Prüfen Sie Ihre Anfrage',
+  before: 'Vor dem Senden',
+  messageIs: (message) => html`Nachricht: <q>${message}</q>`,
+  notSent: 'Noch nicht gesendet. Der Zugriff beginnt, sobald die Anfrage ankommt, noch vor der Annahme.',
+  send: 'Anfrage senden',
+  back: 'Zurück',
+  addressMissing: `Geben Sie die ${noun.one}-URL der anderen Person ein.`,
+  addressInvalid: `Geben Sie eine ${noun.one}-URL ein, zum Beispiel https://example.com/5f0c…`,
+  ownAddress: `Das ist ${noun.ein('Ihr', 'nominative', 'eigen')}.`,
+  levelMissing: 'Wählen Sie den Zugriff aus.',
+  levelUnknown: (level) => `Es gibt keine Zugriffsstufe namens ${quote(level)}.`,
+  levelPowerful: (level) => `${quote(level)} können Sie nur einer bestehenden Verbindung geben, auf deren Seite.`,
+  levelForApps: (level) => `${quote(level)} ist für Apps.`,
+  unreachable: `Unter dieser Adresse ist ${noun.ein('kein', 'nominative')} erreichbar. Prüfen Sie die Adresse und versuchen Sie es erneut.`,
+  alreadyConnected: (level) =>
+    `Sie sind bereits als ${level} verbunden. Trennen Sie diese Verbindung zuerst, oder versuchen Sie es später erneut.`,
+})
+
+const peer = (noun: Declined): Messages['peer'] => ({
+  approve: 'Diese Anfrage genehmigen?',
+  resume: 'Zugriff fortsetzen?',
+  message: (message) => html`Nachricht: <q>${message}</q>`,
+  unverified: (host) =>
+    html`<strong>Adresse nicht bestätigt.</strong> Wir konnten nicht bestätigen, dass diese Anfrage von ${host} kommt. Genehmigen Sie sie nur, wenn Sie sie erwartet haben.`,
+  ifApproved: 'Wenn Sie genehmigen, besteht der unten aufgeführte Zugriff.',
+  approveButton: 'Genehmigen',
+  decline: 'Ablehnen',
+  changeLevel: 'Zugriffsstufe ändern',
+  changeLevelText: (name, level) =>
+    html`Jetzt: <strong>${level}</strong>. ${name} erhält eine Anfrage für die neue Stufe, die für beide Seiten gilt.`,
+  levelLegend: `Zugriff auf ${noun.ein('Ihr', 'accusative')}`,
+  reviewLevel: 'Änderung prüfen',
+  levelTitle: (level) => `Zugriffsstufe zu ${level} ändern?`,
+  levelNotSent: 'Noch nicht gesendet. Der neue Zugriff beginnt, sobald die Anfrage ankommt.',
+  levelSend: 'Anfrage senden',
+  cancel: 'Abbrechen',
+  details: 'Details',
+  address: 'Adresse',
+  level: 'Zugriffsstufe',
+  app: 'App',
+  connected: 'Verbunden',
+  lastActive: 'Zuletzt aktiv',
+  addressProof: 'Nachweis der Adresse',
+  verified: 'Bestätigt',
+  notVerified: 'Nicht bestätigt',
+  firstMessage: 'Nachricht',
+  profile: (name) => `Profil: ${name}`,
+  updates: 'Aktualisierungen',
+  subscribeText: (name) => `Abonnieren Sie, um eine aktuelle Kopie der Daten zu behalten, die ${name} mit Ihnen teilt.`,
+  subscribe: 'Abonnieren',
+  subscribed: (name, href) => html`Abonniert. <a href="${href}">Daten von ${name} ansehen</a>`,
+  access: 'Zugriff',
+  noAccessYet: 'Noch kein Zugriff. Nach der Genehmigung:',
+  byLevel: (level) => `Zugriffsstufe: ${level}. Alles andere ist gesperrt.`,
+  customized: (level) => `${level}, von Ihnen angepasst. Alles andere ist gesperrt.`,
+  viewAs: (name) => `Als ${name} ansehen`,
+  viewActivity: 'Aktivität ansehen',
+})
+
+const peerErrors: Messages['peerErrors'] = {
+  notConnected: 'Nur eine bestehende Verbindung kann eine andere Zugriffsstufe erhalten.',
+  levelMissing: 'Wählen Sie eine Zugriffsstufe aus.',
+  levelUnknown: 'Wählen Sie eine der Zugriffsstufen aus.',
+  ended: 'Diese Verbindung wurde inzwischen beendet oder geändert.',
+  changed: 'Diese Verbindung wurde inzwischen geändert. Prüfen Sie sie, bevor Sie fortfahren.',
+  rightsChanged: 'Der Zugriff wurde während Ihrer Bearbeitung geändert. Nichts wurde gespeichert.',
+  levelRefused: (level) =>
+    `Die Anfrage wurde nicht angenommen. Wer ${quote(level)} genehmigt hat, muss diesen Zugriff erst pausieren, bevor eine andere Stufe vereinbart werden kann.`,
+  notSubscribed:
+    'Abonnieren nicht möglich. Die Gegenseite hat abgelehnt oder ist nicht erreichbar; versuchen Sie es später erneut.',
+  approvalEnded: 'Die Genehmigung ist inzwischen abgelaufen. Sie können erneut genehmigen.',
+  timeInvalid: 'Geben Sie Datum und Uhrzeit ein, zum Beispiel 2030-01-31T18:00.',
+  timePast: 'Wählen Sie einen Zeitpunkt in der Zukunft.',
+}
+
+const ends: Messages['ends'] = {
+  approval: 'Ende Ihrer Genehmigung',
+  approvalText: (end, name) =>
+    end === null
+      ? html`Sie hat kein Ende. Nach einem Ende, das Sie setzen, hat ${name} keinen Zugriff, bis Sie erneut genehmigen.`
+      : html`Sie endet am ${end}. Dann hat ${name} keinen Zugriff, bis Sie erneut genehmigen.`,
+  grants: (name) => `Nur für ${name} freigegeben`,
+  grant: (subject, verbs, pattern, until) =>
+    html`${subject}: kann <strong>${pattern}</strong> ${verbs}${until === null ? '' : html`, bis ${until}`}`,
+  withdraw: (verbs, pattern) => html`Entfernen<span class="unseen">: ${pattern} ${verbs}</span>`,
+  end: 'Ende, in UTC',
+  endHint: 'Ohne Eingabe gibt es kein Ende.',
+  save: 'Ende speichern',
+}
+
+const check: Messages['check'] = {
+  title: 'Zugriff prüfen',
+  action: 'Vorgang',
+  name: 'Name',
+  button: 'Prüfen',
+  allowed: 'Erlaubt.',
+  blocked: 'Gesperrt.',
+  can: (who, verb, name) => `${who} kann ${quote(name)} ${verb}.`,
+  cannot: (who, verb, name) => `${who} kann ${quote(name)} nicht ${verb}.`,
+}
+
+const checkOptions: Messages['checkOptions'] = {
+  properties: (verb) => `Eigenschaft ${verb}`,
+  lists: (verb) => `Liste ${verb}`,
+  files: (verb) => `Datei ${verb}`,
+  methods: (verb) => `Methode ${verb}`,
+  actions: (verb) => `Aktion ${verb}`,
+  tools: (verb) => `Tool ${verb}`,
+  resources: (verb) => `Ressource ${verb}`,
+  prompts: (verb) => `Prompt ${verb}`,
+}
+
+const because = (noun: Declined): Messages['because'] => ({
+  onlyForApps: `Nur KI-Apps können das verwenden, und dies ist ${noun.ein('ein', 'nominative', 'ander')}.`,
+  visibleParts: 'Sichtbar sind nur die Teile, für die Zugriff besteht.',
+  notApproved: 'Sie haben diese Verbindung nicht genehmigt.',
+  notGranted: (level) => `Weder ${level} noch Sie geben diesen Zugriff.`,
+  grantedAlone: (objects) => `Sie haben ${objectsOf(objects)} nur hier freigegeben.`,
+  youAllow: (objects) => `Sie erlauben ${objectsOf(objects)}.`,
+  levelAllows: (level, objects) => `${level} erlaubt ${objectsOf(objects)}.`,
+  youOmit: (verb) => `Ihre Regeln erlauben hier nicht: ${verb}.`,
+  levelOmits: (level, verb) => `${level} erlaubt hier nicht: ${verb}.`,
+  youBlock: (objects) => `Sie sperren ${exceptionsOf(objects)}.`,
+  levelBlocks: (level, objects) => `${level} sperrt ${exceptionsOf(objects)}.`,
+  decidedAs: (verb, name) => `Es entscheidet die Regel für: ${quote(name)} ${verb}.`,
+  needsApproval: 'Sie genehmigen jeden Aufruf.',
+})
+
+const missing: Messages['missing'] = {
+  properties: (name) => `Es gibt zurzeit keine Eigenschaft namens ${quote(name)}.`,
+  files: (name) => `Es gibt zurzeit keine Datei namens ${quote(name)}.`,
+  methods: (name) => `Es gibt zurzeit keine Methode namens ${quote(name)}.`,
+  actions: (name) => `Es gibt zurzeit keine Aktion namens ${quote(name)}.`,
+  tools: (name) => `Es gibt zurzeit kein Tool namens ${quote(name)}.`,
+  resources: (name) => `Es gibt zurzeit keine Ressource namens ${quote(name)}.`,
+  prompts: (name) => `Es gibt zurzeit keinen Prompt namens ${quote(name)}.`,
+}
+
+const toChange = (noun: Declined): Messages['toChange'] => ({
+  offer: 'Die Anwendung müsste es anbieten.',
+  onlyForApps: `Keine Einstellung erlaubt das für ${noun.ein('ein', 'accusative', 'ander')}.`,
+  put: (name, field) => `Tragen Sie unter „Zugriff bearbeiten“ ${quote(name)} bei ${quote(field)} ein.`,
+  putAndTick: (name, field, verb) =>
+    `Tragen Sie unter „Zugriff bearbeiten“ ${quote(name)} bei ${quote(field)} ein, und wählen Sie ${quote(verb)} aus.`,
+  tick: (verb) => `Wählen Sie unter „Zugriff bearbeiten“ ${quote(verb)} aus.`,
+  remove: (field) => `Entfernen Sie den Eintrag unter „Zugriff bearbeiten“ bei ${quote(field)}.`,
+  pause: 'Pausieren Sie den Zugriff.',
+  approve: 'Genehmigen Sie die Verbindung.',
+  otherLevel: (level) => `${level} sperrt das immer. Wählen Sie eine andere Zugriffsstufe.`,
+  otherLevelOrApp: (level, name) =>
+    `${level} sperrt das immer. Wählen Sie eine andere Zugriffsstufe, oder eine Anwendung, die ${quote(name)} für jeden Vorgang erlaubt.`,
+})
+
+const editAccess: Messages['editAccess'] = {
+  title: 'Zugriff bearbeiten',
+  text: (level) =>
+    html`Ein Muster pro Zeile. <code>*</code> steht für beliebige Zeichen, zum Beispiel <code>notes/*</code>. Was ${level} sperrt, bleibt gesperrt.`,
+  byLevel: (level, sentences) => `Voreinstellung von ${level}: ${sentences.join(' ')}`,
+  patterns: 'Erlauben',
+  excluded_patterns: 'Außer',
+  allowed: 'Voller Zugriff auf',
+  denied: 'Sperren',
+  permissions: 'Berechtigungen',
+  only: (level) => `Voreinstellungen von ${level} ignorieren; nur diese Regeln verwenden`,
+  preview: 'Änderungen ansehen',
+  reset: (level) => `Auf ${level} zurücksetzen …`,
+  resetText: (name) => `Entfernt Ihre eigenen Zugriffsregeln für ${name}.`,
+  resetButton: 'Zurücksetzen',
+  review: 'Änderungen prüfen',
+  storedNow: 'Jetzt gespeichert:',
+  stored: (subject, sentences) => `${subject}: ${sentences.join(' ')}`,
+  noEffect: 'Keine Auswirkung auf Ihre jetzigen Daten.',
+  effect: 'Auswirkung auf Ihre jetzigen Daten:',
+  gained: 'Kommt hinzu',
+  lost: 'Fällt weg',
+  notSaved: 'Noch nicht gespeichert. Ihre Eingabe steht im Formular oben und kann weiter geändert werden.',
+  save: 'Änderungen speichern',
+  cancel: 'Abbrechen',
+}
+
+const endings: Messages['endings'] = {
+  label: 'Verbindung beenden',
+  pause: 'Zugriff pausieren …',
+  pauseText: (name) => `${name} verliert sofort den Zugriff. Sie können ihn später fortsetzen.`,
+  pauseButton: 'Zugriff pausieren',
+  disconnect: 'Trennen …',
+  disconnectText: (name) =>
+    `${name} verliert den Zugriff, beide Abonnements enden, und Ihre Kopie der fremden Daten wird gelöscht. Die Gegenseite wird benachrichtigt.`,
+  disconnectAppText: (name) => `${name} verliert sofort den Zugriff und muss für eine neue Verbindung erneut anfragen.`,
+  disconnectButton: (name) => `${name} trennen`,
+}
+
+const viewAs: Messages['viewAs'] = {
+  title: (name) => `Ansicht als ${name}`,
+  text: (name) => `Das ist alles, was ${name} jetzt sehen und aufrufen kann.`,
+  notApproved: (name) => `${name} kann nichts sehen: nicht genehmigt.`,
+  properties: (total) => (total === 0 ? 'Keine Eigenschaften' : count(total, 'Eigenschaft', 'Eigenschaften')),
+  none: 'Keine',
+  parts: 'Teilweise sichtbar',
+  methods: 'Methoden',
+  actions: 'Aktionen',
+  tools: 'Tools',
+  noMethods: 'Keine Methoden',
+  noActions: 'Keine Aktionen',
+  noTools: 'Keine Tools',
+  asksFirst: 'Fragt Sie vorher',
+  kindAnd: (kind, verbs) => `${kind} · Zugriff: ${and(verbs)}`,
+}
+
+const subscriptions: Messages['subscriptions'] = {
+  title: 'Abonnements',
+  text: 'Wer Aktualisierungen von Ihnen erhält und von wem Sie welche erhalten.',
+  subscribers: 'Abonnenten',
+  noSubscribers: 'Noch keine Abonnenten.',
+  own: 'Ihre Abonnements',
+  noneOwn: 'Sie haben niemanden abonniert.',
+  name: (peer, about) => `${peer} · ${about}`,
+  facts: (host, how, updates, since) =>
+    html`${host === '' ? '' : `${host} · `}${how} · ${updates === 0 ? 'Noch keine Aktualisierungen' : count(updates, 'Aktualisierung', 'Aktualisierungen')} · seit ${since}`,
+  allProperties: 'Alle Eigenschaften',
+  everythingIn: (target) => `Alles in ${target}`,
+  full: 'Vollständige Aktualisierungen',
+  notifications: 'Nur Benachrichtigungen',
+  onRequest: 'Auf Abruf',
+  upToDate: 'Aktuell',
+  stopped: (failures) =>
+    `Angehalten nach ${plural(failures, { one: 'einem Fehler', other: `${number(failures)} Fehlern` })}`,
+  failed: (failures) => `${number(failures)} fehlgeschlagen`,
+  toFetch: (updates) => `${number(updates)} abzurufen`,
+  unreachable: (waiting) => `Nicht erreichbar, ${number(waiting)} in der Warteschlange`,
+  retrying: (waiting) => `${number(waiting)} werden erneut gesendet`,
+  sending: (waiting) => `${number(waiting)} werden gesendet`,
+  endedByThem: 'Von der Gegenseite beendet',
+  syncing: 'Wird abgeglichen …',
+  recovering: 'Eine Aktualisierung fehlt, wird nachgeholt',
+  missing: 'Dieses Abonnement gibt es nicht. Vielleicht wurde es beendet.',
+}
+
+const subscription: Messages['subscription'] = {
+  label: 'Abonnement',
+  subscriber: 'Abonnent',
+  source: 'Quelle',
+  at: (name, host) => (host === '' ? html`${name}` : html`${name} auf ${host}`),
+  delivery: 'Zustellung',
+  status: 'Status',
+  updates: 'Gesendete Aktualisierungen',
+  updatesReceived: 'Empfangene Aktualisierungen',
+  started: 'Begonnen',
+  data: (name) => `Daten von ${name}`,
+  sharesNothing: (name) => `${name} teilt nichts mit Ihnen.`,
+  noData: 'Noch keine Daten.',
+  failures: (failures) =>
+    plural(failures, {
+      one: `${number(failures)} Aktualisierung wurde nicht zugestellt`,
+      other: `${number(failures)} Aktualisierungen wurden nicht zugestellt`,
+    }),
+  failuresText: (name, failures) =>
+    plural(failures, {
+      one: `${name} hat sie abgelehnt oder war zu lange nicht erreichbar. Wir haben sie aufbewahrt.`,
+      other: `${name} hat diese ${number(failures)} abgelehnt oder war zu lange nicht erreichbar. Wir haben sie aufbewahrt.`,
+    }),
+  retry: 'Erneut senden',
+  log: 'Zustellprotokoll',
+  empty: 'Keine Aktualisierungen im gespeicherten Protokoll.',
+  order: (newest) => html`Neueste zuerst · Zeiten bis ${newest}, in UTC`,
+  number: 'Nr.',
+  created: 'Erstellt',
+  sent: 'Gesendet',
+  confirmed: 'Bestätigt',
+  attempts: (outcome, attempts) => `${outcome} · ${count(attempts, 'Versuch', 'Versuche')}`,
+  reason: (outcome, reason) => `${outcome}: ${reason}`,
+  waiting: 'In der Warteschlange',
+  retrying: 'Wird erneut gesendet',
+  delivered: 'Zugestellt',
+  rejected: 'Nicht zugestellt',
+  superseded: 'Als Teil einer späteren Aktualisierung zugestellt',
+  unsent: 'Zum Abruf bereit',
+  fetched: 'Abgerufen',
+  end: 'Abonnement kündigen …',
+  endText: (name) =>
+    `Sie erhalten keine Aktualisierungen von ${name} mehr, und Ihre Kopie der Daten wird gelöscht. Die Gegenseite wird benachrichtigt.`,
+  endButton: 'Abonnement kündigen',
+  endTheirs: 'Abonnement beenden …',
+  endTheirsText: (name) => `${name} erhält keine Aktualisierungen mehr und wird benachrichtigt.`,
+  endTheirsButton: 'Abonnement beenden',
+}
+
+const apps = (noun: Declined): Messages['apps'] => ({
+  title: 'Verbundene Apps',
+  text: `Apps mit Zugriff auf ${noun.ein('Ihr', 'accusative')} und die Geräte, auf denen Sie angemeldet sind. Das Trennen wirkt sofort.`,
+  apps: 'Apps',
+  approvals: 'Offene Genehmigungen',
+  passwordAccess: 'Programme mit Passwort',
+  mcpUrl: 'URL des MCP-Servers',
+  empty: 'Keine Apps verbunden.',
+  emptyWithUrl: 'Keine Apps verbunden. Fügen Sie die URL oben bei Claude, ChatGPT oder einem anderen MCP-Client hinzu.',
+  unknownOrigin: 'Herkunft unbekannt',
+  isLocal: 'Läuft auf diesem Computer',
+  returnsTo: (host) => html`Führt zurück zu <strong>${host}</strong>`,
+  origin: (origin, connections) =>
+    connections > 1 ? html`${origin} · ${count(connections, 'Verbindung', 'Verbindungen')}` : html`${origin}`,
+  level: (level, until) =>
+    until === null
+      ? html`Zugriffsstufe: <strong>${level}</strong>`
+      : html`Zugriffsstufe: <strong>${level}</strong>, bis ${until}`,
+  paused: 'Pausiert. Kein Zugriff.',
+  ends: (end) => html`Der Zugriff endet am ${end}.`,
+  ended: (end) => html`Der Zugriff endete am ${end}.`,
+  facts: (connected, lastUsed, hasAccess) =>
+    html`Verbunden ${connected} · zuletzt verwendet ${lastUsed}${hasAccess ? '' : ' · Abgemeldet'}`,
+  disconnect: (name) => `${name} trennen`,
+  manage: (name) => html`Zugriff verwalten<span class="unseen">: ${name}</span>`,
+  notConnected: 'Diese App ist bereits getrennt.',
+  keys: 'API-Schlüssel',
+  noKeys: 'Keine API-Schlüssel.',
+  keyFacts: (made, lastUsed, end) =>
+    html`Erstellt ${made} · ${lastUsed === null ? 'nie verwendet' : html`zuletzt verwendet ${lastUsed}`}${end === null ? '' : html` · endet am ${end}`}`,
+  revoke: (name) => `${name} widerrufen`,
+  keyGone: 'Dieser Schlüssel ist bereits widerrufen.',
+})
+
+const devices: Messages['devices'] = {
+  title: 'Geräte',
+  thisDevice: 'Dieses Gerät',
+  signOut: (device, how) => html`Abmelden<span class="unseen">: ${device}, ${how}</span>`,
+  facts: (how, began, lastUsed) => html`${how} · angemeldet ${began} · zuletzt verwendet ${lastUsed}`,
+  unknown: 'Unbekanntes Gerät',
+  web: 'Browser',
+  spa: 'Browser-Anwendung',
+  mobile: 'Smartphone-App',
+  native: 'Installierte App',
+  passphrase: 'Passphrase',
+  email: 'E-Mail',
+  import: 'Importiert',
+  host: 'Anwendung',
+  signOutOthers: 'Andere Geräte abmelden …',
+  signOutOthersText: (others) =>
+    plural(others, {
+      one: 'Ein anderes Gerät wird abgemeldet. Hier bleiben Sie angemeldet.',
+      other: `${number(others)} andere Geräte werden abgemeldet. Hier bleiben Sie angemeldet.`,
+    }),
+  signOutOthersButton: 'Andere Geräte abmelden',
+  alreadySignedOut: 'Dieses Gerät ist bereits abgemeldet.',
+}
+
+const activity: Messages['activity'] = {
+  title: 'Aktivität',
+  text: 'Was Personen und Apps mit Ihren Daten getan haben und was Sie über deren Aufrufe entschieden haben. Werte werden nie aufgezeichnet.',
+  off: 'Die Aktivität ist für diesen Dienst ausgeschaltet.',
+  filteredBy: (name, href) => html`Nur <strong>${name}</strong>. <a href="${href}">Alle anzeigen</a>`,
+  empty: 'Noch keine Aktivität.',
+  noOlder: 'Keine ältere Aktivität.',
+  newest: 'Neueste',
+  older: 'Ältere',
+  filter: 'Person oder App',
+  everyone: 'Alle',
+  apply: 'Anwenden',
+  filterBy: (name) => html`Filtern<span class="unseen">: ${name}</span>`,
+  did: (who, what) => html`${who} ${what}`,
+  denied: (who, what) => html`${who}: <strong class="no">abgelehnt</strong>: ${what}`,
+  times: (times) => `${number(times)}-mal`,
+  trustee: 'Treuhänder',
+  unknown: 'Unbekannter Besucher',
+  unknownAt: (address) => `Unbekannter Besucher (${address})`,
+  requestedApproval: (what) => `hat um Ihre Genehmigung gebeten: ${what}`,
+  gotApproval: (what) => `hat Ihre Genehmigung erhalten: ${what}`,
+  gotNoApproval: (what) => `hat Ihre Genehmigung nicht erhalten: ${what}`,
+}
+
+const didActs: Messages['didActs'] = {
+  callTool: (name) => `hat das Tool ${quote(name)} verwendet`,
+  usePrompt: (name) => `hat den Prompt ${quote(name)} verwendet`,
+  viewResource: (name) => `hat ${quote(name)} angesehen`,
+  mcpRequest: (name) => `hat ${name} gesendet`,
+  openAddress: (name) => `hat ${quote(name)} geöffnet`,
+  openAccount: 'hat Ihre Adresse geöffnet',
+  listActions: 'hat die Aktionen aufgelistet',
+  runAction: (name) => `hat die Aktion ${quote(name)} ausgeführt`,
+  listFiles: 'hat die Dateien aufgelistet',
+  viewFile: (name) => `hat die Datei ${quote(name)} angesehen`,
+  editFile: (name) => `hat die Datei ${quote(name)} geändert`,
+  deleteFile: (name) => `hat die Datei ${quote(name)} gelöscht`,
+  viewProfile: 'hat Ihr öffentliches Profil angesehen',
+  listMethods: 'hat die Methoden aufgelistet',
+  callMethod: (name) => `hat die Methode ${quote(name)} aufgerufen`,
+  callAnyMethod: 'hat eine Methode aufgerufen',
+  viewAccess: 'hat den eigenen Zugriff angesehen',
+  listProperties: 'hat die Eigenschaften aufgelistet',
+  editProperties: 'hat Eigenschaften geändert',
+  deleteProperties: 'hat alle Eigenschaften gelöscht',
+  viewProperty: (name) => `hat die Eigenschaft ${quote(name)} angesehen`,
+  editProperty: (name) => `hat die Eigenschaft ${quote(name)} geändert`,
+  deleteProperty: (name) => `hat die Eigenschaft ${quote(name)} gelöscht`,
+  viewOperation: (name) => `hat die Ressource ${quote(name)} angesehen`,
+  editOperation: (name) => `hat die Ressource ${quote(name)} geändert`,
+  deleteOperation: (name) => `hat die Ressource ${quote(name)} gelöscht`,
+  subscribe: 'hat abonniert',
+  unsubscribe: 'hat das Abonnement beendet',
+  confirmUpdates: 'hat Aktualisierungen bestätigt',
+  requestUpdates: 'hat Aktualisierungen erneut angefordert',
+  fetchUpdates: 'hat Aktualisierungen abgerufen',
+  viewSubscriptions: 'hat die eigenen Abonnements angesehen',
+  endYours: 'hat Ihr Abonnement beendet',
+  sendUpdate: 'hat eine Aktualisierung gesendet',
+  sendAccess: 'hat mitgeteilt, worauf Sie Zugriff haben',
+  callCallback: (name) => `hat den Callback ${quote(name)} aufgerufen`,
+  accept: 'hat die Verbindung angenommen',
+  requestConnection: 'hat eine Verbindung angefragt',
+  endConnection: 'hat die Verbindung beendet',
+  editConnection: 'hat die Verbindung geändert',
+  viewConnection: 'hat die Verbindung angesehen',
+}
+
+const toActs: Messages['toActs'] = {
+  callTool: (name) => `Tool ${quote(name)} verwenden`,
+  usePrompt: (name) => `Prompt ${quote(name)} verwenden`,
+  viewResource: (name) => `${quote(name)} ansehen`,
+  mcpRequest: (name) => `${name} senden`,
+  openAddress: (name) => `${quote(name)} öffnen`,
+  openAccount: 'Ihre Adresse öffnen',
+  listActions: 'Aktionen auflisten',
+  runAction: (name) => `Aktion ${quote(name)} ausführen`,
+  listFiles: 'Dateien auflisten',
+  viewFile: (name) => `Datei ${quote(name)} ansehen`,
+  editFile: (name) => `Datei ${quote(name)} ändern`,
+  deleteFile: (name) => `Datei ${quote(name)} löschen`,
+  viewProfile: 'Ihr öffentliches Profil ansehen',
+  listMethods: 'Methoden auflisten',
+  callMethod: (name) => `Methode ${quote(name)} aufrufen`,
+  callAnyMethod: 'eine Methode aufrufen',
+  viewAccess: 'den eigenen Zugriff ansehen',
+  listProperties: 'Eigenschaften auflisten',
+  editProperties: 'Eigenschaften ändern',
+  deleteProperties: 'alle Eigenschaften löschen',
+  viewProperty: (name) => `Eigenschaft ${quote(name)} ansehen`,
+  editProperty: (name) => `Eigenschaft ${quote(name)} ändern`,
+  deleteProperty: (name) => `Eigenschaft ${quote(name)} löschen`,
+  viewOperation: (name) => `Ressource ${quote(name)} ansehen`,
+  editOperation: (name) => `Ressource ${quote(name)} ändern`,
+  deleteOperation: (name) => `Ressource ${quote(name)} löschen`,
+  subscribe: 'abonnieren',
+  unsubscribe: 'Abonnement beenden',
+  confirmUpdates: 'Aktualisierungen bestätigen',
+  requestUpdates: 'Aktualisierungen erneut anfordern',
+  fetchUpdates: 'Aktualisierungen abrufen',
+  viewSubscriptions: 'die eigenen Abonnements ansehen',
+  endYours: 'Ihr Abonnement beenden',
+  sendUpdate: 'eine Aktualisierung senden',
+  sendAccess: 'mitteilen, worauf Sie Zugriff haben',
+  callCallback: (name) => `Callback ${quote(name)} aufrufen`,
+  accept: 'die Verbindung annehmen',
+  requestConnection: 'eine Verbindung anfragen',
+  endConnection: 'die Verbindung beenden',
+  editConnection: 'die Verbindung ändern',
+  viewConnection: 'die Verbindung ansehen',
+}
+
+const activityReasons: Messages['activityReasons'] = {
+  ownPath: 'eigene Daten',
+  public: 'öffentlich',
+  askedToSignIn: 'zur Anmeldung aufgefordert',
+  needsApproval: 'braucht Ihre Genehmigung',
+  approvedByYou: 'von Ihnen genehmigt',
+  deniedByYou: 'von Ihnen abgelehnt',
+  notApproved: 'die Verbindung ist nicht genehmigt',
+  allowedBy: (level, pattern) => `erlaubt durch ${level}: ${pattern}`,
+}
+
+/** All messages. @param given The noun for an actor. */
+function messages(given: GermanNoun): Messages {
+  const noun = new Declined(given)
+  return {
+    frame,
+    navigation,
+    notices: notices(noun),
+    errors,
+    failed: failed(noun),
+    live,
+    forms,
+    time,
+    front: front(noun),
+    created: created(noun),
+    home: home(noun),
+    firstSteps: firstSteps(noun),
+    signIn: signIn(noun),
+    signInErrors,
+    signInRefusals,
+    testUsers,
+    consent: consent(noun),
+    passwordAccess: passwordAccess(noun),
+    approvals,
+    calls,
+    values,
+    properties: properties(noun),
+    list,
+    conflict,
+    files: files(noun),
+    subjects,
+    verbs,
+    noAccess,
+    rights: rights(noun),
+    reached,
+    review: review(noun),
+    connections: connections(noun),
+    standing,
+    request: request(noun),
+    peer: peer(noun),
+    peerErrors,
+    ends,
+    check,
+    checkOptions,
+    because: because(noun),
+    missing,
+    toChange: toChange(noun),
+    editAccess,
+    endings,
+    viewAs,
+    subscriptions,
+    subscription,
+    apps: apps(noun),
+    devices,
+    activity,
+    didActs,
+    toActs,
+    activityReasons,
+  }
+}
+
+const account: GermanNoun = { gender: 'neuter', one: 'Konto', genitive: 'Kontos', many: 'Konten' }
+
+export const german = { noun: account, messages }

@@ -1,0 +1,33 @@
+/** The types of the languages of the pages. */
+import type { english, EnglishNoun } from './english.ts'
+import type { GermanNoun } from './german-noun.ts'
+
+/** All messages of the pages in one language, by group and name. A message is a string, or a function of its values. */
+export type Messages = ReturnType<typeof english.messages>
+
+/** Messages that replace those of a language. */
+export type MessageOverrides = { readonly [Group in keyof Messages]?: Partial<Messages[Group]> }
+
+export type Direction = 'ltr' | 'rtl'
+
+/** The language of a page. */
+export interface PageLanguage {
+  /** BCP 47 tag, such as `de`. */
+  readonly tag: string
+  readonly direction: Direction
+  readonly messages: Messages
+}
+
+/** The words of the pages. English (`en`) and German (`de`) are built in. Languages have the names of BCP 47. */
+export interface ConsoleOptions {
+  /** The language for readers whose languages the pages do not have. Default: `en`. */
+  readonly language?: string
+  /** The languages to offer, such as `['en']`. Default: all, with those of `languages`. */
+  readonly offered?: readonly string[]
+  /** Further languages, each with all messages. */
+  readonly languages?: Readonly<Record<string, Messages>>
+  /** Messages that replace those of a language: `{ en: { home: { getStarted: 'Start here' } } }`. */
+  readonly messages?: Readonly<Record<string, MessageOverrides>>
+  /** The nouns for an actor. Default: account, with its German forms. */
+  readonly nouns?: { readonly en?: EnglishNoun; readonly de?: GermanNoun }
+}

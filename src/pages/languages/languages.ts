@@ -1,0 +1,92 @@
+/** The languages of the pages: the built-in ones and those of the application, and the choice of one for a request. */
+import { parseAccept } from 'hono/utils/accept'
+import { ConfigError } from '../../config/config-error.ts'
+import { cookieOf } from '../../http/edge/cookies.ts'
+import type { RequestHead } from '../../http/edge/request.ts'
+import { english } from './english.ts'
+import { german } from './german.ts'
+import type { ConsoleOptions, Direction, MessageOverrides, Messages, PageLanguage } from './language.ts'
+import { requireConsole } from './validate-console.ts'
+
+const cookieName = '__Host-language'
+const cookieSeconds = 365 * 24 * 60 * 60
+
+/** The `Set-Cookie` value by which a browser keeps a language. */
+export function languageCookie(tag: string): string {
+  return `${cookieName}=${tag}; Max-Age=${cookieSeconds}; Path=/; Secure; HttpOnly; SameSite=Lax`
+}
+
+export class Languages {
+  readonly #byTag: ReadonlyMap<string, PageLanguage>
+  readonly #byDefault: PageLanguage
+
+  /** @throws ConfigError */
+  constructor(options: ConsoleOptions = {}) {
+    requireConsole(options, { english: english.messages(english.noun), builtIn: ['en', 'de'] })
+    const { languages = {}, messages = {}, nouns = {}, offered, language = 'en' } = options
+    const all: Readonly<Record<string, Messages>> = {
+      en: english.messages(nouns.en ?? english.noun),
+      de: german.messages(nouns.de ?? german.noun),
+      ...languages,
+    }
+    this.#byTag = new Map(
+      (offered ?? Object.keys(all)).flatMap((tag) => {
+        const own = all[tag]
+        if (own === undefined) return []
+        return [[tag.toLowerCase(), languageOf(tag, withOverrides(own, messages[tag] ?? {}))] as const]
+      }),
+    )
+    const byDefault = this.#byTag.get(language.toLowerCase())
+    if (byDefault === undefined)
+      throw new ConfigError(
+        `Option console.language is ${JSON.stringify(language)}, which is not offered. The offered languages are ${[...this.#byTag.values()].map(({ tag }) => tag).join(', ')}.`,
+      )
+    this.#byDefault = byDefault
+  }
+
+  /** The language of a request: that of the cookie, else the first of `Accept-Language` that the pages have, else the default. */
+  of(request: RequestHead): PageLanguage {
+    return this.#lookUp(cookieOf(request, cookieName) ?? '') ?? this.accepted(request.header('accept-language') ?? '')
+  }
+
+  /** The first language of an `Accept-Language` header that the pages have, else the default. */
+  accepted(header: string): PageLanguage {
+    for (const { type: range, q } of parseAccept(header)) {
+      const found = q === 0 ? undefined : this.#lookUp(range)
+      if (found !== undefined) return found
+    }
+    return this.#byDefault
+  }
+
+  /** The language with this tag, for a page that was made in it; the default for any other tag. */
+  find(tag: string): PageLanguage {
+    return this.#byTag.get(tag.toLowerCase()) ?? this.#byDefault
+  }
+
+  /** RFC 4647 section 3.4: removes subtags from the end until a language has the name. */
+  #lookUp(range: string): PageLanguage | undefined {
+    const subtags = range.toLowerCase().split('-')
+    while (subtags.length > 0) {
+      const found = this.#byTag.get(subtags.join('-'))
+      if (found !== undefined) return found
+      subtags.pop()
+    }
+    return undefined
+  }
+}
+
+function languageOf(tag: string, messages: Messages): PageLanguage {
+  return { tag, direction: directionOf(tag), messages }
+}
+
+function directionOf(tag: string): Direction {
+  return new Intl.Locale(tag).getTextInfo().direction === 'rtl' ? 'rtl' : 'ltr'
+}
+
+function withOverrides(own: Messages, overrides: MessageOverrides): Messages {
+  const groups = Object.entries(own).map(([group, messages]) => [
+    group,
+    { ...messages, ...(overrides as Readonly<Record<string, object | undefined>>)[group] },
+  ])
+  return Object.fromEntries(groups) as Messages
+}

@@ -1,0 +1,47 @@
+/** The pages in German: the same tasks as in English, and answers to programs that no language changes. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { sqliteService } from '../support/service.ts'
+import { asBrowser, OwnersBrowser } from '../support/sessions.ts'
+
+const start = sqliteService()
+const german = { 'sec-fetch-site': 'same-origin', 'accept-language': 'de-AT,de;q=0.9,en;q=0.5' }
+
+describe('the pages in German', () => {
+  it('name their language, and what a cache compares', async () => {
+    const service = await start({})
+    const answer = await service.request('/', { headers: { ...asBrowser, ...german } })
+    assert.equal(answer.headers.get('content-language'), 'de')
+    assert.match(answer.headers.get('vary') ?? '', /Accept-Language, Cookie/)
+    assert.match(await answer.text(), /<html lang="de" dir="ltr">[^]*<h1>Ihr Konto erstellen<\/h1>/)
+    const other = await service.request('/', { headers: asBrowser })
+    assert.equal(other.headers.get('content-language'), 'en')
+  })
+
+  it('explain a refused form, while a program receives the same answer as ever', async () => {
+    const service = await start({})
+    const actor = await service.createActor()
+    const browser = await OwnersBrowser.open(service, actor)
+    const form = { property_value: 'x' }
+    const page = await browser.send('/properties', form, german)
+    assert.equal(page.status, 400)
+    assert.match(await page.text(), /<title>Fehler: Eigenschaften[^]*Geben Sie einen Namen ein\./)
+    const program = await browser.send('/properties', form, { ...german, accept: 'application/json' })
+    assert.deepEqual(await program.json(), { error: 'bad_request', message: 'Cannot take the form: a name is missing' })
+  })
+
+  it('show the general message for an error that no page explains', async () => {
+    const service = await start({})
+    const answer = await service.request('/nothing/here', { headers: { ...asBrowser, ...german } })
+    assert.equal(answer.status, 404)
+    assert.match(await answer.text(), /<h1>Nicht gefunden<\/h1>\s*<p class="lead">Diese Seite gibt es nicht\./)
+  })
+
+  it('give the live script its sentences', async () => {
+    const service = await start({})
+    const actor = await service.createActor()
+    const browser = await OwnersBrowser.open(service, actor)
+    const text = await (await browser.get('/properties', german)).text()
+    assert.match(text, /data-words="[^"]*Verbindungen aktualisiert/)
+  })
+})
