@@ -70,7 +70,7 @@ describe('the front page', () => {
       const page = await visit({ colorScheme })
       backgrounds.push(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'))
     }
-    assert.deepEqual(backgrounds, ['rgb(246, 245, 242)', 'rgb(23, 22, 20)'])
+    assert.deepEqual(backgrounds, ['rgb(247, 245, 242)', 'rgb(20, 19, 18)'])
   })
 
   it('shows the name and the description of the application', async () => {

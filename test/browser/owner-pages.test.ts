@@ -220,7 +220,6 @@ describe('the pages of an actor', () => {
     assert.deepEqual(places, [
       'Skip to content',
       'Notes',
-      'Sign out',
       'Overview',
       'Properties',
       'Files',
@@ -228,6 +227,7 @@ describe('the pages of an actor', () => {
       'Subscriptions',
       'Connected apps',
       'Activity',
+      'Sign out',
       'Properties',
       'View JSON',
       'Edit',

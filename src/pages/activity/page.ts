@@ -4,7 +4,7 @@ import { activityPageRoutes } from './routes.ts'
 import { activityPage } from './view.ts'
 
 export const activity = {
-  section: { path: '/activity', label: 'activity' },
+  section: { path: '/activity', label: 'activity', icon: 'activity' },
   pages: [{ name: 'activity', template: 'aw-actor-www-activity.html', view: activityPage }],
   routes: activityPageRoutes,
 } as const satisfies PageGroup

@@ -5,7 +5,7 @@ import { dashboardPage } from './dashboard.ts'
 import { initPage } from './first-steps.ts'
 
 export const home = {
-  section: { path: '', label: 'overview' },
+  section: { path: '', label: 'overview', icon: 'home' },
   pages: [
     { name: 'dashboard', template: 'aw-actor-www-root.html', view: dashboardPage },
     { name: 'init', template: 'aw-actor-www-init.html', view: initPage },

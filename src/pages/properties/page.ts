@@ -5,7 +5,7 @@ import { propertiesPage } from './list-view.ts'
 import { propertyPage } from './property-view.ts'
 
 export const properties = {
-  section: { path: '/properties', label: 'properties' },
+  section: { path: '/properties', label: 'properties', icon: 'properties' },
   pages: [
     { name: 'properties', template: 'aw-actor-www-properties.html', view: propertiesPage },
     { name: 'property', template: 'aw-actor-www-property.html', view: propertyPage },

@@ -7,7 +7,7 @@ import { trustPeerPage } from './peer-view.ts'
 import { trustViewPage } from './view-as-peer-view.ts'
 
 export const relationships = {
-  section: { path: '/trust', label: 'connections' },
+  section: { path: '/trust', label: 'connections', icon: 'people' },
   pages: [
     { name: 'trust', template: 'aw-actor-www-trust.html', view: trustPage },
     { name: 'trustNew', template: 'aw-actor-www-trust-new.html', view: trustNewPage },

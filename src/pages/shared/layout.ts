@@ -4,6 +4,8 @@ import type { LiveCategory } from '../../live/live.ts'
 import { liveWords } from '../languages/live-words.ts'
 import type { Messages } from '../languages/language.ts'
 import { assetPath } from './assets.ts'
+import { avatar } from './avatar.ts'
+import { icon, type IconName } from './icons.ts'
 import type { ActorPageValues, Html, SiteValues } from './values.ts'
 
 export interface Frame extends SiteValues {
@@ -14,7 +16,7 @@ export interface Frame extends SiteValues {
 export function page(frame: Frame, content: Html): Html {
   return shell(
     frame,
-    html`${bar(frame, `${frame.base_path}/`)}
+    html`<header class="bar">${brand(frame, `${frame.base_path}/`)}</header>
 <main id="content" class="narrow" tabindex="-1">
 ${content}
 </main>`,
@@ -27,6 +29,7 @@ export interface Section {
   readonly path: string
   /** Name of the link's text in the messages. */
   readonly label: keyof Messages['navigation']
+  readonly icon: IconName
 }
 
 /** Sections in the displayed order. */
@@ -63,14 +66,15 @@ export function actorPage(values: ActorPageValues, frame: ActorFrame, content: H
   const live = html` data-live="${values.actor_www}/live" data-words="${JSON.stringify(liveWords(messages.live))}"`
   return shell(
     { ...values, title: values.error === null ? frame.title : messages.frame.errorTitle(frame.title), messages },
-    html`${bar(values, values.actor_www, owner(values, messages))}
-<div class="columns">
+    html`<div class="shell">
+<header class="side">${brand(values, values.actor_www)}
 <nav class="sections" aria-label="${messages.frame.navigation}"><ul>
 ${frame.navigation.map(
-  ({ path, label }) =>
-    html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${messages.navigation[label]}</a></li>`,
+  (section) =>
+    html`<li><a href="${values.actor_www}${section.path}"${section.path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${icon(section.icon)}${messages.navigation[section.label]}</a></li>`,
 )}
 </ul></nav>
+${owner(values, messages)}</header>
 <main id="content" tabindex="-1"${isAnswer ? '' : live}>
 ${frame.trail === undefined ? '' : trail(frame.trail, frame.title, messages)}
 ${outcome(values, frame.wrongField ?? null)}
@@ -101,10 +105,10 @@ function trail(steps: readonly Step[], title: string, { frame }: Messages): Html
 }
 
 function owner(values: ActorPageValues, { frame }: Messages): Html {
-  return html`<div class="owner"><span class="who">${values.creator}</span>${
+  return html`<div class="owner">${avatar(values.id, values.creator)}<span class="who">${values.creator}</span>${
     values.can_sign_out
       ? html`
-<form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit">${frame.signOut}</button></form>`
+<form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit" title="${frame.signOut}">${icon('signOut')}<span class="unseen">${frame.signOut}</span></button></form>`
       : ''
   }</div>`
 }
@@ -129,8 +133,8 @@ export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>
   return html`<input type="hidden" name="csrf_token" value="${csrf_token}">`
 }
 
-function bar(frame: SiteValues, home: string, right: Html | string = ''): Html {
-  return html`<header class="bar"><a class="brand" href="${home}"><img src="${frame.base_path}${assetPath('troupe.svg')}" alt="" width="28" height="28">${frame.name}</a>${right}</header>`
+function brand(frame: SiteValues, home: string): Html {
+  return html`<a class="brand" href="${home}"><img src="${frame.base_path}${assetPath('troupe.svg')}" alt="" width="28" height="28">${frame.name}</a>`
 }
 
 function shell(frame: Frame, body: Html, isLive = false): Html {
