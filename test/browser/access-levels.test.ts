@@ -65,7 +65,7 @@ describe('pages that grant access', () => {
       await page.getByLabel('Message').fill('It is me')
       await page.getByRole('button', { name: 'Review request' }).click()
       assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Review your request')
-      assert.match((await page.locator('main').textContent()) ?? '', /read 2 of your 2 properties: “color”, “notes”/)
+      assert.match((await page.locator('main').textContent()) ?? '', /view 2 of your 2 properties: “color”, “notes”/)
       await page.getByRole('button', { name: 'Back' }).click()
       assert.equal(await page.getByRole('radio', { name: 'Friend' }).isChecked(), true)
       assert.equal(await page.getByLabel('Message').inputValue(), 'It is me')

@@ -25,7 +25,7 @@ async function open(path: string): Promise<WatchedPage> {
 async function signedIn(email: string): Promise<WatchedPage> {
   const page = await open('/login')
   await page.getByRole('button', { name: 'Continue with local sign-in' }).click()
-  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Email', { exact: true }).fill(email)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.waitForURL(/\/app$/)
   return page
