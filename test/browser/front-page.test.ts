@@ -108,12 +108,17 @@ describe('the front page', () => {
   it('shows an address, a creator and a passphrase that authenticate at the actor (R-ACT-02)', async () => {
     const page = await visit()
     await create(page, 'Ada@Example.com')
-    const { Address = '', Creator = '', Passphrase = '', ...others } = await factsOf(page)
+    const {
+      'Account URL': address = '',
+      Owner: owner = '',
+      Passphrase: passphrase = '',
+      ...others
+    } = await factsOf(page)
     assert.deepEqual(others, {})
-    assert.match(Address, new RegExp(`^${service.url}/[0-9a-f]{32}$`))
-    assert.equal(Creator, 'ada@example.com')
-    const answer = await fetch(Address, {
-      headers: { authorization: `Basic ${Buffer.from(`${Creator}:${Passphrase}`).toString('base64')}` },
+    assert.match(address, new RegExp(`^${service.url}/[0-9a-f]{32}$`))
+    assert.equal(owner, 'ada@example.com')
+    const answer = await fetch(address, {
+      headers: { authorization: `Basic ${Buffer.from(`${owner}:${passphrase}`).toString('base64')}` },
     })
     assert.equal(answer.status, 200)
     assert.equal(((await answer.json()) as { creator: string }).creator, 'ada@example.com')
@@ -192,8 +197,8 @@ describe('the front page', () => {
       const page = await openPage({ viewport: desktop })
       await page.goto(mounted.url)
       await create(page, 'prefix@example.com')
-      const { Address = '' } = await factsOf(page)
-      assert.match(Address, /\/under\/here\/[0-9a-f]{32}$/)
+      const { 'Account URL': address = '' } = await factsOf(page)
+      assert.match(address, /\/under\/here\/[0-9a-f]{32}$/)
       assert.deepEqual(page.complaints, [])
     } finally {
       await mounted.close()

@@ -47,13 +47,13 @@ class Person {
     return new Person(page, way)
   }
 
-  async signIn(email: string | null): Promise<void> {
-    await this.at('Sign in to Notes')
-    await this.press('link', 'Continue with local sign-in')
+  async signIn(email: string | null, app = 'Notes'): Promise<void> {
+    await this.at(`Sign in to ${app}`)
+    await this.press('link', 'Continue as a test user')
     await this.at('Choose a test user')
     if (email === null) await this.press('button', 'Sign in as Ada Lovelace')
     else {
-      await this.type('E-mail address', email)
+      await this.type('Email', email)
       await this.press('button', 'Sign in')
     }
     await this.at('Overview')
@@ -154,7 +154,7 @@ describe('a walk through the pages of two services', () => {
 
       // A user of another service has a page open.
       const grace = await Person.at(library, { javaScriptEnabled: way.javaScriptEnabled ?? true })
-      await grace.signIn('grace@example.org')
+      await grace.signIn('grace@example.org', 'Library')
       const address = await grace.page.locator('code').first().innerText()
       await grace.goTo('Properties')
       await grace.unfold('Value')

@@ -1,6 +1,8 @@
 /** The pages in German: the same tasks as in English, and answers to programs that no language changes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { english } from '../../src/pages/languages/english.ts'
+import { relateTo } from '../support/recording-peer.ts'
 import { sqliteService } from '../support/service.ts'
 import { asBrowser, OwnersBrowser } from '../support/sessions.ts'
 
@@ -35,6 +37,44 @@ describe('the pages in German', () => {
     const answer = await service.request('/nothing/here', { headers: { ...asBrowser, ...german } })
     assert.equal(answer.status, 404)
     assert.match(await answer.text(), /<h1>Nicht gefunden<\/h1>\s*<p class="lead">Diese Seite gibt es nicht\./)
+  })
+
+  it('have no English text, besides words that both languages share', async () => {
+    const service = await start({ activityPerActor: 100 })
+    const actor = await service.createActor()
+    const peer = await relateTo(service, actor)
+    await actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
+    const browser = await OwnersBrowser.open(service, actor)
+    const inEnglish = Object.values(english.messages(english.noun)).flatMap((messages) =>
+      Object.values(messages).filter((message) => typeof message === 'string' && message.includes(' ')),
+    )
+    for (const path of [
+      '',
+      '/init',
+      '/properties',
+      '/properties/color',
+      '/properties/notes',
+      '/files',
+      '/trust',
+      '/trust/new',
+      `/trust/${peer.peerId}?ask=properties.read&target=color`,
+      `/trust/${peer.peerId}/view`,
+      '/subscriptions',
+      '/apps',
+      '/approvals',
+      '/password-access',
+      '/activity',
+    ]) {
+      const answer = await browser.get(path, german)
+      const text = await answer.text()
+      assert.equal(answer.status, 200, path)
+      assert.match(text, /<html lang="de" dir="ltr">/)
+      assert.deepEqual(
+        inEnglish.filter((message) => text.includes(`>${String(message)}<`)),
+        [],
+        path,
+      )
+    }
   })
 
   it('give the live script its sentences', async () => {

@@ -300,7 +300,7 @@ forEachService((start) => {
           /^Invalid JSON at line 1, column \d\.$/,
         ],
         [{ property_name: 'x', property_value: 'null', value_type: 'json' }, 400, /null is not a property value/],
-        [{ property_name: 'fixed', property_value: 'x' }, 403, /the application rejected/],
+        [{ property_name: 'fixed', property_value: 'x' }, 403, /^test didn’t accept this value for “fixed”\.$/],
       ]
       for (const [fields, status, message] of refused) {
         await assertRefused(world, world.browser.send('/properties', fields), status, message, 'listing')
@@ -500,7 +500,7 @@ forEachService((start) => {
         ['color', { value: '' }, 400, /Enter a value/],
         ['color', { value: '{', value_type: 'json' }, 400, /^Invalid JSON at line 1, column \d\.$/],
         ['color', { value: `${'['.repeat(100)}${']'.repeat(100)}`, value_type: 'json' }, 400, /nested/],
-        ['fixed', { value: 'y' }, 403, /the application rejected/],
+        ['fixed', { value: 'y' }, 403, /^test didn’t accept this value for “fixed”\.$/],
         ['notes', { value: 'y' }, 409, /a list has this name/],
       ] as const) {
         await assertRefused(world, world.browser.send(`/properties/${name}`, fields), status, message, 'property')
@@ -641,7 +641,7 @@ forEachService((start) => {
           world,
           world.browser.send('/properties/notes/items', sent),
           409,
-          /changed or removed meanwhile/,
+          /^This item changed while you were editing\. Review the current version below\.$/,
           'property',
         )
       assert.deepEqual(
@@ -661,13 +661,13 @@ forEachService((start) => {
         [{ action: 'add' }, 400, /Enter a value/],
         [{ action: 'add', item_value: '{', value_type: 'json' }, 400, /^Invalid JSON at line 1, column \d\.$/],
         [{ action: 'update', item_index: '0' }, 400, /Enter a value/],
-        [{ action: 'update', item_index: '2', item_value: 'x' }, 400, /has no item 2/],
+        [{ action: 'update', item_index: '2', item_value: 'x' }, 400, /^Item 3 no longer exists\.$/],
         [{ action: 'update', item_index: '-1', item_value: 'x' }, 400, /whole number/],
         [{ action: 'update', item_index: 'x', item_value: 'x' }, 400, /whole number/],
         [{ action: 'update', item_value: 'x' }, 400, /whole number/],
         [{ action: 'update', item_handle: 'x', item_value: 'x' }, 400, /Invalid item handle/],
         [{ action: 'update', item_index: '1', item_value: 'x' }, 403, /the application rejected/],
-        [{ action: 'delete', item_index: '9' }, 400, /has no item 9/],
+        [{ action: 'delete', item_index: '9' }, 400, /^Item 10 no longer exists\.$/],
         [{ action: 'delete' }, 400, /whole number/],
       ]
       for (const [fields, status, message] of refused) {

@@ -81,7 +81,7 @@ describe('application-defined templates', () => {
     assert.deepEqual(await page(browser.get('/properties/notes')), [200, 'notes|[List · 1 item]||a|true|first'])
     assert.deepEqual(await page(browser.get('/properties/absent')), [
       404,
-      '404 The property &#34;absent&#34; does not exist',
+      '404 There’s no property called “absent”. It may have been deleted.',
     ])
     assert.deepEqual(await page(service.request('/')), [200, '/under false '])
     const form = {
