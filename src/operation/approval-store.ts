@@ -121,6 +121,18 @@ export async function moveApproval(
   return moved === 1
 }
 
+/** Counts the waiting approvals of an actor, at most `most`. */
+export async function countAllWaiting(q: Queries, actorId: string, now: number, most: number): Promise<number> {
+  const row = await q.get<{ waiting: number }>(
+    `SELECT COUNT(*) AS waiting FROM (
+       SELECT approval_id FROM approval WHERE actor_id = $1 AND state = 'waiting' AND expires_at > $2 LIMIT $3) AS each`,
+    actorId,
+    now,
+    most,
+  )
+  return row?.waiting ?? 0
+}
+
 export async function countWaiting(q: Queries, actorId: string, peerId: string, now: number): Promise<number> {
   const row = await q.get<{ waiting: number }>(
     `SELECT COUNT(*) AS waiting FROM approval WHERE actor_id = $1 AND peer_id = $2 AND state = 'waiting' AND expires_at > $3`,

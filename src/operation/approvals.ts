@@ -17,6 +17,7 @@ import type { Store } from '../store/store.ts'
 import {
   type ApprovalKind,
   type StoredApproval,
+  countAllWaiting,
   countWaiting,
   deleteExpiredApprovals,
   findApproval,
@@ -178,6 +179,12 @@ export class Approvals {
     await store.writeActor(actor.id, (tx) =>
       moveApproval(tx, actor.id, approvalId, { from: 'used', to: 'approved', now: now(), until: now() + waitMs }),
     )
+  }
+
+  /** The number of waiting approvals, at most `most`. */
+  countWaiting(actorId: string, most: number): Promise<number> {
+    const { store, now } = this.#deps
+    return store.read((q) => countAllWaiting(q, actorId, now(), most))
   }
 
   /** The first page of the waiting approvals, newest first. */

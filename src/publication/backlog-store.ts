@@ -31,3 +31,25 @@ export async function findBacklogs(q: Queries, actorId: string, one: Subscriptio
     ...(one === null ? [] : [one.peerId, one.subscriptionId]),
   )
 }
+
+/**
+ * Counts the subscriptions with a failed change that was not acknowledged, those that are stopped, and those of a peer whose
+ * circuit is not closed. At most `most`.
+ */
+export async function countFailing(q: Queries, actorId: string, most: number): Promise<number> {
+  const row = await q.get<{ failing: number }>(
+    `SELECT COUNT(*) AS failing FROM (
+       SELECT s.peer_id, s.subscription_id FROM publisher_subscription s WHERE s.actor_id = $1 AND s.state = 'stopped'
+       UNION
+       SELECT s.peer_id, s.subscription_id FROM trust t
+       JOIN publisher_subscription s ON s.actor_id = t.actor_id AND s.peer_id = t.peer_id
+       WHERE t.actor_id = $1 AND t.open_until IS NOT NULL AND s.granularity IN ('high', 'low')
+       UNION
+       SELECT d.peer_id, d.subscription_id FROM delivery d
+       WHERE d.actor_id = $1 AND d.outcome = 'failed' AND d.acknowledged_at IS NULL
+       LIMIT $2) AS each`,
+    actorId,
+    most,
+  )
+  return row?.failing ?? 0
+}

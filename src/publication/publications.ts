@@ -13,7 +13,7 @@ import type { Access } from '../property/access.ts'
 import { randomId } from '../secret/random.ts'
 import type { AfterCommit, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
-import { type Backlog, findBacklogs, type SubscriptionOf } from './backlog-store.ts'
+import { type Backlog, countFailing, findBacklogs, type SubscriptionOf } from './backlog-store.ts'
 import {
   acknowledgeDiffs,
   clearDiff,
@@ -96,6 +96,11 @@ export class Publications {
       () => store.read((q) => findPublisherSubscriptions(q, actorId, peerId)),
       ([first]) => first,
     )
+  }
+
+  /** The number of subscriptions that fail, at most `most`. */
+  countFailing(actorId: string, most: number): Promise<number> {
+    return this.#deps.store.read((q) => countFailing(q, actorId, most))
   }
 
   /** All subscriptions with their backlogs, in one snapshot. */

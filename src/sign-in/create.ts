@@ -61,7 +61,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
     providers,
     host,
     closeProviders: close,
-    passwordAccess: new PasswordAccess({ store, keyRing, now }),
+    passwordAccess: new PasswordAccess({ store, keyRing, now, live }),
     sessions: new Sessions({
       store,
       tokens,

@@ -34,6 +34,14 @@ export async function findPasswordAccess(q: Queries, creator: string, limit: num
   )
 }
 
+export async function hasPendingAccess(q: Queries, creator: string): Promise<boolean> {
+  const row = await q.get(
+    `SELECT 1 AS found FROM password_access WHERE creator = $1 AND decision = 'pending' LIMIT 1`,
+    creator,
+  )
+  return row !== undefined
+}
+
 export async function findOnePasswordAccess(
   q: Queries,
   creator: string,

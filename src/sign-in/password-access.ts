@@ -6,6 +6,7 @@ import { setPassphrase } from '../actor/actor-store.ts'
 import { formerCreatorOf } from '../actor/creator-store.ts'
 import type { Caller } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
+import type { Live } from '../live/live.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
@@ -16,6 +17,7 @@ import {
   findOnePasswordAccess,
   findPasswordAccess,
   findProvenCreator,
+  hasPendingAccess,
   hasPasswordName,
   type PasswordAccessRecord,
   setPasswordDecision,
@@ -34,13 +36,22 @@ export interface PasswordAccessDecision {
   readonly by: Caller
 }
 
+interface PasswordAccessDeps {
+  readonly store: Store
+  readonly keyRing: KeyRing
+  readonly now: () => number
+  readonly live: Pick<Live, 'announce'>
+}
+
 export class PasswordAccess {
   readonly #store: Store
   readonly #keyRing: KeyRing
   readonly #now: () => number
+  readonly #live: Pick<Live, 'announce'>
 
-  constructor({ store, keyRing, now }: { store: Store; keyRing: KeyRing; now: () => number }) {
+  constructor({ store, keyRing, now, live }: PasswordAccessDeps) {
     this.#store = store
+    this.#live = live
     this.#keyRing = keyRing
     this.#now = now
   }
@@ -50,6 +61,14 @@ export class PasswordAccess {
     return this.#store.read(async (q) => {
       const creator = await findProvenCreator(q, ownerId)
       return creator === null ? [] : findPasswordAccess(q, creator, mostProgramsListed)
+    })
+  }
+
+  /** Returns whether the owner still has to decide about a program. */
+  hasPending(ownerId: string): Promise<boolean> {
+    return this.#store.read(async (q) => {
+      const creator = await findProvenCreator(q, ownerId)
+      return creator !== null && hasPendingAccess(q, creator)
     })
   }
 
@@ -93,6 +112,7 @@ export class PasswordAccess {
       }
       await setPasswordDecision(tx, { creator: found.creator, actorId, decision, now: this.#now() })
     })
+    await this.#live.announce(ownerId, 'sessions', actorId)
   }
 }
 

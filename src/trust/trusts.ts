@@ -15,7 +15,7 @@ import type { TrustChange } from './trust-change.ts'
 import type { TrustRecord } from '../app/trust-record.ts'
 import { secretOf, tokensOf, type TrustSecrets, trustRecord } from './record.ts'
 import { parseRelationship } from './relationship-name.ts'
-import { findTrust, findTrusts, updateTrust } from './trust-store.ts'
+import { countPending, findTrust, findTrusts, updateTrust } from './trust-store.ts'
 import { isApprovedAt, isNamed, type Trust } from './trust.ts'
 import type { Self, TrustDeps } from './trust-deps.ts'
 
@@ -55,6 +55,11 @@ export class Trusts {
         (filter.type === undefined || trust.type === filter.type) &&
         (filter.peerId === undefined || trust.peerId === filter.peerId),
     )
+  }
+
+  /** The number of requests of peers that wait for the owner's approval. */
+  countPending(actorId: string): Promise<number> {
+    return this.#deps.store.read((q) => countPending(q, actorId))
   }
 
   find(actorId: string, peerId: string): Promise<Trust | null> {

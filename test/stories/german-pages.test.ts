@@ -46,7 +46,9 @@ describe('the pages in German', () => {
     await actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
     const browser = await OwnersBrowser.open(service, actor)
     const inEnglish = Object.values(english.messages(english.noun)).flatMap((messages) =>
-      Object.values(messages).filter((message) => typeof message === 'string' && message.includes(' ')),
+      Object.values(messages as Readonly<Record<string, unknown>>).filter(
+        (message): message is string => typeof message === 'string' && message.includes(' '),
+      ),
     )
     for (const path of [
       '',

@@ -93,6 +93,10 @@ forEachService((start) => {
         notice: null,
         error: null,
         error_field: null,
+        waiting_count: 0,
+        approval_count: 0,
+        password_count: 0,
+        failing_count: 0,
         properties: {
           age: 36,
           color: 'blue',

@@ -38,11 +38,11 @@ export async function showActivity(
   const { actor, query } = exchange
   const { caller = '', cursor = null } = query
   const { messages } = deps.languages.of(exchange.request)
-  const [peers, { entries, next }] = await Promise.all([
+  const [values, peers, { entries, next }] = await Promise.all([
+    pageValues(deps, exchange, '/activity'),
     peersOf(deps, actor.id, messages),
     deps.auditLog.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
   ])
-  const values = pageValues(deps, exchange, '/activity')
   const link = (given: Record<string, string>): string =>
     `${values.actor_www}/activity?${new URLSearchParams(given).toString()}`
   const rows = entries.map((entry) =>

@@ -29,9 +29,13 @@ export interface ApprovalPageDeps extends PageDeps, PeerNameDeps, ApprovalWordsD
 export async function showApprovals(deps: ApprovalPageDeps, exchange: PageExchange): Promise<HttpResponse> {
   const { actor } = exchange
   const { messages } = deps.languages.of(exchange.request)
-  const [peers, waiting] = await Promise.all([peersOf(deps, actor.id, messages), deps.approvals.waiting(actor.id)])
+  const [values, peers, waiting] = await Promise.all([
+    pageValues(deps, exchange, '/approvals'),
+    peersOf(deps, actor.id, messages),
+    deps.approvals.waiting(actor.id),
+  ])
   const page = deps.pages.approvals({
-    ...pageValues(deps, exchange, '/approvals'),
+    ...values,
     approvals: waiting.map((approval) => rowOf(deps, exchange, peers, approval)),
   })
   return showPage(deps, exchange, page)
@@ -53,7 +57,7 @@ export async function showApproval(
       ({ approvals }) => approvals.expired,
     )
   const path = `/approvals/${encodeURIComponent(id)}`
-  const values = pageValues(deps, exchange, path, error)
+  const values = await pageValues(deps, exchange, path, error)
   const page = deps.pages.approval({
     ...values,
     approval: rowOf(deps, exchange, peers, approval),

@@ -30,7 +30,7 @@ import type { Relationships } from '../../trust/relationships.ts'
 import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
 
-export interface AppPageDeps extends PageDeps, ConnectedAppDeps {
+export interface AppPageDeps extends PageDeps, Omit<ConnectedAppDeps, 'trusts'> {
   readonly sessions: Sessions
   readonly keys: Keys
   readonly permissions: Permissions
@@ -53,13 +53,13 @@ export async function showApps(
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { messages } = deps.languages.of(exchange.request)
-  const [sessions, apps, keys] = await Promise.all([
+  const [values, sessions, apps, keys] = await Promise.all([
+    pageValues(deps, exchange, '/apps', error),
     deps.sessions.list(actor.id),
     connectedApps(deps, actor.id),
     deps.keys.list(actor.id),
   ])
   const current = caller.kind === 'creator' ? caller.session : undefined
-  const values = pageValues(deps, exchange, '/apps', error)
   const page = deps.pages.apps({
     ...values,
     sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now(), messages)),

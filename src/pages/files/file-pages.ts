@@ -60,11 +60,11 @@ export async function showFiles(
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const access = { actorId: actor.id, caller }
-  const [{ files, next }, usage] = await Promise.all([
+  const [values, { files, next }, usage] = await Promise.all([
+    pageValues(deps, exchange, '/files', error),
     deps.files.list(access, { prefix: '', after, limit: filesOnAPage }),
     deps.files.usage(actor.id),
   ])
-  const values = pageValues(deps, exchange, '/files', error)
   const { messages } = deps.languages.of(exchange.request)
   const { size } = messages.files
   const page = deps.pages.files({

@@ -1,6 +1,7 @@
 /** View of `/<actor>/www`: the overview of an actor. */
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
+import { openRequests } from '../shared/counts.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import type { DashboardValues, Html } from '../shared/values.ts'
@@ -51,7 +52,7 @@ ${formField({
 
 function glance(values: DashboardValues, { home, navigation }: Messages): Html {
   const { actor_www, property_count, list_count, relationship_count, app_count, waiting } = values
-  const open = values.waiting_count + values.approval_count + values.password_count
+  const open = openRequests(values)
   return html`
 ${
   open === 0

@@ -20,7 +20,6 @@ import { holdsItems } from '../../property/kinds.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Operations } from '../../operation/operations.ts'
 import type { Approvals } from '../../operation/approvals.ts'
-import type { PasswordAccess } from '../../sign-in/password-access.ts'
 import type { View, DashboardValues, ActorPageValues } from '../shared/values.ts'
 
 export interface HomePageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {
@@ -28,7 +27,6 @@ export interface HomePageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps 
   readonly properties: Properties
   readonly operations: Operations
   readonly approvals: Approvals
-  readonly passwordAccess: PasswordAccess
   readonly pages: {
     readonly dashboard: View<DashboardValues>
     readonly init: View<ActorPageValues>
@@ -64,7 +62,7 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       access: 'www',
       summary: 'First steps with a new actor',
       responses: pageResponses,
-      handler: (exchange) => showPage(deps, exchange, deps.pages.init(pageValues(deps, exchange, '/init'))),
+      handler: async (exchange) => showPage(deps, exchange, deps.pages.init(await pageValues(deps, exchange, '/init'))),
     }),
     defineRoute({
       id: 'ownPage',
@@ -104,7 +102,7 @@ async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): 
   const page = deps.pages.find(found.template)
   if (page === null)
     throw new ServiceError('server_error', undefined, { reason: `No page is called ${found.template}` })
-  const values = pageValues(deps, exchange, `/${rest.map(encodeURIComponent).join('/')}`)
+  const values = await pageValues(deps, exchange, `/${rest.map(encodeURIComponent).join('/')}`)
   return showPage(deps, exchange, page({ ...values, ...found.data }))
 }
 
@@ -120,20 +118,20 @@ async function dashboard(
   const { actor, caller } = exchange
   const { messages } = deps.languages.of(exchange.request)
   const { home } = messages
-  const [properties, peers, approvals, passwords] = await Promise.all([
+  const [values, properties, peers, approvals] = await Promise.all([
+    pageValues(deps, exchange, '', error),
     deps.properties.all({ actor, caller }),
     peersOf(deps, actor.id, messages),
     deps.approvals.waiting(actor.id),
-    deps.passwordAccess.list(actor.id),
   ])
-  const undecided = passwords.filter(({ decision }) => decision === 'pending').length
   const lists = properties.filter(({ kind }) => holdsItems(kind)).length
-  const values = pageValues(deps, exchange, '', error)
   const asking = peers.trusts
     .filter((trust) => stateOf(trust).kind === 'pending')
     .map(({ peerId }) => peers.nameOf(peerId))
   const waiting = [
-    ...(undecided === 0 ? [] : [{ text: home.programCreated, href: `${values.actor_www}/password-access` }]),
+    ...(values.password_count === 0
+      ? []
+      : [{ text: home.programCreated, href: `${values.actor_www}/password-access` }]),
     ...approvals.map((approval) => ({
       text: home.asksToRun(peers.nameOf(approval.peerId).name, wordsFor(deps, approval).title),
       href: `${values.actor_www}/approvals/${encodeURIComponent(approval.approvalId)}`,
@@ -146,9 +144,6 @@ async function dashboard(
     property_count: properties.length - lists,
     list_count: lists,
     relationship_count: peers.trusts.length,
-    waiting_count: asking.length,
-    password_count: Math.min(undecided, 1),
-    approval_count: approvals.length,
     app_count: peers.trusts.filter(({ peerId }) => peers.nameOf(peerId).is_app).length,
     typed_confirmation: typedConfirmation,
     waiting: waiting.slice(0, mostNamed),

@@ -54,6 +54,7 @@ const frame = {
   navigation: 'Main',
   breadcrumb: 'Breadcrumb',
   errorTitle: (title: string) => `Error: ${title}`,
+  failing: (count: string) => `${count} failing`,
   signOut: 'Sign out',
 }
 

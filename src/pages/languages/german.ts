@@ -29,6 +29,7 @@ const frame: Messages['frame'] = {
   navigation: 'Hauptmenü',
   breadcrumb: 'Pfad',
   errorTitle: (title) => `Fehler: ${title}`,
+  failing: (count) => `${count} mit Fehlern`,
   signOut: 'Abmelden',
 }
 

@@ -84,6 +84,7 @@ function begin(address) {
       if (answer.status === 404) return end(words.deleted)
       if (!answer.ok) return
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
+      document.title = fresh.title
       const shown = regions().filter((region) => replace(region, fresh.getElementById(region.id)))
       if (shown.length > 0) say(sentencesFor(changes.filter((change) => shown.some((region) => follows(region, change)))))
     } catch {
@@ -125,9 +126,12 @@ function replace(region, fresh) {
   }
   const focused = region.contains(document.activeElement) ? placeOf(region, document.activeElement) : null
   const opened = [...region.querySelectorAll('details')].map(({ open }) => open)
+  // On a phone, the navigation is scrolled sideways.
+  const scrolled = region.firstElementChild?.scrollLeft ?? 0
   const target = document.importNode(fresh, true)
   target.source = after
   region.replaceWith(target)
+  target.firstElementChild?.scrollTo({ left: scrolled, behavior: 'instant' })
   const folds = [...target.querySelectorAll('details')]
   if (folds.length === opened.length) for (const [index, fold] of folds.entries()) fold.open ||= opened[index]
   if (focused !== null) (find(target, focused) ?? main).focus({ preventScroll: true })

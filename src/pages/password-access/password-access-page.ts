@@ -32,8 +32,10 @@ export async function showPasswordAccess(
 ): Promise<HttpResponse> {
   const { actor } = exchange
   const { messages } = deps.languages.of(exchange.request)
-  const records = await deps.passwordAccess.list(actor.id)
-  const values = pageValues(deps, exchange, path, error)
+  const [values, records] = await Promise.all([
+    pageValues(deps, exchange, path, error),
+    deps.passwordAccess.list(actor.id),
+  ])
   const page = deps.pages.passwordAccess({
     ...values,
     programs: records.map(({ actorId, creator, decision, provenAt }) => ({

@@ -48,10 +48,12 @@ export async function showProperties(
   const { actor, caller, query } = exchange
   const { messages } = deps.languages.of(exchange.request)
   const access = { actor, caller }
-  const { shown: all, unset } = await deps.properties.overview(access)
+  const [values, { shown: all, unset }] = await Promise.all([
+    pageValues(deps, exchange, '/properties', refused?.error),
+    deps.properties.overview(access),
+  ])
   const paging = pagingOf(query, all.length, rowsOnAPage)
   const onPage = all.slice((paging.page - 1) * rowsOnAPage, paging.page * rowsOnAPage)
-  const values = pageValues(deps, exchange, '/properties', refused?.error)
   const rows = await Promise.all(
     onPage.map((property) => rowOf(deps, { access, messages, www: values.actor_www }, property)),
   )
@@ -142,7 +144,7 @@ export async function showProperty(
         ? nothingShown(messages)
         : await unsetOf(deps, access, { name, typed: formTyped }, messages)
   const path = `/properties/${encodeURIComponent(name)}`
-  const common = pageValues(deps, exchange, path, refused?.error)
+  const common = await pageValues(deps, exchange, path, refused?.error)
   const values = {
     ...common,
     property: name,

@@ -42,7 +42,10 @@ export async function showTrusts(
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { messages } = deps.languages.of(exchange.request)
-  const { trusts, nameOf } = await peersOf(deps, actor.id, messages)
+  const [values, { trusts, nameOf }] = await Promise.all([
+    pageValues(deps, exchange, '/trust'),
+    peersOf(deps, actor.id, messages),
+  ])
   const custom = await deps.permissions.overrides(
     actor.id,
     trusts.map(({ peerId }) => peerId),
@@ -54,7 +57,6 @@ export async function showTrusts(
       return trustRow(deps, trust, { peer: nameOf(peerId), isCustom: custom.has(peerId) }, messages)
     })
   const paging = pagingOf(query, rows.length, rowsOnAPage)
-  const values = pageValues(deps, exchange, '/trust')
   const page = deps.pages.trust({
     ...values,
     // Templates of the reference implementation expect the trailing slash (WIRE-PAGE-01).
@@ -100,7 +102,7 @@ export async function showTrustNew(
   exchange: PageExchange,
   filledIn: FilledIn | null = null,
 ): Promise<HttpResponse> {
-  const values = pageValues(deps, exchange, '/trust/new', filledIn?.error)
+  const values = await pageValues(deps, exchange, '/trust/new', filledIn?.error)
   const page = deps.pages.trustNew({
     ...values,
     form_action: `${values.actor_www}/trust/new`,
@@ -140,16 +142,16 @@ export async function showPeer(
   const { actor, params } = exchange
   const { messages } = deps.languages.of(exchange.request)
   const peerId = params['peerid'] ?? ''
-  const [view, profile, [followed]] = await Promise.all([
+  const path = `/trust/${encodeURIComponent(peerId)}`
+  const refused = sent?.error ?? error
+  const [values, view, profile, [followed]] = await Promise.all([
+    pageValues(deps, exchange, path, refused),
     deps.permissions.require(actor.id, peerId),
     deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
     deps.subscribing.list(actor.id, peerId),
   ])
   const { trust, override, effective } = view
   const base = deps.relationships.effective(trust.relationship, null)
-  const path = `/trust/${encodeURIComponent(peerId)}`
-  const refused = sent?.error ?? error
-  const values = pageValues(deps, exchange, path, refused)
   const own = override?.rules ?? {}
   const fields = sent?.fields ?? fieldsOf(base, own)
   const isApp = isClient(trust)

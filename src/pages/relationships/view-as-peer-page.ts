@@ -60,7 +60,7 @@ export async function showViewAsPeer(
     return [seenList(named, { length: metadata.length, items: items ?? [] }, messages)]
   })
   const paging = pagingOf(query, seen.length, rowsOnAPage)
-  const values = pageValues(deps, exchange, `/trust/${encodeURIComponent(peerId)}/view`)
+  const values = await pageValues(deps, exchange, `/trust/${encodeURIComponent(peerId)}/view`)
   const page = deps.pages.trustView({
     ...values,
     trust: trustRow(

@@ -5,6 +5,7 @@ import { liveWords } from '../languages/live-words.ts'
 import type { Messages } from '../languages/language.ts'
 import { assetPath } from './assets.ts'
 import { avatar } from './avatar.ts'
+import { openRequests, shownCount } from './counts.ts'
 import { icon, type IconName } from './icons.ts'
 import type { ActorPageValues, Html, SiteValues } from './values.ts'
 
@@ -30,6 +31,8 @@ export interface Section {
   /** Name of the link's text in the messages. */
   readonly label: keyof Messages['navigation']
   readonly icon: IconName
+  /** The number beside the link: failing subscriptions. */
+  readonly count?: 'failing'
 }
 
 /** Sections in the displayed order. */
@@ -65,15 +68,10 @@ export function actorPage(values: ActorPageValues, frame: ActorFrame, content: H
   const isAnswer = values.error !== null || frame.isAnswer === true
   const live = html` data-live="${values.actor_www}/live" data-words="${JSON.stringify(liveWords(messages.live))}"`
   return shell(
-    { ...values, title: values.error === null ? frame.title : messages.frame.errorTitle(frame.title), messages },
+    { ...values, title: titleOf(values, frame), messages },
     html`<div class="shell">
 <header class="side">${brand(values, values.actor_www)}
-<nav class="sections" aria-label="${messages.frame.navigation}"><ul>
-${frame.navigation.map(
-  (section) =>
-    html`<li><a href="${values.actor_www}${section.path}"${section.path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${icon(section.icon)}${messages.navigation[section.label]}</a></li>`,
-)}
-</ul></nav>
+${following('navigation', ['trust', 'approvals', 'sessions', 'subscriptions'], sections(values, frame))}
 ${owner(values, messages)}</header>
 <main id="content" tabindex="-1"${isAnswer ? '' : live}>
 ${frame.trail === undefined ? '' : trail(frame.trail, frame.title, messages)}
@@ -83,6 +81,28 @@ ${content}
 </div>`,
     true,
   )
+}
+
+/** The title begins with the number of decisions that wait, because it is all that another tab shows. */
+function titleOf(values: ActorPageValues, { title, messages }: ActorFrame): string {
+  const open = openRequests(values)
+  const named = values.error === null ? title : messages.frame.errorTitle(title)
+  return open === 0 ? named : `(${shownCount(open)}) ${named}`
+}
+
+function sections(values: ActorPageValues, { navigation, section: current, trail: steps, messages }: ActorFrame): Html {
+  return html`<nav class="sections" aria-label="${messages.frame.navigation}"><ul>
+${navigation.map(
+  (section) =>
+    html`<li><a href="${values.actor_www}${section.path}"${section.path === current ? html` aria-current="${steps === undefined ? 'page' : 'true'}"` : ''}>${icon(section.icon)}${messages.navigation[section.label]}${countOf(section, values, messages)}</a></li>`,
+)}
+</ul></nav>`
+}
+
+function countOf({ count }: Section, values: ActorPageValues, { frame }: Messages): Html | string {
+  if (count === undefined || values.failing_count === 0) return ''
+  const shown = shownCount(values.failing_count)
+  return html` <span class="count bad" aria-hidden="true">${shown}</span><span class="unseen">${frame.failing(shown)}</span>`
 }
 
 /** Renders the outcome of a form. It takes the focus for screen readers, unless a refused field does. */

@@ -1,5 +1,6 @@
 /** Helpers for the routes of an actor's pages: common values, rendering, and the redirect after a form. */
 import type { ServiceError } from '../../errors.ts'
+import { type CountDeps, countsOf } from './counts.ts'
 import { errorText } from './error-text.ts'
 import { inLanguage, type SiteDeps, siteValues } from './site.ts'
 import type { ActorPageValues, Html } from './values.ts'
@@ -11,23 +12,24 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
 
 /** Deps of every page of an actor. */
-export interface PageDeps extends SiteDeps {
+export interface PageDeps extends SiteDeps, CountDeps {
   /** Public URL without a trailing slash. */
   readonly baseUrl: string
 }
 
 /** @param path Path of the page below `/<actor>/www`: empty, or beginning with a slash. */
-export function pageValues(
+export async function pageValues(
   deps: PageDeps,
   { request, actor, caller, csrfToken }: PageExchange,
   path: string,
   error: ServiceError | null | undefined = null,
-): ActorPageValues {
+): Promise<ActorPageValues> {
   const root = `${deps.basePath}/${actor.id}`
   const language = deps.languages.of(request)
   const notice = noticeOf(request)
   return {
     ...siteValues(deps, language),
+    ...(await countsOf(deps, actor.id)),
     id: actor.id,
     creator: actor.creator,
     url: `${urlOf(deps, actor.id)}/www${path}`,

@@ -47,6 +47,9 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 .sections a { display: flex; gap: .55rem; align-items: center; min-height: 2.75rem; padding: 0 .7rem; color: var(--muted); font-weight: 500; text-decoration: none; white-space: nowrap; border-bottom: 2px solid transparent; }
 .sections a:hover { color: var(--ink); }
 .sections [aria-current] { color: var(--accent); font-weight: 600; border-bottom-color: currentColor; }
+#navigation { display: contents; }
+.count { margin-inline-start: auto; min-width: 1.4rem; padding: 0 .4rem; border-radius: 99px; background: var(--accent); color: var(--accent-ink); font-size: .8rem; font-weight: 600; line-height: 1.4rem; text-align: center; font-variant-numeric: tabular-nums; }
+.count.bad { background: var(--danger-soft); color: var(--danger); }
 .shell main { padding: 1.25rem clamp(1rem, 3vw, 2.5rem) 4rem; max-width: 62rem; min-width: 0; }
 .narrow { max-width: 32rem; margin: clamp(1rem, 6vh, 4rem) auto; padding: 0 1rem 4rem; }
 @media (min-width: 56rem) {
@@ -235,5 +238,5 @@ h3.app { font-size: 1.1rem; margin: 0; }
 @keyframes fresh { from { background: var(--sunken); } }
 .fresh { border-radius: 10px; animation: fresh 1.6s ease-out; }
 @media (prefers-reduced-motion: reduce) { .fresh { animation: none; } }
-@media (forced-colors: active) { button, .button { border-color: ButtonText; } .sections [aria-current] { outline: 2px solid; } .badge { border: 1px solid; } }
+@media (forced-colors: active) { button, .button { border-color: ButtonText; } .sections [aria-current] { outline: 2px solid; } .badge, .count { border: 1px solid; } }
 `

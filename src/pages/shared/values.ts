@@ -75,8 +75,20 @@ export interface SignOutValues extends SiteValues {
   readonly csrf_token: string
 }
 
+/** The numbers of waiting decisions and failing subscriptions. Calls and subscriptions are counted up to 100. */
+export interface NavigationCounts {
+  /** Number of relationships that wait for owner approval. */
+  readonly waiting_count: number
+  /** Number of calls that wait for owner approval. */
+  readonly approval_count: number
+  /** 1 when the owner must decide about programs with a password, else 0: one page lists all of them. */
+  readonly password_count: number
+  /** Number of subscriptions with a failed change, or of a peer that cannot be reached. */
+  readonly failing_count: number
+}
+
 /** Values of every page below `/<actor>/www` (R-WEB-02). */
-export interface ActorPageValues extends SiteValues {
+export interface ActorPageValues extends SiteValues, NavigationCounts {
   readonly id: string
   readonly creator: string
   /** URL of this page. */
@@ -103,12 +115,6 @@ export interface DashboardValues extends ActorPageValues {
   readonly property_count: number
   readonly list_count: number
   readonly relationship_count: number
-  /** Number of relationships that wait for owner approval. */
-  readonly waiting_count: number
-  /** Number of calls that wait for owner approval. */
-  readonly approval_count: number
-  /** 1 when the owner must decide about programs with a password, else 0: one page lists all of them. */
-  readonly password_count: number
   /** Number of programs that act for the owner; they count as relationships too. */
   readonly app_count: number
   /** Input of the refused form that deletes the actor; empty otherwise. */

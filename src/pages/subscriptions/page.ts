@@ -5,7 +5,7 @@ import { subscriptionsPage } from './list-view.ts'
 import { subscriptionPage } from './subscription-view.ts'
 
 export const subscriptions = {
-  section: { path: '/subscriptions', label: 'subscriptions', icon: 'subscriptions' },
+  section: { path: '/subscriptions', label: 'subscriptions', icon: 'subscriptions', count: 'failing' },
   pages: [
     { name: 'subscriptions', template: 'aw-actor-www-subscriptions.html', view: subscriptionsPage },
     { name: 'subscription', template: 'aw-actor-www-subscription.html', view: subscriptionPage },

@@ -44,14 +44,15 @@ export async function showSubscriptions(
   exchange: PageExchange<string, PartQuery>,
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
-  const [peers, publisherSide, subscriberSide] = await Promise.all([
+  const [values, peers, publisherSide, subscriberSide] = await Promise.all([
+    pageValues(deps, exchange, '/subscriptions'),
     peersOf(deps, actor.id, deps.languages.of(exchange.request).messages),
     deps.publications.listWithBacklogs(actor.id),
     deps.subscribing.list(actor.id),
   ])
   const paging = pagingOf(query, publisherSide.length, rowsOnAPage)
   const page = deps.pages.subscriptions({
-    ...pageValues(deps, exchange, '/subscriptions'),
+    ...values,
     listeners: partOf(publisherSide, paging, rowsOnAPage).map(({ subscription, backlog }) =>
       publisherRow(deps, exchange, peers, subscription, backlog),
     ),
@@ -76,7 +77,7 @@ export async function showSubscription(
   const own = subscriberSide.find(({ subscriptionId }) => subscriptionId === address.subscriptionId)
   const now = deps.now()
   const path = `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`
-  const values = pageValues(deps, exchange, path, error)
+  const values = await pageValues(deps, exchange, path, error)
   const { messages } = deps.languages.of(exchange.request)
   const entries = (found?.entries ?? []).map((entry) => timelineRow(entry, now, messages))
   const paging = pagingOf(query, entries.length, numbersOnAPage)

@@ -258,6 +258,9 @@ CREATE TABLE trust (
 CREATE UNIQUE INDEX trust_by_secret ON trust (actor_id, secret_hash);
 CREATE INDEX trust_by_next_secret ON trust (actor_id, next_secret_hash) WHERE next_secret_hash IS NOT NULL;
 CREATE INDEX trust_by_client ON trust (client_id) WHERE client_id IS NOT NULL;
+-- Every page of an owner counts the waiting requests and the failing subscriptions.
+CREATE INDEX trust_pending ON trust (actor_id) WHERE approved = 0 AND peer_approved = 1;
+CREATE INDEX trust_paused ON trust (actor_id) WHERE open_until IS NOT NULL;
 
 -- Actors that this actor created at another service.
 CREATE TABLE companion (
@@ -327,6 +330,7 @@ CREATE TABLE publisher_subscription (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX publisher_subscription_due ON publisher_subscription (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX publisher_subscription_stopped ON publisher_subscription (actor_id) WHERE state = 'stopped';
 
 -- Diffs, kept until they are acknowledged, cleared or dropped at the limit.
 CREATE TABLE diff (
@@ -391,6 +395,7 @@ CREATE TABLE delivery (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX delivery_by_age ON delivery (written_at);
+CREATE INDEX delivery_failed ON delivery (actor_id) WHERE outcome = 'failed' AND acknowledged_at IS NULL;
 
 -- Consecutive sequence numbers that were delivered, in one row. Their rows in `delivery` keep outcome 'waiting'.
 CREATE TABLE delivery_run (
