@@ -5,11 +5,9 @@ import { endSubscription } from '../../replica/unsubscribe.ts'
 import type { Backlog } from '../../publication/backlog-store.ts'
 import type { TimelineEntry } from '../../publication/diff-store.ts'
 import type { PublisherSubscription } from '../../publication/publisher-subscription.ts'
-import { deliversCallbacks, type Scope } from '../../subscription/scope.ts'
 import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { momentOf } from '../shared/time.ts'
 import type { SubscriptionRow, TimelineRow, SubscriptionsValues, SubscriptionValues } from './values.ts'
-import { visible } from '../shared/visible.ts'
 import type { Messages } from '../languages/language.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
@@ -20,6 +18,7 @@ import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { seenList, seenValue } from '../shared/seen-property.ts'
+import { aboutOf, publisherState } from './subscription-words.ts'
 import type { Publications } from '../../publication/publications.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
 import type { View } from '../shared/values.ts'
@@ -181,24 +180,8 @@ function publisherRow(
   const { messages } = deps.languages.of(exchange.request)
   return {
     ...commonRow(deps, exchange, peers, subscription),
-    ...publisherState(deps, subscription, backlog, messages),
+    ...publisherState({ subscription, backlog }, deps.now(), messages),
   }
-}
-
-function publisherState(
-  deps: SubscriptionPageDeps,
-  { state, failingSince, granularity }: PublisherSubscription,
-  backlog: Backlog | undefined,
-  { subscriptions: words }: Messages,
-): { readonly state: string; readonly is_in_order: boolean } {
-  const { waiting = 0, failed = 0, unfetched = 0, pausedUntil = null } = backlog ?? {}
-  if (state === 'stopped') return { state: words.stopped(failed), is_in_order: false }
-  if (failed > 0) return { state: words.failed(failed), is_in_order: false }
-  if (!deliversCallbacks(granularity))
-    return { state: unfetched === 0 ? words.upToDate : words.toFetch(unfetched), is_in_order: true }
-  if (pausedUntil !== null && pausedUntil > deps.now()) return { state: words.unreachable(waiting), is_in_order: false }
-  if (failingSince !== null) return { state: words.retrying(waiting), is_in_order: false }
-  return { state: waiting === 0 ? words.upToDate : words.sending(waiting), is_in_order: true }
 }
 
 function subscriberRow(
@@ -222,11 +205,6 @@ function subscriberRow(
 function howOf(granularity: string, { subscriptions: words }: Messages): string {
   if (granularity === 'high') return words.full
   return granularity === 'low' ? words.notifications : words.onRequest
-}
-
-function aboutOf({ target, subtarget, resource }: Scope, { subscriptions: words }: Messages): string {
-  if (subtarget === '') return target === 'properties' ? words.allProperties : words.everythingIn(visible(target))
-  return visible(`${target === 'properties' ? '' : `${target}/`}${subtarget}${resource === '' ? '' : `/${resource}`}`)
 }
 
 function timelineRow(entry: TimelineEntry, now: number, messages: Messages): TimelineRow {
