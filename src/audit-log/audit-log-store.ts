@@ -1,7 +1,7 @@
 /** The SQL of the audit log. */
 import { byActor, naming } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import type { AuditLogEntry, Place } from './entry.ts'
+import { type AuditLogEntry, dayMs, type Place } from './entry.ts'
 
 /**
  * Writes all entries with one statement. It skips actors that another transaction has locked, so that neither waits for
@@ -117,5 +117,28 @@ export async function findEntries(
     before?.id ?? null,
     caller,
     limit,
+  )
+}
+
+/** The requests of one day, with repeated requests counted singly. */
+interface DayCount {
+  /** Number of days after the first one. */
+  readonly day: number
+  readonly requests: number
+  readonly denied: number
+}
+
+/**
+ * Counts the requests of each day since `start`, without days that have none. Decisions of the owner are no requests. The
+ * primary key finds the entries.
+ */
+export async function countByDay(q: Queries, actorId: string, start: number): Promise<DayCount[]> {
+  return q.all<DayCount>(
+    `SELECT counted.day, CAST(SUM(counted.times) AS BIGINT) AS requests, CAST(SUM(counted.denied) AS BIGINT) AS denied
+     FROM (SELECT (at - $2) / ${dayMs} AS day, times, CASE WHEN decision = 'refused' THEN times ELSE 0 END AS denied
+       FROM activity WHERE actor_id = $1 AND at >= $2 AND decision NOT IN ('approved', 'denied')) AS counted
+     GROUP BY counted.day`,
+    actorId,
+    start,
   )
 }

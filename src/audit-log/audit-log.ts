@@ -10,8 +10,8 @@ import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { randomBytes } from '../secret/random.ts'
 import type { Store } from '../store/store.ts'
-import { type AuditEntry, cursorOf, type AuditLogEntry, parseCursor } from './entry.ts'
-import { deleteEntriesBefore, findEntries, putEntries, trimEntries } from './audit-log-store.ts'
+import { type AuditEntry, cursorOf, type AuditLogEntry, dayMs, parseCursor } from './entry.ts'
+import { countByDay, deleteEntriesBefore, findEntries, putEntries, trimEntries } from './audit-log-store.ts'
 
 export interface AuditLogDeps {
   readonly store: Store
@@ -28,6 +28,14 @@ export interface AuditLogPage {
   readonly entries: readonly AuditLogEntry[]
   /** Cursor of the next page, with older entries; null on the last page. */
   readonly next: string | null
+}
+
+/** The requests of one day (UTC). */
+export interface DayOfRequests {
+  /** Start of the day, in Unix milliseconds. */
+  readonly start: number
+  readonly requests: number
+  readonly denied: number
 }
 
 export interface ActivityQuery {
@@ -138,6 +146,18 @@ export class AuditLog {
     const entries = found.slice(0, limit)
     const last = entries.at(-1)
     return { entries, next: found.length > limit && last !== undefined ? cursorOf(last) : null }
+  }
+
+  /** Counts the requests of each of the last days (UTC), oldest first. Today is the last day. */
+  async daily(actorId: string, days: number): Promise<readonly DayOfRequests[]> {
+    const today = Math.floor(this.#deps.now() / dayMs) * dayMs
+    const first = today - (days - 1) * dayMs
+    const counts = await this.#deps.store.read((q) => countByDay(q, actorId, first))
+    const byDay = new Map(counts.map((count) => [count.day, count]))
+    return Array.from({ length: days }, (_, day) => {
+      const { requests = 0, denied = 0 } = byDay.get(day) ?? {}
+      return { start: first + day * dayMs, requests, denied }
+    })
   }
 
   /** Writes the pending entries. */

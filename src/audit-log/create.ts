@@ -1,7 +1,6 @@
 import type { Runtime } from '../runtime.ts'
 import { AuditLog } from './audit-log.ts'
-
-const dayMs = 86_400_000
+import { dayMs } from './entry.ts'
 
 export function createAuditLog({ config, store, timers, now, log, metrics }: Runtime): AuditLog {
   return new AuditLog({

@@ -1,5 +1,7 @@
 /** Entries of the audit log: accesses to an actor. They never contain a value, a query or a credential. */
 
+export const dayMs = 86_400_000
+
 export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
 
 /**

@@ -343,6 +343,29 @@ forEachStore((_dialect, open) => {
       })
     }
 
+    it('counts the requests of each of the last days, without decisions of the owner and other actors', async () => {
+      const store = await open()
+      await addActors(store, 'a', 'b')
+      const dayMs = 86_400_000
+      const { auditLog, clock } = auditLogOn(store, 100, 30 * dayMs)
+      const today = Math.floor(clock.now() / dayMs) * dayMs
+      auditLog.record({ ...act, path: '/too-old' })
+      await auditLog.flush()
+      clock.pass(dayMs)
+      for (let times = 0; times < 3; times++) auditLog.record({ ...act, isRead: true })
+      auditLog.record({ ...act, decision: 'refused', status: 403 })
+      auditLog.record({ ...act, actorId: 'b' })
+      await auditLog.flush()
+      clock.pass(2 * dayMs)
+      for (const decision of ['asked', 'approved', 'denied'] as const) auditLog.record({ ...act, decision })
+      await auditLog.flush()
+      assert.deepEqual(await auditLog.daily('a', 3), [
+        { start: today + dayMs, requests: 4, denied: 1 },
+        { start: today + 2 * dayMs, requests: 0, denied: 0 },
+        { start: today + 3 * dayMs, requests: 1, denied: 0 },
+      ])
+    })
+
     it('keeps the newest entries of each actor, and refused strangers displace no entry of others', async () => {
       const store = await open()
       await addActors(store, 'a', 'b')
