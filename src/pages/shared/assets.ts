@@ -14,9 +14,27 @@ export interface Asset {
 const mark = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#7a2e3a"/><g fill="#fff"><circle cx="16" cy="10" r="3.6"/><circle cx="8.5" cy="20.5" r="3.6"/><circle cx="23.5" cy="20.5" r="3.6"/></g><path d="M14.3 13.2 10.3 17.4M17.7 13.2l4 4.2M12.4 20.7h7.2" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>
 `
 
+/** Removes comments, indentation and spaces without a meaning: a browser reads both files before it shows the first page. */
+function compactStyle(text: string): string {
+  return text
+    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([{};>]) ?|([:,]) /g, '$1$2')
+    .replaceAll(';}', '}')
+}
+
+/** Keeps the lines, at which statements end. */
+function compactScript(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(?:\/\/|\/?\*)/.test(line))
+    .join('\n')
+}
+
 const assets: ReadonlyMap<string, Asset> = new Map([
-  ['troupe.css', { type: 'text/css; charset=utf-8', text: style }],
-  ['troupe.js', { type: 'text/javascript; charset=utf-8', text: liveScript }],
+  ['troupe.css', { type: 'text/css; charset=utf-8', text: compactStyle(style) }],
+  ['troupe.js', { type: 'text/javascript; charset=utf-8', text: compactScript(liveScript) }],
   ['troupe.svg', { type: 'image/svg+xml', text: mark }],
 ])
 
