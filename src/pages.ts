@@ -16,7 +16,6 @@ export type { OwnPages } from './pages/shared/page-set.ts'
 export type {
   ActorPageValues,
   CreatedValues,
-  DashboardValues,
   FactoryValues,
   FailedValues,
   Html,
@@ -24,6 +23,15 @@ export type {
   SignOutValues,
   SiteValues,
 } from './pages/shared/values.ts'
+export type {
+  AccessMapValues,
+  ActivityDay,
+  DashboardValues,
+  LinkedText,
+  MapAccess,
+  MapPerson,
+  MapPlace,
+} from './pages/home/values.ts'
 export type { ConsoleOptions, MessageOverrides, Messages } from './pages/languages/language.ts'
 export type { Covered, EnglishNoun } from './pages/languages/english.ts'
 export type { TimeUnit } from './pages/languages/formats.ts'

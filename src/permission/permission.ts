@@ -5,6 +5,7 @@ import { currentContext } from '../observe/context.ts'
 import type { Queries } from '../store/store.ts'
 import type { Operation, Right } from './operation.ts'
 import { roleTable } from './roles.ts'
+import { ruledCategories } from './rules.ts'
 
 export type Verdict = { readonly allowed: boolean; readonly reason: string }
 
@@ -27,6 +28,8 @@ export type RulesOfMany = (
   q: Queries,
   relations: readonly Relation[],
 ) => Promise<(relation: Relation) => (operation: Operation) => Verdict>
+
+const dataRights: readonly Right[] = ['read', 'append', 'write', 'delete']
 
 const noRules: RelationshipRules = () => Promise.resolve(() => ({ allowed: false, reason: 'no rule grants it' }))
 
@@ -172,6 +175,28 @@ export class Permission {
       const judge = judges.get(rules) ?? ((target, isPrefix = false) => rules({ category, right, target, isPrefix }))
       judges.set(rules, judge)
       return judge
+    }
+  }
+
+  /**
+   * Judges operations of the data categories, for many relationships in one transaction. Relations with equal rights share
+   * one function, so a caller can reuse its verdicts.
+   */
+  async judgeEach(
+    q: Queries,
+    relations: readonly Relation[],
+  ): Promise<(relation: Relation) => (operation: Operation) => Verdict> {
+    const rulesOf = await this.#rulesOfMany(q, relations)
+    return (relation) => {
+      const rules = rulesOf(relation)
+      const isOpen = ruledCategories.every((category) =>
+        dataRights.every((right) => this.mayTouch(relation.caller, { category, right }).allowed),
+      )
+      if (isOpen) return rules
+      return (operation) => {
+        const coarse = this.mayTouch(relation.caller, operation)
+        return coarse.allowed ? rules(operation) : coarse
+      }
     }
   }
 

@@ -737,7 +737,10 @@ forEachService((start) => {
     await actor.request('POST', '/trust/friend', { baseuri: 'https://peer.example.com/one', id: 'one' })
     const page = await (await (await OwnersBrowser.open(service, actor)).get('')).text()
     const words = page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
-    assert.match(words, /3 Properties 1 list 1 Connections 1 pending/)
+    assert.match(
+      words,
+      / Properties 3 1 list Connections 1 1 pending Connected apps 0 None connected Devices 1 This one: /,
+    )
     assert.ok(words.includes(`http://troupe.test/${actor.id} `))
     assert.ok(!page.includes(actor.passphrase))
     assert.equal((await service.request(`/${actor.id}/www/`, { headers: asBrowser })).status, 401)

@@ -98,13 +98,18 @@ function sessionRow(chain: Chain, current: string | undefined, now: number, mess
   const how = beginnings.find((name) => name === chain.beganWith)
   return {
     id: chain.chainId,
-    device: chain.device === '' ? devices.unknown : capital(visible(chain.device)),
+    device: deviceOf(chain, messages),
     began_with: how === undefined ? chain.beganWith : devices[how],
     began: momentOf(chain.createdAt, now, messages),
     last_used: momentOf(chain.lastUsedAt, now, messages),
     ends: momentOf(chain.endsAt, now, messages),
     is_current: chain.chainId === current,
   }
+}
+
+/** The device of a session in words, such as `Firefox on Linux`. */
+export function deviceOf({ device }: Chain, { devices }: Messages): string {
+  return device === '' ? devices.unknown : capital(visible(device))
 }
 
 function capital(text: string): string {

@@ -3,13 +3,18 @@ import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { openRequests } from '../shared/counts.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
+import { icon, type IconName } from '../shared/icons.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
-import type { DashboardValues, Html } from '../shared/values.ts'
+import { momentView } from '../shared/time.ts'
+import type { Html } from '../shared/values.ts'
+import { accessMap, accessTable } from './access-map.ts'
+import { activityChart } from './activity-chart.ts'
+import { checklist } from './first-steps.ts'
+import type { DashboardValues } from './values.ts'
 
 export function dashboardPage(values: DashboardValues, context: PageContext): Html {
-  const { actor_www, actor_root } = values
+  const { actor_www } = values
   const { home, navigation } = context.messages
-  const address = values.url.slice(0, -'/www'.length)
   return actorPage(
     values,
     {
@@ -19,17 +24,9 @@ export function dashboardPage(values: DashboardValues, context: PageContext): Ht
       wrongField: values.error_field === 'confirmation' ? 'confirmation' : null,
     },
     html`
-<h1>${navigation.overview}</h1>
-${following('glance', ['properties', 'trust', 'approvals', 'sessions'], glance(values, context.messages))}
-<section class="card" aria-labelledby="address">
-<h2 id="address">${home.address}</h2>
-<dl class="facts">
-<dt>${home.accountUrl}</dt><dd><code>${address}</code></dd>
-<dt>${home.owner}</dt><dd><code>${values.creator}</code></dd>
-</dl>
-<p><a href="${values.base_path}/openapi.json">${home.apiReference}</a> · <a href="${actor_root}/meta">${home.publicProfile}</a></p>
-<p><a href="${actor_www}/init">${home.getStarted}</a></p>
-</section>
+<div class="head"><h1>${navigation.overview}</h1>
+<p class="actions"><a class="button quiet" href="${actor_www}/trust/new">${icon('people')} ${home.connect}</a><a class="button" href="${actor_www}/properties#new">${icon('plus')} ${home.newProperty}</a></p></div>
+${following('glance', ['properties', 'trust', 'approvals', 'sessions', 'subscriptions'], glance(values, context.messages))}
 ${leaving(values, context.messages)}`,
   )
 }
@@ -50,20 +47,105 @@ ${formField({
 <button class="danger" type="submit">${home.deleteButton}</button></form></details>`
 }
 
-function glance(values: DashboardValues, { home, navigation }: Messages): Html {
-  const { actor_www, property_count, list_count, relationship_count, app_count, waiting } = values
+function glance(values: DashboardValues, messages: Messages): Html {
+  return html`<div class="grid">
+${requests(values, messages)}
+${delivery(values, messages)}
+${tiles(values, messages)}
+${values.access_map === null ? checklist(values, messages) : whoCanAccess(values, messages)}
+<div class="slim">${activity(values, messages)}
+${address(values, messages)}</div>
+</div>`
+}
+
+function requests(values: DashboardValues, { home: words }: Messages): Html {
   const open = openRequests(values)
-  return html`
+  return html`<section class="card wide${open === 0 ? '' : ' urgent'}" aria-labelledby="waits">
+${cardHead('requests', 'waits', words.requestsTitle, open === 0 ? '' : html`<span class="badge warn">${words.waiting(open)}</span>`)}
 ${
   open === 0
-    ? ''
-    : html`<section class="card urgent" aria-labelledby="waits"><h2 id="waits">${home.attention(open)}</h2>
-<ul class="plain short">${waiting.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>`)}</ul>
-${open > waiting.length ? html`<p class="fine">${home.more(open - waiting.length)}</p>` : ''}</section>`
+    ? html`<p class="fine">${words.nothingWaits}</p>`
+    : html`<ul class="plain short">${values.waiting.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>`)}</ul>`
+}</section>`
 }
-<ul class="tiles">
-<li><a class="tile" href="${actor_www}/properties"><strong>${property_count + list_count}</strong> <span>${navigation.properties}</span> <small>${home.lists(list_count)}</small></a></li>
-<li><a class="tile" href="${actor_www}/trust"><strong>${relationship_count}</strong> <span>${navigation.connections}</span> <small>${values.waiting_count === 0 ? home.noRequests : html`<b>${home.requests(values.waiting_count)}</b>`}</small></a></li>
-<li><a class="tile" href="${actor_www}/apps"><strong>${app_count}</strong> <span>${navigation.apps}</span> <small>${values.approval_count === 0 ? home.noApprovals : html`<b>${home.approvals(values.approval_count)}</b>`}</small></a></li>
+
+function delivery(values: DashboardValues, { home: words }: Messages): Html {
+  const { undelivered, subscriber_count } = values
+  const sentence = subscriber_count === 0 ? words.noSubscribers : words.allDelivered(subscriber_count)
+  return html`<section class="card slim" aria-labelledby="delivery">
+${cardHead('subscriptions', 'delivery', words.delivery, undelivered.length === 0 ? '' : html`<span class="badge bad">${words.failing(undelivered.length)}</span>`)}
+${
+  undelivered.length === 0
+    ? html`<p>${sentence}</p>`
+    : html`<ul class="plain short">${undelivered.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>`)}</ul>`
+}
+<p class="fine"><a href="${values.actor_www}/subscriptions">${words.deliveryLink}</a></p></section>`
+}
+
+function cardHead(picture: IconName, id: string, title: string, extra: Html | string = ''): Html {
+  return html`<div class="card-head"><h2 id="${id}">${icon(picture)} ${title}</h2>${extra}</div>`
+}
+
+function tiles(values: DashboardValues, { home: words, navigation, devices }: Messages): Html {
+  const { property_count, list_count, relationship_count, waiting_count, app_count, app_last_used } = values
+  const { actor_www } = values
+  const pending = waiting_count === 0 ? words.noRequests : html`<b>${words.requests(waiting_count)}</b>`
+  return html`<ul class="tiles">
+${tile('properties', `${actor_www}/properties`, [navigation.properties, property_count + list_count, words.lists(list_count)])}
+${tile('people', `${actor_www}/trust`, [navigation.connections, relationship_count, pending])}
+${tile('apps', `${actor_www}/apps`, [navigation.apps, app_count, app_last_used === null ? words.noApps : words.appLastUsed(momentView(app_last_used))])}
+${tile('devices', `${actor_www}/apps`, [devices.title, values.device_count, values.device === null ? words.byPassphrase : words.thisDevice(values.device)])}
 </ul>`
+}
+
+function tile(
+  picture: IconName,
+  href: string,
+  [title, count, line]: readonly [title: string, count: number, line: Html | string],
+): Html {
+  return html`<li><a class="tile" href="${href}"><span>${icon(picture)} ${title}</span> <strong>${count}</strong> <small>${line}</small></a></li>`
+}
+
+function whoCanAccess(values: DashboardValues, { accessMap: words }: Messages): Html | string {
+  const { access_map: map, direction, actor_www } = values
+  if (map === null) return ''
+  return html`<section class="card wide" aria-labelledby="access">
+${cardHead('eye', 'access', words.title)}
+<p class="fine">${words.legend}</p>
+${accessMap(map, words, direction)}
+${map.other_people === 0 ? '' : html`<p class="fine"><a href="${actor_www}/trust">${words.more(map.other_people)}</a></p>`}
+${accessTable(map, words)}
+<p class="fine">${words.text}</p></section>`
+}
+
+function activity({ activity: days, direction, actor_www }: DashboardValues, messages: Messages): Html {
+  const { home: words } = messages
+  const sum = (of: 'requests' | 'denied'): number => (days ?? []).reduce((total, day) => total + day[of], 0)
+  const denied = sum('denied')
+  return html`<section class="card" aria-labelledby="activity">
+${cardHead('activity', 'activity', words.activity, denied === 0 ? '' : html`<span class="badge bad">${words.deniedCount(denied)}</span>`)}
+${
+  days === null
+    ? html`<p class="fine">${messages.activity.off}</p>`
+    : html`${activityChart(days, words, direction)}
+<p class="fine">${words.requestCount(sum('requests'))} <a href="${actor_www}/activity">${words.activityLink}</a></p>`
+}</section>`
+}
+
+function address(values: DashboardValues, { home: words }: Messages): Html {
+  const { actor_www, actor_root, base_path, mcp_url } = values
+  return html`<section class="card" aria-labelledby="address">
+${cardHead('link', 'address', words.address)}
+<p class="fine">${words.addressText}</p>
+<dl class="facts">
+${copyField('account-url', words.accountUrl, values.url.slice(0, -'/www'.length), words)}
+${mcp_url === '' ? '' : copyField('mcp-url', words.mcpUrl, mcp_url, words)}
+</dl>
+<p class="fine"><a href="${base_path}/openapi.json">${words.apiReference}</a> · <a href="${actor_root}/meta">${words.publicProfile}</a> · <a href="${actor_www}/init">${words.getStarted}</a></p>
+</section>`
+}
+
+/** A text to select. The live script shows a button that copies it. */
+function copyField(id: string, label: string, text: string, words: Messages['home']): Html {
+  return html`<dt>${label}</dt><dd class="copy"><code id="${id}">${text}</code><button class="quiet" type="button" data-copy="${id}" data-copied="${words.copied}"><span aria-live="polite">${words.copy}</span><span class="unseen"> ${label}</span></button></dd>`
 }

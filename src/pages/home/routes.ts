@@ -1,13 +1,10 @@
 /** Routes of `/<actor>/www`: the overview, and pages that the application defines. */
 import { ServiceError } from '../../errors.ts'
-import { stateOf } from '../../trust/trust.ts'
 import { type HttpResponse, json, redirect } from '../../http/edge/response.ts'
-import { wordsFor, type ApprovalWordsDeps } from '../approvals/approval-words.ts'
 import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
 import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
-import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
+import { pageValues, showPage } from '../shared/page.ts'
 import { maxQueryFields, Params } from '../../http/edge/params.ts'
-import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
@@ -15,20 +12,13 @@ import { type Bodied, defineRoute } from '../../http/dispatch/define-route.ts'
 import { answerOf } from '../../http/dispatch/handler-response.ts'
 import type { PageExchange, Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
-import type { Actors } from '../../actor/actors.ts'
-import { holdsItems } from '../../property/kinds.ts'
-import type { Properties } from '../../property/properties.ts'
 import type { Operations } from '../../operation/operations.ts'
-import type { Approvals } from '../../operation/approvals.ts'
-import type { View, DashboardValues, ActorPageValues } from '../shared/values.ts'
+import type { View, ActorPageValues } from '../shared/values.ts'
+import { type OverviewDeps, showOverview } from './overview-page.ts'
 
-export interface HomePageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {
-  readonly actors: Actors
-  readonly properties: Properties
+export interface HomePageDeps extends OverviewDeps {
   readonly operations: Operations
-  readonly approvals: Approvals
-  readonly pages: {
-    readonly dashboard: View<DashboardValues>
+  readonly pages: OverviewDeps['pages'] & {
     readonly init: View<ActorPageValues>
     readonly find: (name: string) => View<Readonly<Record<string, unknown>>> | null
   }
@@ -43,7 +33,7 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       access: 'www',
       summary: 'The actor at a glance',
       responses: pageResponses,
-      handler: (exchange) => dashboard(deps, exchange),
+      handler: (exchange) => showOverview(deps, exchange),
     }),
     defineRoute({
       id: 'deleteActorForm',
@@ -106,51 +96,6 @@ async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): 
   return showPage(deps, exchange, page({ ...values, ...found.data }))
 }
 
-/** Maximum number of pending items that the overview names. */
-const mostNamed = 10
-
-async function dashboard(
-  deps: HomePageDeps,
-  exchange: PageExchange,
-  error: ServiceError | null = null,
-  typedConfirmation = '',
-): Promise<HttpResponse> {
-  const { actor, caller } = exchange
-  const { messages } = deps.languages.of(exchange.request)
-  const { home } = messages
-  const [values, properties, peers, approvals] = await Promise.all([
-    pageValues(deps, exchange, '', error),
-    deps.properties.all({ actor, caller }),
-    peersOf(deps, actor.id, messages),
-    deps.approvals.waiting(actor.id),
-  ])
-  const lists = properties.filter(({ kind }) => holdsItems(kind)).length
-  const asking = peers.trusts
-    .filter((trust) => stateOf(trust).kind === 'pending')
-    .map(({ peerId }) => peers.nameOf(peerId))
-  const waiting = [
-    ...(values.password_count === 0
-      ? []
-      : [{ text: home.programCreated, href: `${values.actor_www}/password-access` }]),
-    ...approvals.map((approval) => ({
-      text: home.asksToRun(peers.nameOf(approval.peerId).name, wordsFor(deps, approval).title),
-      href: `${values.actor_www}/approvals/${encodeURIComponent(approval.approvalId)}`,
-    })),
-    ...asking.map(({ name, host, href }) => ({ text: home.wantsToConnect(name, host), href })),
-  ]
-  const page = deps.pages.dashboard({
-    ...values,
-    passphrase: deps.actors.passphraseOf(actor),
-    property_count: properties.length - lists,
-    list_count: lists,
-    relationship_count: peers.trusts.length,
-    app_count: peers.trusts.filter(({ peerId }) => peers.nameOf(peerId).is_app).length,
-    typed_confirmation: typedConfirmation,
-    waiting: waiting.slice(0, mostNamed),
-  })
-  return showPage(deps, exchange, page, error?.status)
-}
-
 /** Deletes the actor. Deletion is irreversible, so the owner types the creator name as confirmation. */
 async function deleteActor(deps: HomePageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
   const { actor } = exchange
@@ -170,6 +115,6 @@ async function deleteActor(deps: HomePageDeps, exchange: PageExchange & Bodied<P
       const cookies = [...clearCookies(), ...clearedSignedInMark(exchange.request), noticeCookie('accountDeleted')]
       return { ...redirect(302, `${deps.baseUrl}/`), cookies }
     },
-    (error) => dashboard(deps, exchange, error, sent.get('confirmation') ?? ''),
+    (error) => showOverview(deps, exchange, error, sent.get('confirmation') ?? ''),
   )
 }

@@ -9,6 +9,22 @@ export const liveScript = `const main = document.querySelector('main[data-live]'
 // The sentences in the language of the page. Own pages may omit some or all.
 const words = { ...${JSON.stringify(liveWords(english.messages(english.noun).live))}, ...JSON.parse(main?.dataset.words ?? '{}') }
 if (main !== null && 'EventSource' in window) begin(main.dataset.live)
+if (navigator.clipboard !== undefined) offerCopies()
+
+/** Shows the buttons that copy a text, and says that a text was copied. */
+function offerCopies() {
+  document.documentElement.classList.add('copies')
+  document.addEventListener('click', async ({ target }) => {
+    const button = target.closest('[data-copy]')
+    if (button === null) return
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent)
+    const label = button.firstElementChild
+    const before = label.textContent
+    if (before === button.dataset.copied) return
+    label.textContent = button.dataset.copied
+    setTimeout(() => (label.textContent = before), 2000)
+  })
+}
 
 function begin(address) {
   const speaker = document.body.appendChild(document.createElement('p'))
@@ -144,7 +160,7 @@ function plain(region) {
   const copy = region.cloneNode(true)
   copy.classList.remove('fresh')
   for (const fold of copy.querySelectorAll('details')) fold.removeAttribute('open')
-  for (const time of copy.querySelectorAll('time')) time.textContent = ''
+  for (const changing of copy.querySelectorAll('time, [data-copy]')) changing.textContent = ''
   return copy.innerHTML
 }
 

@@ -15,8 +15,13 @@ const letters = new Intl.Segmenter('en', { granularity: 'grapheme' })
  * @param name Gives the initials.
  */
 export function avatar(id: string, name: string, isApp = false): Html {
+  return html`<svg class="avatar" viewBox="0 0 40 40" aria-hidden="true">${avatarMark(id, name, isApp)}</svg>`
+}
+
+/** The shapes of an avatar, in a square of 40 units, for another picture. */
+export function avatarMark(id: string, name: string, isApp = false): Html {
   const color = colors[hash('sha256', id, 'buffer').readUInt8(0) % colors.length] ?? colors[0]
-  return html`<svg class="avatar" viewBox="0 0 40 40" aria-hidden="true" focusable="false"><rect width="40" height="40" rx="${isApp ? 10 : 20}" fill="${color}"/><text x="20" y="25.5" text-anchor="middle" font-size="15" font-weight="600" fill="#fff">${initialsOf(name)}</text></svg>`
+  return html`<rect width="40" height="40" rx="${isApp ? 10 : 20}" fill="${color}"/><text x="20" y="25.5">${initialsOf(name)}</text>`
 }
 
 /** Returns the first letters of the first and the last word, such as `AL` for `Ada Lovelace` and for `ada.lovelace@…`. */

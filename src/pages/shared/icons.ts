@@ -8,10 +8,13 @@ const outlines = {
   check: 'm3 8.6 3.2 3.2L13 4.6',
   clock: 'M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0M8 4.6V8l2.4 1.6',
   cross: 'm4 4 8 8m0-8-8 8',
+  devices: 'M1.8 2.8h12.4v8H1.8zM5.4 13.6h5.2M8 10.8v2.8',
   danger: 'M5.3 1.8h5.4l3.5 3.5v5.4l-3.5 3.5H5.3l-3.5-3.5V5.3zM8 5v3.6M8 11h.01',
+  eye: 'M1.4 8S3.8 3.6 8 3.6 14.6 8 14.6 8 12.2 12.4 8 12.4 1.4 8 1.4 8M10 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0',
   files: 'M9 1.8H4.2v12.4h7.6V4.6zV4.6h2.8',
   home: 'M2.2 7.4 8 2.4l5.8 5M4 6v7.4h8V6M6.6 13.4V9.8h2.8v3.6',
   info: 'M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0M8 7.4v3.4M8 5.2h.01',
+  link: 'M6.6 9.4a2.8 2.8 0 0 0 4 0l2.2-2.2a2.8 2.8 0 0 0-4-4L7.6 4.4M9.4 6.6a2.8 2.8 0 0 0-4 0L3.2 8.8a2.8 2.8 0 0 0 4 4l1.2-1.2',
   people:
     'M8.2 5a2.6 2.6 0 1 1-5.2 0 2.6 2.6 0 0 1 5.2 0M1.2 13.6c0-2.8 1.9-4.4 4.4-4.4s4.4 1.6 4.4 4.4M10.6 2.6a2.6 2.6 0 0 1 0 4.8M12.2 9.6c1.6.6 2.6 2 2.6 4',
   plus: 'M8 3v10M3 8h10',
@@ -27,5 +30,5 @@ export type IconName = keyof typeof outlines
 
 /** Renders an icon. It never carries the meaning alone: words stand beside it, and screen readers skip it. */
 export function icon(name: IconName): Html {
-  return html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false"><path d="${raw(outlines[name])}"/></svg>`
+  return html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="${raw(outlines[name])}"/></svg>`
 }

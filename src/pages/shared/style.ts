@@ -1,4 +1,10 @@
 /** The style sheet of all pages: light or dark like the visitor's system, from phone to desktop, in both directions. */
+/** Dims the other ribbons of the access map while a person (`p0`) or a place (`t0`) is hovered or has the focus. */
+const dimmed = ['p', 't']
+  .flatMap((side) => Array.from({ length: 8 }, (_, index) => `.${side}${index}`))
+  .map((node) => `.map:has(${node}:hover, ${node}:focus-visible) path:not(${node})`)
+  .join(',\n')
+
 export const style = `:root {
   --ground: #f7f5f2; --surface: #ffffff; --sunken: #f1eee9; --ink: #1d1b19; --muted: #615b54; --line: #e3ded7; --edge: #8d847a;
   --accent: #7a2e3a; --accent-ink: #ffffff; --accent-soft: #f5e8ea;
@@ -32,6 +38,7 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 .unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .icon { width: 1rem; height: 1rem; flex: none; fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round; vertical-align: -.15em; }
 .avatar { width: 2rem; height: 2rem; flex: none; }
+.avatar text { font-size: 15px; font-weight: 600; text-anchor: middle; fill: #fff; }
 
 /* Shell: a bar at the side, or at the top of a narrow window */
 .bar { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; padding: 1rem clamp(1rem, 4vw, 2.5rem); }
@@ -96,6 +103,50 @@ pre { white-space: pre-wrap; color: var(--ink); }
 .tile:hover { border-color: var(--edge); }
 .tile strong { font-size: 1.5rem; line-height: 1.3; }
 .tile small { display: block; color: var(--muted); font-size: .875rem; }
+.tile span { color: var(--muted); }
+.tile strong { display: block; }
+
+/* Overview */
+.head { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin-bottom: 1rem; }
+.head h1 { margin: 0; }
+.shell main:has(.grid) { max-width: 78rem; }
+.grid { display: grid; grid-template-columns: repeat(12, minmax(0, 1fr)); gap: 1rem; margin-bottom: 1.25rem; }
+.grid > * { grid-column: 1 / -1; margin: 0; }
+.grid > .slim > :last-child { margin: 0; }
+.grid .tiles { grid-template-columns: repeat(auto-fit, minmax(min(8rem, 100%), 1fr)); }
+.card-head { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; justify-content: space-between; margin-bottom: .6rem; }
+.card-head h2 { margin: 0; flex: 1; }
+.grid .facts { grid-template-columns: minmax(0, 1fr); }
+.copy { display: flex; gap: .5rem; align-items: center; }
+.copy code { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+html:not(.copies) .copy code { white-space: normal; }
+html:not(.copies) [data-copy] { display: none; }
+.checklist { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
+.checklist h3, .checklist p { margin: 0; }
+.checklist li { border-inline-start: 3px solid var(--edge); padding-inline-start: .8rem; }
+.checklist .done { display: flex; gap: .5rem; align-items: center; color: var(--good); border-color: var(--good); }
+.map-scroll { overflow-x: auto; margin: 0 -.25rem .75rem; padding: .25rem; }
+.map { display: block; width: 100%; min-width: 36rem; }
+.map > text { font-size: 11px; fill: var(--muted); }
+.map :where(a, g:not(.avatar)) > text { font-size: 10.5px; fill: var(--muted); clip-path: url(#map-box); }
+.map .name { font-size: 12.5px; font-weight: 600; fill: var(--ink); }
+.map :where(a, g:not(.avatar)) > rect { rx: 6px; fill: var(--surface); stroke: var(--line); }
+.map a:is(:hover, :focus-visible) > rect { stroke: var(--accent); stroke-width: 2; }
+.map a:focus-visible { outline: 0; }
+.map path { pointer-events: none; fill: none; stroke: var(--accent); stroke-opacity: .55; transition: opacity .15s; }
+.map .view { stroke-width: 1.2; }
+.map :is(.edit, .run) { stroke-width: 3.2; }
+.map .part { stroke-width: 1.6; stroke-dasharray: .1 5; stroke-linecap: round; }
+.map .ask { stroke: var(--warn); stroke-opacity: 1; stroke-width: 1.8; stroke-dasharray: 6 4; }
+${dimmed} { opacity: .1; }
+.bars { display: block; width: 100%; fill: var(--accent); fill-opacity: .7; }
+.bars .denied { fill: var(--danger); fill-opacity: 1; }
+.bars path { stroke: var(--line); }
+.ends { display: flex; justify-content: space-between; font-size: .8rem; color: var(--muted); margin: .15rem 0 .5rem; }
+@media (min-width: 72rem) {
+  .grid > .wide { grid-column: span 8; }
+  .grid > .slim { grid-column: span 4; }
+}
 .steps { margin: 0; padding: 0; list-style: none; }
 .providers { list-style: none; margin: 0; padding: 0; display: grid; gap: .6rem; }
 
@@ -237,6 +288,8 @@ h3.app { font-size: 1.1rem; margin: 0; }
 .day { color: var(--muted); font-size: .95rem; margin: 1.25rem 0 .5rem; }
 @keyframes fresh { from { background: var(--sunken); } }
 .fresh { border-radius: 10px; animation: fresh 1.6s ease-out; }
-@media (prefers-reduced-motion: reduce) { .fresh { animation: none; } }
-@media (forced-colors: active) { button, .button { border-color: ButtonText; } .sections [aria-current] { outline: 2px solid; } .badge, .count { border: 1px solid; } }
+@media (prefers-reduced-motion: reduce) { .fresh { animation: none; } .map path { transition: none; } }
+@media (forced-colors: active) { button, .button { border-color: ButtonText; } .sections [aria-current] { outline: 2px solid; } .badge, .count { border: 1px solid; }
+  .map :where(a, g:not(.avatar)) > rect { fill: Canvas; stroke: CanvasText; } .map :where(:not(.avatar)) > text { fill: CanvasText; } .map path { stroke: CanvasText; stroke-opacity: 1; } .bars rect { fill: CanvasText; fill-opacity: 1; } .bars .denied { fill: Mark; stroke: CanvasText; }
+  .map a:is(:hover, :focus-visible) > rect { stroke: Highlight; } }
 `

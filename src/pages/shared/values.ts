@@ -108,17 +108,3 @@ export interface ActorPageValues extends SiteValues, NavigationCounts {
   /** Name of the field that caused the error; null when no single field did. */
   readonly error_field: string | null
 }
-
-export interface DashboardValues extends ActorPageValues {
-  readonly passphrase: string
-  /** Number of properties that are not lists; `list_count` counts the lists. */
-  readonly property_count: number
-  readonly list_count: number
-  readonly relationship_count: number
-  /** Number of programs that act for the owner; they count as relationships too. */
-  readonly app_count: number
-  /** Input of the refused form that deletes the actor; empty otherwise. */
-  readonly typed_confirmation: string
-  /** The first pending items, each with the page for the decision. */
-  readonly waiting: readonly { readonly text: string; readonly href: string }[]
-}

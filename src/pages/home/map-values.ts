@@ -1,0 +1,127 @@
+/** The values of the access map: who has access, and what the permission checks decide about them. */
+import type { Clients } from '../../authorization-server/clients.ts'
+import { hasEnded } from '../../authorization-server/client.ts'
+import { isObject } from '../../json/json.ts'
+import type { Declared } from '../../mcp/catalogue/declared.ts'
+import type { Permission } from '../../permission/permission.ts'
+import type { TrustTypes } from '../../permission/trust-types.ts'
+import { holdsItems, kinds } from '../../property/kinds.ts'
+import type { StoredProperty } from '../../property/property-store.ts'
+import type { Store } from '../../store/store.ts'
+import type { Chain } from '../../token/chain.ts'
+import { isApprovedAt, isProgram, type Trust } from '../../trust/trust.ts'
+import type { Messages } from '../languages/language.ts'
+import { callerOf } from '../relationships/view-as-peer-page.ts'
+import type { Peers } from '../shared/peer-names.ts'
+import { trustTypeName } from '../shared/trust-rows.ts'
+import { kindInWords } from '../shared/value-tree.ts'
+import { visible } from '../shared/visible.ts'
+import { decideMap, type MapCall, type MapProperty, type OtherPlaces } from './access.ts'
+import type { AccessMapValues, MapPerson } from './values.ts'
+
+export interface AccessMapDeps {
+  readonly store: Store
+  readonly permission: Permission
+  readonly relationships: { readonly types: TrustTypes }
+  readonly declared: Declared
+  readonly clients: Pick<Clients, 'registered'>
+  readonly now: () => number
+}
+
+/** The data of the actor that the overview has read. */
+interface MapData {
+  readonly peers: Peers
+  readonly properties: readonly StoredProperty[]
+  /** The tokens of clients, with their last use. */
+  readonly chains: readonly Chain[]
+}
+
+interface MapContext {
+  readonly actorId: string
+  readonly www: string
+  readonly messages: Messages
+}
+
+const mostPeople = 8
+
+/** Reads the rights of all people in the map with one statement. Null without people or without data. */
+export async function accessMapOf(
+  deps: AccessMapDeps,
+  context: MapContext,
+  data: MapData,
+): Promise<AccessMapValues | null> {
+  const trusts = await withAccess(deps, data)
+  const shown = trusts.slice(0, mostPeople)
+  const callers = shown.map((trust) => ({ actorId: context.actorId, caller: callerOf({ ...trust, approved: true }) }))
+  const judgeOf = await deps.store.read((q) => deps.permission.judgeEach(q, callers))
+  const subjects = callers.map((relation) => ({
+    judge: judgeOf(relation),
+    calls: callsOf(deps.declared, relation.caller.kind === 'client'),
+  }))
+  const properties = data.properties.map((property) => mapProperty(property, context))
+  const { places, access } = decideMap(subjects, properties, otherPlaces(deps.declared, context))
+  if (shown.length === 0 || places.length === 0) return null
+  const people = shown.map((trust) => personOf(deps, trust, data.peers))
+  return { people, other_people: trusts.length - shown.length, places, access }
+}
+
+/** Relationships with access at this moment, the most recently active first. */
+async function withAccess({ clients, now }: AccessMapDeps, { peers, chains }: MapData): Promise<readonly Trust[]> {
+  const at = now()
+  const approved = peers.trusts.filter((trust) => isApprovedAt(trust, at))
+  const registered = await clients.registered(approved.flatMap(({ facts }) => facts.oauth_client_id ?? []))
+  const used = new Map<string, number>()
+  for (const { client, lastUsedAt } of chains)
+    if (client !== null) used.set(client.peerId, Math.max(lastUsedAt, used.get(client.peerId) ?? 0))
+  const lastUsed = ({ peerId, lastAccessed }: Trust): number => Math.max(lastAccessed, used.get(peerId) ?? 0)
+  return approved
+    .filter((trust) => {
+      const client = registered.get(trust.facts.oauth_client_id ?? '')
+      return client === undefined || !hasEnded(client, at)
+    })
+    .toSorted((a, b) => lastUsed(b) - lastUsed(a))
+}
+
+function personOf({ relationships }: AccessMapDeps, trust: Trust, peers: Peers): MapPerson {
+  const { peerid, name, host, href } = peers.nameOf(trust.peerId)
+  const level = visible(trustTypeName(relationships.types, trust.relationship))
+  return { peerid, name, detail: host === '' ? level : `${level} · ${host}`, href, is_app: isProgram(trust) }
+}
+
+function mapProperty(property: StoredProperty, { www, messages }: MapContext): MapProperty {
+  const { name, content } = property
+  const isList = holdsItems(property.kind)
+  return {
+    name,
+    isList,
+    hasParts: !isList && isObject(content),
+    place: () => ({
+      kind: 'property',
+      name: visible(name),
+      detail: isList ? messages.values.list(kinds[property.kind].itemCount(property)) : kindInWords(content, messages),
+      href: `${www}/properties/${encodeURIComponent(name)}`,
+    }),
+  }
+}
+
+/** The operations that a person, or an app, could call. */
+function callsOf(declared: Declared, isClient: boolean): readonly MapCall[] {
+  const names = declared.names(isClient)
+  return (['methods', 'actions', 'tools', 'prompts'] as const).flatMap((category) =>
+    names[category].map((name) => ({ category, name, needsApproval: declared.needsApproval(category, name) })),
+  )
+}
+
+function otherPlaces(declared: Declared, { www, messages }: MapContext): OtherPlaces {
+  const { accessMap: words } = messages
+  const names = new Set(callsOf(declared, true).map(({ name }) => visible(name)))
+  return {
+    rest: (properties) => ({
+      kind: 'rest',
+      name: words.rest,
+      detail: words.restDetail(properties),
+      href: `${www}/properties`,
+    }),
+    calls: names.size === 0 ? null : { kind: 'calls', name: words.calls, detail: [...names].join(', '), href: '' },
+  }
+}

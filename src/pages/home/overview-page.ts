@@ -1,0 +1,161 @@
+/** The overview of an actor: reads its values, and shows them. */
+import type { AuditLog } from '../../audit-log/audit-log.ts'
+import type { Clients } from '../../authorization-server/clients.ts'
+import type { Config } from '../../config/options.ts'
+import type { ServiceError } from '../../errors.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
+import type { Actors } from '../../actor/actors.ts'
+import type { Approvals } from '../../operation/approvals.ts'
+import { holdsItems } from '../../property/kinds.ts'
+import type { Properties } from '../../property/properties.ts'
+import type { Publications } from '../../publication/publications.ts'
+import type { Chain } from '../../token/chain.ts'
+import type { Sessions } from '../../token/sessions.ts'
+import type { Tokens } from '../../token/tokens.ts'
+import { isProgram, stateOf } from '../../trust/trust.ts'
+import { wordsFor, type ApprovalWordsDeps } from '../approvals/approval-words.ts'
+import { deviceOf } from '../apps/apps-page.ts'
+import type { Messages } from '../languages/language.ts'
+import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
+import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
+import { momentOf } from '../shared/time.ts'
+import type { View } from '../shared/values.ts'
+import { aboutOf, publisherState, type SubscriptionWithBacklog } from '../subscriptions/subscription-words.ts'
+import { type AccessMapDeps, accessMapOf } from './map-values.ts'
+import type { ActivityDay, DashboardValues, LinkedText } from './values.ts'
+
+export interface OverviewDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps, AccessMapDeps {
+  readonly actors: Actors
+  readonly properties: Properties
+  readonly approvals: Approvals
+  readonly publications: Publications
+  readonly sessions: Sessions
+  readonly tokens: Pick<Tokens, 'clientsOf'>
+  readonly clients: Pick<Clients, 'registered'>
+  readonly auditLog: AuditLog
+  readonly config: Pick<Config, 'activityPerActor' | 'mcp'>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly pages: {
+    readonly dashboard: View<DashboardValues>
+  }
+}
+
+/** Maximum number of pending items that the overview names. */
+const mostNamed = 10
+const mostUndelivered = 3
+const activityDays = 14
+
+/** @param error Why the form that deletes the actor was refused. */
+export async function showOverview(
+  deps: OverviewDeps,
+  exchange: PageExchange,
+  error: ServiceError | null = null,
+  typedConfirmation = '',
+): Promise<HttpResponse> {
+  const { actor, caller } = exchange
+  const { messages } = deps.languages.of(exchange.request)
+  const [values, { peers, properties, approvals, sessions, chains, subscriptions, days }] = await Promise.all([
+    pageValues(deps, exchange, '', error),
+    read(deps, exchange),
+  ])
+  const lists = properties.filter(({ kind }) => holdsItems(kind)).length
+  const asking = peers.trusts.filter((trust) => stateOf(trust).kind === 'pending')
+  const apps = peers.trusts.filter(isProgram)
+  const lastUsed = Math.max(
+    ...apps.map(({ lastAccessed }) => lastAccessed),
+    ...chains.map(({ lastUsedAt }) => lastUsedAt),
+  )
+  const page = deps.pages.dashboard({
+    ...values,
+    passphrase: deps.actors.passphraseOf(actor),
+    property_count: properties.length - lists,
+    list_count: lists,
+    relationship_count: peers.trusts.length,
+    app_count: apps.length,
+    app_last_used: apps.length === 0 ? null : momentOf(lastUsed, deps.now(), messages),
+    device_count: sessions.length,
+    device: thisDevice(sessions, caller.kind === 'creator' ? caller.session : undefined, messages),
+    typed_confirmation: typedConfirmation,
+    waiting: [
+      ...(values.password_count === 0
+        ? []
+        : [{ text: messages.home.programCreated, href: `${values.actor_www}/password-access` }]),
+      ...approvals.map((approval) => ({
+        text: messages.home.asksToRun(peers.nameOf(approval.peerId).name, wordsFor(deps, approval).title),
+        href: `${values.actor_www}/approvals/${encodeURIComponent(approval.approvalId)}`,
+      })),
+      ...asking.map(({ peerId }) => {
+        const { name, host, href } = peers.nameOf(peerId)
+        return { text: messages.home.wantsToConnect(name, host), href }
+      }),
+    ].slice(0, mostNamed),
+    subscriber_count: subscriptions.length,
+    undelivered: undelivered(subscriptions, { peers, now: deps.now(), www: values.actor_www, messages }),
+    access_map: await accessMapOf(
+      deps,
+      { actorId: actor.id, www: values.actor_www, messages },
+      { peers, properties, chains },
+    ),
+    activity: days,
+    mcp_url: deps.config.mcp ? `${deps.baseUrl}/mcp` : '',
+  })
+  return showPage(deps, exchange, page, error?.status)
+}
+
+async function read(deps: OverviewDeps, { actor, caller, request }: PageExchange) {
+  const { messages } = deps.languages.of(request)
+  const [peers, properties, approvals, sessions, chains, subscriptions, days] = await Promise.all([
+    peersOf(deps, actor.id, messages),
+    deps.properties.all({ actor, caller }),
+    deps.approvals.waiting(actor.id),
+    deps.sessions.list(actor.id),
+    deps.tokens.clientsOf(actor.id),
+    deps.publications.listWithBacklogs(actor.id),
+    activityOf(deps, actor.id, messages),
+  ])
+  return { peers, properties, approvals, sessions, chains, subscriptions, days }
+}
+
+async function activityOf(
+  { auditLog, config }: OverviewDeps,
+  actorId: string,
+  { time }: Messages,
+): Promise<readonly ActivityDay[] | null> {
+  if (config.activityPerActor === 0) return null
+  const days = await auditLog.daily(actorId, activityDays)
+  return days.map(({ start, requests, denied }) => {
+    const date = new Date(start)
+    return { day: date.toISOString().slice(0, 10), words: time.date(date), requests, denied }
+  })
+}
+
+function thisDevice(sessions: readonly Chain[], current: string | undefined, messages: Messages): string | null {
+  const chain = sessions.find(({ chainId }) => chainId === current)
+  return chain === undefined ? null : deviceOf(chain, messages)
+}
+
+interface DeliveryContext {
+  readonly peers: Peers
+  readonly now: number
+  readonly www: string
+  readonly messages: Messages
+}
+
+function undelivered(
+  subscriptions: readonly SubscriptionWithBacklog[],
+  { peers, now, www, messages }: DeliveryContext,
+): readonly LinkedText[] {
+  return subscriptions
+    .map((each) => ({ ...each, ...publisherState(each, now, messages) }))
+    .filter(({ is_in_order }) => !is_in_order)
+    .slice(0, mostUndelivered)
+    .map(({ subscription, state }) => {
+      const { peerId, subscriptionId } = subscription
+      return {
+        text: messages.home.undelivered(peers.nameOf(peerId).name, aboutOf(subscription, messages), state),
+        href: `${www}/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
+      }
+    })
+}
