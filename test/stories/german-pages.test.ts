@@ -72,7 +72,7 @@ describe('the pages in German', () => {
       assert.equal(answer.status, 200, path)
       assert.match(text, /<html lang="de" dir="ltr">/)
       assert.deepEqual(
-        inEnglish.filter((message) => text.includes(`>${String(message)}<`)),
+        inEnglish.filter((message) => text.includes(`>${message}<`)),
         [],
         path,
       )
