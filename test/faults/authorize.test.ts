@@ -142,7 +142,7 @@ describe('an authorization request', () => {
       const at = (uri: string): string => authorizePath(client, pkce, { redirect_uri: uri })
       const answer = await new TestBrowser(service).get(at(`http://${host}:4444/cb`))
       assert.equal(answer.status, 200)
-      assert.match(await answer.text(), /That is your own computer/)
+      assert.match(await answer.text(), /This app runs on your computer\./)
       for (const uri of [`http://${host}:3333/other`, `https://${host}:3333/cb`, `http://${host}.example:3333/cb`])
         await refusedHere(service, at(uri))
       for (const other of ['127.0.0.1', '[::1]', 'localhost'])
@@ -444,7 +444,7 @@ forEachService((start) => {
             browser.post('/oauth/authorize', { ...decision, consent: value }, from),
           )
           assert.deepEqual([answer.status, answer.headers.get('location')], [403, null])
-          assert.match(await answer.text(), /another site sent it/)
+          assert.match(await answer.text(), /Another site sent this decision\. Nothing was allowed\./)
         }
       }
       assert.equal((await browser.post('/oauth/authorize', { consent: value, decision: 'allow' })).status, 303)

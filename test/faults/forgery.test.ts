@@ -399,7 +399,7 @@ describe('a form on a page', () => {
       foreign['another site'],
     )
     assert.deepEqual([answer.status, answer.headers.get('content-type')], [403, 'text/html; charset=utf-8'])
-    assert.match(await answer.text(), /<h1>Not allowed<\/h1>[^]*was not sent by a page of this service/)
+    assert.match(await answer.text(), /<h1>You don’t have access<\/h1>[^]*This form is out of date\./)
   })
 })
 

@@ -250,7 +250,7 @@ forEachService((start) => {
       assert.equal(await status(program), 200)
 
       const text = await (await browser.get(`/${program.id}/www/password-access`)).text()
-      assert.ok(text.includes('This account was created by a program with a password. Keep or revoke its access.'))
+      assert.ok(text.includes('A program with a password created this account. Keep or revoke its access.'))
       const form = { action: 'revoke', actor: program.id }
       assert.equal((await browser.post(`/${program.id}/www/password-access`, form)).status, 302)
       assert.equal(await status(program), 403)
@@ -270,7 +270,7 @@ forEachService((start) => {
       const link = `<a href="/${id}/www/password-access">A program created an account under your name</a>`
       assert.ok((await (await browser.get(`/${id}/www`)).text()).includes(link))
       const page = await (await browser.get(`/${id}/www/password-access`)).text()
-      assert.ok(page.includes('It was created by a program with a password. Keep or revoke its access.'))
+      assert.ok(page.includes('A program with a password created it. Keep or revoke its access.'))
       assert.ok(page.includes(`http://troupe.test/${program.id}`))
 
       const answer = await browser.post(`/${id}/www/password-access`, { action: 'keep', actor: program.id })

@@ -341,12 +341,9 @@ const signIn = ({ one, a }: EnglishNoun) => ({
 })
 
 const signInErrors = {
-  over: 'This sign-in has expired. Start again.',
   wrongPassphrase: 'That passphrase is wrong.',
   invalidEmail: 'Enter a valid email address, like you@example.com.',
   emailTaken: 'This email address is already in use.',
-  linkExpired: 'This link has expired. Request a new one.',
-  linkUnknown: 'This link is unknown or was already used.',
 }
 
 /** Why a sign-in at a provider was refused. */
@@ -391,6 +388,9 @@ const consent = ({ one }: EnglishNoun) => ({
   noPassword: 'The app never sees your password.',
   canEnd: 'You can review what it does in Activity and disconnect it any time under Connected apps.',
   noProvider: 'You can’t sign in here: no sign-in provider is configured.',
+  foreign: 'Another site sent this decision. Nothing was allowed.',
+  expired: 'This page has expired or was already used. Start again from the app.',
+  signedOut: `You’re no longer signed in to this ${one}. Start again from the app.`,
 })
 
 const passwordAccess = ({ one, many, a }: EnglishNoun) => ({
@@ -466,7 +466,7 @@ const values = {
   notSet: 'Not set yet',
 }
 
-const properties = ({ a }: EnglishNoun) => ({
+const properties = {
   title: 'Properties',
   total: (total: number) => count(total, 'property', 'properties'),
   empty: 'No properties yet. Store your first value or list below.',
@@ -506,8 +506,7 @@ const properties = ({ a }: EnglishNoun) => ({
   notATime: (text: string) => `${quote(text)} isn’t a date with a time.`,
   notABoolean: (text: string) => `${quote(text)} is neither true nor false.`,
   notAChoice: (text: string) => `${quote(text)} isn’t one of the choices.`,
-  emailTaken: `There is already ${a} with this email address.`,
-})
+}
 
 const list = {
   about: 'About the list',
@@ -1216,7 +1215,7 @@ function messages(noun: EnglishNoun) {
     approvals,
     calls,
     values,
-    properties: properties(noun),
+    properties,
     list,
     conflict,
     files: files(noun),

@@ -321,12 +321,9 @@ const signIn = (noun: Declined): Messages['signIn'] => ({
 })
 
 const signInErrors: Messages['signInErrors'] = {
-  over: 'Diese Anmeldung ist abgelaufen. Beginnen Sie erneut.',
   wrongPassphrase: 'Diese Passphrase ist falsch.',
   invalidEmail: 'Geben Sie eine gültige E-Mail-Adresse ein, zum Beispiel name@example.com.',
   emailTaken: 'Diese E-Mail-Adresse wird bereits verwendet.',
-  linkExpired: 'Dieser Link ist abgelaufen. Fordern Sie einen neuen an.',
-  linkUnknown: 'Dieser Link ist unbekannt oder wurde bereits verwendet.',
 }
 
 const signInRefusals: Messages['signInRefusals'] = {
@@ -373,6 +370,9 @@ const consent = (noun: Declined): Messages['consent'] => ({
   noPassword: 'Die App sieht Ihr Passwort nie.',
   canEnd: 'Unter „Aktivität“ sehen Sie, was die App tut, und unter „Verbundene Apps“ können Sie sie jederzeit trennen.',
   noProvider: 'Eine Anmeldung ist hier nicht möglich: Es ist kein Anmeldedienst eingerichtet.',
+  foreign: 'Eine andere Website hat diese Entscheidung gesendet. Nichts wurde erlaubt.',
+  expired: 'Diese Seite ist abgelaufen oder wurde bereits verwendet. Beginnen Sie erneut in der App.',
+  signedOut: `Sie sind nicht mehr bei ${noun.dies('dies', 'dative')} angemeldet. Beginnen Sie erneut in der App.`,
 })
 
 const passwordAccess = (noun: Declined): Messages['passwordAccess'] => ({
@@ -449,7 +449,7 @@ const values: Messages['values'] = {
   notSet: 'Noch nicht gesetzt',
 }
 
-const properties = (noun: Declined): Messages['properties'] => ({
+const properties: Messages['properties'] = {
   title: 'Eigenschaften',
   total: (total) => count(total, 'Eigenschaft', 'Eigenschaften'),
   empty: 'Noch keine Eigenschaften. Speichern Sie unten den ersten Wert oder die erste Liste.',
@@ -490,8 +490,7 @@ const properties = (noun: Declined): Messages['properties'] => ({
   notATime: (text) => `${quote(text)} ist kein Datum mit Uhrzeit.`,
   notABoolean: (text) => `${quote(text)} ist weder wahr noch falsch.`,
   notAChoice: (text) => `${quote(text)} steht nicht zur Auswahl.`,
-  emailTaken: `Es gibt bereits ${noun.ein('ein', 'accusative')} mit dieser E-Mail-Adresse.`,
-})
+}
 
 const list: Messages['list'] = {
   about: 'Über die Liste',
@@ -1194,7 +1193,7 @@ function messages(given: GermanNoun): Messages {
     approvals,
     calls,
     values,
-    properties: properties(noun),
+    properties,
     list,
     conflict,
     files: files(noun),

@@ -4,6 +4,7 @@ import { type Consents, finishPath } from '../../../authorization-server/consent
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
+import { pageRefusal } from '../../../pages/shared/error-text.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../../dispatch/route.ts'
@@ -74,9 +75,10 @@ async function decide(
   return onPage(request, async () => {
     // Another site that obtained the form values must not decide for the owner.
     if (visitor.site === 'other') {
-      throw new ServiceError(
+      throw pageRefusal(
         'forged_request',
         'Cannot accept the decision: another site sent it. Nothing was authorized.',
+        ({ consent }) => consent.foreign,
       )
     }
     const fields = await body()
@@ -88,9 +90,10 @@ async function decide(
     const browser = browserOf(request)
     const answered = browser === null ? null : await deps.consents.answered(fields.get('consent') ?? '', browser)
     if (browser === null || answered === null) {
-      throw new ServiceError(
+      throw pageRefusal(
         'forbidden',
         'Cannot accept the decision: the page is too old, was used before, or belongs to another browser. Start again in the program.',
+        ({ consent }) => consent.expired,
       )
     }
     const asked = answered.request
@@ -107,9 +110,10 @@ async function decide(
     }
     const owner = await signedInOwner(deps, visitor)
     if (owner === null || owner.id !== answered.ownerId) {
-      throw new ServiceError(
+      throw pageRefusal(
         'forbidden',
         'Cannot authorize the client: the owner on the page is no longer signed in. Start again in the program.',
+        ({ consent }) => consent.signedOut,
       )
     }
     return backWithCode(deps, owner, { request: asked, trustType }, 303)
