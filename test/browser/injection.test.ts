@@ -70,8 +70,8 @@ async function scanner(of: TestService, owner: TestActor): Promise<Scanner> {
 /** Elements, handlers and script URLs that no page of the service contains. */
 const strange = `[...document.querySelectorAll('*')].flatMap((one) => {
   const name = one.tagName.toLowerCase()
-  const known = /^(html|head|meta|title|link|body|header|a|img|div|span|form|input|button|nav|ul|ol|li|main|p|h1|h2|section|dl|dt|dd|code|pre|strong|small|b|details|summary|label|textarea|fieldset|legend|h3|q|time|select|optgroup|option|table|thead|tbody|tr|th|td)$/
-  const ofOurs = one.matches('svg.picture, svg.picture *, svg.icon, svg.icon > path, svg.avatar, svg.avatar > rect, svg.avatar > text, .badge > svg, .badge > svg *, head > script[type=module][src*="/assets/troupe."]:empty')
+  const known = /^(html|head|meta|title|link|body|header|a|img|div|span|form|input|button|nav|ul|ol|li|main|p|h1|h2|section|dl|dt|dd|code|pre|strong|small|b|details|summary|label|textarea|fieldset|legend|h3|q|time|select|optgroup|option|table|caption|thead|tbody|tr|th|td|br)$/
+  const ofOurs = one.matches('svg.icon, svg.icon > path, svg.avatar, svg.avatar > :is(rect, text), svg.map, svg.map :is(clipPath, rect, text, path, g, title), svg.bars, svg.bars > :is(rect, path), svg.picture, svg.picture *, .badge > svg, .badge > svg *, head > script[type=module][src*="/assets/troupe."]:empty')
   const found = known.test(name) || ofOurs ? [] : [name]
   if (name === 'img' && !/\\/assets\\/troupe\\.[\\w-]{12}\\.svg$/.test(one.getAttribute('src'))) found.push('img ' + one.getAttribute('src'))
   for (const { name: attribute, value } of one.attributes) {

@@ -118,7 +118,7 @@ pre { white-space: pre-wrap; color: var(--ink); }
 .card-head h2 { margin: 0; flex: 1; }
 .grid .facts { grid-template-columns: minmax(0, 1fr); }
 .copy { display: flex; gap: .5rem; align-items: center; }
-.copy code { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.copy code { direction: ltr; flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 html:not(.copies) .copy code { white-space: normal; }
 html:not(.copies) [data-copy] { display: none; }
 .checklist { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
