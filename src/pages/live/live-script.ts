@@ -1,5 +1,4 @@
-import { english } from '../languages/english.ts'
-import { liveWords } from '../languages/live-words.ts'
+import { builtInWords } from '../languages/live-words.ts'
 
 /**
  * The only script of the pages. It listens for changes, fetches the open page again and replaces the parts that changed.
@@ -7,7 +6,7 @@ import { liveWords } from '../languages/live-words.ts'
  */
 export const liveScript = `const main = document.querySelector('main[data-live]')
 // The sentences in the language of the page. Own pages may omit some or all.
-const words = { ...${JSON.stringify(liveWords(english.messages(english.noun).live))}, ...JSON.parse(main?.dataset.words ?? '{}') }
+const words = { ...${JSON.stringify(builtInWords)}, ...JSON.parse(main?.dataset.words ?? '{}') }
 if (main !== null && 'EventSource' in window) begin(main.dataset.live)
 if (navigator.clipboard !== undefined) offerCopies()
 

@@ -1,7 +1,7 @@
 /** The layouts: one for public pages, one for the pages of an actor's owner. */
 import { html } from 'hono/html'
 import type { LiveCategory } from '../../live/live.ts'
-import { liveWords } from '../languages/live-words.ts'
+import { otherWords } from '../languages/live-words.ts'
 import type { Messages } from '../languages/language.ts'
 import { assetPath } from './assets.ts'
 import { avatar } from './avatar.ts'
@@ -66,7 +66,8 @@ export interface Step {
 export function actorPage(values: ActorPageValues, frame: ActorFrame, content: Html): Html {
   const { messages } = frame
   const isAnswer = values.error !== null || frame.isAnswer === true
-  const live = html` data-live="${values.actor_www}/live" data-words="${JSON.stringify(liveWords(messages.live))}"`
+  const words = otherWords(messages.live)
+  const live = html` data-live="${values.actor_www}/live"${words === null ? '' : html` data-words="${words}"`}`
   return shell(
     { ...values, title: titleOf(values, frame), messages },
     html`<div class="shell">
