@@ -57,7 +57,7 @@ forEachService((start) => {
       await signIn(browser, await provider(), 'ada')
       const pkce = newPkce()
       const page = await (await browser.get(authorizePath(client, pkce))).text()
-      for (const named of ['A documented program', 'Described by', 'program.example']) assert.ok(page.includes(named))
+      for (const named of ['A documented program', 'Verified publisher', 'program.example']) assert.ok(page.includes(named))
       const code = await codeFor(browser, client, pkce)
       const answer = await requestTokens(service, redemption(client, code, pkce))
       assert.equal(answer.status, 200)
