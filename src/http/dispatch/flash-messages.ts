@@ -6,7 +6,7 @@ import { cookieValue } from '../../auth/credentials.ts'
 import type { HttpRequest } from '../edge/request.ts'
 
 /** The catalogs of `pages/languages` have the text of each message. */
-export const flashMessages = [
+const flashMessages = [
   'saved',
   'created',
   'added',

@@ -9,12 +9,6 @@ import type { ConsoleOptions, Direction, MessageOverrides, Messages, PageLanguag
 import { requireConsole } from './validate-console.ts'
 
 const cookieName = '__Host-language'
-const cookieSeconds = 365 * 24 * 60 * 60
-
-/** The `Set-Cookie` value by which a browser keeps a language. */
-export function languageCookie(tag: string): string {
-  return `${cookieName}=${tag}; Max-Age=${cookieSeconds}; Path=/; Secure; HttpOnly; SameSite=Lax`
-}
 
 export class Languages {
   readonly #byTag: ReadonlyMap<string, PageLanguage>
