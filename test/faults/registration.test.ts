@@ -285,7 +285,7 @@ forEachService((start) => {
         const page = await new TestBrowser(service).get(authorizePath(client, newPkce()))
         assert.equal(page.status, 200)
         const text = await page.text()
-        assert.ok(text.includes(`Let “${kept}” in?`))
+        assert.ok(text.includes(`${kept} wants to connect to your test account`))
         assert.doesNotMatch(text, /<script>alert|<img src=x|\p{Cf}/u)
       }
     })

@@ -131,7 +131,7 @@ forEachService((start) => {
           browser.post('/oauth/claim', { claim, choice: 'join', passphrase }),
         )
         assert.equal(answer.status, 403)
-        assert.match(await answer.text(), /role="alert"[^]*the passphrase is wrong/)
+        assert.match(await answer.text(), /role="alert"[^]*That passphrase is wrong\./)
       }
       assert.equal(
         actorIn(await browser.post('/oauth/claim', { claim, choice: 'join', passphrase: mine.passphrase })),

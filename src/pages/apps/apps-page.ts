@@ -98,7 +98,7 @@ function sessionRow(chain: Chain, current: string | undefined, now: number, mess
   const how = beginnings.find((name) => name === chain.beganWith)
   return {
     id: chain.chainId,
-    device: deviceOf(chain, messages),
+    device: shownDevice(chain, messages),
     began_with: how === undefined ? chain.beganWith : devices[how],
     began: momentOf(chain.createdAt, now, messages),
     last_used: momentOf(chain.lastUsedAt, now, messages),
@@ -108,7 +108,7 @@ function sessionRow(chain: Chain, current: string | undefined, now: number, mess
 }
 
 /** The device of a session in words, such as `Firefox on Linux`. */
-export function deviceOf({ device }: Chain, { devices }: Messages): string {
+export function shownDevice({ device }: Chain, { devices }: Messages): string {
   return device === '' ? devices.unknown : capital(visible(device))
 }
 

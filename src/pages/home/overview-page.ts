@@ -15,7 +15,7 @@ import type { Sessions } from '../../token/sessions.ts'
 import type { Tokens } from '../../token/tokens.ts'
 import { isProgram, stateOf } from '../../trust/trust.ts'
 import { wordsFor, type ApprovalWordsDeps } from '../approvals/approval-words.ts'
-import { deviceOf } from '../apps/apps-page.ts'
+import { shownDevice } from '../apps/apps-page.ts'
 import type { Messages } from '../languages/language.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
@@ -133,7 +133,7 @@ async function activityOf(
 
 function thisDevice(sessions: readonly Chain[], current: string | undefined, messages: Messages): string | null {
   const chain = sessions.find(({ chainId }) => chainId === current)
-  return chain === undefined ? null : deviceOf(chain, messages)
+  return chain === undefined ? null : shownDevice(chain, messages)
 }
 
 interface DeliveryContext {
