@@ -14,6 +14,7 @@ import { approvals } from './approvals/page.ts'
 import { passwordAccess } from './password-access/page.ts'
 import { activity } from './activity/page.ts'
 import { live } from './live/page.ts'
+import { type Asset, commonAssets } from './shared/assets.ts'
 import type { Navigation } from './shared/layout.ts'
 import type { PageDefinition } from './shared/page-group.ts'
 import type { View } from './shared/values.ts'
@@ -48,6 +49,12 @@ export type PageValues<Name extends keyof Pages> = Parameters<Pages[Name]>[0]
 export const pageDefinitions: readonly PageDefinition[] = groups.flatMap<PageDefinition>(({ pages }) => pages)
 
 export const navigation: Navigation = groups.flatMap((group) => ('section' in group ? [group.section] : []))
+
+/** The files that pages load. */
+export const assets: readonly Asset[] = [
+  ...Object.values(commonAssets),
+  ...groups.flatMap((group) => ('styles' in group ? group.styles : [])),
+]
 
 type Routes = Extract<Group, { readonly routes: unknown }>['routes']
 

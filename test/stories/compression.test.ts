@@ -51,7 +51,12 @@ describe('a response', () => {
   })
 
   it('with a file of another release, or without a hash, is compared each time', async () => {
-    for (const path of ['/assets/troupe.aaaaaaaaaaaa.css', '/assets/troupe.css', '/assets/troupe.js']) {
+    for (const path of [
+      '/assets/troupe.aaaaaaaaaaaa.css',
+      '/assets/troupe.css',
+      '/assets/troupe-overview.css',
+      '/assets/troupe.js',
+    ]) {
       const answer = await ask(path)
       assert.equal(answer.status, 200)
       assert.equal(answer.headers.get('cache-control'), 'public, max-age=0, must-revalidate')
@@ -60,7 +65,12 @@ describe('a response', () => {
         assert.equal((await ask(path, undefined, { 'if-none-match': known })).status, 304)
       assert.equal((await ask(path, undefined, { 'if-none-match': '"other"' })).status, 200)
     }
-    for (const path of ['/assets/troupe.short.css', '/assets/troupe.html', '/assets/other.aaaaaaaaaaaa.css'])
+    for (const path of [
+      '/assets/troupe.short.css',
+      '/assets/troupe-none.css',
+      '/assets/troupe.html',
+      '/assets/other.aaaaaaaaaaaa.css',
+    ])
       assert.equal((await ask(path)).status, 404, path)
   })
 

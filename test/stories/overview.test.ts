@@ -307,7 +307,7 @@ forEachService((start, dialect) => {
         await relateTo(service, actor, { facts: { peer_identifier: name } })
       const shown = await page()
       const assets = new Set(shown.match(/\/assets\/[\w.-]+/g))
-      assert.equal(assets.size, 3)
+      assert.equal(assets.size, 4)
       const sizes = [Buffer.byteLength(shown)]
       for (const path of assets) sizes.push((await (await service.request(path)).arrayBuffer()).byteLength)
       const total = sizes.reduce((sum, size) => sum + size, 0)

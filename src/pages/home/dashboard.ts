@@ -10,6 +10,7 @@ import type { Html } from '../shared/values.ts'
 import { accessMap, accessTable } from './access-map.ts'
 import { activityChart } from './activity-chart.ts'
 import { checklist } from './first-steps.ts'
+import { overviewStyle } from './style.ts'
 import type { DashboardValues } from './values.ts'
 
 export function dashboardPage(values: DashboardValues, context: PageContext): Html {
@@ -21,6 +22,7 @@ export function dashboardPage(values: DashboardValues, context: PageContext): Ht
       ...context,
       title: navigation.overview,
       section: '',
+      styles: [overviewStyle],
       wrongField: values.error_field === 'confirmation' ? 'confirmation' : null,
     },
     html`

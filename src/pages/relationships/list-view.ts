@@ -4,6 +4,7 @@ import type { Messages } from '../languages/language.ts'
 import { pager } from '../shared/forms.ts'
 import { actorPage, following, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
+import { connectionStyle } from './style.ts'
 import { mostInPicture, trustPicture } from './picture.ts'
 import type { TrustStanding, TrustListValues, TrustRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
@@ -16,7 +17,7 @@ export function trustPage(values: TrustListValues, context: PageContext): Html {
   const words = messages.connections
   return actorPage(
     values,
-    { ...context, title: words.title, section: '/trust' },
+    { ...context, title: words.title, section: '/trust', styles: [connectionStyle] },
     html`
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>

@@ -3,6 +3,7 @@ import type { PageGroup } from '../shared/page-group.ts'
 import { relationshipPageRoutes } from './routes.ts'
 import { trustPage } from './list-view.ts'
 import { trustNewPage } from './request-view.ts'
+import { connectionStyle } from './style.ts'
 import { trustPeerPage } from './peer-view.ts'
 import { trustViewPage } from './view-as-peer-view.ts'
 
@@ -14,5 +15,6 @@ export const relationships = {
     { name: 'trustPeer', template: 'aw-actor-www-trust-peer.html', view: trustPeerPage },
     { name: 'trustView', template: 'aw-actor-www-trust-view.html', view: trustViewPage },
   ],
+  styles: [connectionStyle],
   routes: relationshipPageRoutes,
 } as const satisfies PageGroup

@@ -1,5 +1,5 @@
 /**
- * The style sheet, the script and the logo as strings, so that a build copies no files. The pages name them with a hash of
+ * The style sheets, the script and the logo as strings, so that a build copies no files. The pages name them with a hash of
  * their content, such as `troupe.Xy12….css`, so that browsers keep them for ever.
  */
 import { hash } from 'node:crypto'
@@ -7,6 +7,10 @@ import { liveScript } from '../live/live-script.ts'
 import { style } from './style.ts'
 
 export interface Asset {
+  /** File name without the hash, such as `troupe.css`. */
+  readonly name: string
+  /** File name with a hash of the content, such as `troupe.Xy12….css`. */
+  readonly file: string
   readonly type: string
   readonly text: string
 }
@@ -32,31 +36,41 @@ function compactScript(text: string): string {
     .join('\n')
 }
 
-const assets: ReadonlyMap<string, Asset> = new Map([
-  ['troupe.css', { type: 'text/css; charset=utf-8', text: compactStyle(style) }],
-  ['troupe.js', { type: 'text/javascript; charset=utf-8', text: compactScript(liveScript) }],
-  ['troupe.svg', { type: 'image/svg+xml', text: mark }],
-])
+/** @param name File name without the hash: `troupe.css`. */
+function assetOf(name: string, type: string, text: string): Asset {
+  const [base, extension] = name.split('.')
+  const file = `${base}.${hash('sha256', text, 'base64url').slice(0, 12)}.${extension}`
+  return { name, file, type, text }
+}
 
-const hashes: ReadonlyMap<string, string> = new Map(
-  [...assets].map(([name, { text }]) => [name, hash('sha256', text, 'base64url').slice(0, 12)]),
-)
+/** Makes a style sheet that some pages load besides the one of all pages. @param name Unique among all pages. */
+export function styleSheet(name: string, text: string): Asset {
+  return assetOf(`troupe-${name}.css`, 'text/css; charset=utf-8', compactStyle(text))
+}
+
+/** The assets of every page. */
+export const commonAssets = {
+  style: assetOf('troupe.css', 'text/css; charset=utf-8', compactStyle(style)),
+  script: assetOf('troupe.js', 'text/javascript; charset=utf-8', compactScript(liveScript)),
+  logo: assetOf('troupe.svg', 'image/svg+xml', mark),
+} as const
 
 /** Returns the path of an asset below the base path, with the hash of its content. */
-export function assetPath(name: 'troupe.css' | 'troupe.js' | 'troupe.svg'): string {
-  const [base, extension] = name.split('.')
-  return `/assets/${base}.${hashes.get(name)}.${extension}`
+export function assetPath({ file }: Asset): string {
+  return `/assets/${file}`
 }
 
 /**
  * Finds an asset by its name, with the hash of its content or without. During an upgrade, a page of one release may name the
  * hash of another; no browser then keeps the file.
  */
-export function findAsset(name: string): { readonly asset: Asset; readonly cache: string } | null {
-  const [, base, given, extension] = /^(troupe)(?:\.([\w-]{12}))?\.(\w+)$/.exec(name) ?? []
-  const plain = `${base}.${extension}`
-  const asset = assets.get(plain)
+export function findAsset(
+  name: string,
+  assets: readonly Asset[],
+): { readonly asset: Asset; readonly cache: string } | null {
+  const [, base, extension] = /^(troupe(?:-[a-z]+)?)(?:\.[\w-]{12})?\.(\w+)$/.exec(name) ?? []
+  const asset = assets.find((each) => each.name === `${base}.${extension}`)
   if (asset === undefined) return null
-  const isCurrent = given !== undefined && given === hashes.get(plain)
+  const isCurrent = name === asset.file
   return { asset, cache: isCurrent ? 'public, max-age=31536000, immutable' : 'public, max-age=0, must-revalidate' }
 }

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { LiveCategory } from '../../live/live.ts'
 import { otherWords } from '../languages/live-words.ts'
 import type { Messages } from '../languages/language.ts'
-import { assetPath } from './assets.ts'
+import { type Asset, assetPath, commonAssets } from './assets.ts'
 import { avatar } from './avatar.ts'
 import { openRequests, shownCount } from './counts.ts'
 import { icon, type IconName } from './icons.ts'
@@ -12,6 +12,8 @@ import type { ActorPageValues, Html, SiteValues } from './values.ts'
 export interface Frame extends SiteValues {
   readonly title: string
   readonly messages: Messages
+  /** Style sheets of the page besides the common one. */
+  readonly styles?: readonly Asset[]
 }
 
 export function page(frame: Frame, content: Html): Html {
@@ -47,6 +49,8 @@ export interface PageContext {
 
 export interface ActorFrame extends PageContext {
   readonly title: string
+  /** Style sheets of the page besides the common one. */
+  readonly styles?: readonly Asset[]
   /** Path of the section that the page belongs to. */
   readonly section: string
   /** Breadcrumbs, outermost first, when the page is below another page. */
@@ -69,7 +73,7 @@ export function actorPage(values: ActorPageValues, frame: ActorFrame, content: H
   const words = otherWords(messages.live)
   const live = html` data-live="${values.actor_www}/live"${words === null ? '' : html` data-words="${words}"`}`
   return shell(
-    { ...values, title: titleOf(values, frame), messages },
+    { ...values, title: titleOf(values, frame), messages, styles: frame.styles ?? [] },
     html`<div class="shell">
 <header class="side">${brand(values, values.actor_www)}
 ${following('navigation', ['trust', 'approvals', 'sessions', 'subscriptions'], sections(values, frame))}
@@ -155,7 +159,7 @@ export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>
 }
 
 function brand(frame: SiteValues, home: string): Html {
-  return html`<a class="brand" href="${home}"><img src="${frame.base_path}${assetPath('troupe.svg')}" alt="" width="28" height="28">${frame.name}</a>`
+  return html`<a class="brand" href="${home}"><img src="${frame.base_path}${assetPath(commonAssets.logo)}" alt="" width="28" height="28">${frame.name}</a>`
 }
 
 function shell(frame: Frame, body: Html, isLive = false): Html {
@@ -166,11 +170,13 @@ function shell(frame: Frame, body: Html, isLive = false): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${frame.title} · ${frame.name}</title>
-<link rel="stylesheet" href="${frame.base_path}${assetPath('troupe.css')}">
-<link rel="icon" href="${frame.base_path}${assetPath('troupe.svg')}" type="image/svg+xml">${
+${[commonAssets.style, ...(frame.styles ?? [])].map(
+  (sheet) => html`<link rel="stylesheet" href="${frame.base_path}${assetPath(sheet)}">
+`,
+)}<link rel="icon" href="${frame.base_path}${assetPath(commonAssets.logo)}" type="image/svg+xml">${
     isLive
       ? html`
-<script type="module" src="${frame.base_path}${assetPath('troupe.js')}"></script>`
+<script type="module" src="${frame.base_path}${assetPath(commonAssets.script)}"></script>`
       : ''
   }
 </head>

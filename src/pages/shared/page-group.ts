@@ -1,5 +1,6 @@
 /** The declaration of one folder of pages. `all-pages.ts` lists the folders. */
 import type { Route } from '../../http/dispatch/route.ts'
+import type { Asset } from './assets.ts'
 import type { PageContext, Section } from './layout.ts'
 import type { Html } from './values.ts'
 
@@ -7,6 +8,8 @@ export interface PageGroup {
   /** Link in the navigation of the owner's pages. Other pages link to a group without one. */
   readonly section?: Section
   readonly pages: readonly PageDefinition[]
+  /** Style sheets that the views name. */
+  readonly styles?: readonly Asset[]
   /** Routes below `/<actor>/www`, which close over the deps of their handlers. */
   readonly routes?: (deps: never) => readonly Route[]
 }

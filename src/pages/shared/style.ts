@@ -1,10 +1,4 @@
 /** The style sheet of all pages: light or dark like the visitor's system, from phone to desktop, in both directions. */
-/** Dims the other ribbons of the access map while a person (`p0`) or a place (`t0`) is hovered or has the focus. */
-const dimmed = ['p', 't']
-  .flatMap((side) => Array.from({ length: 8 }, (_, index) => `.${side}${index}`))
-  .map((node) => `.map:has(${node}:hover, ${node}:focus-visible) path:not(${node})`)
-  .join(',\n')
-
 export const style = `:root {
   --ground: #f7f5f2; --surface: #ffffff; --sunken: #f1eee9; --ink: #1d1b19; --muted: #615b54; --line: #e3ded7; --edge: #8d847a;
   --accent: #7a2e3a; --accent-ink: #ffffff; --accent-soft: #f5e8ea;
@@ -121,28 +115,6 @@ pre { white-space: pre-wrap; color: var(--ink); }
 .copy code { direction: ltr; flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 html:not(.copies) .copy code { white-space: normal; }
 html:not(.copies) [data-copy] { display: none; }
-.checklist { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
-.checklist h3, .checklist p { margin: 0; }
-.checklist li { border-inline-start: 3px solid var(--edge); padding-inline-start: .8rem; }
-.checklist .done { display: flex; gap: .5rem; align-items: center; color: var(--good); border-color: var(--good); }
-.map-scroll { overflow-x: auto; margin: 0 -.25rem .75rem; padding: .25rem; }
-.map { display: block; width: 100%; min-width: 36rem; }
-.map > text { font-size: 11px; fill: var(--muted); }
-.map :where(a, g:not(.avatar)) > text { font-size: 10.5px; fill: var(--muted); clip-path: url(#map-box); }
-.map .name { font-size: 12.5px; font-weight: 600; fill: var(--ink); }
-.map :where(a, g:not(.avatar)) > rect { rx: 6px; fill: var(--surface); stroke: var(--line); }
-.map a:is(:hover, :focus-visible) > rect { stroke: var(--accent); stroke-width: 2; }
-.map a:focus-visible { outline: 0; }
-.map path { pointer-events: none; fill: none; stroke: var(--accent); stroke-opacity: .55; transition: opacity .15s; }
-.map .view { stroke-width: 1.2; }
-.map :is(.edit, .run) { stroke-width: 3.2; }
-.map .part { stroke-width: 1.6; stroke-dasharray: .1 5; stroke-linecap: round; }
-.map .ask { stroke: var(--warn); stroke-opacity: 1; stroke-width: 1.8; stroke-dasharray: 6 4; }
-${dimmed} { opacity: .1; }
-.bars { display: block; width: 100%; fill: var(--accent); fill-opacity: .7; }
-.bars .denied { fill: var(--danger); fill-opacity: 1; }
-.bars path { stroke: var(--line); }
-.ends { display: flex; justify-content: space-between; font-size: .8rem; color: var(--muted); margin: .15rem 0 .5rem; }
 @media (min-width: 72rem) {
   .grid > .wide { grid-column: span 8; }
   .grid > .slim { grid-column: span 4; }
@@ -222,25 +194,6 @@ details[open] > summary { margin-bottom: .75rem; }
 .dense { font-size: .9rem; overflow-wrap: anywhere; }
 .rows .kind { margin: .1rem 0 0; overflow-wrap: anywhere; }
 .lead + .actions { margin: 0 0 1.25rem; }
-.stage { padding-bottom: .5rem; }
-.picture { display: block; width: 100%; max-width: 27rem; margin: 0 auto; overflow: visible; }
-.picture text { font-size: 15px; fill: var(--ink); }
-.picture .standing { font-size: 13px; fill: var(--muted); stroke: none; }
-.picture .name { font-weight: 600; }
-.picture a:hover .name { text-decoration: underline; }
-.picture .tie { stroke: var(--muted); stroke-width: 1.5; }
-.picture .tie.mutual { stroke: var(--good); stroke-width: 2.5; }
-.picture .tie.asked, .picture .tie.waiting { stroke-dasharray: 2 6; stroke-linecap: round; }
-.picture .tie.approved-here { stroke-dasharray: 9 5; }
-.picture .node { fill: var(--surface); stroke: var(--ink); stroke-width: 2; }
-.picture .node.mutual { stroke: var(--good); }
-.picture .node.asked { stroke-dasharray: 4 4; }
-.picture .node.waiting { fill: var(--accent); stroke: var(--accent); }
-.picture .mark { fill: var(--accent-ink); font-weight: 700; }
-.picture .core { fill: var(--good); }
-.picture .core:not(.mutual) { fill: var(--muted); }
-.picture .you { fill: var(--ink); stroke: var(--ink); }
-.picture .you-label { fill: var(--surface); font-weight: 700; }
 .rights { margin: 0 0 .75rem; }
 .rights > div { padding: .35rem 0; }
 .rights > div + div { border-top: 1px solid var(--line); }
@@ -288,8 +241,6 @@ h3.app { font-size: 1.1rem; margin: 0; }
 .day { color: var(--muted); font-size: .95rem; margin: 1.25rem 0 .5rem; }
 @keyframes fresh { from { background: var(--sunken); } }
 .fresh { border-radius: 10px; animation: fresh 1.6s ease-out; }
-@media (prefers-reduced-motion: reduce) { .fresh { animation: none; } .map path { transition: none; } }
-@media (forced-colors: active) { button, .button { border-color: ButtonText; } .sections [aria-current] { outline: 2px solid; } .badge, .count { border: 1px solid; }
-  .map :where(a, g:not(.avatar)) > rect { fill: Canvas; stroke: CanvasText; } .map :where(:not(.avatar)) > text { fill: CanvasText; } .map path { stroke: CanvasText; stroke-opacity: 1; } .bars rect { fill: CanvasText; fill-opacity: 1; } .bars .denied { fill: Mark; stroke: CanvasText; }
-  .map a:is(:hover, :focus-visible) > rect { stroke: Highlight; } }
+@media (prefers-reduced-motion: reduce) { .fresh { animation: none; } }
+@media (forced-colors: active) { button, .button { border-color: ButtonText; } .sections [aria-current] { outline: 2px solid; } .badge, .count { border: 1px solid; } }
 `

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { LocalChoice, LocalPages } from '../../sign-in/local/local-server.ts'
 import type { PageLanguage } from '../languages/language.ts'
 import type { Languages } from '../languages/languages.ts'
-import { findAsset } from '../shared/assets.ts'
+import { commonAssets, findAsset } from '../shared/assets.ts'
 import { emailAddress, formField } from '../shared/form-field.ts'
 import { page } from '../shared/layout.ts'
 import { siteValues } from '../shared/site.ts'
@@ -21,7 +21,7 @@ export function localPages(name: string, languages: Languages): LocalPages {
       const language = languages.accepted(acceptLanguage)
       return String(await localEndedPage(site(language), language))
     },
-    asset: (file) => findAsset(file)?.asset ?? null,
+    asset: (file) => findAsset(file, Object.values(commonAssets))?.asset ?? null,
   }
 }
 

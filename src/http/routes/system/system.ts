@@ -7,6 +7,7 @@ import type { Metrics } from '../../../observe/metrics.ts'
 import { sameSecret } from '../../../secret/hash.ts'
 import { identityProof } from '../../../secret/identity-proof.ts'
 import type { KeyRing } from '../../../secret/key-ring.ts'
+import { assets } from '../../../pages/all-pages.ts'
 import { findAsset } from '../../../pages/shared/assets.ts'
 import { type HttpResponse, json, jsonText } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -117,7 +118,7 @@ async function metrics(deps: SystemRouteDeps, { request }: Exchange): Promise<Ht
 
 async function asset(deps: SystemRouteDeps, { rest, request }: Exchange): Promise<HttpResponse> {
   const name = rest.join('/')
-  const found = findAsset(name)
+  const found = findAsset(name, assets)
   if (found !== null) return cachedFile(request, { ...found.asset, body: found.asset.text, cache: found.cache })
   const { singlePage } = deps.config
   const own = singlePage === null ? null : await fileResponse(request, singlePage, rest)

@@ -1,0 +1,26 @@
+/** The style sheet of the pages of connections. */
+import { styleSheet } from '../shared/assets.ts'
+
+export const connectionStyle = styleSheet(
+  'connections',
+  `.stage { padding-bottom: .5rem; }
+.picture { display: block; width: 100%; max-width: 27rem; margin: 0 auto; overflow: visible; }
+.picture text { font-size: 15px; fill: var(--ink); }
+.picture .standing { font-size: 13px; fill: var(--muted); stroke: none; }
+.picture .name { font-weight: 600; }
+.picture a:hover .name { text-decoration: underline; }
+.picture .tie { stroke: var(--muted); stroke-width: 1.5; }
+.picture .tie.mutual { stroke: var(--good); stroke-width: 2.5; }
+.picture .tie.asked, .picture .tie.waiting { stroke-dasharray: 2 6; stroke-linecap: round; }
+.picture .tie.approved-here { stroke-dasharray: 9 5; }
+.picture .node { fill: var(--surface); stroke: var(--ink); stroke-width: 2; }
+.picture .node.mutual { stroke: var(--good); }
+.picture .node.asked { stroke-dasharray: 4 4; }
+.picture .node.waiting { fill: var(--accent); stroke: var(--accent); }
+.picture .mark { fill: var(--accent-ink); font-weight: 700; }
+.picture .core { fill: var(--good); }
+.picture .core:not(.mutual) { fill: var(--muted); }
+.picture .you { fill: var(--ink); stroke: var(--ink); }
+.picture .you-label { fill: var(--surface); font-weight: 700; }
+`,
+)
