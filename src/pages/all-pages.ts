@@ -13,6 +13,7 @@ import { apps } from './apps/page.ts'
 import { approvals } from './approvals/page.ts'
 import { passwordAccess } from './password-access/page.ts'
 import { activity } from './activity/page.ts'
+import { settings } from './settings/page.ts'
 import { live } from './live/page.ts'
 import { type Asset, commonAssets } from './shared/assets.ts'
 import type { Navigation } from './shared/layout.ts'
@@ -34,6 +35,7 @@ const groups = [
   approvals,
   passwordAccess,
   activity,
+  settings,
   live,
 ] as const
 

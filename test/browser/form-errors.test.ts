@@ -137,7 +137,7 @@ const wrongs: readonly Wrong[] = [
   },
   {
     what: 'the deletion of the actor without its name',
-    path: '',
+    path: '/settings',
     fold: 'Delete account…',
     field: 'confirmation',
     typed: 'someone',

@@ -20,7 +20,7 @@ before(async () => {
   evil = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end(`<title>evil</title>
 <form id="page" method="post" action="${target}/www/properties/color"><input name="value" value="red"></form>
-<form id="delete" method="post" action="${target}/www"><input name="action" value="delete"><input name="confirmation" value="ada@example.com"></form>
+<form id="delete" method="post" action="${target}/www/settings"><input name="action" value="delete"><input name="confirmation" value="ada@example.com"></form>
 <form id="api" method="post" enctype="text/plain" action="${target}/properties/color"><input name="x" value="red"></form>
 <a id="link" href="${target}/www/properties/color?_method=DELETE">A kitten</a>`)
   })

@@ -109,6 +109,7 @@ const allowed: ReadonlySet<string> = new Set([
   'src/pages/activity/activity-page.ts: the owner denied it',
   'src/pages/activity/view.ts: UTC · ¤¤ ·',
   'src/pages/relationships/peer-view.ts: notes/1',
+  'src/pages/shared/layout.ts: light dark',
   'src/pages/shared/site.ts: Accept-Language, Cookie',
   'src/pages/shared/templates.ts: it needs ',
   'src/pages/shared/templates.ts: , which does not exist',

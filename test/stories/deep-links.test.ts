@@ -177,7 +177,7 @@ describe('the page after a redirect', () => {
     const { service, owner } = await startWith('several')
     const browser = new TestBrowser(service)
     await signIn(browser, await provider(), 'ada')
-    const answer = await browser.post(`/${owner}/www`, { action: 'delete', confirmation: 'ada@example.com' })
+    const answer = await browser.post(`/${owner}/www/settings`, { action: 'delete', confirmation: 'ada@example.com' })
     assert.equal(answer.headers.get('location'), 'http://troupe.test/')
     assert.match(await textAt(browser, answer), /role="status">Your account was deleted\.</)
   })

@@ -35,7 +35,7 @@ forEachService((start) => {
         const { service, actor, browser, events } = await open()
         const peer = await service.createActor('peer@example.com')
         await relate(peer, [service, actor])
-        const answer = await browser.send('', { action: 'delete', confirmation: typed })
+        const answer = await browser.send('/settings', { action: 'delete', confirmation: typed })
         assert.equal(answer.status, 302)
         assert.equal(answer.headers.get('location'), `${service.url}/`)
         assert.ok(cleared(answer).includes('oauth_token'))
@@ -56,15 +56,19 @@ forEachService((start) => {
         'That doesn’t match. Type ada@example.com exactly to delete your account.',
       ],
       ['no name', { action: 'delete' }, 'That doesn’t match. Type ada@example.com exactly to delete your account.'],
-      ['no action', { confirmation: 'ada@example.com' }, 'the action is not delete'],
-      ['another action', { action: 'end', confirmation: 'ada@example.com' }, 'the action is not delete'],
+      ['no action', { confirmation: 'ada@example.com' }, 'the action is neither name, appearance nor delete'],
+      [
+        'another action',
+        { action: 'end', confirmation: 'ada@example.com' },
+        'the action is neither name, appearance nor delete',
+      ],
     ] as const) {
-      it(`deletes nothing and shows the overview again for ${what} (R-WEB-01, R-ACT-07)`, async () => {
+      it(`deletes nothing and shows the settings again for ${what} (R-WEB-01, R-ACT-07)`, async () => {
         const { actor, browser, events } = await open()
-        const answer = await browser.send('', fields)
+        const answer = await browser.send('/settings', fields)
         assert.equal(answer.status, 400)
         const page = await answer.text()
-        assert.match(page, /<h1>Overview<\/h1>/)
+        assert.match(page, /<h1>Settings<\/h1>/)
         assert.ok(page.includes(sentence), page)
         assert.deepEqual(events, [])
         assert.equal((await actor.request('GET', '')).status, 200)
@@ -74,7 +78,7 @@ forEachService((start) => {
     it('is rejected when no page of the service sent it (R-WEB-01)', async () => {
       const { actor, browser, events } = await open()
       const fields = { action: 'delete', confirmation: 'ada@example.com' }
-      assert.equal((await browser.send('', fields, { 'sec-fetch-site': 'cross-site' })).status, 403)
+      assert.equal((await browser.send('/settings', fields, { 'sec-fetch-site': 'cross-site' })).status, 403)
       assert.deepEqual(events, [])
       assert.equal((await actor.request('GET', '')).status, 200)
     })

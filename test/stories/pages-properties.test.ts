@@ -83,6 +83,7 @@ forEachService((start) => {
         base_path: '/under',
         language: 'en',
         direction: 'ltr',
+        theme: null,
         can_sign_out: true,
         name: 'test',
         id: actor.id,

@@ -215,8 +215,9 @@ export const samples: Readonly<Record<string, Sample>> = {
   putCallback: { path: '/:actor/callbacks/ring', body: {}, status: 200 },
   deleteCallback: { path: '/:actor/callbacks/ring', status: 200 },
   dashboard: { path: '/:actor/www', status: 200 },
-  deleteActorForm: {
-    path: '/:actor/www',
+  settingsPage: { path: '/:actor/www/settings', status: 200 },
+  settingsForm: {
+    path: '/:actor/www/settings',
     form: { action: 'delete', confirmation: 'owner@example.com' },
     status: 302,
   },

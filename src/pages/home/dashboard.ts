@@ -2,9 +2,8 @@
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { openRequests } from '../shared/counts.ts'
-import { formField, verbatim } from '../shared/form-field.ts'
 import { icon, type IconName } from '../shared/icons.ts'
-import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
+import { actorPage, following, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
 import { accessMap, accessTable } from './access-map.ts'
@@ -23,30 +22,12 @@ export function dashboardPage(values: DashboardValues, context: PageContext): Ht
       title: navigation.overview,
       section: '',
       styles: [overviewStyle],
-      wrongField: values.error_field === 'confirmation' ? 'confirmation' : null,
     },
     html`
 <div class="head"><h1>${navigation.overview}</h1>
 <p class="actions"><a class="button quiet" href="${actor_www}/trust/new">${icon('people')} ${home.connect}</a><a class="button" href="${actor_www}/properties#new">${icon('plus')} ${home.newProperty}</a></p></div>
-${following('glance', ['properties', 'trust', 'approvals', 'sessions', 'subscriptions'], glance(values, context.messages))}
-${leaving(values, context.messages)}`,
+${following('glance', ['properties', 'trust', 'approvals', 'sessions', 'subscriptions'], glance(values, context.messages))}`,
   )
-}
-
-/** The form that deletes the actor. It stays open after a refused attempt. */
-function leaving(values: DashboardValues, { home }: Messages): Html {
-  return html`<details class="fold"${values.error === null ? '' : html` open`}><summary>${home.deletion}</summary>
-<p>${home.deletionText}</p>
-<form method="post" action="${values.actor_www}">${forgeryField(values)}<input type="hidden" name="action" value="delete">
-${formField({
-  id: 'confirmation',
-  name: 'confirmation',
-  label: home.confirm(values.creator),
-  value: values.typed_confirmation,
-  error: values.error_field === 'confirmation' ? values.error : null,
-  attributes: { ...verbatim, required: true },
-})}
-<button class="danger" type="submit">${home.deleteButton}</button></form></details>`
 }
 
 function glance(values: DashboardValues, messages: Messages): Html {

@@ -2,7 +2,6 @@
 import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Clients } from '../../authorization-server/clients.ts'
 import type { Config } from '../../config/options.ts'
-import type { ServiceError } from '../../errors.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Actors } from '../../actor/actors.ts'
@@ -47,17 +46,11 @@ const mostNamed = 10
 const mostUndelivered = 3
 const activityDays = 14
 
-/** @param error Why the form that deletes the actor was refused. */
-export async function showOverview(
-  deps: OverviewDeps,
-  exchange: PageExchange,
-  error: ServiceError | null = null,
-  typedConfirmation = '',
-): Promise<HttpResponse> {
+export async function showOverview(deps: OverviewDeps, exchange: PageExchange): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { messages } = deps.languages.of(exchange.request)
   const [values, { peers, properties, approvals, sessions, chains, subscriptions, days }] = await Promise.all([
-    pageValues(deps, exchange, '', error),
+    pageValues(deps, exchange, ''),
     read(deps, exchange),
   ])
   const lists = properties.filter(({ kind }) => holdsItems(kind)).length
@@ -77,7 +70,6 @@ export async function showOverview(
     app_last_used: apps.length === 0 ? null : momentOf(lastUsed, deps.now(), messages),
     device_count: sessions.length,
     device: thisDevice(sessions, caller.kind === 'creator' ? caller.session : undefined, messages),
-    typed_confirmation: typedConfirmation,
     waiting: [
       ...(values.password_count === 0
         ? []
@@ -101,7 +93,7 @@ export async function showOverview(
     activity: days,
     mcp_url: deps.config.mcp ? `${deps.baseUrl}/mcp` : '',
   })
-  return showPage(deps, exchange, page, error?.status)
+  return showPage(deps, exchange, page)
 }
 
 async function read(deps: OverviewDeps, { actor, caller, request }: PageExchange) {

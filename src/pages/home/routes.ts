@@ -1,17 +1,13 @@
 /** Routes of `/<actor>/www`: the overview, and pages that the application defines. */
 import { ServiceError } from '../../errors.ts'
-import { type HttpResponse, json, redirect } from '../../http/edge/response.ts'
-import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
-import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
+import { type HttpResponse, json } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
 import { maxQueryFields, Params } from '../../http/edge/params.ts'
-import { pageRefusal } from '../shared/error-text.ts'
-import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
-import { type Bodied, defineRoute } from '../../http/dispatch/define-route.ts'
+import { defineRoute } from '../../http/dispatch/define-route.ts'
 import { answerOf } from '../../http/dispatch/handler-response.ts'
 import type { PageExchange, Route } from '../../http/dispatch/route.ts'
-import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
+import { errorResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import type { Operations } from '../../operation/operations.ts'
 import type { View, ActorPageValues } from '../shared/values.ts'
 import { type OverviewDeps, showOverview } from './overview-page.ts'
@@ -34,16 +30,6 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       summary: 'The actor at a glance',
       responses: pageResponses,
       handler: (exchange) => showOverview(deps, exchange),
-    }),
-    defineRoute({
-      id: 'deleteActorForm',
-      method: 'POST',
-      path: '/:actor/www',
-      access: 'www',
-      summary: 'Deletes the actor (`delete`), with the owner’s name typed as `confirmation`',
-      request: pageForm('action', 'confirmation'),
-      responses: formResponses,
-      handler: (exchange) => deleteActor(deps, exchange),
     }),
     defineRoute({
       id: 'firstSteps',
@@ -94,27 +80,4 @@ async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): 
     throw new ServiceError('server_error', undefined, { reason: `No page is called ${found.template}` })
   const values = await pageValues(deps, exchange, `/${rest.map(encodeURIComponent).join('/')}`)
   return showPage(deps, exchange, page({ ...values, ...found.data }))
-}
-
-/** Deletes the actor. Deletion is irreversible, so the owner types the creator name as confirmation. */
-async function deleteActor(deps: HomePageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
-  const { actor } = exchange
-  const sent = await exchange.body()
-  return refusedOnPage(
-    exchange,
-    async () => {
-      if (sent.get('action') !== 'delete') throw formRefusal('the action is not delete')
-      if ((sent.get('confirmation') ?? '').trim().toLowerCase() !== actor.creator.toLowerCase())
-        throw pageRefusal(
-          'bad_request',
-          `Cannot delete the actor: what was typed is not “${actor.creator}”`,
-          ({ home }) => home.wrongConfirmation(actor.creator),
-          { field: 'confirmation' },
-        )
-      await deps.actors.deleteWithEvents(actor)
-      const cookies = [...clearCookies(), ...clearedSignedInMark(exchange.request), noticeCookie('accountDeleted')]
-      return { ...redirect(302, `${deps.baseUrl}/`), cookies }
-    },
-    (error) => showOverview(deps, exchange, error, sent.get('confirmation') ?? ''),
-  )
 }

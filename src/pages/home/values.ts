@@ -68,8 +68,6 @@ export interface DashboardValues extends ActorPageValues {
   readonly device_count: number
   /** The device that displays the page; null when the passphrase opened it. */
   readonly device: string | null
-  /** Input of the refused form that deletes the actor; empty otherwise. */
-  readonly typed_confirmation: string
   /** The first pending items, each with the page for the decision. */
   readonly waiting: readonly LinkedText[]
   /** Number of subscriptions of peers to the actor. */

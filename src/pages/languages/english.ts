@@ -66,6 +66,7 @@ const navigation = {
   subscriptions: 'Subscriptions',
   apps: 'Connected apps',
   activity: 'Activity',
+  settings: 'Settings',
 }
 
 const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
@@ -193,9 +194,9 @@ const forms = {
 const time = {
   justNow: 'just now',
   relative: (value: number, unit: TimeUnit) => relative(value, unit),
-  date: (at: Date) => date(at),
-  day: (at: Date) => day(at),
-  exact: (at: Date) => exact(at),
+  date: (at: Date, timeZone?: string) => date(at, timeZone),
+  day: (at: Date, timeZone?: string) => day(at, timeZone),
+  exact: (at: Date, timeZone?: string) => exact(at, timeZone),
 }
 
 const front = ({ one, many }: EnglishNoun) => ({
@@ -270,7 +271,32 @@ const home = ({ one, a }: EnglishNoun) => ({
   apiReference: 'API reference',
   publicProfile: 'Public profile',
   getStarted: 'Get started',
-  deletion: `Delete ${one}…`,
+})
+
+const settings = ({ one }: EnglishNoun) => ({
+  profile: 'Profile',
+  name: 'Display name',
+  nameHint: 'People you connect with see it, when their access level lets them view your profile.',
+  saveName: 'Save name',
+  nameElsewhere: 'Edit your properties to change what others see of you.',
+  appearance: 'Appearance',
+  appearanceText: 'These choices apply to this browser.',
+  language: 'Language',
+  browserLanguage: 'Language of the browser',
+  theme: 'Theme',
+  browserTheme: 'Same as the browser',
+  light: 'Light',
+  dark: 'Dark',
+  timeZone: 'Time zone',
+  saveAppearance: 'Save appearance',
+  signIn: 'Sign-in',
+  byProvider: (provider: string) => html`You sign in with <strong>${provider}</strong>.`,
+  byPassphrase: `Only the passphrase opens this ${one}.`,
+  verifiedEmail: (email: string) => html`Your email is <strong>${email}</strong>, and it is verified.`,
+  unverifiedEmail: (email: string) => html`Your email is <strong>${email}</strong>, and it isn’t verified.`,
+  devicesLink: 'View where you are signed in',
+  deletion: `Delete ${one}`,
+  deletionFold: `Delete ${one}…`,
   deletionText:
     'This permanently deletes all properties, files, connections, sessions and connected apps. Your connections are notified. This can’t be undone.',
   confirm: (owner: string) => html`Type <strong>${owner}</strong> to confirm`,
@@ -1211,6 +1237,7 @@ function messages(noun: EnglishNoun) {
     signInRefusals,
     testUsers,
     consent: consent(noun),
+    settings: settings(noun),
     passwordAccess: passwordAccess(noun),
     approvals,
     calls,

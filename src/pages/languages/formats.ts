@@ -12,12 +12,12 @@ export interface Formats {
   readonly plural: <T>(value: number, forms: PluralForms<T>) => T
   /** `3 minutes ago`, or `in 3 minutes` for a positive number. */
   readonly relative: (value: number, unit: TimeUnit) => string
-  /** `22 Nov 2026`, in UTC. */
-  readonly date: (date: Date) => string
-  /** `Sunday, 22 November 2026`, in UTC. */
-  readonly day: (date: Date) => string
+  /** `22 Nov 2026`. @param timeZone Name in the IANA database. Default: `UTC`. */
+  readonly date: (date: Date, timeZone?: string) => string
+  /** `Sunday, 22 November 2026`. */
+  readonly day: (date: Date, timeZone?: string) => string
   /** `22 Nov 2026, 07:08:37 UTC`. */
-  readonly exact: (date: Date) => string
+  readonly exact: (date: Date, timeZone?: string) => string
   /** `1 byte`, `640 bytes` or `2.5 MB`, in powers of 1024, as the limits of the service are set. */
   readonly size: (bytes: number) => string
 }
@@ -29,14 +29,10 @@ const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 /** @param tag BCP 47 tag, with the region whose dates the language uses: `en-GB`. */
 export function formatsOf(tag: string): Formats {
   const lists = once((type: 'conjunction' | 'disjunction') => new Intl.ListFormat(tag, { type }))
-  const dates = once((style: 'medium' | 'full') => new Intl.DateTimeFormat(tag, { dateStyle: style, timeZone: 'UTC' }))
   const numbers = once((_only: 'number') => new Intl.NumberFormat(tag))
   const rules = once((_only: 'plural') => new Intl.PluralRules(tag))
   const times = once((_only: 'relative') => new Intl.RelativeTimeFormat(tag))
-  const clock = once(
-    (_only: 'clock') =>
-      new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23', timeZone: 'UTC' }),
-  )
+  const clocks = once((timeZone: string) => clockOf(tag, timeZone))
   const sizes = once(
     (key: `${(typeof units)[number]}/${0 | 1}`) =>
       new Intl.NumberFormat(tag, {
@@ -52,9 +48,9 @@ export function formatsOf(tag: string): Formats {
     or: (items) => lists('disjunction').format(items),
     plural: (value, forms) => forms[rules('plural').select(value)] ?? forms.other,
     relative: (value, unit) => times('relative').format(value, unit),
-    date: (date) => dates('medium').format(date),
-    day: (date) => dates('full').format(date),
-    exact: (date) => `${clock('clock').format(date)} UTC`,
+    date: (date, timeZone = 'UTC') => clocks(timeZone).date(date),
+    day: (date, timeZone = 'UTC') => clocks(timeZone).day(date),
+    exact: (date, timeZone = 'UTC') => clocks(timeZone).exact(date),
     size: (bytes) => {
       const power = bytes < 1024 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1)
       const size = bytes / 1024 ** power
@@ -63,12 +59,37 @@ export function formatsOf(tag: string): Formats {
   }
 }
 
+type Clock = Pick<Formats, 'date' | 'day' | 'exact'>
+
+function clockOf(tag: string, timeZone: string): Clock {
+  const medium = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeZone })
+  const full = new Intl.DateTimeFormat(tag, { dateStyle: 'full', timeZone })
+  const seconds = new Intl.DateTimeFormat(tag, {
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+    hourCycle: 'h23',
+    timeZone,
+  })
+  const named = new Intl.DateTimeFormat(tag, { timeZone, timeZoneName: 'short' })
+  const zoneAt = (date: Date): string =>
+    named.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
+  return {
+    date: (date) => medium.format(date),
+    day: (date) => full.format(date),
+    exact: (date) => `${seconds.format(date)} ${zoneAt(date)}`,
+  }
+}
+
+/** Bounds the memory for the formatters of all time zones. */
+const mostRemembered = 50
+
 /** Remembers what `make` returned for a key. */
 function once<Key, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new Map<Key, Made>()
   return (key) => {
     const before = made.get(key)
     if (before !== undefined) return before
+    if (made.size >= mostRemembered) made.clear()
     const now = make(key)
     made.set(key, now)
     return now

@@ -41,6 +41,7 @@ const navigation: Messages['navigation'] = {
   subscriptions: 'Abonnements',
   apps: 'Verbundene Apps',
   activity: 'Aktivität',
+  settings: 'Einstellungen',
 }
 
 const notices = (noun: Declined): Messages['notices'] => ({
@@ -169,9 +170,9 @@ const forms: Messages['forms'] = {
 const time: Messages['time'] = {
   justNow: 'gerade eben',
   relative: (value, unit) => relative(value, unit),
-  date: (at) => date(at),
-  day: (at) => day(at),
-  exact: (at) => exact(at),
+  date: (at, timeZone) => date(at, timeZone),
+  day: (at, timeZone) => day(at, timeZone),
+  exact: (at, timeZone) => exact(at, timeZone),
 }
 
 const front = (noun: Declined): Messages['front'] => ({
@@ -247,7 +248,32 @@ const home = (noun: Declined): Messages['home'] => ({
   apiReference: 'API-Referenz',
   publicProfile: 'Öffentliches Profil',
   getStarted: 'Erste Schritte',
-  deletion: `${noun.one} löschen …`,
+})
+
+const settings = (noun: Declined): Messages['settings'] => ({
+  profile: 'Profil',
+  name: 'Anzeigename',
+  nameHint: 'Personen, mit denen Sie sich verbinden, sehen ihn, wenn ihre Zugriffsstufe Ihr Profil zeigt.',
+  saveName: 'Namen speichern',
+  nameElsewhere: 'Bearbeiten Sie Ihre Eigenschaften, um zu ändern, was andere von Ihnen sehen.',
+  appearance: 'Darstellung',
+  appearanceText: 'Diese Auswahl gilt für diesen Browser.',
+  language: 'Sprache',
+  browserLanguage: 'Sprache des Browsers',
+  theme: 'Farben',
+  browserTheme: 'Wie im Browser',
+  light: 'Hell',
+  dark: 'Dunkel',
+  timeZone: 'Zeitzone',
+  saveAppearance: 'Darstellung speichern',
+  signIn: 'Anmeldung',
+  byProvider: (provider) => html`Sie melden sich mit <strong>${provider}</strong> an.`,
+  byPassphrase: `Nur die Passphrase öffnet ${noun.ein('Ihr', 'accusative')}.`,
+  verifiedEmail: (email) => html`Ihre E-Mail-Adresse ist <strong>${email}</strong>, und sie ist bestätigt.`,
+  unverifiedEmail: (email) => html`Ihre E-Mail-Adresse ist <strong>${email}</strong>, und sie ist nicht bestätigt.`,
+  devicesLink: 'Anzeigen, wo Sie angemeldet sind',
+  deletion: `${noun.one} löschen`,
+  deletionFold: `${noun.one} löschen …`,
   deletionText:
     'Alle Eigenschaften, Dateien, Verbindungen, Sitzungen und verbundenen Apps werden endgültig gelöscht. Ihre Verbindungen werden benachrichtigt. Das kann nicht rückgängig gemacht werden.',
   confirm: (owner) => html`Geben Sie zur Bestätigung <strong>${owner}</strong> ein`,
@@ -1189,6 +1215,7 @@ function messages(given: GermanNoun): Messages {
     signInRefusals,
     testUsers,
     consent: consent(noun),
+    settings: settings(noun),
     passwordAccess: passwordAccess(noun),
     approvals,
     calls,

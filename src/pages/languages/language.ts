@@ -18,6 +18,14 @@ export interface PageLanguage {
   readonly messages: Messages
 }
 
+export type Theme = 'light' | 'dark'
+
+/** How a browser sees a page. */
+export interface Presentation extends PageLanguage {
+  /** Null: that of the browser. */
+  readonly theme: Theme | null
+}
+
 /** The words of the pages. English (`en`) and German (`de`) are built in. Languages have the names of BCP 47. */
 export interface ConsoleOptions {
   /** The language for readers whose languages the pages do not have. Default: `en`. */

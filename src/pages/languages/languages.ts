@@ -1,14 +1,12 @@
 /** The languages of the pages: the built-in ones and those of the application, and the choice of one for a request. */
 import { parseAccept } from 'hono/utils/accept'
 import { ConfigError } from '../../config/config-error.ts'
-import { cookieOf } from '../../http/edge/cookies.ts'
 import type { RequestHead } from '../../http/edge/request.ts'
 import { english } from './english.ts'
 import { german } from './german.ts'
-import type { ConsoleOptions, Direction, MessageOverrides, Messages, PageLanguage } from './language.ts'
+import type { ConsoleOptions, Direction, MessageOverrides, Messages, PageLanguage, Presentation } from './language.ts'
+import { inTimeZone, preferencesOf } from './preferences.ts'
 import { requireConsole } from './validate-console.ts'
-
-const cookieName = '__Host-language'
 
 export class Languages {
   readonly #byTag: ReadonlyMap<string, PageLanguage>
@@ -38,9 +36,19 @@ export class Languages {
     this.#byDefault = byDefault
   }
 
-  /** The language of a request: that of the cookie, else the first of `Accept-Language` that the pages have, else the default. */
-  of(request: RequestHead): PageLanguage {
-    return this.#lookUp(cookieOf(request, cookieName) ?? '') ?? this.accepted(request.header('accept-language') ?? '')
+  /**
+   * How the browser of a request sees the pages. The language is that of the cookie, else the first of `Accept-Language` that
+   * the pages have, else the default.
+   */
+  of(request: RequestHead): Presentation {
+    const { language, theme, timeZone } = preferencesOf(request)
+    const found = this.#lookUp(language ?? '') ?? this.accepted(request.header('accept-language') ?? '')
+    return { ...found, messages: inTimeZone(found.messages, timeZone), theme }
+  }
+
+  /** The languages that the pages have. */
+  get offered(): readonly PageLanguage[] {
+    return [...this.#byTag.values()]
   }
 
   /** The first language of an `Accept-Language` header that the pages have, else the default. */

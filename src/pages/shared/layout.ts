@@ -164,11 +164,11 @@ function brand(frame: SiteValues, home: string): Html {
 
 function shell(frame: Frame, body: Html, isLive = false): Html {
   return html`<!doctype html>
-<html lang="${frame.language}" dir="${frame.direction}">
+<html lang="${frame.language}" dir="${frame.direction}"${frame.theme === null ? '' : html` data-theme="${frame.theme}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="${frame.theme ?? 'light dark'}">
 <title>${frame.title} · ${frame.name}</title>
 ${[commonAssets.style, ...(frame.styles ?? [])].map(
   (sheet) => html`<link rel="stylesheet" href="${frame.base_path}${assetPath(sheet)}">

@@ -1,7 +1,7 @@
 /** The values of every page, and the headers that name its language. */
 import type { Identity } from '../../app/identity.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import type { PageLanguage } from '../languages/language.ts'
+import type { PageLanguage, Presentation } from '../languages/language.ts'
 import type { Languages } from '../languages/languages.ts'
 import type { SiteValues } from './values.ts'
 
@@ -12,8 +12,9 @@ export interface SiteDeps {
   readonly languages: Languages
 }
 
-export function siteValues({ basePath, identity }: Omit<SiteDeps, 'languages'>, language: PageLanguage): SiteValues {
-  return { base_path: basePath, name: identity.name, language: language.tag, direction: language.direction }
+export function siteValues({ basePath, identity }: Omit<SiteDeps, 'languages'>, shown: Presentation): SiteValues {
+  const { tag, direction, theme } = shown
+  return { base_path: basePath, name: identity.name, language: tag, direction, theme }
 }
 
 /** Names the language of a page, and what a cache must compare before it uses the page for another request. */

@@ -1,22 +1,32 @@
 /** The style sheet of all pages: light or dark like the visitor's system, from phone to desktop, in both directions. */
 export const style = `:root {
-  --ground: #f7f5f2; --surface: #ffffff; --sunken: #f1eee9; --ink: #1d1b19; --muted: #615b54; --line: #e3ded7; --edge: #8d847a;
-  --accent: #7a2e3a; --accent-ink: #ffffff; --accent-soft: #f5e8ea;
-  --good: #1b6338; --good-soft: #e5f2e9; --warn: #874a00; --warn-soft: #fcf0dd;
-  --danger: #a11d1d; --danger-soft: #fbeae8; --info: #1d5590; --info-soft: #e7eff8;
-  --shadow: 0 1px 2px #1d1b1910, 0 4px 16px -8px #1d1b1918;
+  color-scheme: light dark;
+  --ground: light-dark(#f7f5f2, #141312);
+  --surface: light-dark(#ffffff, #1e1c1b);
+  --sunken: light-dark(#f1eee9, #272523);
+  --ink: light-dark(#1d1b19, #f0ece6);
+  --muted: light-dark(#615b54, #aba49b);
+  --line: light-dark(#e3ded7, #35322f);
+  --edge: light-dark(#8d847a, #8a8278);
+  --accent: light-dark(#7a2e3a, #e8a3ad);
+  --accent-ink: light-dark(#ffffff, #2a1216);
+  --accent-soft: light-dark(#f5e8ea, #3a2528);
+  --good: light-dark(#1b6338, #8fd6a5);
+  --good-soft: light-dark(#e5f2e9, #1b2f22);
+  --warn: light-dark(#874a00, #f0bd74);
+  --warn-soft: light-dark(#fcf0dd, #33270f);
+  --danger: light-dark(#a11d1d, #ff9d94);
+  --danger-soft: light-dark(#fbeae8, #3a1f1d);
+  --info: light-dark(#1d5590, #9cc4f0);
+  --info-soft: light-dark(#e7eff8, #1b2a3a);
+  --shade: light-dark(#1d1b1910, #0000);
+  --shadow: 0 1px 2px var(--shade), 0 4px 16px -8px var(--shade);
   font: 15px/1.5 ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
   color: var(--ink); background: var(--ground); accent-color: var(--accent);
   scroll-padding-top: 7rem;
 }
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #141312; --surface: #1e1c1b; --sunken: #272523; --ink: #f0ece6; --muted: #aba49b; --line: #35322f; --edge: #8a8278;
-    --accent: #e8a3ad; --accent-ink: #2a1216; --accent-soft: #3a2528;
-    --good: #8fd6a5; --good-soft: #1b2f22; --warn: #f0bd74; --warn-soft: #33270f;
-    --danger: #ff9d94; --danger-soft: #3a1f1d; --info: #9cc4f0; --info-soft: #1b2a3a; --shadow: none;
-  }
-}
+[data-theme=light] { color-scheme: light; }
+[data-theme=dark] { color-scheme: dark; }
 * { box-sizing: border-box; }
 body { margin: 0; }
 a { color: inherit; text-underline-offset: .15em; }
@@ -38,7 +48,7 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 .bar { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; padding: 1rem clamp(1rem, 4vw, 2.5rem); }
 .brand { display: inline-flex; gap: .6rem; align-items: center; font-weight: 650; text-decoration: none; min-width: 0; overflow-wrap: anywhere; }
 .side { background: var(--surface); border-bottom: 1px solid var(--line); padding: .6rem 1rem 0; display: flex; flex-wrap: wrap; gap: .1rem 1rem; align-items: center; justify-content: space-between; position: sticky; top: 0; z-index: 2; }
-.owner { display: flex; gap: .5rem; align-items: center; min-width: 0; }
+.owner, .person { display: flex; gap: .5rem; align-items: center; min-width: 0; }
 .owner .avatar { width: 1.75rem; height: 1.75rem; }
 .who { color: var(--muted); font-size: .87rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; flex: 1; max-width: 40vw; }
 .owner .icon { display: block; }

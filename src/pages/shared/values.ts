@@ -19,6 +19,8 @@ export interface SiteValues {
   /** BCP 47 tag of the page's language, such as `de`. */
   readonly language: string
   readonly direction: 'ltr' | 'rtl'
+  /** Theme that the person chose for this browser; null for that of the browser. */
+  readonly theme: 'light' | 'dark' | null
 }
 
 export interface SignInProvider {

@@ -11,7 +11,8 @@ import type { Html, SiteValues } from '../shared/values.ts'
 
 /** @param name Name of the application. */
 export function localPages(name: string, languages: Languages): LocalPages {
-  const site = (language: PageLanguage): SiteValues => siteValues({ basePath: '', identity: { name } }, language)
+  const site = (language: PageLanguage): SiteValues =>
+    siteValues({ basePath: '', identity: { name } }, { ...language, theme: null })
   return {
     choice: async (values, acceptLanguage) => {
       const language = languages.accepted(acceptLanguage)

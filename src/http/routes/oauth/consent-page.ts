@@ -4,7 +4,7 @@ import type { AuthorizationRequest } from '../../../authorization-server/authori
 import type { Client } from '../../../authorization-server/client.ts'
 import { isLoopback, shownTarget } from '../../../authorization-server/redirect-uri.ts'
 import type { Config } from '../../../config/options.ts'
-import type { PageLanguage } from '../../../pages/languages/language.ts'
+import type { Presentation } from '../../../pages/languages/language.ts'
 import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { rightsInWords } from '../../../pages/shared/rights.ts'
@@ -30,7 +30,7 @@ export interface ConsentQuestion {
   /** Who is signed in already. */
   readonly owner: Actor | null
   readonly consent: string
-  readonly language: PageLanguage
+  readonly language: Presentation
 }
 
 export async function showConsentPage(

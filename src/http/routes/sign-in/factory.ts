@@ -2,7 +2,7 @@
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
 import type { Actors, Created, PassphraseJudge } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
-import type { PageLanguage } from '../../../pages/languages/language.ts'
+import type { Presentation } from '../../../pages/languages/language.ts'
 import { errorText } from '../../../pages/shared/error-text.ts'
 import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
 import type { Config } from '../../../config/options.ts'
@@ -259,7 +259,7 @@ interface FrontPage {
   readonly refused?: Pick<FactoryValues, 'error' | 'creator'>
 }
 
-async function frontPage(deps: FactoryRouteDeps, language: PageLanguage, shown: FrontPage): Promise<HttpResponse> {
+async function frontPage(deps: FactoryRouteDeps, language: Presentation, shown: FrontPage): Promise<HttpResponse> {
   const { status = 200, wish = {}, notice = null, visitor = null, refused = { error: null, creator: '' } } = shown
   const providers = webProviders(deps).map(({ name, displayName }) => ({
     name,

@@ -1,0 +1,92 @@
+/** Shows the page of settings. */
+import type { Actors } from '../../actor/actors.ts'
+import type { Config } from '../../config/options.ts'
+import type { ServiceError } from '../../errors.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
+import type { Properties } from '../../property/properties.ts'
+import type { Accounts } from '../../sign-in/accounts.ts'
+import type { Account } from '../../sign-in/account-store.ts'
+import type { Providers } from '../../sign-in/provider.ts'
+import type { PageLanguage } from '../languages/language.ts'
+import { preferencesOf, timeZones } from '../languages/preferences.ts'
+import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
+import type { View } from '../shared/values.ts'
+import { visible } from '../shared/visible.ts'
+import type { LanguageChoice, SettingsValues } from './values.ts'
+
+export interface SettingsPageDeps extends PageDeps {
+  readonly actors: Actors
+  readonly accounts: Pick<Accounts, 'find'>
+  readonly properties: Properties
+  readonly providers: Providers
+  readonly config: Pick<Config, 'peerProfileAttributes'>
+  readonly pages: {
+    readonly settings: View<SettingsValues>
+  }
+}
+
+/** The property that holds the name of the owner. */
+export const nameProperty = 'displayname'
+
+/** The input of a refused form. */
+export interface TypedSettings {
+  readonly name?: string
+  readonly confirmation?: string
+}
+
+export async function showSettings(
+  deps: SettingsPageDeps,
+  exchange: PageExchange,
+  error: ServiceError | null = null,
+  typed: TypedSettings = {},
+): Promise<HttpResponse> {
+  const { actor, caller, request } = exchange
+  const [values, account, name] = await Promise.all([
+    pageValues(deps, exchange, '/settings', error),
+    deps.accounts.find(actor.id),
+    deps.config.peerProfileAttributes.includes(nameProperty)
+      ? deps.properties.getWithVersion({ actor, caller }, nameProperty)
+      : null,
+  ])
+  const { language, timeZone } = preferencesOf(request)
+  const page = deps.pages.settings({
+    ...values,
+    display_name: name === null ? null : nameIn(name.found),
+    name_version: name?.version.whole ?? '',
+    typed_name: typed.name ?? null,
+    languages: deps.languages.offered.map(choiceOf),
+    chosen_language: language ?? '',
+    time_zones: timeZones,
+    chosen_time_zone: timeZone ?? 'UTC',
+    ...signInOf(deps.providers, account),
+    typed_confirmation: typed.confirmation ?? '',
+    form_action: `${values.actor_www}/settings`,
+  })
+  return showPage(deps, exchange, page, error?.status)
+}
+
+/** Null for a stored value that is not a text: the page of properties shows it. */
+function nameIn(found: { readonly kind: string; readonly value: string | null } | null): string | null {
+  if (found === null) return ''
+  const name: unknown = found.value === null ? null : JSON.parse(found.value)
+  return typeof name === 'string' ? name : null
+}
+
+/** A language in its own words: `Deutsch`. */
+function choiceOf({ tag }: PageLanguage): LanguageChoice {
+  return { value: tag, label: new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? tag }
+}
+
+function signInOf(
+  { all }: Providers,
+  account: Account | null,
+): Pick<SettingsValues, 'email' | 'provider' | 'is_verified'> {
+  const { oauth_provider: kind, email } = account?.fields ?? {}
+  const provider = all.find(({ name }) => name === kind)
+  return {
+    email: email === undefined ? null : visible(email),
+    is_verified: account?.verified ?? false,
+    provider: kind === undefined ? null : (provider?.displayName ?? kind),
+  }
+}
