@@ -115,6 +115,21 @@ describe('a test run', () => {
     assert.deepEqual([passed, failed], [1, 0])
   })
 
+  it('fails without any file', async () => {
+    const { passed, failed, printed } = await run({})
+    assert.deepEqual([passed, failed], [0, 1])
+    assert.match(printed, /✖ No test ran\.\n\n0 passed, 1 failed$/)
+  })
+
+  it('fails for a row that the catalogue does not have', async () => {
+    const { passed, failed, printed } = await run({ slip: `it('LST-14 keeps something', () => {})` })
+    assert.deepEqual([passed, failed], [1, 1])
+    assert.match(printed, /✖ LST-14 is in a title, and the catalogue has no such row/)
+  })
+})
+
+/** These files wait for real time, so that they run side by side. */
+describe('a test run with a limit', { concurrency: true }, () => {
   it('kills a hanging file with its child processes, and names the running test', async () => {
     const pidFile = join(folder, 'pid')
     const { failed, printed } = await run(
@@ -156,18 +171,6 @@ describe('a test run', () => {
     const { passed, failed, printed } = await run({ open: `${pass}; setInterval(() => {}, 1000)` }, 15)
     assert.deepEqual([passed, failed], [1, 1])
     assert.match(printed, /its tests had ended, but something kept the process alive/)
-  })
-
-  it('fails without any file', async () => {
-    const { passed, failed, printed } = await run({})
-    assert.deepEqual([passed, failed], [0, 1])
-    assert.match(printed, /✖ No test ran\.\n\n0 passed, 1 failed$/)
-  })
-
-  it('fails for a row that the catalogue does not have', async () => {
-    const { passed, failed, printed } = await run({ slip: `it('LST-14 keeps something', () => {})` })
-    assert.deepEqual([passed, failed], [1, 1])
-    assert.match(printed, /✖ LST-14 is in a title, and the catalogue has no such row/)
   })
 })
 
