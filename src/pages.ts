@@ -19,6 +19,7 @@ export type {
   FactoryValues,
   FailedValues,
   Html,
+  LinkedText,
   SignInProvider,
   SignOutValues,
   SiteValues,
@@ -27,7 +28,6 @@ export type {
   AccessMapValues,
   ActivityDay,
   DashboardValues,
-  LinkedText,
   MapAccess,
   MapPerson,
   MapPlace,
@@ -82,6 +82,12 @@ export type {
   TimelineRow,
 } from './pages/subscriptions/values.ts'
 export type { AppGroup, AppsValues, ConnectedApp, SessionRow } from './pages/apps/values.ts'
-export type { ApprovalRow, ApprovalsValues, ApprovalValues } from './pages/approvals/values.ts'
+export type {
+  ApprovalRow,
+  ApprovalValues,
+  ConnectionRequest,
+  DecisionRow,
+  RequestsValues,
+} from './pages/requests/values.ts'
 export type { PasswordAccessValues, ProgramWithPassword } from './pages/password-access/values.ts'
 export type { ActivityRow, ActivityValues } from './pages/activity/values.ts'

@@ -18,6 +18,7 @@ import { createFiles } from './file/create.ts'
 import { openFileBytes } from './file/open-bytes.ts'
 import { fileEvent } from './job/change-event.ts'
 import { createJobs } from './job/create.ts'
+import { connectionAct } from './operation/approval-act.ts'
 import { createOperations } from './operation/create.ts'
 import { createOutbox } from './outbox/create.ts'
 import type { Languages } from './pages/languages/languages.ts'
@@ -202,6 +203,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
     needsApproval: (category, name) => declared.needsApproval(category, name),
   })
   const operation = createOperations(runtime, { permission, auditLog })
+  trust.trustDecided.on((about, decided) => auditLog.record(connectionAct(about, decided)))
   const publication = createPublications(runtime, { ...ground, actors, trust })
   const replica = createReplica(runtime, {
     outbox,

@@ -67,6 +67,15 @@ export interface Descriptor {
   readonly confirm?: 'owner'
 }
 
+/** An operation as its owner sees a call of it. */
+export interface CallText {
+  readonly title: string
+  readonly description: string
+  /** True when the application declares that a call may destroy data. */
+  readonly isDestructive: boolean
+  readonly inputSchema: JsonSchema | null
+}
+
 export interface DeclaredCallback {
   readonly handler: CallbackHandler
   readonly isPublic: boolean
@@ -247,12 +256,17 @@ export class Registry {
   }
 
   /** Returns the title and description of an operation for the owner's pages. */
-  wordsFor(kind: OperationKind, name: string): { readonly title: string; readonly description: string } {
+  wordsFor(kind: OperationKind, name: string): CallText {
     const declared = this.operations(kind, name).find(({ metadata }) => metadata !== null)
     const metadata: ActionMetadata | MethodMetadata = declared?.metadata ?? {}
     const { mcp, annotations, description = '' } = metadata
     const toolTitle = typeof mcp === 'object' && 'title' in mcp ? mcp.title : undefined
-    return { title: toolTitle ?? annotations?.title ?? name, description }
+    return {
+      title: toolTitle ?? annotations?.title ?? name,
+      description,
+      isDestructive: annotations?.destructiveHint === true,
+      inputSchema: metadata.inputSchema ?? declared?.input?.jsonSchema ?? null,
+    }
   }
 
   callbacks(name: string): readonly DeclaredCallback[] {

@@ -35,14 +35,16 @@ function putRows(tx: Transaction, entries: readonly AuditLogEntry[], only: strin
     e.status,
     e.requestId,
     e.times,
+    e.device,
   ])
   return tx.all<{ id: string }>(
     `/* audit log */ INSERT INTO activity
-       (actor_id, at, id, caller_kind, caller, through, method, path, decision, reason, status, request_id, times)
+       (actor_id, at, id, caller_kind, caller, through, method, path, decision, reason, status, request_id, times,
+        device)
      SELECT actor.id, r.at, r.entry, r.caller_kind, r.caller, r.through, r.method, r.path, r.decision, r.reason, r.status,
-       r.request_id, r.times
+       r.request_id, r.times, r.device
      FROM rows($1, owner TEXT, at BIGINT, entry TEXT, caller_kind TEXT, caller TEXT, through TEXT, method TEXT, path TEXT,
-       decision TEXT, reason TEXT, status BIGINT, request_id TEXT, times BIGINT) AS r
+       decision TEXT, reason TEXT, status BIGINT, request_id TEXT, times BIGINT, device TEXT) AS r
      JOIN actor ON actor.id = r.owner WHERE true${named.sql} FOR KEY SHARE OF actor SKIP LOCKED
      ON CONFLICT (actor_id, at, id) DO UPDATE SET times = excluded.times
      RETURNING id`,
@@ -99,6 +101,9 @@ export interface AuditLogQuery {
   readonly caller: string | null
 }
 
+const columns = `actor_id AS "actorId", at, id, caller_kind AS "callerKind", caller, through, method, path, decision, reason,
+  status, request_id AS "requestId", times, device`
+
 /** Returns the entries, newest first. */
 export async function findEntries(
   q: Queries,
@@ -106,9 +111,7 @@ export async function findEntries(
   { limit, before, caller }: AuditLogQuery,
 ): Promise<AuditLogEntry[]> {
   return q.all(
-    `SELECT actor_id AS "actorId", at, id, caller_kind AS "callerKind", caller, through, method, path, decision, reason,
-       status, request_id AS "requestId", times
-     FROM activity WHERE actor_id = $1
+    `SELECT ${columns} FROM activity WHERE actor_id = $1
        AND (CAST($2 AS BIGINT) IS NULL OR at < $2 OR (at = $2 AND id < $3))
        AND (CAST($4 AS TEXT) IS NULL OR caller = $4)
      ORDER BY at DESC, id DESC LIMIT $5`,
@@ -116,6 +119,23 @@ export async function findEntries(
     before?.at ?? null,
     before?.id ?? null,
     caller,
+    limit,
+  )
+}
+
+/** Returns the owner's decisions, newest first. The index of decisions finds them. */
+export async function findDecisions(
+  q: Queries,
+  actorId: string,
+  { limit, before }: Pick<AuditLogQuery, 'limit' | 'before'>,
+): Promise<AuditLogEntry[]> {
+  return q.all(
+    `SELECT ${columns} FROM activity WHERE actor_id = $1 AND decision IN ('approved', 'denied')
+       AND (CAST($2 AS BIGINT) IS NULL OR at < $2 OR (at = $2 AND id < $3))
+     ORDER BY at DESC, id DESC LIMIT $4`,
+    actorId,
+    before?.at ?? null,
+    before?.id ?? null,
     limit,
   )
 }

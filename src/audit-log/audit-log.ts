@@ -10,8 +10,15 @@ import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { randomBytes } from '../secret/random.ts'
 import type { Store } from '../store/store.ts'
-import { type AuditEntry, cursorOf, type AuditLogEntry, dayMs, parseCursor } from './entry.ts'
-import { countByDay, deleteEntriesBefore, findEntries, putEntries, trimEntries } from './audit-log-store.ts'
+import { type AuditEntry, cursorOf, type AuditLogEntry, dayMs, parseCursor, type Place } from './entry.ts'
+import {
+  countByDay,
+  deleteEntriesBefore,
+  findDecisions,
+  findEntries,
+  putEntries,
+  trimEntries,
+} from './audit-log-store.ts'
 
 export interface AuditLogDeps {
   readonly store: Store
@@ -123,6 +130,7 @@ export class AuditLog {
       ...said,
       at: now(),
       id: this.#nextId(),
+      device: said.device ?? '',
       times: 1,
       tries: 0,
       alike: (same?.alike ?? 0) + 1,
@@ -139,13 +147,15 @@ export class AuditLog {
   ): Promise<AuditLogPage> {
     if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
       throw new ServiceError('bad_request', 'Cannot list the activity: limit must be from 1 to 1000')
-    const before = cursor === null ? null : parseCursor(cursor)
-    if (cursor !== null && before === null)
-      throw new ServiceError('bad_request', 'Cannot list the activity: the cursor is not valid')
+    const before = placeAt(cursor)
     const found = await this.#deps.store.read((q) => findEntries(q, actorId, { limit: limit + 1, before, caller }))
-    const entries = found.slice(0, limit)
-    const last = entries.at(-1)
-    return { entries, next: found.length > limit && last !== undefined ? cursorOf(last) : null }
+    return pageOf(found, limit)
+  }
+
+  /** Returns a page of the owner's decisions, newest first. @throws ServiceError `bad_request` for an invalid cursor. */
+  async decisions(actorId: string, cursor: string | null, limit: number): Promise<AuditLogPage> {
+    const before = placeAt(cursor)
+    return pageOf(await this.#deps.store.read((q) => findDecisions(q, actorId, { limit: limit + 1, before })), limit)
   }
 
   /** Counts the requests of each of the last days (UTC), oldest first. Today is the last day. */
@@ -334,6 +344,20 @@ function storableAct(act: AuditEntry): AuditEntry {
 
 /** Joins with NUL, which none of these strings contains. */
 function keyOf(act: AuditEntry): string {
-  const { actorId, callerKind, caller, through, method, path, decision, reason, status } = act
-  return [actorId, callerKind, caller, through, method, path, decision, reason, status].join('\0')
+  const { actorId, callerKind, caller, through, method, path, decision, reason, status, device = '' } = act
+  return [actorId, callerKind, caller, through, method, path, decision, reason, status, device].join('\0')
+}
+
+function placeAt(cursor: string | null): Place | null {
+  const place = cursor === null ? null : parseCursor(cursor)
+  if (cursor !== null && place === null)
+    throw new ServiceError('bad_request', 'Cannot list the activity: the cursor is not valid')
+  return place
+}
+
+/** @param found Up to one entry more than the page has. */
+function pageOf(found: readonly AuditLogEntry[], limit: number): AuditLogPage {
+  const entries = found.slice(0, limit)
+  const last = entries.at(-1)
+  return { entries, next: found.length > limit && last !== undefined ? cursorOf(last) : null }
 }

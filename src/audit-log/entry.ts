@@ -6,7 +6,7 @@ export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
 
 /**
  * `asked`: the call waits for the owner's approval and did not run. `approved` and `denied` are decisions of the owner
- * about such a call, recorded with its caller.
+ * about such a call or about a request to connect, recorded with its caller.
  */
 export type AuditDecision = 'allowed' | 'asked' | 'approved' | 'denied' | 'refused'
 
@@ -28,6 +28,8 @@ export interface AuditEntry {
   readonly requestId: string
   /** True when the access changed nothing; repetitions within a minute are counted in one entry. */
   readonly isRead?: boolean
+  /** The device on which the owner decided, such as `Firefox on Linux`. Default: empty. */
+  readonly device?: string
 }
 
 /** A stored entry of the audit log. */
@@ -40,6 +42,8 @@ export interface AuditLogEntry extends AuditEntry {
    * approval share one entry. Other accesses share an entry after 100 entries.
    */
   readonly times: number
+  /** The device on which the owner decided. Empty for an access, and for a decision of the application. */
+  readonly device: string
 }
 
 /** A position in an actor's audit log, for paging. */

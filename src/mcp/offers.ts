@@ -1,12 +1,8 @@
 /** The tools and prompts that the application offers to AI clients, for pages that describe them. */
+import type { CallText } from '../app/registry.ts'
 import type { McpAccess } from './call/call.ts'
 import type { McpDeps } from './deps.ts'
 import { type ToolView, toolsFor } from './methods/list-tools.ts'
-
-export interface OfferText {
-  readonly title: string
-  readonly description: string
-}
 
 export class McpOffers {
   readonly #deps: McpDeps
@@ -21,16 +17,27 @@ export class McpOffers {
   }
 
   /** Null when no tool has this name. */
-  tool(name: string): OfferText | null {
+  tool(name: string): CallText | null {
     const tool = this.#deps.catalogue.tools.get(name)
     if (tool === undefined) return null
-    return { title: tool.declaration.title ?? tool.operation.name, description: tool.description }
+    const annotations = tool.declaration.annotations ?? tool.operation.metadata?.annotations
+    return {
+      title: tool.declaration.title ?? tool.operation.name,
+      description: tool.description,
+      isDestructive: annotations?.destructiveHint === true,
+      inputSchema: tool.inputSchema,
+    }
   }
 
   /** Null when no prompt has this name. */
-  prompt(name: string): OfferText | null {
+  prompt(name: string): CallText | null {
     const prompt = this.#deps.catalogue.prompts.get(name)
     if (prompt === undefined) return null
-    return { title: prompt.declaration.title ?? prompt.name, description: prompt.description }
+    return {
+      title: prompt.declaration.title ?? prompt.name,
+      description: prompt.description,
+      isDestructive: false,
+      inputSchema: null,
+    }
   }
 }

@@ -5,6 +5,8 @@ import { traceFields } from './trace-context.ts'
 
 export interface RequestContext {
   readonly requestId: string
+  /** Describes the device of the request, such as `Firefox on Linux`. */
+  readonly device?: () => string
   actorId: string | null
   peerId: string | null
   /** Length of the chain of changes, each triggered by the previous one, that led to this request. Default: 0. */

@@ -1,5 +1,6 @@
-/** Creates the audit log entry for the owner's decision about a call. */
+/** Creates the audit log entries for decisions of the owner: about a call, and about a request to connect. */
 import type { AuditEntry } from '../audit-log/entry.ts'
+import { currentContext } from '../observe/context.ts'
 import type { StoredApproval } from './approval-store.ts'
 import type { Decided } from './approvals.ts'
 
@@ -7,15 +8,32 @@ import type { Decided } from './approvals.ts'
 export function decisionAct(
   { actorId, peerId, clientId, kind, operation }: Omit<StoredApproval, 'digest' | 'arguments'>,
   decided: Decided,
-): Omit<AuditEntry, 'requestId'> {
-  return {
+): AuditEntry {
+  const callerKind = clientId === '' ? 'peer' : 'client'
+  return { actorId, callerKind, caller: peerId, ...placeOf(kind, operation), ...decision(decided) }
+}
+
+/** The entry for a decision about a peer's request to connect. */
+export function connectionAct(
+  {
     actorId,
-    callerKind: clientId === '' ? 'peer' : 'client',
-    caller: peerId,
-    ...placeOf(kind, operation),
+    peerId,
+    relationship,
+  }: { readonly actorId: string; readonly peerId: string; readonly relationship: string },
+  decided: Decided,
+): AuditEntry {
+  const path = `/trust/${encodeURIComponent(relationship)}`
+  return { actorId, callerKind: 'peer', caller: peerId, through: 'http', method: 'POST', path, ...decision(decided) }
+}
+
+function decision(decided: Decided): Pick<AuditEntry, 'decision' | 'reason' | 'status' | 'requestId' | 'device'> {
+  const context = currentContext()
+  return {
     decision: decided,
     reason: decided === 'approved' ? 'the owner approved it' : 'the owner denied it',
     status: 200,
+    requestId: context?.requestId ?? '',
+    device: context?.caller?.kind === 'creator' ? (context.device?.() ?? '') : '',
   }
 }
 

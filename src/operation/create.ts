@@ -1,5 +1,4 @@
 import type { AuditLog } from '../audit-log/audit-log.ts'
-import { currentContext } from '../observe/context.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
 import { decisionAct } from './approval-act.ts'
@@ -25,8 +24,7 @@ export function createOperations(runtime: Runtime, { permission, auditLog }: Ope
       const own = `${baseUrl}/{actor}/${config.webUi ? 'www/approvals' : 'approvals'}/{approval}`
       return (config.approvalUrl ?? own).replaceAll('{actor}', actorId).replaceAll('{approval}', approvalId)
     },
-    note: (approval, decided) =>
-      auditLog.record({ ...decisionAct(approval, decided), requestId: currentContext()?.requestId ?? '' }),
+    note: (approval, decided) => auditLog.record(decisionAct(approval, decided)),
     now,
   })
   return {

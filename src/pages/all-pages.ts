@@ -10,7 +10,7 @@ import { files } from './files/page.ts'
 import { relationships } from './relationships/page.ts'
 import { subscriptions } from './subscriptions/page.ts'
 import { apps } from './apps/page.ts'
-import { approvals } from './approvals/page.ts'
+import { requests } from './requests/page.ts'
 import { passwordAccess } from './password-access/page.ts'
 import { activity } from './activity/page.ts'
 import { settings } from './settings/page.ts'
@@ -27,12 +27,12 @@ const groups = [
   signIn,
   consent,
   home,
+  requests,
   properties,
   files,
   relationships,
   subscriptions,
   apps,
-  approvals,
   passwordAccess,
   activity,
   settings,

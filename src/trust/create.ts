@@ -43,6 +43,8 @@ function trustEvents() {
     trustRenewed: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
     /** The owner approved a relationship that was not approved before. */
     trustApproved: new DomainEvent<[tx: Transaction, actor: LockedActor, trust: Trust]>(),
+    /** The owner approved or declined the request of a peer, and the transaction is committed. The emitter does not wait. */
+    trustDecided: new DomainEvent<[trust: Trust, decided: 'approved' | 'denied']>(),
     /** The approval of a relationship reached its end. */
     approvalExpired: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
     /** Both sides have approved, and the transaction is committed. The emitter does not wait. */
@@ -98,6 +100,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     onEnd: events.trustEnding.emit,
     onRenewed: events.trustRenewed.emit,
     onApproved: events.trustApproved.emit,
+    onDecided: (trust, decided) => void events.trustDecided.emit(trust, decided),
     notifyRights: (tx, trust) => permissions.notify(tx, trust),
     onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }

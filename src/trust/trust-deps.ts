@@ -54,6 +54,8 @@ export interface TrustDeps {
    * the data and the permissions that it has now.
    */
   readonly onApproved: (tx: Transaction, actor: LockedActor, trust: Trust) => Promise<void>
+  /** Called after the commit when the owner approved or declined the request of a peer. */
+  readonly onDecided: (trust: Trust, decided: 'approved' | 'denied') => void
   /** Notifies the peer of its permissions, in the transaction that changed its trust type. */
   readonly notifyRights: (tx: Transaction, trust: Trust) => Promise<void>
   /** Called after the commit, each time the approval of both sides becomes complete. The caller does not wait for it. */

@@ -1,6 +1,7 @@
 /** Relationships of an actor: requesting, receiving, approving, changing and ending them. */
 import { quoted, ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
+import { currentContext } from '../observe/context.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { parseBaseuri } from './baseuri.ts'
@@ -16,7 +17,7 @@ import type { TrustRecord } from '../app/trust-record.ts'
 import { secretOf, tokensOf, type TrustSecrets, trustRecord } from './record.ts'
 import { parseRelationship } from './relationship-name.ts'
 import { countPending, findTrust, findTrusts, updateTrust } from './trust-store.ts'
-import { isApprovedAt, isNamed, type Trust } from './trust.ts'
+import { isApprovedAt, isNamed, stateOf, type Trust } from './trust.ts'
 import type { Self, TrustDeps } from './trust-deps.ts'
 
 export interface TrustFilter {
@@ -146,10 +147,16 @@ export class Trusts {
       if (isApproval) await onApproved(tx, locked, after)
       return { before, after, attempts }
     })
+    if (change.approved === true && isRequest(before)) this.#decided(after, 'approved')
     // The notice comes first, so that event handlers find a peer that knows of the approval.
     await attempts()
     await fireIfCompleted(this.#deps, actor, before, after)
     return after
+  }
+
+  /** The application may also decide, in the name of the owner. Only the owner's own decision is recorded as one. */
+  #decided(trust: Trust, decided: 'approved' | 'denied'): void {
+    if (currentContext()?.caller?.kind === 'creator') this.#deps.onDecided(trust, decided)
   }
 
   /** Stores that the peer's owner approved. @throws ServiceError `not_found` */
@@ -189,6 +196,7 @@ export class Trusts {
       return { trust: found, attempts: await enqueueAwaited(tx, notices) }
     })
     if (ended === null) return false
+    if (!byPeer && isRequest(ended.trust)) this.#decided(ended.trust, 'denied')
     await Promise.all([fireDeleted(this.#deps, actor, ended.trust, byPeer), ended.attempts()])
     return true
   }
@@ -206,6 +214,11 @@ export class Trusts {
     })
     if (ended !== null) await fireDeleted(this.#deps, actor, ended, true)
   }
+}
+
+/** Whether a peer waits for the owner's approval. */
+function isRequest(trust: Trust): boolean {
+  return stateOf(trust).kind === 'pending'
 }
 
 async function required(q: Queries, actorId: string, peerId: string, relationship: string | null): Promise<Trust> {

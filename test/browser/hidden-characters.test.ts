@@ -82,7 +82,7 @@ describe('a string of another party', () => {
       () => `/approvals/${approvals[0]}`,
       ['Cla[U+202E]edu[U+200B]', 'Bob[U+202E]', 'amount[U+200B]', '1[U+200F]0'],
     ],
-    ['the list of approvals', () => '/approvals', ['Cla[U+202E]edu[U+200B]']],
+    ['the list of requests', () => '/requests', ['Cla[U+202E]edu[U+200B]']],
     [
       'the page of a request for a relationship',
       () => '/trust/asking',

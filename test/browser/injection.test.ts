@@ -209,7 +209,7 @@ describe('a page with a hundred payloads that look like markup', () => {
       peer,
       `${peer}/view`,
       '/apps',
-      '/approvals',
+      '/requests',
       `/approvals/${approval?.approvalId}`,
       '/subscriptions',
       '/activity',
@@ -226,7 +226,7 @@ describe('a page with a hundred payloads that look like markup', () => {
       await assertHarmless(eye, path)
     }
     await eye.page.goto(`${service.url}/${owner.id}/www/approvals/${approval?.approvalId}`)
-    assert.match((await eye.page.locator('.value').textContent()) ?? '', /<script>/)
+    assert.match((await eye.page.locator('.arguments').textContent()) ?? '', /<script>/)
     for (const payload of payloads.filter((_, index) => index % 9 === 4)) {
       await eye.page.goto(`${service.url}/${owner.id}/www/trust/new`)
       await eye.page.getByLabel('Their account URL').fill(payload)

@@ -105,7 +105,7 @@ async function furnished(): Promise<Furnished> {
       '/subscriptions',
       `/subscriptions/${friend.id}/${subscription}`,
       '/apps',
-      '/approvals',
+      '/requests',
       `/approvals/${approval?.approvalId}`,
       '/activity',
       `/activity?caller=${friend.id}`,
@@ -196,7 +196,7 @@ describe('the pages of relationships', () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await page.getByRole('link', { name: 'A test client requests your approval: Send a letter' }).click()
-    assert.equal(await page.locator('.value').innerText(), 'to: Charles\ncopies:\n1\ndeep: true')
+    assert.deepEqual(await page.locator('.arguments tr').allInnerTexts(), ['to\t\nCharles', 'copies\t\n1\ndeep: true'])
     await page.getByRole('button', { name: 'Allow once' }).click()
     assert.equal(await page.getByRole('status').textContent(), 'Approved for one call.')
     assert.equal(await page.getByRole('button', { name: 'Allow once' }).count(), 0)
@@ -242,11 +242,11 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.getByText('Nothing is waiting for you.').count(), 1)
     const asking = await elsewhere.createActor(`alan${Math.random()}@example.com`)
     await relate(asking, [service, actor], 'friend', false)
-    await page.getByText('1 waiting', { exact: true }).waitFor()
+    await page.locator('.badge', { hasText: '1 waiting' }).waitFor()
     assert.equal(await said(page), 'Connections updated')
     const client = await authorizeClient(service, actor)
     await client.modern('tools/call', { name: 'send_letter', arguments: {} })
-    await page.getByText('2 waiting', { exact: true }).waitFor()
+    await page.locator('.badge', { hasText: '2 waiting' }).waitFor()
     await page.getByRole('link', { name: 'A test client requests your approval: Send a letter' }).waitFor()
   })
 

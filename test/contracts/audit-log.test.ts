@@ -97,7 +97,7 @@ forEachStore((_dialect, open) => {
       const store = await open()
       await addActors(store, 'a')
       const { auditLog } = auditLogOn(store)
-      auditLog.record({ ...act, path: `/${'x'.repeat(1000)}` })
+      auditLog.record({ ...act, path: `/${'x'.repeat(1000)}`, device: 'Firefox on Linux' })
       await auditLog.flush()
       const [entry] = (await auditLog.page('a')).entries
       const { id: _, path, ...rest } = entry ?? assert.fail('no entry')
@@ -112,6 +112,7 @@ forEachStore((_dialect, open) => {
         reason: 'pattern color of relationship friend',
         status: 200,
         requestId: 'r1',
+        device: 'Firefox on Linux',
         at: 1_900_000_000_000,
         times: 1,
       })

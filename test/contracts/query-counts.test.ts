@@ -214,7 +214,7 @@ const costs: Readonly<Record<string, Cost>> = {
   subscriptionForm: { statements: 6, rules: null, bySession: true },
   appsPage: { statements: 10, rules: null, bySession: true },
   appsForm: { statements: 3, rules: null, bySession: true },
-  approvalsPage: { statements: 8, rules: null, bySession: true },
+  requestsPage: { statements: 11, rules: null, bySession: true },
   approvalPage: { statements: 4, rules: null, bySession: true },
   approvalForm: { statements: 3, rules: null, bySession: true },
   passwordAccessPage: { statements: 6, rules: null, bySession: true },

@@ -42,7 +42,7 @@ forEachService((start) => {
         '/subscriptions',
         `/subscriptions/${peer.id}/${id}`,
         '/apps',
-        '/approvals',
+        '/requests',
         '/activity',
       ]
       for (const path of paths) {

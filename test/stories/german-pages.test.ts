@@ -63,9 +63,10 @@ describe('the pages in German', () => {
       `/trust/${peer.peerId}/view`,
       '/subscriptions',
       '/apps',
-      '/approvals',
+      '/requests',
       '/password-access',
       '/activity',
+      '/settings',
     ]) {
       const answer = await browser.get(path, german)
       const text = await answer.text()

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { html } from '../../src/index.ts'
 import type {
   ActivityValues,
-  ApprovalsValues,
+  RequestsValues,
   ApprovalValues,
   AppsValues,
   DashboardValues,
@@ -31,7 +31,7 @@ interface World {
     readonly subscriptions: SubscriptionsValues[]
     readonly subscription: SubscriptionValues[]
     readonly apps: AppsValues[]
-    readonly approvals: ApprovalsValues[]
+    readonly requests: RequestsValues[]
     readonly approval: ApprovalValues[]
     readonly activity: ActivityValues[]
   }
@@ -44,7 +44,7 @@ forEachService((start) => {
       subscriptions: [],
       subscription: [],
       apps: [],
-      approvals: [],
+      requests: [],
       approval: [],
       activity: [],
     }
@@ -56,7 +56,7 @@ forEachService((start) => {
         subscriptions: (values) => (shown.subscriptions.unshift(values), html`subscriptions`),
         subscription: (values) => (shown.subscription.unshift(values), html`subscription`),
         apps: (values) => (shown.apps.unshift(values), html`apps`),
-        approvals: (values) => (shown.approvals.unshift(values), html`approvals`),
+        requests: (values) => (shown.requests.unshift(values), html`requests`),
         approval: (values) => (shown.approval.unshift(values), html`approval`),
         activity: (values) => (shown.activity.unshift(values), html`activity`),
       },
@@ -299,8 +299,8 @@ forEachService((start) => {
         return result.isError === true ? 'held back' : 'done'
       }
       assert.equal(await call(), 'held back')
-      await world.browser.get('/approvals')
-      return { call, id: world.shown.approvals[0]?.approvals[0]?.id ?? '' }
+      await world.browser.get('/requests')
+      return { call, id: world.shown.requests[0]?.approvals[0]?.id ?? '' }
     }
 
     it('show the call with its arguments, and approve it once (R-WEB-01)', async () => {
@@ -308,7 +308,7 @@ forEachService((start) => {
       const { browser, shown, actor } = world
       const { call, id } = await waiting(world)
       assert.deepEqual(
-        shown.approvals[0]?.approvals.map(({ href, title, description, kind, operation, state, peer }) => [
+        shown.requests[0]?.approvals.map(({ href, title, description, kind, operation, state, peer }) => [
           href,
           title,
           description,
@@ -372,8 +372,8 @@ forEachService((start) => {
       await leavesAll(world.service, () => stranger.send(`/approvals/${id}`, { decision: 'allow' }), 404)
       clock.pass(16 * 60_000)
       // Refreshes the idle time of the session.
-      await browser.get('/approvals')
-      assert.deepEqual(world.shown.approvals[0]?.approvals, [])
+      await browser.get('/requests')
+      assert.deepEqual(world.shown.requests[0]?.approvals, [])
       await leavesAll(world.service, () => browser.get(`/approvals/${id}`), 404)
       await leavesAll(world.service, () => browser.send(`/approvals/${id}`, { decision: 'allow' }), 404)
     })
@@ -504,7 +504,7 @@ forEachService((start) => {
         '/subscriptions',
         `/subscriptions/${peer.id}/${id}`,
         '/apps',
-        '/approvals',
+        '/requests',
         '/activity',
       ]
       const costs = async (): Promise<Record<string, number>> => {

@@ -1,3 +1,4 @@
+// cspell:ignore Deutsch Einstellungen
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TestActor, TestService } from '../support/service.ts'

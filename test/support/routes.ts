@@ -257,7 +257,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   subscriptionForm: { path: `/:actor/www/subscriptions/${samplePeer}/none`, form: { action: 'end' }, status: 404 },
   appsPage: { path: '/:actor/www/apps', status: 200 },
   appsForm: { path: '/:actor/www/apps', form: { action: 'end_other_sessions' }, status: 302 },
-  approvalsPage: { path: '/:actor/www/approvals', status: 200 },
+  requestsPage: { path: '/:actor/www/requests', status: 200 },
   approvalPage: { path: '/:actor/www/approvals/none', status: 404 },
   approvalForm: { path: '/:actor/www/approvals/none', form: { decision: 'allow' }, status: 409 },
   passwordAccessPage: { path: '/:actor/www/password-access', status: 200 },

@@ -82,7 +82,9 @@ export class Dispatcher {
   readonly handle: Handle = (request) => {
     const { tracing, config } = this.#deps
     const requestId = requestIdOf(request.header('x-request-id'))
-    const state = newRequestState(requestId, () => sourceOf(request, config.trustedProxies))
+    const state = newRequestState(requestId, request.header('user-agent'), () =>
+      sourceOf(request, config.trustedProxies),
+    )
     return runInContext(state, () => {
       const sender = tracing.isInTrace()
         ? null

@@ -1,6 +1,7 @@
 /** The state of a request that the dispatcher collects, in addition to the log context. */
 import type { Caller } from '../../caller.ts'
 import type { RequestContext } from '../../observe/context.ts'
+import { deviceOf } from '../../token/device.ts'
 import type { CorsFamily } from '../edge/cors.ts'
 import type { ErrorFamily } from '../edge/error-response.ts'
 import type { Method, Route } from './route.ts'
@@ -26,9 +27,14 @@ export interface RequestState extends RequestContext {
   isSentToSignIn: boolean
 }
 
-export function newRequestState(requestId: string, source: () => string | null): RequestState {
+export function newRequestState(
+  requestId: string,
+  userAgent: string | undefined,
+  source: () => string | null,
+): RequestState {
   return {
     requestId,
+    device: () => deviceOf(userAgent),
     actorId: null,
     peerId: null,
     source: lazily(source),

@@ -94,7 +94,7 @@ function strangerOf({ callerKind, caller }: AuditLogEntry, { activity: words }: 
 }
 
 /** The words for an entry: what was done, or what was not allowed. */
-function sentenceOf(entry: AuditLogEntry, { didActs, toActs, activity }: Messages): string {
+export function sentenceOf(entry: AuditLogEntry, { didActs, toActs, activity }: Messages): string {
   const { act, name } = actOf(entry)
   const inWords = (words: Messages['didActs']): string => {
     const word = words[act]

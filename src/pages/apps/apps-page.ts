@@ -108,7 +108,7 @@ function sessionRow(chain: Chain, current: string | undefined, now: number, mess
 }
 
 /** The device of a session in words, such as `Firefox on Linux`. */
-export function shownDevice({ device }: Chain, { devices }: Messages): string {
+export function shownDevice({ device }: Pick<Chain, 'device'>, { devices }: Messages): string {
   return device === '' ? devices.unknown : capital(visible(device))
 }
 

@@ -24,7 +24,6 @@ ${following(
   'clients',
   ['trust', 'sessions'],
   html`<h2>${words.apps}</h2>
-<p><a href="${values.actor_www}/approvals">${words.approvals}</a></p>
 <p><a href="${values.actor_www}/password-access">${words.passwordAccess}</a></p>
 ${values.mcp_url === '' ? '' : html`<dl class="facts"><dt>${words.mcpUrl}</dt><dd><code>${values.mcp_url}</code></dd></dl>`}
 ${groups.length === 0 ? html`<p class="empty">${values.mcp_url === '' ? words.empty : words.emptyWithUrl}</p>` : groups.map((each) => group(values, each, words))}`,

@@ -48,7 +48,7 @@ ${cardHead('requests', 'waits', words.requestsTitle, open === 0 ? '' : html`<spa
 ${
   open === 0
     ? html`<p class="fine">${words.nothingWaits}</p>`
-    : html`<ul class="plain short">${values.waiting.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>`)}</ul>`
+    : html`<ul class="plain short">${values.waiting.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>`)}</ul><p class="fine"><a href="${values.actor_www}/requests">${words.requestsLink}</a></p>`
 }</section>`
 }
 

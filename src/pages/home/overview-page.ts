@@ -13,16 +13,16 @@ import type { Chain } from '../../token/chain.ts'
 import type { Sessions } from '../../token/sessions.ts'
 import type { Tokens } from '../../token/tokens.ts'
 import { isProgram, stateOf } from '../../trust/trust.ts'
-import { wordsFor, type ApprovalWordsDeps } from '../approvals/approval-words.ts'
+import { wordsFor, type ApprovalWordsDeps } from '../requests/approval-words.ts'
 import { shownDevice } from '../apps/apps-page.ts'
 import type { Messages } from '../languages/language.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
+import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { momentOf } from '../shared/time.ts'
 import type { View } from '../shared/values.ts'
-import { aboutOf, publisherState, type SubscriptionWithBacklog } from '../subscriptions/subscription-words.ts'
+import { undelivered } from '../subscriptions/undelivered.ts'
 import { type AccessMapDeps, accessMapOf } from './map-values.ts'
-import type { ActivityDay, DashboardValues, LinkedText } from './values.ts'
+import type { ActivityDay, DashboardValues } from './values.ts'
 
 export interface OverviewDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps, AccessMapDeps {
   readonly actors: Actors
@@ -84,7 +84,10 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
       }),
     ].slice(0, mostNamed),
     subscriber_count: subscriptions.length,
-    undelivered: undelivered(subscriptions, { peers, now: deps.now(), www: values.actor_www, messages }),
+    undelivered: undelivered(subscriptions, { peers, now: deps.now(), www: values.actor_www, messages }).slice(
+      0,
+      mostUndelivered,
+    ),
     access_map: await accessMapOf(
       deps,
       { actorId: actor.id, www: values.actor_www, messages },
@@ -126,28 +129,4 @@ async function activityOf(
 function thisDevice(sessions: readonly Chain[], current: string | undefined, messages: Messages): string | null {
   const chain = sessions.find(({ chainId }) => chainId === current)
   return chain === undefined ? null : shownDevice(chain, messages)
-}
-
-interface DeliveryContext {
-  readonly peers: Peers
-  readonly now: number
-  readonly www: string
-  readonly messages: Messages
-}
-
-function undelivered(
-  subscriptions: readonly SubscriptionWithBacklog[],
-  { peers, now, www, messages }: DeliveryContext,
-): readonly LinkedText[] {
-  return subscriptions
-    .map((each) => ({ ...each, ...publisherState(each, now, messages) }))
-    .filter(({ is_in_order }) => !is_in_order)
-    .slice(0, mostUndelivered)
-    .map(({ subscription, state }) => {
-      const { peerId, subscriptionId } = subscription
-      return {
-        text: messages.home.undelivered(peers.nameOf(peerId).name, aboutOf(subscription, messages), state),
-        href: `${www}/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
-      }
-    })
 }

@@ -1,6 +1,6 @@
 /** Values of the overview. */
 import type { Moment } from '../shared/time.ts'
-import type { ActorPageValues } from '../shared/values.ts'
+import type { ActorPageValues, LinkedText } from '../shared/values.ts'
 
 /**
  * The access of a person or app to a place of the access map.
@@ -47,11 +47,6 @@ export interface ActivityDay {
   readonly words: string
   readonly requests: number
   readonly denied: number
-}
-
-export interface LinkedText {
-  readonly text: string
-  readonly href: string
 }
 
 export interface DashboardValues extends ActorPageValues {

@@ -73,7 +73,7 @@ function nameIn(found: { readonly kind: string; readonly value: string | null } 
   return typeof name === 'string' ? name : null
 }
 
-/** A language in its own words: `Deutsch`. */
+/** A language, named in that language. */
 function choiceOf({ tag }: PageLanguage): LanguageChoice {
   return { value: tag, label: new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? tag }
 }

@@ -33,8 +33,8 @@ export interface Section {
   /** Name of the link's text in the messages. */
   readonly label: keyof Messages['navigation']
   readonly icon: IconName
-  /** The number beside the link: failing subscriptions. */
-  readonly count?: 'failing'
+  /** The number beside the link: open requests, or failing subscriptions. */
+  readonly count?: 'open' | 'failing'
 }
 
 /** Sections in the displayed order. */
@@ -105,9 +105,12 @@ ${navigation.map(
 }
 
 function countOf({ count }: Section, values: ActorPageValues, { frame }: Messages): Html | string {
-  if (count === undefined || values.failing_count === 0) return ''
-  const shown = shownCount(values.failing_count)
-  return html` <span class="count bad" aria-hidden="true">${shown}</span><span class="unseen">${frame.failing(shown)}</span>`
+  if (count === undefined) return ''
+  const isOpen = count === 'open'
+  const number = isOpen ? openRequests(values) : values.failing_count
+  if (number === 0) return ''
+  const shown = shownCount(number)
+  return html` <span class="count${isOpen ? '' : ' bad'}" aria-hidden="true">${shown}</span><span class="unseen">${isOpen ? frame.open(shown) : frame.failing(shown)}</span>`
 }
 
 /** Renders the outcome of a form. It takes the focus for screen readers, unless a refused field does. */

@@ -23,6 +23,11 @@ export interface SiteValues {
   readonly theme: 'light' | 'dark' | null
 }
 
+export interface LinkedText {
+  readonly text: string
+  readonly href: string
+}
+
 export interface SignInProvider {
   readonly name: string
   readonly display_name: string

@@ -622,10 +622,14 @@ CREATE TABLE activity (
   -- Id of the first request, when the same request was repeated within a minute, and the number of repetitions.
   request_id TEXT NOT NULL,
   times BIGINT NOT NULL,
+  -- The owner's device, for a decision of the owner; otherwise empty.
+  device TEXT NOT NULL,
   PRIMARY KEY (actor_id, at, id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX activity_by_age ON activity (at);
+-- The owner's decisions are few among many accesses.
+CREATE INDEX activity_decisions ON activity (actor_id, at, id) WHERE decision IN ('approved', 'denied');
 
 -- Tokens of an actor at third-party services.
 CREATE TABLE service_connection (

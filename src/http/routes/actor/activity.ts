@@ -20,11 +20,12 @@ const entrySchema = {
     decision: {
       enum: ['allowed', 'asked', 'approved', 'denied', 'refused'],
       description:
-        '`asked`: the call waits for approval and did not run; `approved`, `denied`: the owner’s decision on such a call',
+        '`asked`: the call waits for approval and did not run; `approved`, `denied`: the owner’s decision on such a call or on a request to connect',
     },
     reason: text,
     status: { type: 'integer' },
     request_id: text,
+    device: { ...text, description: 'The device on which the owner decided; otherwise empty' },
     times: { type: 'integer', description: 'The number of identical entries within a minute' },
   },
 }
@@ -85,6 +86,7 @@ function shown(entry: AuditLogEntry): object {
     reason: entry.reason,
     status: entry.status,
     request_id: entry.requestId,
+    device: entry.device,
     times: entry.times,
   }
 }

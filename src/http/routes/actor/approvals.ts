@@ -4,7 +4,7 @@ import { ServiceError } from '../../../errors.ts'
 import { flagField, optional, stringField } from '../../../json/fields.ts'
 import { type Approval, type Approvals, longestArguments, mostListed } from '../../../operation/approvals.ts'
 import { type HttpResponse, json } from '../../edge/response.ts'
-import { type ApprovalWordsDeps, wordsFor } from '../../../pages/approvals/approval-words.ts'
+import { type ApprovalWordsDeps, wordsFor } from '../../../pages/requests/approval-words.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -131,6 +131,7 @@ async function requireApproval(
 }
 
 function shown(deps: ApprovalRouteDeps, approval: Approval): object {
+  const { title, description } = wordsFor(deps, approval)
   return {
     id: approval.approvalId,
     state: approval.state,
@@ -138,7 +139,8 @@ function shown(deps: ApprovalRouteDeps, approval: Approval): object {
     client_id: approval.clientId === '' ? null : approval.clientId,
     kind: approval.kind,
     operation: approval.operation,
-    ...wordsFor(deps, approval),
+    title,
+    description,
     arguments: approval.arguments,
     created_at: new Date(approval.createdAt).toISOString(),
     expires_at: new Date(approval.expiresAt).toISOString(),

@@ -1,5 +1,5 @@
 /** Describes the call of an approval with the title and description that the application declared. */
-import type { Registry } from '../../app/registry.ts'
+import type { CallText, Registry } from '../../app/registry.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Approval } from '../../operation/approvals.ts'
 
@@ -12,8 +12,8 @@ export interface ApprovalWordsDeps {
 export function wordsFor(
   { mcp, registry }: ApprovalWordsDeps,
   { kind, operation }: Pick<Approval, 'kind' | 'operation'>,
-): { readonly title: string; readonly description: string } {
-  const undeclared = { title: operation, description: '' }
+): CallText {
+  const undeclared = { title: operation, description: '', isDestructive: false, inputSchema: null }
   switch (kind) {
     case 'tools':
       return mcp.offers.tool(operation) ?? undeclared
@@ -27,4 +27,16 @@ export function wordsFor(
     default:
       return kind satisfies never
   }
+}
+
+/** The titles of the arguments that the input schema declares, by name. */
+export function argumentTitles({ inputSchema }: Pick<CallText, 'inputSchema'>): ReadonlyMap<string, string> {
+  const properties: unknown = inputSchema?.['properties']
+  if (typeof properties !== 'object' || properties === null) return new Map()
+  return new Map(
+    Object.entries(properties).flatMap(([name, schema]: [string, unknown]) => {
+      const title = typeof schema === 'object' && schema !== null && 'title' in schema ? schema.title : undefined
+      return typeof title === 'string' ? [[name, title]] : []
+    }),
+  )
 }

@@ -1,20 +1,22 @@
-/** `/<actor>/www/approvals`: calls that wait for the owner's approval. */
-import { type ApprovalPageDeps, decideApproval, showApproval, showApprovals } from './approval-pages.ts'
+/** Routes of the inbox, `/<actor>/www/requests`, and of one call that waits for approval. */
+import { type ApprovalPageDeps, decideApproval, showApproval } from './approval-pages.ts'
+import { type InboxDeps, inboxQuery, showRequests } from './inbox.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import type { Route } from '../../http/dispatch/route.ts'
-import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
+import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 
-export function approvalPageRoutes(deps: ApprovalPageDeps): readonly Route[] {
+export function requestPageRoutes(deps: ApprovalPageDeps & InboxDeps): readonly Route[] {
   return [
     defineRoute({
-      id: 'approvalsPage',
+      id: 'requestsPage',
       method: 'GET',
-      path: '/:actor/www/approvals',
+      path: '/:actor/www/requests',
       access: 'www',
-      summary: 'Calls that wait for the owner’s approval',
-      responses: pageResponses,
-      handler: (exchange) => showApprovals(deps, exchange),
+      summary: 'Everything that waits for the owner, and the history of decisions',
+      query: inboxQuery,
+      responses: { ...pageResponses, ...errorResponses(400) },
+      handler: (exchange) => showRequests(deps, exchange),
     }),
     defineRoute({
       id: 'approvalPage',

@@ -1,12 +1,12 @@
-/** The pages of calls that wait for approval, and their form. */
+/** The page of a call that waits for approval, and its form. */
 import type { ServiceError } from '../../errors.ts'
 import { normalize } from '../../json/json.ts'
 import type { Approval, Approvals } from '../../operation/approvals.ts'
-import type { ApprovalRow, ApprovalsValues, ApprovalValues } from './values.ts'
+import type { ApprovalRow, ApprovalValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { wholeTreeOf } from '../shared/value-tree.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import { wordsFor, type ApprovalWordsDeps } from './approval-words.ts'
+import { argumentTitles, type ApprovalWordsDeps, wordsFor } from './approval-words.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { pageRefusal } from '../shared/error-text.ts'
@@ -21,24 +21,8 @@ export interface ApprovalPageDeps extends PageDeps, PeerNameDeps, ApprovalWordsD
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
-    readonly approvals: View<ApprovalsValues>
     readonly approval: View<ApprovalValues>
   }
-}
-
-export async function showApprovals(deps: ApprovalPageDeps, exchange: PageExchange): Promise<HttpResponse> {
-  const { actor } = exchange
-  const { messages } = deps.languages.of(exchange.request)
-  const [values, peers, waiting] = await Promise.all([
-    pageValues(deps, exchange, '/approvals'),
-    peersOf(deps, actor.id, messages),
-    deps.approvals.waiting(actor.id),
-  ])
-  const page = deps.pages.approvals({
-    ...values,
-    approvals: waiting.map((approval) => rowOf(deps, exchange, peers, approval)),
-  })
-  return showPage(deps, exchange, page)
 }
 
 export async function showApproval(
@@ -60,28 +44,32 @@ export async function showApproval(
   const values = await pageValues(deps, exchange, path, error)
   const page = deps.pages.approval({
     ...values,
-    approval: rowOf(deps, exchange, peers, approval),
+    approval: approvalRow(deps, exchange, peers, approval),
     arguments: wholeTreeOf(normalize(JSON.stringify(approval.arguments))),
+    argument_titles: Object.fromEntries(argumentTitles(wordsFor(deps, approval))),
     form_action: `${values.actor_www}${path}`,
   })
   return showPage(deps, exchange, page, error?.status)
 }
 
-function rowOf(
-  deps: ApprovalPageDeps,
+export function approvalRow(
+  deps: ApprovalWordsDeps & Pick<ApprovalPageDeps, 'basePath' | 'languages' | 'now'>,
   { actor, request }: PageExchange,
   peers: Peers,
   approval: Approval,
 ): ApprovalRow {
   const now = deps.now()
   const { messages } = deps.languages.of(request)
+  const { title, description, isDestructive } = wordsFor(deps, approval)
   return {
     id: approval.approvalId,
     href: `${deps.basePath}/${actor.id}/www/approvals/${encodeURIComponent(approval.approvalId)}`,
     peer: peers.nameOf(approval.peerId),
     kind: approval.kind,
     operation: approval.operation,
-    ...wordsFor(deps, approval),
+    title,
+    description,
+    is_destructive: isDestructive,
     asked: momentOf(approval.createdAt, now, messages),
     expires: momentOf(approval.expiresAt, now, messages),
     state: approval.state,

@@ -1,0 +1,75 @@
+/** `/<actor>/www/approvals/<id>`: one call that needs the owner's approval, which the owner allows once or refuses. */
+import { html } from 'hono/html'
+import type { ApprovalRow, ApprovalValues } from './values.ts'
+import type { Messages } from '../languages/language.ts'
+import { avatar } from '../shared/avatar.ts'
+import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
+import { momentView } from '../shared/time.ts'
+import { valueView } from '../shared/value-view.ts'
+import type { Html } from '../shared/values.ts'
+import { requestStyle } from './style.ts'
+
+type Words = Messages['approvals']
+
+export function approvalPage(values: ApprovalValues, context: PageContext): Html {
+  const { approval, actor_www } = values
+  const { messages } = context
+  const words = messages.approvals
+  const { peer, title, description, kind, operation } = approval
+  return actorPage(
+    values,
+    {
+      ...context,
+      title,
+      section: '/requests',
+      styles: [requestStyle],
+      trail: [{ text: messages.navigation.requests, href: `${actor_www}/requests` }],
+    },
+    following(
+      'approval',
+      ['approvals'],
+      html`
+<div class="person">${avatar(peer.peerid, peer.name, peer.is_app)}<h1>${words.wants(peer.name, title)}</h1></div>
+<section class="card${approval.state === 'waiting' ? ' urgent' : ''}" aria-label="${words.requestedBy(peer.name)}">
+<p>${peer.host === '' ? words.unverifiedApp : words.fromHost(peer.host)}${approval.is_destructive ? html` <span class="badge bad">${messages.requests.destructive}</span>` : ''}</p>
+<p>${description}</p>
+<h2>${words.details}</h2>
+${argumentsView(values, messages)}
+${approval.state === 'waiting' ? decision(values, words) : html`<p class="answer"><strong>${outcomeOf(approval, words)}</strong></p>`}
+</section>
+<p class="fine">${messages.calls[kind](operation, momentView(approval.asked), peer.href === '' ? peer.name : html`<a href="${peer.href}">${peer.name}</a>`)}</p>`,
+      approval.id,
+    ),
+  )
+}
+
+/** The arguments as a table, with the titles that the application declared for their names. */
+function argumentsView({ arguments: input, argument_titles: titles }: ApprovalValues, messages: Messages): Html {
+  if (input.kind !== 'object') return valueView(input, messages)
+  if (input.members.length === 0) return html`<p>${messages.approvals.noInput}</p>`
+  return html`<div class="table arguments" role="region" aria-label="${messages.approvals.details}" tabindex="0"><table><tbody>${input.members.map(
+    ({ name, value }) =>
+      html`<tr><th scope="row">${titleOf(titles, name)}</th><td class="wide">${valueView(value, messages)}</td></tr>`,
+  )}</tbody></table></div>`
+}
+
+function titleOf(titles: Readonly<Record<string, string>>, name: string): Html {
+  const title = Object.hasOwn(titles, name) ? titles[name] : undefined
+  return title === undefined ? html`<span class="key">${name}</span>` : html`${title} <span class="key">${name}</span>`
+}
+
+function outcomeOf({ state, peer }: ApprovalRow, words: Words): string {
+  if (state === 'approved') return words.approved(peer.name)
+  return state === 'denied' ? words.denied : words.used
+}
+
+/** Both choices have the same size. The denial is first when the call may destroy data. */
+function decision(values: ApprovalValues, words: Words): Html {
+  const { form_action, approval } = values
+  const button = (choice: string, text: string, look: string): Html =>
+    html`<form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="decision" value="${choice}"><button${look === '' ? '' : html` class="${look}"`} type="submit">${text}</button></form>`
+  const allow = button('allow', words.allow, approval.is_destructive ? 'danger' : '')
+  const deny = button('refuse', words.deny, 'quiet')
+  return html`<p class="fine">${words.once(momentView(approval.expires))}</p>
+<div class="facing">${approval.is_destructive ? html`${deny}${allow}` : html`${allow}${deny}`}</div>`
+}
