@@ -71,8 +71,24 @@ async function visit(service: TestService, actor: TestActor, view: View): Promis
   await shoot(page, view)
 }
 
+async function waitingCall(actor: TestActor): Promise<string> {
+  const { approvals } = (await (await actor.request('GET', '/approvals')).json()) as { approvals: { id: string }[] }
+  return approvals[0]?.id ?? ''
+}
+
+async function decide(actor: TestActor, id: string): Promise<void> {
+  await actor.request('PUT', `/approvals/${id}`, { approved: true })
+}
+
 void test('the pictures of the pages', async () => {
-  const service = await start({ listen: true, host: 'localhost', name: 'Notes', declare: notebook, localSignIn: true })
+  const service = await start({
+    listen: true,
+    host: 'localhost',
+    name: 'Notes',
+    declare: notebook,
+    localSignIn: true,
+    activityPerActor: 1000,
+  })
   const ada = await service.createActor('ada@example.com')
   const [grace, niklaus, asking] = [
     await service.createActor('grace@example.com'),
@@ -102,10 +118,16 @@ void test('the pictures of the pages', async () => {
   const client = await authorizeClient(service, ada)
   const reason = 'Spring cleaning: everything from last year goes'
   await client.modern('tools/call', { name: 'clear_notes', arguments: { reason } })
-  const waiting = (await (await ada.request('GET', '/approvals')).json()) as { approvals: { id: string }[] }
+  await decide(ada, await waitingCall(ada))
+  await client.modern('tools/call', { name: 'clear_notes', arguments: { reason: 'Everything is copied' } })
+  const call = await waitingCall(ada)
+  await service.app.running().then(({ parts }) => parts.auditLog.flush())
 
   const rights = `/trust/${grace.id}?ask=properties.read&target=color`
   const views: readonly View[] = [
+    { name: 'overview', path: '', width: 1280, height: 860 },
+    { name: 'overview-on-a-phone', path: '', width: 390, height: 844, dark: true },
+    { name: 'requests', path: '/requests', width: 1160, height: 620 },
     { name: 'property', path: '/properties/settings', width: 1160, height: 640 },
     { name: 'list-on-a-phone', path: '/properties/notes', width: 390, height: 640, dark: true },
     { name: 'relationships', path: '/trust', width: 920, height: 950 },
@@ -113,7 +135,7 @@ void test('the pictures of the pages', async () => {
     { name: 'timeline', path: `/subscriptions/${grace.id}/${subscription}`, width: 900, height: 640 },
     {
       name: 'approval-on-a-phone',
-      path: `/approvals/${waiting.approvals[0]?.id ?? ''}`,
+      path: `/approvals/${call}`,
       width: 390,
       height: 720,
       dark: true,

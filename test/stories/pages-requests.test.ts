@@ -118,7 +118,8 @@ forEachService((start) => {
       )
       const page = await world.inbox()
       assert.match(page, /A test client [^.]* Approved just now · Firefox on Linux/)
-      assert.match(page, /Denied just now · Firefox on Linux/)
+      assert.match(page, /got your approval to connect Approved just now · Firefox on Linux/)
+      assert.match(page, /didn’t get your approval to connect Denied just now · Firefox on Linux/)
     })
 
     it('records a decision of a program with the passphrase, and none of the application or of a peer', async () => {

@@ -95,7 +95,10 @@ function strangerOf({ callerKind, caller }: AuditLogEntry, { activity: words }: 
 
 /** The words for an entry: what was done, or what was not allowed. */
 export function sentenceOf(entry: AuditLogEntry, { didActs, toActs, activity }: Messages): string {
-  const { act, name } = actOf(entry)
+  const { act: requested, name } = actOf(entry)
+  // The owner approves the connection, not the request for it.
+  const isDecided = entry.decision === 'approved' || entry.decision === 'denied'
+  const act = isDecided && requested === 'requestConnection' ? 'connect' : requested
   const inWords = (words: Messages['didActs']): string => {
     const word = words[act]
     return typeof word === 'string' ? word : word(name)

@@ -8,6 +8,7 @@ export const requestStyle = styleSheet(
 .inbox > li > .icon { width: 2rem; height: 1.25rem; color: var(--warn); }
 .facing { display: grid; grid-template-columns: 1fr 1fr; gap: .75rem; max-width: 28rem; }
 .facing form, .facing button { width: 100%; margin: 0; }
+.facing button { min-height: 2.75rem; }
 .arguments { margin: 0 0 1rem; }
 `,
 )
