@@ -107,9 +107,18 @@ describe('the pages of an actor', () => {
       assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN')
     }
     const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
-    const names = ['Overview', 'Properties', 'Files', 'Connections', 'Subscriptions', 'Connected apps', 'Activity']
-    assert.deepEqual(await links.allTextContents(), names)
-    await links.nth(1).click()
+    assert.deepEqual(await links.allTextContents(), [
+      'Overview',
+      'Requests',
+      'Properties',
+      'Files',
+      'Connections',
+      'Subscriptions',
+      'Connected apps',
+      'Activity',
+      'Settings',
+    ])
+    await links.nth(2).click()
     assert.equal(await heading(page), 'Properties')
     assert.equal(await page.locator('[aria-current=page]').textContent(), 'Properties')
   })
@@ -209,7 +218,7 @@ describe('the pages of an actor', () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/color')
     const places: string[] = []
-    for (let step = 0; step < 14; step += 1) {
+    for (let step = 0; step < 16; step += 1) {
       await page.keyboard.press('Tab')
       const [text, outline] = (await page.evaluate(
         '[document.activeElement.textContent.trim(), getComputedStyle(document.activeElement).outlineStyle]',
@@ -221,12 +230,14 @@ describe('the pages of an actor', () => {
       'Skip to content',
       'Notes',
       'Overview',
+      'Requests',
       'Properties',
       'Files',
       'Connections',
       'Subscriptions',
       'Connected apps',
       'Activity',
+      'Settings',
       'Sign out',
       'Properties',
       'View JSON',

@@ -218,7 +218,10 @@ forEachService((start) => {
       const calls = entries.filter(({ path }) => path !== '/properties')
       assert.deepEqual(
         calls.map(({ callerKind, method, path, decision, status }) => [callerKind, method, path, decision, status]),
-        [['peer', 'POST', '/actions/secret_action', 'refused', 403]],
+        [
+          ['peer', 'POST', '/actions/secret_action', 'refused', 403],
+          ['peer', 'POST', '/trust/family', 'approved', 200],
+        ],
       )
     })
 

@@ -82,6 +82,9 @@ export async function rowsOf(service: TestService, actorId: string): Promise<str
 
 /** Runs `work`, and requires that it stored nothing and recorded no change. */
 export async function changesNothing<T>(service: TestService, work: () => Promise<T>): Promise<T> {
+  const { parts } = await service.app.running()
+  // Earlier requests record contacts and uses of sessions behind their responses.
+  await Promise.all([parts.contacts.settled(), parts.sessionUses.settled()])
   const [before, changes] = [await everythingStored(service), service.changes.length]
   const result = await work()
   assert.deepEqual(await everythingStored(service), before, 'something was stored')
