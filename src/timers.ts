@@ -19,3 +19,18 @@ export const systemTimers: Timers = {
     return () => clearTimeout(timer)
   },
 }
+
+/**
+ * Waits for an answer of the application for at most `ms` milliseconds. The work itself continues.
+ *
+ * @throws Error with the message `late` when that time ends first.
+ */
+export async function inTime<T>(timers: Timers, ms: number, ask: () => T | Promise<T>, late: string): Promise<T> {
+  const { promise: end, reject } = Promise.withResolvers<never>()
+  const cancel = timers.setTimer(ms, () => reject(new Error(late)))
+  try {
+    return await Promise.race([ask(), end])
+  } finally {
+    cancel()
+  }
+}

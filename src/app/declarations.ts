@@ -63,13 +63,23 @@ export interface OperationMetadata<
   /**
    * `owner`: each call needs owner approval for exactly its arguments, unless the owner or the application is the caller.
    * HTTP calls return 403 `approval_required` until then. One declaring handler covers all handlers of the name.
+   * `{ owner: true, preview }` also describes the effect of a call, for the page on which the owner decides.
    */
-  readonly confirm?: 'owner'
+  readonly confirm?: 'owner' | OwnerApproval<InferOutput<S>>
   /**
    * Runs each call as one transaction (`ActorHandle.transaction`): the handler receives a `TransactionHandle`, and runs again
    * when another change came between. Default: false.
    */
   readonly exclusive?: boolean
+}
+
+export interface OwnerApproval<Input = unknown> {
+  readonly owner: true
+  /**
+   * Describes the effect of the call to the owner in one or two sentences, such as `Deletes 3 notes.` It must only read.
+   * A page shows at most 1,000 characters as text, and waits at most 2 seconds. An error never prevents the decision.
+   */
+  preview?(call: { readonly actor: ActorHandle; readonly input: Input }): Awaitable<string>
 }
 
 export interface ActionMetadata<S extends DeclaredSchema = DeclaredSchema, R extends DeclaredSchema = DeclaredSchema>

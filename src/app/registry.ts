@@ -25,9 +25,9 @@ import type {
   ActionMetadata,
   AppCallbackHandler,
   BotHandler,
+  Call,
   CallbackHandler,
   CallbackOptions,
-  Call,
   CompanionKind,
   EventHandler,
   EventName,
@@ -35,10 +35,11 @@ import type {
   Handler,
   HandlerResult,
   MethodMetadata,
+  OwnerApproval,
+  PageHandler,
   PropertyHook,
   PropertyHooks,
   PropertyOperation,
-  PageHandler,
   ResourceHandler,
   SubscriptionDataHandler,
   SubscriptionHandler,
@@ -67,6 +68,8 @@ export interface Descriptor {
   readonly confirm?: 'owner'
 }
 
+type Preview = NonNullable<OwnerApproval['preview']>
+
 /** An operation as its owner sees a call of it. */
 export interface CallText {
   readonly title: string
@@ -74,6 +77,8 @@ export interface CallText {
   /** True when the application declares that a call may destroy data. */
   readonly isDestructive: boolean
   readonly inputSchema: JsonSchema | null
+  /** The operation that the call runs; null when it is no longer declared. */
+  readonly runs: { readonly kind: OperationKind; readonly name: string } | null
 }
 
 export interface DeclaredCallback {
@@ -243,6 +248,16 @@ export class Registry {
     return named(this.#operations[kind], name)
   }
 
+  /** The first preview that a handler of this name, or of `*`, declares for the owner's approval; null without one. */
+  previewOf(kind: OperationKind, name: string): { readonly preview: Preview; readonly input: Schema | null } | null {
+    for (const { metadata, input } of this.operations(kind, name)) {
+      const confirm = metadata?.confirm
+      if (typeof confirm === 'object' && confirm.preview !== undefined)
+        return { preview: (call) => confirm.preview?.(call) ?? '', input }
+    }
+    return null
+  }
+
   /** Returns true when any handler of this name, or of `*`, declares `confirm: 'owner'`: any of them may run. */
   needsApproval(kind: OperationKind, name: string): boolean {
     return this.operations(kind, name).some(needsApproval)
@@ -266,6 +281,7 @@ export class Registry {
       description,
       isDestructive: annotations?.destructiveHint === true,
       inputSchema: metadata.inputSchema ?? declared?.input?.jsonSchema ?? null,
+      runs: { kind, name },
     }
   }
 
@@ -351,7 +367,7 @@ function runnerOf(
 
 function needsApproval({ metadata }: Pick<DeclaredOperation, 'metadata'>): boolean {
   const mcp = metadata?.mcp
-  return metadata?.confirm === 'owner' || (typeof mcp === 'object' && 'confirm' in mcp && mcp.confirm === 'owner')
+  return metadata?.confirm !== undefined || (typeof mcp === 'object' && 'confirm' in mcp && mcp.confirm === 'owner')
 }
 
 function describe(name: string, operation: DeclaredOperation | null): Descriptor {

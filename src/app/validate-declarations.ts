@@ -145,15 +145,23 @@ function requireConfirm(what: string, name: string, metadata: ActionMetadata | M
   const [onMethod, ...onOffer] = [metadata, ...offered].map((declared) =>
     isObject(declared) ? declared['confirm'] : undefined,
   )
-  for (const confirm of [onMethod, ...onOffer])
+  for (const confirm of onOffer)
     if (confirm !== undefined && confirm !== 'owner')
-      throw new ConfigError(
-        `Cannot declare the ${what} ${quote(name)}: confirm must be 'owner', or absent when no approval is needed.`,
-      )
+      throw new ConfigError(`Cannot declare the ${what} ${quote(name)}: confirm within mcp must be 'owner' or absent.`)
+  if (onMethod !== undefined && onMethod !== 'owner' && !isOwnerApproval(onMethod))
+    throw new ConfigError(
+      `Cannot declare the ${what} ${quote(name)}: confirm must be 'owner' or { owner: true, preview }, or absent when no approval is needed.`,
+    )
   if (what === 'method' && onMethod === undefined && onOffer.some((confirm) => confirm !== undefined))
     throw new ConfigError(
       `Cannot declare the method ${quote(name)}: write confirm beside its description, not within mcp.`,
     )
+}
+
+function isOwnerApproval(given: unknown): boolean {
+  if (!isObject(given) || given['owner'] !== true) return false
+  const { owner: _owner, preview, ...others } = given
+  return (preview === undefined || typeof preview === 'function') && Object.keys(others).length === 0
 }
 
 /**

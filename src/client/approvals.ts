@@ -15,6 +15,8 @@ export interface CallApproval {
   readonly title: string
   readonly description: string
   readonly arguments: Json
+  /** The effect of the call in the words of the application. Lists have none. */
+  readonly preview?: string
   readonly created_at: string
   readonly expires_at: string
 }

@@ -26,6 +26,7 @@ export class McpOffers {
       description: tool.description,
       isDestructive: annotations?.destructiveHint === true,
       inputSchema: tool.inputSchema,
+      runs: { kind: 'actions', name: tool.operation.name },
     }
   }
 
@@ -38,6 +39,7 @@ export class McpOffers {
       description: prompt.description,
       isDestructive: false,
       inputSchema: null,
+      runs: { kind: 'methods', name: prompt.operation.name },
     }
   }
 }

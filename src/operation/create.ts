@@ -29,7 +29,7 @@ export function createOperations(runtime: Runtime, { permission, auditLog }: Ope
   })
   return {
     approvals,
-    operations: new Operations({ registry, permission, approvals, handleOf }),
+    operations: new Operations({ registry, permission, approvals, handleOf, timers, log }),
     callbacks: new Callbacks({ registry, log, handleOf }),
     once: new Once({ store, keyRing, timers, now }),
   }

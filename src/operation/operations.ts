@@ -7,21 +7,32 @@ import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
 import type { Json, JsonText } from '../json/json.ts'
 import { present } from '../json/present.ts'
+import type { Log } from '../observe/log.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import { propertiesUri } from '../permission/property-address.ts'
 import type { Access } from '../property/access.ts'
+import { inTime, type Timers } from '../timers.ts'
 import type { Approvals } from './approvals.ts'
 import { type OwnPage, ownPage } from './page-handlers.ts'
 
 /** `undefined`: the handler returned nothing. Null: no handler handled the call. */
 export type OperationResult = JsonText | Response | undefined | null
 
+/** The effect of a call in the words of the application. */
+export type CallPreview = { readonly text: string } | 'failed' | null
+
+/** In characters. */
+const longestPreview = 1000
+const previewMs = 2000
+
 export interface OperationDeps {
   readonly registry: Registry
   readonly permission: Permission
   readonly approvals: Pick<Approvals, 'require'>
   readonly handleOf: (actor: Access['actor']) => ActorHandle
+  readonly timers: Timers
+  readonly log: Pick<Log, 'warn'>
 }
 
 export class Operations {
@@ -93,6 +104,32 @@ export class Operations {
       if (result === undefined || result) return resultOf(result)
     }
     return null
+  }
+
+  /**
+   * Describes the effect of a call that waits for approval, as the application declared it.
+   *
+   * @returns null without a declared preview; `failed` when it threw, took longer than 2 seconds or returned no text.
+   */
+  async preview(
+    actor: Access['actor'],
+    { kind, name }: { readonly kind: OperationKind; readonly name: string },
+    data: Json,
+  ): Promise<CallPreview> {
+    const declared = this.#deps.registry.previewOf(kind, name)
+    if (declared === null) return null
+    try {
+      const { handleOf, timers } = this.#deps
+      const input = declared.input === null ? data : await declared.input.check(data)
+      const ask = (): unknown => declared.preview({ actor: handleOf(actor), input })
+      const text = await inTime(timers, previewMs, ask, 'the preview took longer than 2 seconds')
+      if (typeof text !== 'string' || text.trim() === '') throw new Error('the preview is not a text')
+      const shown = text.trim()
+      return { text: shown.length > longestPreview ? `${shown.slice(0, longestPreview)}…` : shown }
+    } catch (error) {
+      this.#deps.log.warn({ error, kind, name }, 'Cannot preview a call for its owner')
+      return 'failed'
+    }
   }
 
   async require(access: Access, category: OperationKind | 'resources', right: Right, name: string): Promise<void> {

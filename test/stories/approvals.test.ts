@@ -559,12 +559,20 @@ describe('a declaration of confirm', () => {
     [
       'an unknown value',
       (app) => app.action('clear', { confirm: true } as unknown as { confirm: 'owner' }, () => 1),
-      'Cannot declare the action "clear": confirm must be \'owner\', or absent when no approval is needed.',
+      'Cannot declare the action "clear": confirm must be \'owner\' or { owner: true, preview }, or absent when no approval is needed.',
     ],
+    ...[{ owner: false }, { owner: true, preview: 'Clears it' }, { owner: true, previews: () => 'x' }, {}].map(
+      (confirm) =>
+        [
+          `the object ${JSON.stringify(Object.keys(confirm))}`,
+          (app: App) => app.action('clear', { confirm } as unknown as { confirm: 'owner' }, () => 1),
+          'Cannot declare the action "clear": confirm must be \'owner\' or { owner: true, preview }, or absent when no approval is needed.',
+        ] as const,
+    ),
     [
       'an unknown value within mcp',
       (app) => app.action('clear', { mcp: { confirm: 'Owner' } } as unknown as { confirm: 'owner' }, () => 1),
-      'Cannot declare the action "clear": confirm must be \'owner\', or absent when no approval is needed.',
+      'Cannot declare the action "clear": confirm within mcp must be \'owner\' or absent.',
     ],
     [
       'a prompt that declares it in place of its method',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { relate } from '../support/friends.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
@@ -31,6 +32,24 @@ forEachService((start) => {
           mcp: { title: 'Remove every note', confirm: 'owner' },
         },
         () => ({ removed: 1 }),
+      )
+      .action(
+        'forget',
+        {
+          description: 'Forgets notes',
+          input: z.object({ before: z.number() }),
+          confirm: {
+            owner: true,
+            preview: async ({ actor, input }) => {
+              if (input.before === 13) throw new Error('unlucky')
+              if (input.before === 14) return ' '
+              if (input.before === 15) return 'x'.repeat(2000)
+              return `Forgets <b>${JSON.stringify(await actor.get('count'))}</b> notes before ${input.before}.`
+            },
+          },
+          mcp: { title: 'Forget notes' },
+        },
+        () => ({}),
       )
       .action('ping', { description: 'Does nothing', mcp: { title: 'Ping', confirm: 'owner' } }, () => ({}))
 
@@ -186,6 +205,78 @@ forEachService((start) => {
       assert.match(page, /No input/)
       assert.doesNotMatch(page, /Destructive/)
       assert.ok(page.indexOf('value="allow"') < page.indexOf('value="refuse"'))
+    })
+
+    it('shows the preview of the application as text, while the call waits', async () => {
+      const world = await open()
+      await world.actor.request('PUT', '/properties/count', 3)
+      await ask(world, 'forget', { before: 2020 })
+      const id = await idOf(world)
+      const page = await (await world.browser.get(`/approvals/${id}`)).text()
+      assert.ok(page.includes('<p class="answer">Forgets &lt;b&gt;3&lt;/b&gt; notes before 2020.</p>'), page)
+      const read = async (): Promise<{ readonly preview?: string }> =>
+        (await (await world.actor.request('GET', `/approvals/${id}`)).json()) as { preview?: string }
+      assert.equal((await read()).preview, 'Forgets <b>3</b> notes before 2020.')
+      const listed = (await (await world.actor.request('GET', '/approvals')).json()) as { approvals: object[] }
+      assert.deepEqual(
+        listed.approvals.map((approval) => 'preview' in approval),
+        [false],
+      )
+      assert.equal((await world.send(`/approvals/${id}`, { decision: 'allow' })).status, 302)
+      assert.equal((await read()).preview, undefined)
+      assert.doesNotMatch(await (await world.browser.get(`/approvals/${id}`)).text(), /notes before 2020/)
+    })
+
+    for (const [what, before] of [
+      ['throws', 13],
+      ['is empty', 14],
+    ] as const) {
+      it(`offers the decision when the preview ${what}`, async () => {
+        const world = await open()
+        await ask(world, 'forget', { before })
+        const id = await idOf(world)
+        const page = await (await world.browser.get(`/approvals/${id}`)).text()
+        assert.match(page, /The effect of this call can’t be shown right now\./)
+        assert.ok(world.service.log.some((line) => line.includes('Cannot preview a call for its owner')))
+        assert.equal((await world.send(`/approvals/${id}`, { decision: 'allow' })).status, 302)
+      })
+    }
+
+    it('shows the beginning of a long preview', async () => {
+      const world = await open()
+      await ask(world, 'forget', { before: 15 })
+      const page = await (await world.browser.get(`/approvals/${await idOf(world)}`)).text()
+      assert.ok(page.includes(`>${'x'.repeat(1000)}…<`))
+    })
+
+    it('does not wait for a preview that takes longer than 2 seconds', async () => {
+      const clock = new ManualClock()
+      let isAsked = false
+      const world = await open({
+        now: clock.now,
+        timers: clock.timers,
+        declare: (app) =>
+          app.action(
+            'forget',
+            {
+              confirm: {
+                owner: true,
+                preview: () => {
+                  isAsked = true
+                  return new Promise<string>(() => {})
+                },
+              },
+              mcp: true,
+            },
+            () => ({}),
+          ),
+      })
+      await ask(world, 'forget', {})
+      const id = await idOf(world)
+      const page = world.browser.get(`/approvals/${id}`)
+      await until(async () => isAsked)
+      clock.pass(2000)
+      assert.match(await (await page).text(), /The effect of this call can’t be shown right now\./)
     })
   })
 })

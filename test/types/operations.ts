@@ -79,6 +79,26 @@ app.action('t', { exclusive: true }, async ({ actor, input }) => {
 app.method('u', { input: { type: 'object' } }, ({ input }) => {
   is<unknown>()(input, true)
 })
+app.action(
+  'forget',
+  {
+    input: Input,
+    confirm: {
+      owner: true,
+      preview: ({ actor, input }) => {
+        is<ActorHandle>()(actor, true)
+        is<{ text: string; days: number }>()(input, true)
+        return `Forgets ${input.text}.`
+      },
+    },
+  },
+  () => {},
+)
+app.method('remind', { confirm: { owner: true } }, () => 'x')
+// @ts-expect-error a preview is a text
+app.action('forget', { confirm: { owner: true, preview: () => 3 } }, () => {})
+// @ts-expect-error the owner approves
+app.action('forget', { confirm: { preview: () => 'x' } }, () => {})
 // @ts-expect-error confirm names who approves
 app.action('v', { confirm: 'anyone' }, () => {})
 // @ts-expect-error a method is a prompt or a resource, and not a tool

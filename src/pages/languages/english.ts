@@ -474,6 +474,7 @@ const approvals = {
   wants: (name: string, title: string) => `${name} wants to: ${title}`,
   details: 'Details',
   noInput: 'No input',
+  noPreview: 'The effect of this call can’t be shown right now.',
   once: (expires: Html) => html`This approves one call only. Expires ${expires}.`,
   allow: 'Allow once',
   deny: 'Deny',

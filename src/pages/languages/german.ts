@@ -457,6 +457,7 @@ const approvals: Messages['approvals'] = {
   wants: (name, title) => `${name} möchte: ${title}`,
   details: 'Einzelheiten',
   noInput: 'Keine Eingabe',
+  noPreview: 'Was dieser Aufruf bewirkt, kann gerade nicht angezeigt werden.',
   once: (expires) => html`Das genehmigt nur einen Aufruf. Läuft ab ${expires}.`,
   allow: 'Einmal erlauben',
   deny: 'Ablehnen',

@@ -2,11 +2,12 @@
 import type { ServiceError } from '../../errors.ts'
 import { normalize } from '../../json/json.ts'
 import type { Approval, Approvals } from '../../operation/approvals.ts'
+import type { Operations } from '../../operation/operations.ts'
 import type { ApprovalRow, ApprovalValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { wholeTreeOf } from '../shared/value-tree.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import { argumentTitles, type ApprovalWordsDeps, wordsFor } from './approval-words.ts'
+import { argumentTitles, type ApprovalWordsDeps, previewFor, wordsFor } from './approval-words.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { pageRefusal } from '../shared/error-text.ts'
@@ -15,9 +16,11 @@ import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { View } from '../shared/values.ts'
+import { visible } from '../shared/visible.ts'
 
 export interface ApprovalPageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {
   readonly approvals: Approvals
+  readonly operations: Pick<Operations, 'preview'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -41,11 +44,16 @@ export async function showApproval(
       ({ approvals }) => approvals.expired,
     )
   const path = `/approvals/${encodeURIComponent(id)}`
-  const values = await pageValues(deps, exchange, path, error)
+  const [values, preview] = await Promise.all([
+    pageValues(deps, exchange, path, error),
+    previewFor(deps, actor, approval),
+  ])
   const page = deps.pages.approval({
     ...values,
     approval: approvalRow(deps, exchange, peers, approval),
     arguments: wholeTreeOf(normalize(JSON.stringify(approval.arguments))),
+    preview: preview === null || preview === 'failed' ? null : visible(preview.text),
+    has_preview_failed: preview === 'failed',
     argument_titles: Object.fromEntries(argumentTitles(wordsFor(deps, approval))),
     form_action: `${values.actor_www}${path}`,
   })

@@ -33,6 +33,8 @@ export function approvalPage(values: ApprovalValues, context: PageContext): Html
 <section class="card${approval.state === 'waiting' ? ' urgent' : ''}" aria-label="${words.requestedBy(peer.name)}">
 <p>${peer.host === '' ? words.unverifiedApp : words.fromHost(peer.host)}${approval.is_destructive ? html` <span class="badge bad">${messages.requests.destructive}</span>` : ''}</p>
 <p>${description}</p>
+${values.preview === null ? '' : html`<p class="answer">${values.preview}</p>`}
+${values.has_preview_failed ? html`<p class="fine">${words.noPreview}</p>` : ''}
 <h2>${words.details}</h2>
 ${argumentsView(values, messages)}
 ${approval.state === 'waiting' ? decision(values, words) : html`<p class="answer"><strong>${outcomeOf(approval, words)}</strong></p>`}

@@ -1,7 +1,10 @@
 /** Describes the call of an approval with the title and description that the application declared. */
 import type { CallText, Registry } from '../../app/registry.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
+import type { Actor } from '../../actor/actor.ts'
+import type { Json } from '../../json/json.ts'
 import type { Approval } from '../../operation/approvals.ts'
+import type { CallPreview, Operations } from '../../operation/operations.ts'
 
 export interface ApprovalWordsDeps {
   readonly mcp: McpEndpoint
@@ -13,7 +16,7 @@ export function wordsFor(
   { mcp, registry }: ApprovalWordsDeps,
   { kind, operation }: Pick<Approval, 'kind' | 'operation'>,
 ): CallText {
-  const undeclared = { title: operation, description: '', isDestructive: false, inputSchema: null }
+  const undeclared = { title: operation, description: '', isDestructive: false, inputSchema: null, runs: null }
   switch (kind) {
     case 'tools':
       return mcp.offers.tool(operation) ?? undeclared
@@ -27,6 +30,17 @@ export function wordsFor(
     default:
       return kind satisfies never
   }
+}
+
+/** The effect of a call that waits, in the words of the application. A decided call needs no preview. */
+export async function previewFor(
+  deps: ApprovalWordsDeps & { readonly operations: Pick<Operations, 'preview'> },
+  actor: Actor,
+  approval: Approval,
+): Promise<CallPreview> {
+  const { runs } = wordsFor(deps, approval)
+  if (runs === null || approval.state !== 'waiting') return null
+  return deps.operations.preview(actor, runs, approval.arguments as Json)
 }
 
 /** The titles of the arguments that the input schema declares, by name. */

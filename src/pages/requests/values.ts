@@ -58,6 +58,10 @@ export interface RequestsValues extends ActorPageValues {
 export interface ApprovalValues extends ActorPageValues {
   readonly approval: ApprovalRow
   readonly arguments: ValueTree
+  /** The effect of the call in the words of the application; null when it declares no preview. */
+  readonly preview: string | null
+  /** True when the preview of the application failed. */
+  readonly has_preview_failed: boolean
   /** The titles that the input schema declares, by the name of the argument. */
   readonly argument_titles: Readonly<Record<string, string>>
   readonly form_action: string

@@ -3,7 +3,7 @@ import type { Authenticate, HostUser } from '../../app/embedding/authenticate.ts
 import { type HostRequest, isWebRequest } from '../../app/embedding/sessions.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
-import type { Timers } from '../../timers.ts'
+import { inTime, type Timers } from '../../timers.ts'
 import { wrongState } from '../refusal.ts'
 import type { States } from '../states.ts'
 import { type HostProvider, hostProviderName } from './host-provider.ts'
@@ -74,28 +74,17 @@ export class HostSignIn {
   }
 
   async #ask(asked: AskedRequest): Promise<HostUser | null> {
-    const { authenticate, baseUrl, log } = this.#deps
+    const { authenticate, baseUrl, log, timers } = this.#deps
     try {
       const request = requestOf(asked, new URL(baseUrl).origin)
-      return checked(await this.#inTime(async () => authenticate(request, asked.original)))
+      const late = `authenticate did not answer within ${answerMs / 1000} seconds`
+      return checked(await inTime(timers, answerMs, async () => authenticate(request, asked.original), late))
     } catch (error) {
       if (error instanceof ServiceError) throw error
       log.error({ error }, 'The option authenticate failed')
       throw new ServiceError('provider_failed', 'Cannot sign you in: the application did not say who you are', {
         cause: error,
       })
-    }
-  }
-
-  async #inTime<T>(ask: () => Promise<T>): Promise<T> {
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const cancel = this.#deps.timers.setTimer(answerMs, () =>
-      reject(new Error(`authenticate did not answer within ${answerMs / 1000} seconds`)),
-    )
-    try {
-      return await Promise.race([ask(), late])
-    } finally {
-      cancel()
     }
   }
 }

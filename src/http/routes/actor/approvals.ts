@@ -3,8 +3,9 @@ import type { Actor } from '../../../actor/actor.ts'
 import { ServiceError } from '../../../errors.ts'
 import { flagField, optional, stringField } from '../../../json/fields.ts'
 import { type Approval, type Approvals, longestArguments, mostListed } from '../../../operation/approvals.ts'
+import type { Operations } from '../../../operation/operations.ts'
 import { type HttpResponse, json } from '../../edge/response.ts'
-import { type ApprovalWordsDeps, wordsFor } from '../../../pages/requests/approval-words.ts'
+import { type ApprovalWordsDeps, previewFor, wordsFor } from '../../../pages/requests/approval-words.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -42,6 +43,11 @@ const approvalSchema = {
     arguments: {
       description: `Exactly what the call is made with: at most ${longestArguments} characters of JSON`,
     },
+    preview: {
+      ...text,
+      description:
+        'The effect of the call in the words of the application: in the response for one waiting call, if the application declares a preview that succeeded',
+    },
     created_at: time,
     expires_at: { ...time, description: 'Expiry of a pending approval, an unused approval, or a denial' },
   },
@@ -49,6 +55,7 @@ const approvalSchema = {
 
 export interface ApprovalRouteDeps extends ApprovalWordsDeps {
   readonly approvals: Approvals
+  readonly operations: Pick<Operations, 'preview'>
 }
 
 export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
@@ -81,7 +88,7 @@ export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
       access: 'approvals',
       summary: 'One call that needs the owner’s approval, until it expires',
       responses: { 200: { text: 'The approval', schema: approvalSchema }, ...actorErrors },
-      handler: async ({ actor, params }) => json(200, shown(deps, await requireApproval(deps, { actor, params }))),
+      handler: ({ actor, params }) => showOne(deps, { actor, params }),
     }),
     defineRoute({
       id: 'decideApproval',
@@ -99,6 +106,16 @@ export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
 async function list(deps: ApprovalRouteDeps, actor: Actor, cursor: string | null): Promise<HttpResponse> {
   const { approvals, next } = await deps.approvals.page(actor.id, cursor)
   return json(200, { approvals: approvals.map((approval) => shown(deps, approval)), next })
+}
+
+async function showOne(
+  deps: ApprovalRouteDeps,
+  { actor, params }: Pick<ActorExchange<'approval'>, 'actor' | 'params'>,
+): Promise<HttpResponse> {
+  const approval = await requireApproval(deps, { actor, params })
+  const preview = await previewFor(deps, actor, approval)
+  const hasText = preview !== null && preview !== 'failed'
+  return json(200, { ...shown(deps, approval), ...(hasText ? { preview: preview.text } : {}) })
 }
 
 async function decide(
