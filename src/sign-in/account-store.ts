@@ -34,26 +34,49 @@ export async function findAccount(q: Queries, actorId: string): Promise<Account 
   return row === undefined ? null : toAccount(row)
 }
 
-/** Finds at most two accounts: one by its identifier, and one by the person's subject at the provider. */
-export async function findAccounts(q: Queries, identifier: string | null, subject: string): Promise<Account[]> {
-  const rows = await q.all<{ actorId: string }>(
-    `SELECT DISTINCT actor_id AS "actorId" FROM identity
-     WHERE (name = $1 AND kind = 'identifier') OR (name = $2 AND kind = 'subject')`,
+/** Who has an identifier. */
+interface Holder {
+  /** The actor whose account has the identifier; null without one. */
+  readonly actorId: string | null
+  /** Whether an actor or account has the identifier, proven or not. */
+  readonly isTaken: boolean
+}
+
+/** One statement, because a sharded database has no snapshot of two. */
+async function findHolder(q: Queries, identifier: string): Promise<Holder> {
+  const rows = await q.all<{ actorId: string; isAccount: number }>(
+    `SELECT actor_id AS "actorId", 1 AS "isAccount" FROM identity WHERE name = $1 AND kind = 'identifier'
+     UNION ALL SELECT * FROM (SELECT actor_id, 0 FROM creator WHERE name = $1 LIMIT 1) AS created`,
     identifier,
-    subject,
   )
-  const found = await Promise.all(rows.map(({ actorId }) => findAccount(q, actorId)))
-  return found.filter((account) => account !== null)
+  return { actorId: rows.find(({ isAccount }) => isAccount === 1)?.actorId ?? null, isTaken: rows.length > 0 }
 }
 
 /** Returns whether an actor or account has this identifier, proven or not. */
 export async function isTaken(q: Queries, identifier: string): Promise<boolean> {
-  const row = await q.get(
-    `SELECT 1 AS found FROM identity WHERE name = $1 AND kind = 'identifier'
-     UNION ALL SELECT 1 AS found FROM creator WHERE name = $1 LIMIT 1`,
-    identifier,
-  )
-  return row !== undefined
+  return (await findHolder(q, identifier)).isTaken
+}
+
+/**
+ * Finds at most two accounts: one by its identifier, and one by the person's subject at the provider. Also returns whether
+ * an actor or account has the identifier. Each name has a statement of its own, because a sharded database plans a statement
+ * for two servers each time.
+ */
+export async function findAccounts(
+  q: Queries,
+  identifier: string | null,
+  subject: string,
+): Promise<{ readonly accounts: readonly Account[]; readonly isTaken: boolean }> {
+  const [holder, bySubject] = await Promise.all([
+    identifier === null ? null : findHolder(q, identifier),
+    q.get<{ actorId: string }>(
+      `SELECT actor_id AS "actorId" FROM identity WHERE name = $1 AND kind = 'subject'`,
+      subject,
+    ),
+  ])
+  const ids = new Set([holder?.actorId, bySubject?.actorId].filter((id) => typeof id === 'string'))
+  const found = await Promise.all([...ids].map((id) => findAccount(q, id)))
+  return { accounts: found.filter((account) => account !== null), isTaken: holder?.isTaken === true }
 }
 
 /**

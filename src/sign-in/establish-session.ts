@@ -11,7 +11,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Beginning, IssuedTokens } from '../token/chain.ts'
 import type { Tokens } from '../token/tokens.ts'
-import { type Account, findAccounts, isTaken } from './account-store.ts'
+import { type Account, findAccounts } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
 import { type PersonIdentity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
 import { ensureInteractiveTrust } from './interactive-trust.ts'
@@ -114,21 +114,15 @@ export class SessionEntry {
   ): Promise<Exclude<Entering, Entered> | { readonly kind: 'resolved'; readonly account: ResolvedAccount } | null> {
     const identifier = identity.kind === 'proven' ? identity.identifier : null
     const subject = attempt.person.stableId
-    const asksFirst = attempt.asksFirst === true && identifier !== null
-    // `taken` first: an account that a concurrent sign-in inserts between the two reads would look like another person's
-    // actor. A snapshot alone does not exclude that, because a sharded database has none over several servers.
-    const { found, taken } = await this.#deps.store.snapshot(async (q) => {
-      const isHeld = asksFirst && (await isTaken(q, identifier))
-      return { found: await findAccounts(q, identifier, subject), taken: isHeld }
-    })
-    const account = accountOf(found, identifier, subject, this.#deps.mode)
+    const { accounts, isTaken } = await this.#deps.store.snapshot((q) => findAccounts(q, identifier, subject))
+    const account = accountOf(accounts, identifier, subject, this.#deps.mode)
     refuseOthers(attempt, account, identifier)
     if (identity.kind === 'missing' && needsAddress(attempt) && !hasAddress(account))
       throw new SignInRefusal('no_address')
     if (account !== null) return { kind: 'resolved', account: resolvedAccount(account, identity) }
     if (identity.kind === 'missing') return { kind: 'address-needed' }
     await this.#refuseForeignActor(attempt, identity)
-    if (taken) return { kind: 'claim-needed', identifier: identity.identifier }
+    if (isTaken && attempt.asksFirst === true) return { kind: 'claim-needed', identifier: identity.identifier }
     const actor = await this.#make(identity, subject)
     return actor === null ? null : { kind: 'resolved', account: { actor, isNew: true, isProven: true, ...identity } }
   }
