@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Actor } from '../../src/actor/actor.ts'
 import { Passphrases } from '../../src/actor/passphrases.ts'
 import { generateKey, parseKeyRing } from '../../src/secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../src/secret/sealed.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const ring = parseKeyRing(generateKey())
 
@@ -61,6 +66,23 @@ describe('the passphrase of an actor', () => {
     }
     assert.equal(passphrases.fits(ada, 'correct'), true)
     assert.equal(opened.filter((id) => id === 'ada').length, before + 1)
+  })
+
+  it('keeps no buffers of other work in memory', () => {
+    const { passphrases, opened } = counted()
+    collectGarbage()
+    const before = process.memoryUsage().arrayBuffers
+    for (let index = 0; index < 2000; index += 1) {
+      const id = `other-${index}`
+      passphrases.fits(actorWith(id, sealed(id, 'x')), 'x')
+      Buffer.allocUnsafe(Buffer.poolSize / 4)
+    }
+    collectGarbage()
+    const grown = process.memoryUsage().arrayBuffers - before
+    assert.ok(grown < 2 ** 20, `${grown} bytes of buffers remain`)
+    const last = actorWith('other-1999', sealed('other-1999', 'x'))
+    assert.equal(passphrases.fits(last, 'x'), true)
+    assert.equal(opened.length, 2001)
   })
 })
 
