@@ -6,9 +6,9 @@ import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { readItemQuery, readWhere, writeCursor } from '../property/item-query.ts'
 import type { FieldKey, FoundItems, IndexedItem, ItemQuery } from '../list/list.ts'
-import type { ListSpan } from '../property/list-queries.ts'
-import type { ListReader } from '../property/list-reader.ts'
-import type { ListWriter } from '../property/list-writer.ts'
+import type { ListSpan } from '../property/lists/list-queries.ts'
+import type { ListReader } from '../property/lists/list-reader.ts'
+import type { ListWriter } from '../property/lists/list-writer.ts'
 
 const create = { create: true } as const
 const fromEnd = { fromEnd: true } as const

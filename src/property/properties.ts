@@ -20,7 +20,7 @@ import { type Access, requireRight } from './access.ts'
 import type { Condition } from './condition.ts'
 import type { Added, KindRoom, Part, PropertyContent, PropertyRequest } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
-import type { ListReader, SeenList } from './list-reader.ts'
+import type { ListReader, SeenList } from './lists/list-reader.ts'
 import { propertyNotFound, rejectedDelete } from './property-errors.ts'
 import {
   deleteAllProperties,

@@ -2,7 +2,7 @@
 import { array, getAt, type JsonText, known, object } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { valueOf } from '../property/kinds.ts'
-import type { SeenList } from '../property/list-reader.ts'
+import type { SeenList } from '../property/lists/list-reader.ts'
 import type { Properties } from '../property/properties.ts'
 import type { Scope } from '../subscription/scope.ts'
 

@@ -9,7 +9,7 @@ import { listMetadata, type ListIndexes, parseIndex } from '../list/list.ts'
 import type { Access } from '../property/access.ts'
 import type { ActorWriter } from '../property/change.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
-import type { ListHooks } from '../property/list-hooks.ts'
+import type { ListHooks } from '../property/lists/list-hooks.ts'
 import { nameIsTaken, propertyNotFound, quote, rejectedDelete } from '../property/property-errors.ts'
 import type { PropertyGate } from '../property/property-hooks.ts'
 import {

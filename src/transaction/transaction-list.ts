@@ -11,9 +11,15 @@ import * as list from '../list/list.ts'
 import type { Access } from '../property/access.ts'
 import { nameIsTaken, quote } from '../property/property-errors.ts'
 import type { DeclaredData } from '../property/declared-data.ts'
-import type { ListHooks } from '../property/list-hooks.ts'
-import { countList, type ListSpan, type QueriedList, type QueriedPage, queryList } from '../property/list-queries.ts'
-import { recordAll } from '../property/list-writer.ts'
+import type { ListHooks } from '../property/lists/list-hooks.ts'
+import {
+  countList,
+  type ListSpan,
+  type QueriedList,
+  type QueriedPage,
+  queryList,
+} from '../property/lists/list-queries.ts'
+import { recordAll } from '../property/lists/list-writer.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { TransactionEntry, TransactionStep } from './entry.ts'
 import { ListPieces, type PiecePlace, type WrittenItem } from './list-pieces.ts'

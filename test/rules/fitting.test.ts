@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { deleteAt, fromPlain, getAt, type Json, known, mergeAt, object, toPlain } from '../../src/json/json.ts'
 import type { JsonText } from '../../src/json/json.ts'
 import type { Change } from '../../src/property/change.ts'
-import { listDiff } from '../../src/property/list-diff.ts'
+import { listDiff } from '../../src/property/lists/list-diff.ts'
 import { projectDiff } from '../../src/publication/project-diff.ts'
 import { visiblePart } from '../../src/publication/visibility.ts'
 

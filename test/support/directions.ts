@@ -1,7 +1,7 @@
 /** The allowed imports between the rooms of src, and a check for violations. */
 
 export interface SourceFile {
-  /** The path below src, such as `property/list-reader.ts`. */
+  /** The path below src, such as `property/properties.ts`. */
   readonly path: string
   readonly text: string
 }

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { quoted, ServiceError } from '../../errors.ts'
 import type { FieldKey, FoundItem, FoundItems, ItemQuery } from '../../list/list.ts'
 import { mostQueried } from '../../property/item-query.ts'
-import { holdsAll, mostScanned, pageOfMatches } from '../../property/list-queries.ts'
+import { holdsAll, mostScanned, pageOfMatches } from '../../property/lists/list-queries.ts'
 import type { Queries, Store } from '../../store/store.ts'
 import { readRemoteItems, type RemoteAddress, type RemoteItems } from './remote-data.ts'
 

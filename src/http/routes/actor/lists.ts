@@ -5,9 +5,9 @@ import { type JsonText, known } from '../../../json/json.ts'
 import { present } from '../../../json/present.ts'
 import { listTextFields } from '../../../list/list-texts.ts'
 import { type FoundItems, type IndexEntry, indexFromJson, type ListTexts } from '../../../list/list.ts'
-import type { ListSpan } from '../../../property/list-queries.ts'
-import type { ListReader } from '../../../property/list-reader.ts'
-import type { ListWriter } from '../../../property/list-writer.ts'
+import type { ListSpan } from '../../../property/lists/list-queries.ts'
+import type { ListReader } from '../../../property/lists/list-reader.ts'
+import type { ListWriter } from '../../../property/lists/list-writer.ts'
 import { acceptsLines } from '../../edge/accepts.ts'
 import {
   type HttpResponse,
@@ -18,7 +18,7 @@ import {
   noContent,
   withNextPage,
 } from '../../edge/response.ts'
-import { itemLines, itemPieces, itemView } from '../../../property/list-json.ts'
+import { itemLines, itemPieces, itemView } from '../../../property/lists/list-json.ts'
 import {
   type GivenQuery,
   mostQueried,

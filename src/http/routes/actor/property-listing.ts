@@ -1,8 +1,8 @@
 /** The listing of all properties in three formats, built as JSON text so that every value stays exactly as stored. */
 import { type JsonText, known, object, pythonLength, stringText } from '../../../json/json.ts'
 import { kinds, valueOf } from '../../../property/kinds.ts'
-import { fullList, fullListPieces } from '../../../property/list-json.ts'
-import type { ListReading, ListSize } from '../../../property/list-reader.ts'
+import { fullList, fullListPieces } from '../../../property/lists/list-json.ts'
+import type { ListReading, ListSize } from '../../../property/lists/list-reader.ts'
 import type { Everything } from '../../../property/properties.ts'
 import type { StoredProperty } from '../../../property/property-store.ts'
 

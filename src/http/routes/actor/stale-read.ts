@@ -1,7 +1,7 @@
 /** Reads whose caller accepts old data: `Cache-Control: max-stale=<seconds>` (RFC 9111 section 5.2.1.2). */
 import type { Caller } from '../../../caller.ts'
 import { present } from '../../../json/present.ts'
-import type { ListReader } from '../../../property/list-reader.ts'
+import type { ListReader } from '../../../property/lists/list-reader.ts'
 import type { Properties } from '../../../property/properties.ts'
 import type { HttpRequest } from '../../edge/request.ts'
 import type { HttpResponse } from '../../edge/response.ts'

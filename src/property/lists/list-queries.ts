@@ -3,9 +3,9 @@
  * wait for its commit count too.
  */
 import { setImmediate } from 'node:timers/promises'
-import { quoted, ServiceError } from '../errors.ts'
-import * as list from '../list/list.ts'
-import type { Queries } from '../store/store.ts'
+import { quoted, ServiceError } from '../../errors.ts'
+import * as list from '../../list/list.ts'
+import type { Queries } from '../../store/store.ts'
 
 /** The most items that a query without an index reads. */
 export const mostScanned = 10_000

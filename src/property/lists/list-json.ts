@@ -1,6 +1,6 @@
 /** Writes lists as JSON on the wire. Long lists are written in pieces, to limit memory. */
-import { array, type JsonText, known, stringText } from '../json/json.ts'
-import type { IndexedItem, ListMetadata } from '../list/list.ts'
+import { array, type JsonText, known, stringText } from '../../json/json.ts'
+import type { IndexedItem, ListMetadata } from '../../list/list.ts'
 import type { ListReading, SeenList } from './list-reader.ts'
 
 /** The array of a list that was read in one page. */

@@ -1,14 +1,14 @@
 /** Runs the application's property hooks for accesses to lists: to the list itself, and to each item at its position. */
 import { setImmediate } from 'node:timers/promises'
-import type { PropertyOperation } from '../app/declarations.ts'
-import { array, elements, type JsonText, known } from '../json/json.ts'
-import type { Store } from '../store/store.ts'
-import { absent } from '../json/absent.ts'
-import type { Access } from './access.ts'
-import type { DeclaredData } from './declared-data.ts'
-import type { PropertyGate } from './property-hooks.ts'
-import * as list from '../list/list.ts'
-import { rejectedDelete, rejectedWrite } from './property-errors.ts'
+import type { PropertyOperation } from '../../app/declarations.ts'
+import { array, elements, type JsonText, known } from '../../json/json.ts'
+import type { Store } from '../../store/store.ts'
+import { absent } from '../../json/absent.ts'
+import type { Access } from '../access.ts'
+import type { DeclaredData } from '../declared-data.ts'
+import type { PropertyGate } from '../property-hooks.ts'
+import * as list from '../../list/list.ts'
+import { rejectedDelete, rejectedWrite } from '../property-errors.ts'
 
 /** The number of items whose hooks run before the process yields to the event loop. */
 const itemsPerTurn = 64

@@ -1,15 +1,15 @@
 /** Reads metadata, pages and matching items of lists, with checks of rights and hooks. */
-import { ServiceError } from '../errors.ts'
-import { type JsonText, pythonLength } from '../json/json.ts'
-import type { Permission } from '../permission/permission.ts'
-import type { Reads } from '../store/read-replicas.ts'
-import { type Access, requireRight } from './access.ts'
-import * as list from '../list/list.ts'
-import type { ShortLists } from '../list/short-list.ts'
-import type { DeclaredData } from './declared-data.ts'
+import { ServiceError } from '../../errors.ts'
+import { type JsonText, pythonLength } from '../../json/json.ts'
+import type { Permission } from '../../permission/permission.ts'
+import type { Reads } from '../../store/read-replicas.ts'
+import { type Access, requireRight } from '../access.ts'
+import * as list from '../../list/list.ts'
+import type { ShortLists } from '../../list/short-list.ts'
+import type { DeclaredData } from '../declared-data.ts'
 import type { ListHooks } from './list-hooks.ts'
 import { countList, type ListSpan, type QueriedList, type QueriedPage, queryList } from './list-queries.ts'
-import type { StoredProperty } from './property-store.ts'
+import type { StoredProperty } from '../property-store.ts'
 
 export interface ListReaderDeps {
   readonly store: Reads

@@ -1,7 +1,7 @@
 /** Converts list changes to change records. Their fields serve both interpretations of the protocol. */
-import { array, type JsonText, known, object, stringText } from '../json/json.ts'
-import type { Change } from './change.ts'
-import type { ListChange, ListOperation } from '../list/list-change.ts'
+import { array, type JsonText, known, object, stringText } from '../../json/json.ts'
+import type { Change } from '../change.ts'
+import type { ListChange, ListOperation } from '../../list/list-change.ts'
 
 /** The names of operations in list diffs of other implementations over HTTP (WIRE-LIST-02). */
 const actions: Readonly<Record<ListOperation, string>> = {

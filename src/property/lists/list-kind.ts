@@ -1,8 +1,8 @@
 /** Lists as a kind of property: handles requests to the name of a list. */
-import { checkListName, checkName } from '../actor/property-name.ts'
-import { ServiceError } from '../errors.ts'
-import { array, type JsonText, known, stringText } from '../json/json.ts'
-import { readTexts } from '../list/list-texts.ts'
+import { checkListName, checkName } from '../../actor/property-name.ts'
+import { ServiceError } from '../../errors.ts'
+import { array, type JsonText, known, stringText } from '../../json/json.ts'
+import { readTexts } from '../../list/list-texts.ts'
 import {
   bulk,
   type BulkEntry,
@@ -12,12 +12,12 @@ import {
   makeList,
   parseIndex,
   readBulk,
-} from '../list/list.ts'
-import type { BulkStep, Kind } from './kind.ts'
+} from '../../list/list.ts'
+import type { BulkStep, Kind } from '../kind.ts'
 import { listRemoval } from './list-diff.ts'
 import { arrayPieces, listArray } from './list-json.ts'
 import { recordAll, requireOnlyAdded } from './list-writer.ts'
-import { propertyNotFound, rejectedWrite } from './property-errors.ts'
+import { propertyNotFound, rejectedWrite } from '../property-errors.ts'
 
 export const listKind: Kind = {
   description: 'A list of the actor',
