@@ -33,19 +33,20 @@ export async function deleteRemoteRows(tx: Transaction, actorId: string): Promis
 /**
  * Records lists for the deletion of their rows in the background, as a trigger does on a plain database.
  *
- * @param list Null: all lists of the actor.
+ * @param names Null: all lists of the actor. Names of values are ignored.
  */
-export async function removeLists(tx: Transaction, actorId: string, list: string | null): Promise<void> {
+export async function removeLists(tx: Transaction, actorId: string, names: readonly string[] | null): Promise<void> {
   await tx.run(
     `INSERT INTO removed_list (actor_id, list, next_item, last_item, last_node)
      SELECT p.actor_id, p.name, 1,
        COALESCE((SELECT max(i.item) FROM list_item i WHERE i.actor_id = $1 AND i.list = p.name), 0),
        COALESCE((SELECT max(n.node) FROM list_node n WHERE n.actor_id = $1 AND n.list = p.name), 0)
-     FROM property p WHERE p.actor_id = $1 AND p.kind = 'list' AND p.name = COALESCE(CAST($2 AS TEXT), p.name)
+     FROM property p WHERE p.actor_id = $1 AND p.kind = 'list'
+       ${names === null ? '' : 'AND p.name IN (SELECT name FROM rows($2, name TEXT) AS removed)'}
      ON CONFLICT (actor_id, list) DO UPDATE SET
        last_item = CASE WHEN removed_list.last_item < excluded.last_item THEN excluded.last_item ELSE removed_list.last_item END,
        last_node = CASE WHEN removed_list.last_node < excluded.last_node THEN excluded.last_node ELSE removed_list.last_node END`,
     actorId,
-    list,
+    ...(names === null ? [] : [JSON.stringify(names.map((name) => [name]))]),
   )
 }

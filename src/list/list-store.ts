@@ -137,7 +137,7 @@ export async function updateHead(
  * a long list to `RemovedLists`.
  */
 export async function deleteHead(tx: Transaction, { actorId, list }: ListAddress): Promise<boolean> {
-  if (tx.isSharded) await removeLists(tx, actorId, list)
+  if (tx.isSharded) await removeLists(tx, actorId, [list])
   return (await tx.run(`DELETE FROM property WHERE actor_id = $1 AND name = $2 AND kind = 'list'`, actorId, list)) > 0
 }
 

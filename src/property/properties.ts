@@ -15,7 +15,7 @@ import {
 import type { Right } from '../permission/operation.ts'
 import { requiredOn, rightToPut } from '../permission/required-right.ts'
 import type { ReadReplicas, Reads } from '../store/read-replicas.ts'
-import type { Queries } from '../store/store.ts'
+import type { Queries, Transaction } from '../store/store.ts'
 import { type Access, requireRight } from './access.ts'
 import type { Condition } from './condition.ts'
 import type { Added, KindRoom, Part, PropertyContent, PropertyRequest } from './kind.ts'
@@ -24,6 +24,8 @@ import type { ListReader, SeenList } from './lists/list-reader.ts'
 import { propertyNotFound, rejectedDelete } from './property-errors.ts'
 import {
   deleteAllProperties,
+  deleteNamedProperties,
+  findNamedProperties,
   findProperties,
   findProperty,
   type PropertyKind,
@@ -77,6 +79,15 @@ export interface Everything extends Listing {
 }
 
 /** Properties that may be old. Use them for reads only. */
+/** Properties to delete. */
+interface Deletion {
+  /** Names that need the right. An empty name means all properties. */
+  readonly judged: ReadonlySet<string>
+  readonly stored: readonly UnreadProperty[]
+  /** The items of short lists that have a deletion hook. */
+  readonly items: ReadonlyMap<string, ListContent>
+}
+
 export interface StaleProperties {
   readonly properties: Properties
   readonly listReader: ListReader
@@ -383,37 +394,64 @@ export class Properties {
 
   /** Removes every property, or nothing when one of them must stay. */
   async deleteAll(access: Access): Promise<void> {
-    const { room } = this.#deps
-    const { permission } = room
-    const operation = { category: 'properties', right: 'delete' } as const
-    const { stored, items } = await this.#deps.store.snapshot((q) => this.#forDeletion(q, access))
+    const { permission } = this.#deps.room
+    const { stored, items } = await this.#deps.store.snapshot((q) => this.#forDeletion(q, access, null))
     const judged = new Set(['', ...stored.map(({ name }) => name)])
-    await permission.requireAll(access.actor.id, access.caller, operation, judged)
-    for (const row of stored) {
-      const { name } = row
-      if (room.gate.isOpen(access, 'delete', name)) continue
-      const property = room.declared.current(row)
-      const value = valueOf(property) ?? listValue(property, items.get(name))
-      if ((await room.gate.pass(access, 'delete', [name], value)) === null) throw rejectedDelete([name])
-    }
-    await room.writer.change(access, async (tx, record) => {
+    await this.#passDeletion(access, { judged, stored, items })
+    await this.#delete(access, async (tx) => {
       // Also deletes and records properties that were added since the hooks ran, unless the caller's rules must allow them.
       const present = await findProperties(tx, access.actor.id)
       if (permission.isRuled(access.caller) && present.some(({ name }) => !judged.has(name)))
         throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
       await deleteAllProperties(tx, access.actor.id)
-      await this.#deps.indexes.update(tx, access.actor.id, new Map(present.map(({ name }) => [name, null])))
-      for (const { name, kind } of present) record(kinds[kind].removal(name))
+      return present
+    })
+  }
+
+  /** Removes the properties of these names, or nothing when one of them must stay. Ignores names without a property. */
+  async deleteNamed(access: Access, names: readonly string[]): Promise<void> {
+    const { stored, items } = await this.#deps.store.snapshot((q) => this.#forDeletion(q, access, new Set(names)))
+    const present = stored.map(({ name }) => name)
+    await this.#passDeletion(access, { judged: new Set(present), stored, items })
+    await this.#delete(access, async (tx) => {
+      const found = [...(await findNamedProperties(tx, access.actor.id, present)).values()]
+      await deleteNamedProperties(tx, access.actor.id, present)
+      return found
+    })
+  }
+
+  /** Requires the rights and runs the hooks of a deletion. */
+  async #passDeletion(access: Access, { judged, stored, items }: Deletion): Promise<void> {
+    const { gate, declared, permission } = this.#deps.room
+    await permission.requireAll(
+      access.actor.id,
+      access.caller,
+      { category: 'properties', right: 'delete' } as const,
+      judged,
+    )
+    for (const row of stored) {
+      const { name } = row
+      if (gate.isOpen(access, 'delete', name)) continue
+      const property = declared.current(row)
+      const value = valueOf(property) ?? listValue(property, items.get(name))
+      if ((await gate.pass(access, 'delete', [name], value)) === null) throw rejectedDelete([name])
+    }
+  }
+
+  /** @param remove Deletes properties, and returns them. */
+  async #delete(access: Access, remove: (tx: Transaction) => Promise<readonly UnreadProperty[]>): Promise<void> {
+    await this.#deps.room.writer.change(access, async (tx, record) => {
+      const removed = await remove(tx)
+      await this.#deps.indexes.update(tx, access.actor.id, new Map(removed.map(({ name }) => [name, null])))
+      for (const { name, kind } of removed) record(kinds[kind].removal(name))
     })
     this.#deps.deleteRemoved(access.actor.id)
   }
 
-  /** All properties, with the items of short lists that have a deletion hook. */
-  async #forDeletion(
-    q: Queries,
-    access: Access,
-  ): Promise<{ stored: UnreadProperty[]; items: ReadonlyMap<string, ListContent> }> {
-    const stored = await findProperties(q, access.actor.id)
+  /** The chosen properties, with the items of short lists that have a deletion hook. */
+  async #forDeletion(q: Queries, access: Access, names: ReadonlySet<string> | null): Promise<Omit<Deletion, 'judged'>> {
+    const all = await findProperties(q, access.actor.id)
+    const stored = names === null ? all : all.filter(({ name }) => names.has(name))
     const hooked = stored.filter(({ name }) => !this.#deps.room.gate.isOpen(access, 'delete', name))
     const heads = shortLists(headsOf(hooked))
     return { stored, items: await readManyLists(q, access.actor.id, heads, this.#formatOf) }

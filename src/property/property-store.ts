@@ -240,3 +240,13 @@ export async function deleteAllProperties(tx: Transaction, actorId: string): Pro
   if (tx.isSharded) await removeLists(tx, actorId, null)
   await tx.run('DELETE FROM property WHERE actor_id = $1', actorId)
 }
+
+/** Deletes the values and lists in `names`, including items. */
+export async function deleteNamedProperties(tx: Transaction, actorId: string, names: readonly string[]): Promise<void> {
+  if (tx.isSharded) await removeLists(tx, actorId, names)
+  await tx.run(
+    'DELETE FROM property WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS removed)',
+    actorId,
+    JSON.stringify(names.map((name) => [name])),
+  )
+}

@@ -1,3 +1,4 @@
+/* cspell:ignore oder Anfang eines Werts auswählen Auswahl löschen Eigenschaft Gelöscht */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
@@ -190,6 +191,51 @@ describe('the pages of an actor', () => {
       assert.deepEqual(page.complaints, [])
     })
   }
+
+  const searching = [
+    {
+      how: 'with JavaScript',
+      options: {},
+      words: {
+        search: 'Name or beginning of a value',
+        select: 'Select “color”',
+        remove: 'Delete selected…',
+        question: 'Delete 1 property',
+        notice: 'Deleted.',
+      },
+    },
+    {
+      how: 'without JavaScript, in German',
+      options: { javaScriptEnabled: false, locale: 'de-DE' },
+      words: {
+        search: 'Name oder Anfang eines Werts',
+        select: '„color“ auswählen',
+        remove: 'Auswahl löschen …',
+        question: '1 Eigenschaft löschen',
+        notice: 'Gelöscht.',
+      },
+    },
+  ]
+  for (const { how, options, words } of searching)
+    it(`find a property and delete the selection ${how} (R-WEB-01)`, async () => {
+      const actor = await furnished()
+      const page = await visit(actor, '/properties', options)
+      const names = page.locator('.properties tbody th')
+      assert.ok((await names.count()) > 1)
+      await page.getByRole('searchbox', { name: words.search }).fill('COL')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/q=COL/)
+      assert.deepEqual(await names.allTextContents(), ['color'])
+      await page.getByRole('checkbox', { name: words.select }).check()
+      await page.getByRole('button', { name: words.remove }).click()
+      assert.equal(await heading(page), words.question)
+      assert.equal((await actor.request('GET', '/properties/color')).status, 200)
+      await page.getByRole('button', { name: words.question }).click()
+      assert.equal(await page.getByRole('status').textContent(), words.notice)
+      assert.equal((await actor.request('GET', '/properties/color')).status, 404)
+      assert.equal((await actor.request('GET', '/properties/age')).status, 200)
+      assert.deepEqual(page.complaints, [])
+    })
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'

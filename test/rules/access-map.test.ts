@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { accessMap, accessTable } from '../../src/pages/home/access-map.ts'
-import { decideMap, type Judge, type MapProperty, type MapSubject } from '../../src/pages/home/access.ts'
+import { decideMap, type MapProperty, type MapSubject } from '../../src/pages/home/access.ts'
 import { activityChart } from '../../src/pages/home/activity-chart.ts'
 import { fitText } from '../../src/pages/home/fit-text.ts'
 import type { AccessMapValues, MapPerson, MapPlace } from '../../src/pages/home/values.ts'
 import { english } from '../../src/pages/languages/english.ts'
+import type { Judge } from '../../src/pages/relationships/audience.ts'
 
 const { accessMap: words, home } = english.messages(english.noun)
 

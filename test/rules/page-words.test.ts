@@ -30,6 +30,7 @@ const forPrograms: ReadonlySet<string> = new Set(['summary', 'description', 'res
 
 /** Functions whose arguments are for programs or operators. The second argument of `pageRefusal` is for API clients. */
 const ofPrograms: ReadonlySet<string> = new Set([
+  'hintField',
   'ServiceError',
   'ConfigError',
   'Error',
@@ -108,6 +109,7 @@ const allowed: ReadonlySet<string> = new Set([
   'src/pages/activity/activity-page.ts: the owner approved it',
   'src/pages/activity/activity-page.ts: the owner denied it',
   'src/pages/activity/view.ts: UTC · ¤¤ ·',
+  'src/pages/properties/selection.ts: attachment; filename="properties.json"',
   'src/pages/relationships/peer-view.ts: notes/1',
   'src/pages/shared/layout.ts: light dark',
   'src/pages/shared/site.ts: Accept-Language, Cookie',
@@ -140,6 +142,8 @@ const same: ReadonlySet<string> = new Set([
   'created.passphrase',
   'values.text',
   'values.null',
+  'types.text',
+  'types.array',
   'properties.name',
   'files.name',
   'subjects.tools',

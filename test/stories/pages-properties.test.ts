@@ -1,7 +1,9 @@
+/* cspell:ignore GRÜSSE */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
 import type { PropertiesValues, PropertyValues } from '../../src/pages.ts'
+import { relate } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { asBrowser, OwnersBrowser } from '../support/sessions.ts'
 
@@ -108,6 +110,21 @@ forEachService((start) => {
         read_only_properties: [],
         list_properties: ['notes'],
         paging: { page: 1, pages: 1, total: 5 },
+        property_count: 5,
+        address: `/under/${actor.id}/www/properties`,
+        search: '',
+        types: [
+          { name: 'All', count: 5, href: `/under/${actor.id}/www/properties`, is_current: true },
+          { name: 'Text', count: 1, href: `/under/${actor.id}/www/properties?type=text`, is_current: false },
+          { name: 'Number', count: 1, href: `/under/${actor.id}/www/properties?type=number`, is_current: false },
+          { name: 'Boolean', count: 1, href: `/under/${actor.id}/www/properties?type=boolean`, is_current: false },
+          { name: 'Object', count: 1, href: `/under/${actor.id}/www/properties?type=object`, is_current: false },
+          { name: 'List', count: 1, href: `/under/${actor.id}/www/properties?type=list`, is_current: false },
+        ],
+        columns: [
+          { name: 'name', order: 'ascending', href: `/under/${actor.id}/www/properties?order=descending` },
+          { name: 'type', order: null, href: `/under/${actor.id}/www/properties?sort=type` },
+        ],
         typed: null,
         unset: [],
         existing: null,
@@ -199,6 +216,167 @@ forEachService((start) => {
         ['?page=1e3', 1, 'p000', 'p099'],
       ])
       assert.deepEqual(listings[0]?.paging, { page: 1, pages: 3, total: 250 })
+    })
+
+    it('finds properties by name and value, filters types, and sorts (R-WEB-01)', async () => {
+      const world = await open()
+      const { actor, browser, listings } = world
+      await actor.request('POST', '/properties', {
+        p10: 'Grüße',
+        p9: 36,
+        p1: { greeting: 'none' },
+        other: 'to the GRÜSSE of p9',
+        notes: { _type: 'list' },
+        long: `${'x'.repeat(300)} needle`,
+      })
+      const asked = async (query: string): Promise<readonly [names: string[], types: string[]]> => {
+        assert.equal((await browser.get(`/properties${query}`)).status, 200)
+        const { rows = [], types = [] } = listings[0] ?? {}
+        return [
+          rows.map(({ name }) => name),
+          types.map(({ name, count, is_current: isCurrent }) => `${name} ${count}${isCurrent ? ' *' : ''}`),
+        ]
+      }
+      const all = ['All 6 *', 'Text 3', 'Number 1', 'Object 1', 'List 1']
+      assert.deepEqual(await asked(''), [['long', 'notes', 'other', 'p1', 'p9', 'p10'], all])
+      assert.deepEqual(await asked('?q=P9'), [
+        ['other', 'p9'],
+        ['All 2 *', 'Text 1', 'Number 1'],
+      ])
+      assert.deepEqual(await asked('?q=gr%C3%BC%C3%9Fe'), [['p10'], ['All 1 *', 'Text 1']])
+      assert.deepEqual(await asked('?q=%20greeting%20'), [['p1'], ['All 1 *', 'Object 1']])
+      // Only the beginning of a value, which the row shows, is searched.
+      assert.deepEqual(await asked('?q=needle'), [[], ['All 0 *']])
+      assert.deepEqual(await asked('?type=list'), [['notes'], ['All 6', 'Text 3', 'Number 1', 'Object 1', 'List 1 *']])
+      assert.deepEqual(await asked('?type=boolean'), [
+        [],
+        ['All 6', 'Text 3', 'Number 1', 'Boolean 0 *', 'Object 1', 'List 1'],
+      ])
+      assert.deepEqual(await asked('?sort=type'), [['long', 'other', 'p10', 'p9', 'p1', 'notes'], all])
+      assert.deepEqual((await asked('?order=descending'))[0], ['p10', 'p9', 'p1', 'other', 'notes', 'long'])
+      assert.deepEqual((await asked('?type=unknown&sort=unknown&order=up'))[0].length, 6)
+      await browser.get('/properties?q=a%26b&type=text&sort=type&order=descending')
+      const [values] = listings
+      const at = `/${actor.id}/www/properties`
+      assert.equal(values?.address, `${at}?q=a%26b&type=text&sort=type&order=descending`)
+      assert.deepEqual(
+        values?.columns.map(({ href }) => href),
+        [`${at}?q=a%26b&type=text`, `${at}?q=a%26b&type=text&sort=type`],
+      )
+      assert.equal(values?.types[0]?.href, `${at}?q=a%26b&sort=type&order=descending`)
+    })
+
+    it('shows how many people and apps can view each property (R-WEB-01)', async () => {
+      const world = await open({ listen: true, host: 'localhost', pages: {} })
+      const { service, actor, browser } = world
+      const [grace, niklaus] = [
+        await service.createActor('grace@example.com'),
+        await service.createActor('niklaus@example.com'),
+      ]
+      await actor.request('POST', '/properties', { diary: 'x', color: 'blue', settings: { theme: 'dark', size: 1 } })
+      const row = async (name: string): Promise<string> => {
+        const text = await (await browser.get('/properties')).text()
+        const cells = new RegExp(`<tr>(?:(?!</tr>).)*properties/${name}">.*?</tr>`, 's').exec(text)?.[0] ?? ''
+        return cells
+          .replace(/.*<td>/s, '')
+          .replace(/<[^>]*>/g, '')
+          .trim()
+      }
+      assert.equal(await row('color'), 'Only you')
+      const [asGrace, asNiklaus] = [
+        await relate(grace, [service, actor]),
+        await relate(niklaus, [service, actor], 'friend', false),
+      ]
+      assert.equal(await row('color'), '1 person')
+      await actor.request('PUT', `/trust/friend/${niklaus.id}`, { approved: true })
+      assert.equal(await row('color'), '2 people')
+      for (const [peer, excluded] of [
+        [grace, ['diary', 'settings']],
+        [niklaus, ['diary', 'settings', 'settings/theme', 'settings/size', 'settings/*']],
+      ] as const)
+        await actor.request('PUT', `/trust/friend/${peer.id}/permissions`, {
+          properties: { excluded_patterns: excluded },
+        })
+      assert.equal(await row('diary'), 'Only you')
+      assert.equal(await row('color'), '2 people')
+      for (const peer of [asGrace, asNiklaus]) {
+        assert.equal((await peer.request('GET', '/properties/diary')).status, 403)
+        assert.equal((await peer.request('GET', '/properties/color')).status, 200)
+      }
+    })
+  })
+
+  describe('the selection of properties', () => {
+    async function filled(): Promise<World> {
+      const world = await open({ pages: {} })
+      await world.actor.request('POST', '/properties', { a: 1, b: 'two', 'c=&d': true, notes: { _type: 'list' } })
+      await world.actor.request('POST', '/properties/notes', '"first"')
+      world.service.reset()
+      return world
+    }
+
+    const names = async ({ actor }: World): Promise<string[]> =>
+      Object.keys((await (await actor.request('GET', '/properties')).json()) as object).toSorted()
+
+    it('is exported as JSON with the items of lists (R-WEB-01)', async () => {
+      const world = await filled()
+      const answer = await world.browser.send('/selection', {
+        action: 'export',
+        'pick:notes': '1',
+        'pick:a': '1',
+        'pick:c=&d': '1',
+        'pick:absent': '1',
+      })
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+      assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="properties.json"')
+      const { notes, ...values } = (await answer.json()) as { notes: { items: unknown } }
+      assert.deepEqual(values, { a: 1, 'c=&d': true })
+      assert.deepEqual(notes.items, ['first'])
+    })
+
+    it('is deleted after a confirmation, in one change (R-WEB-01)', async () => {
+      const world = await filled()
+      const picked = { 'pick:a': '1', 'pick:notes': '1' }
+      const asking = await world.browser.send('/selection', { action: 'delete', ...picked })
+      assert.equal(asking.status, 200)
+      const page = await asking.text()
+      assert.match(page, /<h1>Delete 2 properties<\/h1>/)
+      assert.match(page, /name="pick:notes" value="1"/)
+      assert.deepEqual(await names(world), ['a', 'b', 'c=&d', 'notes'])
+      const done = await world.browser.send('/selection', { action: 'confirm', ...picked, 'pick:absent': '1' })
+      assert.equal(done.status, 302)
+      assert.match(done.headers.get('location') ?? '', /\/www\/properties$/)
+      assert.deepEqual(await names(world), ['b', 'c=&d'])
+    })
+
+    const refusals: readonly (readonly [what: string, fields: Record<string, string>, status: number])[] = [
+      ['without a property', { action: 'confirm' }, 400],
+      ['without an action', { 'pick:a': '1' }, 400],
+      ['with an unknown action', { action: 'remove', 'pick:a': '1' }, 400],
+    ]
+    for (const [what, fields, status] of refusals)
+      it(`is refused ${what}, and nothing changes (R-WEB-01)`, async () => {
+        const world = await filled()
+        const answer = await world.browser.send('/selection', fields)
+        assert.equal(answer.status, status)
+        assert.match(await answer.text(), /role="alert"/)
+        assert.deepEqual(await names(world), ['a', 'b', 'c=&d', 'notes'])
+      })
+
+    it('is refused for a request of another site (R-WEB-01)', async () => {
+      const world = await filled()
+      const sent = { action: 'confirm', 'pick:a': '1' }
+      assert.equal((await world.browser.send('/selection', sent, { 'sec-fetch-site': 'cross-site' })).status, 403)
+      assert.deepEqual(await names(world), ['a', 'b', 'c=&d', 'notes'])
+    })
+
+    it('stays complete when the application rejects one deletion (R-WEB-01)', async () => {
+      const world = await open({ pages: {}, declare: (app) => app.property('fixed', { delete: () => null }) })
+      await world.actor.request('POST', '/properties', { a: 1, fixed: 2 })
+      const answer = await world.browser.send('/selection', { action: 'confirm', 'pick:a': '1', 'pick:fixed': '1' })
+      assert.equal(answer.status, 403)
+      assert.deepEqual(await names(world), ['a', 'fixed'])
     })
   })
 

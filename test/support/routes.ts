@@ -230,6 +230,11 @@ export const samples: Readonly<Record<string, Sample>> = {
     form: { property_name: 'new', property_value: 'x' },
     status: 302,
   },
+  selectionForm: {
+    path: '/:actor/www/selection',
+    form: { action: 'confirm', 'pick:color': '1', 'pick:notes': '1' },
+    status: 302,
+  },
   propertyPage: { path: '/:actor/www/properties/notes', status: 200 },
   propertyForm: { path: '/:actor/www/properties/color', form: { value: 'red' }, status: 302 },
   deletePropertyForm: { path: '/:actor/www/properties/color', status: 302 },

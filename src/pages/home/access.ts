@@ -1,9 +1,7 @@
 /** Chooses the places of the access map, and decides what each person or app can do with them. */
-import type { Operation, Right } from '../../permission/operation.ts'
+import type { Right } from '../../permission/operation.ts'
+import type { Judge } from '../relationships/audience.ts'
 import type { MapAccess, MapPlace } from './values.ts'
-
-/** The verdicts of the permission checks for one person or app. People with equal rights may share a function. */
-export type Judge = (operation: Operation) => { readonly allowed: boolean }
 
 /** An operation that an application declares. */
 export interface MapCall {

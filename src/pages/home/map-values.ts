@@ -1,17 +1,13 @@
 /** The values of the access map: who has access, and what the permission checks decide about them. */
-import type { Clients } from '../../authorization-server/clients.ts'
-import { hasEnded } from '../../authorization-server/client.ts'
 import { isObject } from '../../json/json.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
-import type { Permission } from '../../permission/permission.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import { holdsItems, kinds } from '../../property/kinds.ts'
 import type { StoredProperty } from '../../property/property-store.ts'
-import type { Store } from '../../store/store.ts'
 import type { Chain } from '../../token/chain.ts'
-import { isApprovedAt, isProgram, type Trust } from '../../trust/trust.ts'
+import { clientIdOf, isProgram, type Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
-import { callerOf } from '../relationships/view-as-peer-page.ts'
+import { type AudienceDeps, withRights, withAccess } from '../relationships/audience.ts'
 import type { Peers } from '../shared/peer-names.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import { kindInWords } from '../shared/value-tree.ts'
@@ -19,13 +15,9 @@ import { visible } from '../shared/visible.ts'
 import { decideMap, type MapCall, type MapProperty, type OtherPlaces } from './access.ts'
 import type { AccessMapValues, MapPerson } from './values.ts'
 
-export interface AccessMapDeps {
-  readonly store: Store
-  readonly permission: Permission
+export interface AccessMapDeps extends AudienceDeps {
   readonly relationships: { readonly types: TrustTypes }
   readonly declared: Declared
-  readonly clients: Pick<Clients, 'registered'>
-  readonly now: () => number
 }
 
 /** The data of the actor that the overview has read. */
@@ -50,13 +42,11 @@ export async function accessMapOf(
   context: MapContext,
   data: MapData,
 ): Promise<AccessMapValues | null> {
-  const trusts = await withAccess(deps, data)
+  const trusts = mostActiveFirst(await withAccess(deps, data.peers.trusts), data.chains)
   const shown = trusts.slice(0, mostPeople)
-  const callers = shown.map((trust) => ({ actorId: context.actorId, caller: callerOf({ ...trust, approved: true }) }))
-  const judgeOf = await deps.store.read((q) => deps.permission.judgeEach(q, callers))
-  const subjects = callers.map((relation) => ({
-    judge: judgeOf(relation),
-    calls: callsOf(deps.declared, relation.caller.kind === 'client'),
+  const subjects = (await withRights(deps, context.actorId, shown)).map(({ trust, judge }) => ({
+    judge,
+    calls: callsOf(deps.declared, clientIdOf(trust) !== null),
   }))
   const properties = data.properties.map((property) => mapProperty(property, context))
   const { places, access } = decideMap(subjects, properties, otherPlaces(deps.declared, context))
@@ -65,21 +55,12 @@ export async function accessMapOf(
   return { people, other_people: trusts.length - shown.length, places, access }
 }
 
-/** Relationships with access at this moment, the most recently active first. */
-async function withAccess({ clients, now }: AccessMapDeps, { peers, chains }: MapData): Promise<readonly Trust[]> {
-  const at = now()
-  const approved = peers.trusts.filter((trust) => isApprovedAt(trust, at))
-  const registered = await clients.registered(approved.flatMap(({ facts }) => facts.oauth_client_id ?? []))
+function mostActiveFirst(trusts: readonly Trust[], chains: readonly Chain[]): readonly Trust[] {
   const used = new Map<string, number>()
   for (const { client, lastUsedAt } of chains)
     if (client !== null) used.set(client.peerId, Math.max(lastUsedAt, used.get(client.peerId) ?? 0))
   const lastUsed = ({ peerId, lastAccessed }: Trust): number => Math.max(lastAccessed, used.get(peerId) ?? 0)
-  return approved
-    .filter((trust) => {
-      const client = registered.get(trust.facts.oauth_client_id ?? '')
-      return client === undefined || !hasEnded(client, at)
-    })
-    .toSorted((a, b) => lastUsed(b) - lastUsed(a))
+  return trusts.toSorted((a, b) => lastUsed(b) - lastUsed(a))
 }
 
 function personOf({ relationships }: AccessMapDeps, trust: Trust, peers: Peers): MapPerson {

@@ -189,6 +189,7 @@ const forms = {
   pages: 'Pagination',
   previous: 'Previous',
   next: 'Next',
+  pageNumber: (page: number) => number(page),
   pageOf: (page: number, pages: number) => `Page ${number(page)} of ${number(pages)}`,
   deletion: 'Delete…',
 }
@@ -513,11 +514,49 @@ const values = {
   notSet: 'Not set yet',
 }
 
+function viewers(people: number, apps: number): string {
+  const said = count(people, 'person', 'people')
+  if (apps === 0) return said
+  return people === 0 ? count(apps, 'app', 'apps') : `${said}, ${count(apps, 'app', 'apps')}`
+}
+
+const types = {
+  text: 'Text',
+  number: 'Number',
+  boolean: 'Boolean',
+  object: 'Object',
+  array: 'Array',
+  list: 'List',
+}
+
 const properties = {
   title: 'Properties',
   total: (total: number) => count(total, 'property', 'properties'),
-  empty: 'No properties yet. Store your first value or list below.',
-  newLink: 'New property',
+  empty: 'No properties yet. Store your first value or list above.',
+  noMatch: 'No property matches.',
+  showAll: 'Show all properties',
+  search: 'Search',
+  searchLabel: 'Name or beginning of a value',
+  types: 'Types',
+  allTypes: 'All',
+  columns: { name: 'Name', type: 'Type' },
+  visibleColumn: 'Visible to',
+  onlyYou: 'Only you',
+  visibleTo: (people: number, apps: number) => viewers(people, apps),
+  atLeast: (people: number, apps: number) => `At least ${viewers(people, apps)}`,
+  selection: 'Selection',
+  select: (name: string) => `Select ${quote(name)}`,
+  noneSelected: 'Select at least one property.',
+  exportAll: 'Export JSON',
+  exportSelected: 'Export selected',
+  deleteSelected: 'Delete selected…',
+  deleteCount: (properties: number) => `Delete ${count(properties, 'property', 'properties')}`,
+  deleteManyText: (properties: number) =>
+    plural(properties, {
+      one: 'The property can’t be restored. Subscribers are notified.',
+      other: 'The properties can’t be restored. Subscribers are notified.',
+    }),
+  keep: 'Keep',
   readOnly: (kind: string) => `${kind} · Read-only`,
   notSet: 'Not set yet',
   exists: (name: string) => `${quote(name)} already exists`,
@@ -1254,6 +1293,7 @@ const plain = {
   approvals,
   calls,
   values,
+  types,
   properties,
   list,
   conflict,

@@ -165,6 +165,7 @@ const forms: Messages['forms'] = {
   pages: 'Seiten',
   previous: 'Zurück',
   next: 'Weiter',
+  pageNumber: (page) => number(page),
   pageOf: (page, pages) => `Seite ${number(page)} von ${number(pages)}`,
   deletion: 'Löschen …',
 }
@@ -496,11 +497,49 @@ const values: Messages['values'] = {
   notSet: 'Noch nicht gesetzt',
 }
 
+function viewers(people: number, apps: number): string {
+  const said = count(people, 'Person', 'Personen')
+  if (apps === 0) return said
+  return people === 0 ? count(apps, 'App', 'Apps') : `${said}, ${count(apps, 'App', 'Apps')}`
+}
+
+const types: Messages['types'] = {
+  text: 'Text',
+  number: 'Zahl',
+  boolean: 'Wahrheitswert',
+  object: 'Objekt',
+  array: 'Array',
+  list: 'Liste',
+}
+
 const properties: Messages['properties'] = {
   title: 'Eigenschaften',
   total: (total) => count(total, 'Eigenschaft', 'Eigenschaften'),
-  empty: 'Noch keine Eigenschaften. Speichern Sie unten den ersten Wert oder die erste Liste.',
-  newLink: 'Neue Eigenschaft',
+  empty: 'Noch keine Eigenschaften. Speichern Sie oben den ersten Wert oder die erste Liste.',
+  noMatch: 'Keine Eigenschaft passt.',
+  showAll: 'Alle Eigenschaften anzeigen',
+  search: 'Suchen',
+  searchLabel: 'Name oder Anfang eines Werts',
+  types: 'Typen',
+  allTypes: 'Alle',
+  columns: { name: 'Name', type: 'Typ' },
+  visibleColumn: 'Sichtbar für',
+  onlyYou: 'Nur Sie',
+  visibleTo: (people, apps) => viewers(people, apps),
+  atLeast: (people, apps) => `Mindestens ${viewers(people, apps)}`,
+  selection: 'Auswahl',
+  select: (name) => `${quote(name)} auswählen`,
+  noneSelected: 'Wählen Sie mindestens eine Eigenschaft aus.',
+  exportAll: 'JSON exportieren',
+  exportSelected: 'Auswahl exportieren',
+  deleteSelected: 'Auswahl löschen …',
+  deleteCount: (total) => `${count(total, 'Eigenschaft', 'Eigenschaften')} löschen`,
+  deleteManyText: (total) =>
+    plural(total, {
+      one: 'Die Eigenschaft kann nicht wiederhergestellt werden. Abonnenten werden benachrichtigt.',
+      other: 'Die Eigenschaften können nicht wiederhergestellt werden. Abonnenten werden benachrichtigt.',
+    }),
+  keep: 'Behalten',
   readOnly: (kind) => `${kind} · Schreibgeschützt`,
   notSet: 'Noch nicht gesetzt',
   exists: (name) => `${quote(name)} gibt es schon`,
@@ -1231,6 +1270,7 @@ const plain = {
   approvals,
   calls,
   values,
+  types,
   properties,
   list,
   conflict,

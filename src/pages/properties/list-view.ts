@@ -3,40 +3,72 @@ import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { editableOf } from './edit-conflict.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
-import { hiddenFields, pager, pastRows, valueField } from '../shared/forms.ts'
+import { hiddenFields, pager, valueField } from '../shared/forms.ts'
+import { icon } from '../shared/icons.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
-import type { ExistingProperty, PropertiesValues, PropertyRow, TypedProperty } from './values.ts'
+import { selectedField } from './selection-field.ts'
+import { propertyStyle } from './style.ts'
+import type { ExistingProperty, PropertiesValues, PropertyRow, SortedColumn, TypedProperty } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
 type Words = Messages['properties']
 
 export function propertiesPage(values: PropertiesValues, context: PageContext): Html {
-  const { rows, paging, actor_www } = values
+  const { actor_root, paging } = values
   const { messages } = context
   const words = messages.properties
   return actorPage(
     values,
-    { ...context, title: words.title, section: '/properties', wrongField: wrongFieldOf(values) },
+    {
+      ...context,
+      title: words.title,
+      section: '/properties',
+      wrongField: wrongFieldOf(values),
+      styles: [propertyStyle],
+    },
     html`
-<h1>${words.title}</h1>
+<div class="head"><h1>${words.title}</h1>
+${values.property_count === 0 ? '' : html`${searchForm(values, messages)}<a class="button quiet" href="${actor_root}/properties?format=full" download="properties.json">${words.exportAll}</a>`}</div>
 ${existingView(values, messages)}
-${following(
-  'listing',
-  ['properties'],
-  html`${paging.total === 0 ? '' : html`<p class="lead">${words.total(paging.total)}${pastRows(rows.length, 'new', words.newLink)}</p>`}
-${rows.length === 0 ? html`<p class="empty">${words.empty}</p>` : html`<ul class="rows">${rows.map((each) => row(each, words))}</ul>`}`,
-)}
-${pager(paging, `${actor_www}/properties`, messages)}
-${unsetView(values, words)}
-${creation(values, messages)}`,
+${creation(values, messages)}
+${following('listing', ['properties', 'trust'], listing(values, messages))}
+${pager(paging, values.address, messages)}
+${unsetView(values, words)}`,
   )
 }
 
-function row({ name, href, kind, preview, is_read_only }: PropertyRow, words: Words): Html {
-  return html`<li><div class="row-head"><a href="${href}">${name}</a><span class="kind">${is_read_only ? words.readOnly(kind) : kind}</span></div>${
-    preview === '' ? '' : html`<p class="preview">${preview}</p>`
-  }</li>
+function searchForm({ search, actor_www }: PropertiesValues, { properties: words }: Messages): Html {
+  return html`<form class="search" role="search" action="${actor_www}/properties"><label class="unseen" for="search">${words.searchLabel}</label>
+<input id="search" type="search" name="q" value="${search}" placeholder="${words.searchLabel}" maxlength="200"><button class="quiet" type="submit">${words.search}</button></form>
+`
+}
+
+function listing(values: PropertiesValues, messages: Messages): Html {
+  const { rows, types, property_count, actor_www } = values
+  const words = messages.properties
+  if (property_count === 0) return html`<p class="empty">${words.empty}</p>`
+  return html`<nav class="chips" aria-label="${words.types}"><ul>${types.map(
+    ({ name, count, href, is_current }) =>
+      html`<li><a href="${href}"${is_current ? html` aria-current="true"` : ''}>${name} <span class="number">${messages.forms.pageNumber(count)}</span></a></li>`,
+  )}</ul></nav>
+${
+  rows.length === 0
+    ? html`<p class="empty">${words.noMatch} <a href="${actor_www}/properties">${words.showAll}</a></p>`
+    : html`<form method="post" action="${actor_www}/selection">${forgeryField(values)}
+<div class="table properties" role="region" aria-label="${words.title}" tabindex="0"><table><thead><tr><th scope="col"><span class="unseen">${words.selection}</span></th>${values.columns.map((column) => sortedHeading(column, words))}<th scope="col" class="preview">${words.value}</th><th scope="col">${words.visibleColumn}</th></tr></thead>
+<tbody>${rows.map((each) => row(each, words))}</tbody></table></div>
+<p class="actions"><button class="quiet" type="submit" name="action" value="export">${words.exportSelected}</button><button class="quiet danger" type="submit" name="action" value="delete">${words.deleteSelected}</button></p></form>`
+}`
+}
+
+function sortedHeading({ name, order, href }: SortedColumn, { columns }: Words): Html {
+  return html`<th scope="col"${order === null ? '' : html` aria-sort="${order}"`}><a href="${href}">${columns[name]}</a>${order === null ? '' : icon(order)}</th>`
+}
+
+function row(each: PropertyRow, words: Words): Html {
+  const { name, href, kind, preview, visible_to, is_private, is_read_only } = each
+  return html`<tr><td><input type="checkbox" name="${selectedField}${name}" value="1" aria-label="${words.select(name)}"></td><th scope="row"><a href="${href}">${name}</a></th><td><span class="badge">${is_read_only ? words.readOnly(kind) : kind}</span></td><td class="preview">${preview}</td><td>${is_private ? html`<span class="badge">${icon('lock')} ${visible_to}</span>` : visible_to}</td></tr>
 `
 }
 
@@ -90,7 +122,7 @@ function creation(values: PropertiesValues, messages: Messages): Html {
   const { typed } = values
   const isList = typed?.property_type === 'list'
   return html`
-<section aria-labelledby="new">
+<section class="new" aria-labelledby="new">
 <h2 id="new">${messages.properties.newTitle}</h2>
 ${valueForm(values, isList ? null : typed, messages)}
 ${listForm(values, isList ? typed : null, messages)}
@@ -103,7 +135,7 @@ function valueForm(values: PropertiesValues, typed: TypedProperty | null, messag
   // The card of the existing property contains its own field with the typed value.
   const isSettled = existing !== null && typed !== null && canSaveOver(existing, typed)
   const isRefused = values.typed === typed && !isSettled
-  return html`<details class="card"${typed !== null && !isSettled ? html` open` : ''}><summary>${words.value}</summary>
+  return html`<details class="card"${typed !== null && !isSettled ? html` open` : ''}><summary>${icon('plus')} ${words.value}</summary>
 <form method="post" action="${actor_www}/properties">${forgeryField(values)}${hiddenFields({ create_only: '1', property_type: 'simple' })}
 ${nameField('new-name', typed, isRefused ? errorOf(values, 'property_name') : null, words)}
 ${valueField(
@@ -120,7 +152,7 @@ ${valueField(
 }
 
 function listForm(values: PropertiesValues, typed: TypedProperty | null, { properties: words, forms }: Messages): Html {
-  return html`<details class="card"${typed === null ? '' : html` open`}><summary>${words.list}</summary>
+  return html`<details class="card"${typed === null ? '' : html` open`}><summary>${icon('plus')} ${words.list}</summary>
 <form method="post" action="${values.actor_www}/properties">${forgeryField(values)}${hiddenFields({ property_type: 'list' })}
 ${nameField('new-list', typed, typed === null ? null : errorOf(values, 'property_name'), words)}
 ${formField({

@@ -13,6 +13,7 @@ import type { FormShape } from './form-shape.ts'
 import { declaredForm, itemsOnAPage } from './kind-views.ts'
 import { type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
+import type { ListingQuery } from './listing.ts'
 import type { PartQuery } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
@@ -20,7 +21,10 @@ import { atField, formRefusal, inputRefusal, refusedOnPage } from '../shared/ref
 
 type FormExchange = PageExchange<string, PartQuery> & Bodied<Params>
 
-export async function createProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
+export async function createProperty(
+  deps: PropertyPageDeps,
+  exchange: PageExchange<string, ListingQuery> & Bodied<Params>,
+): Promise<HttpResponse> {
   const sent = await exchange.body()
   const field = (name: string): string => sent.get(name) ?? ''
   const typed: TypedProperty = {

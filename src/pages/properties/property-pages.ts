@@ -12,13 +12,16 @@ import type {
   TypedItem,
   TypedProperty,
   PropertiesValues,
+  SelectionValues,
 } from './values.ts'
 import { kindInWords, treeOf } from '../shared/value-tree.ts'
 import { type KindViewDeps, kindViews, nothingShown, type Shown, unsetShown } from './kind-views.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { explained } from '../shared/error-text.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { pagingOf, type PartQuery } from '../shared/paging.ts'
+import { type ListingQuery, selectProperties, typeOf } from './listing.ts'
+import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
+import { type ViewersDeps, viewersFor, type ViewersOf } from './viewers.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { propertyNotFound } from '../../property/property-errors.ts'
 import type { FoundProperty } from '../../property/properties.ts'
@@ -27,12 +30,13 @@ import type { View } from '../shared/values.ts'
 import type { Messages } from '../languages/language.ts'
 import type { BodyLimits } from '../../http/edge/body.ts'
 
-export interface PropertyPageDeps extends PageDeps, KindViewDeps {
+export interface PropertyPageDeps extends PageDeps, KindViewDeps, ViewersDeps {
   readonly listWriter: ListWriter
   readonly config: BodyLimits
   readonly pages: {
     readonly properties: View<PropertiesValues>
     readonly property: View<PropertyValues>
+    readonly selection: View<SelectionValues>
   }
 }
 
@@ -42,34 +46,41 @@ const rowsOnAPage = 100
 /** @param refused The refused form and the reason. */
 export async function showProperties(
   deps: PropertyPageDeps,
-  exchange: PageExchange<string, PartQuery>,
-  refused: { readonly error: ServiceError; readonly typed: TypedProperty } | null = null,
+  exchange: PageExchange<string, ListingQuery>,
+  refused: { readonly error: ServiceError; readonly typed: TypedProperty | null } | null = null,
 ): Promise<HttpResponse> {
   const { actor, caller, query } = exchange
   const { messages } = deps.languages.of(exchange.request)
   const access = { actor, caller }
-  const [values, { shown: all, unset }] = await Promise.all([
+  const [values, { shown: all, unset }, viewersOf] = await Promise.all([
     pageValues(deps, exchange, '/properties', refused?.error),
     deps.properties.overview(access),
+    viewersFor(deps, actor.id, messages),
   ])
-  const paging = pagingOf(query, all.length, rowsOnAPage)
-  const onPage = all.slice((paging.page - 1) * rowsOnAPage, paging.page * rowsOnAPage)
+  const { selected, ...selection } = selectProperties(all, query, `${values.actor_www}/properties`, messages)
+  const paging = pagingOf(query, selected.length, rowsOnAPage)
+  const onPage = partOf(selected, paging, rowsOnAPage)
   const rows = await Promise.all(
-    onPage.map((property) => rowOf(deps, { access, messages, www: values.actor_www }, property)),
+    onPage.map((property) => rowOf(deps, { access, messages, www: values.actor_www, viewersOf }, property)),
   )
+  const typed = refused?.typed ?? null
   const page = deps.pages.properties({
     ...values,
+    ...selection,
     properties: Object.fromEntries(
       onPage.map((property, at) => [property.name, plainOf(property, rows[at]?.kind ?? '')]),
     ),
+    property_count: all.length,
     read_only_properties: rows.filter((row) => row.is_read_only).map(({ name }) => name),
     list_properties: rows.filter((row) => row.is_list_property).map(({ name }) => name),
     rows,
     unset: unset.map(({ name, description }) => ({ name, description, href: hrefOf(values.actor_www, name) })),
     paging,
-    typed: refused?.typed ?? null,
+    typed,
     existing:
-      refused?.error.code === 'conflict' ? await existingOf(deps, exchange, refused.typed, values.actor_www) : null,
+      refused?.error.code === 'conflict' && typed !== null
+        ? await existingOf(deps, exchange, typed, values.actor_www)
+        : null,
   })
   return showPage(deps, exchange, page, refused?.error.status)
 }
@@ -81,7 +92,7 @@ function hrefOf(www: string, name: string): string {
 /** Returns the property that already has the name typed for a new one; null when the owner may not read it. */
 async function existingOf(
   deps: PropertyPageDeps,
-  { actor, caller, request }: PageExchange<string, PartQuery>,
+  { actor, caller, request }: PageExchange<string, ListingQuery>,
   typed: TypedProperty,
   www: string,
 ): Promise<ExistingProperty | null> {
@@ -104,15 +115,24 @@ function plainOf(property: StoredProperty, kind: string): Json {
   return value === null ? `[${kind}]` : toPlain(value)
 }
 
+interface RowContext {
+  readonly access: Access
+  readonly messages: Messages
+  readonly www: string
+  readonly viewersOf: ViewersOf
+}
+
 async function rowOf(
   deps: PropertyPageDeps,
-  { access, messages, www }: { readonly access: Access; readonly messages: Messages; readonly www: string },
+  { access, messages, www, viewersOf }: RowContext,
   property: StoredProperty,
 ): Promise<PropertyRow> {
   const { name, kind } = property
   return {
     name,
     href: hrefOf(www, name),
+    type: typeOf(property),
+    ...viewersOf(name),
     ...(await kindViews[kind].row(deps, access, property, messages)),
   }
 }

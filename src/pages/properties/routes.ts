@@ -1,5 +1,7 @@
 /** Routes of `/<actor>/www/properties`: the pages of values and lists, and their forms. */
 import { changeItem, changeProperty, changeTexts, createProperty, deleteProperty } from './property-forms.ts'
+import { listingQuery } from './listing.ts'
+import { useSelection } from './selection.ts'
 import { type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { pageForm, type RequestBody } from '../../http/dispatch/request-body.ts'
@@ -26,7 +28,7 @@ function collectionRoutes(deps: PropertyPageDeps): readonly Route[] {
       path: '/:actor/www/properties',
       access: 'www',
       summary: 'The properties of the actor',
-      query: partQuery,
+      query: listingQuery,
       responses: pageResponses,
       handler: (exchange) => showProperties(deps, exchange),
     }),
@@ -36,10 +38,21 @@ function collectionRoutes(deps: PropertyPageDeps): readonly Route[] {
       path: '/:actor/www/properties',
       access: 'www',
       summary: 'Creates a property or a list, or sets a property',
-      query: partQuery,
+      query: listingQuery,
       request: pageForm('property_name', 'property_value', 'property_type', 'value_type', 'description', 'explanation'),
       responses: formResponses,
       handler: (exchange) => createProperty(deps, exchange),
+    }),
+    defineRoute({
+      id: 'selectionForm',
+      method: 'POST',
+      path: '/:actor/www/selection',
+      access: 'www',
+      summary: 'Exports the selected properties, or deletes them after a confirmation',
+      query: listingQuery,
+      request: pageForm('action'),
+      responses: { 200: 'The properties as JSON, or the page that asks for a confirmation', ...formResponses },
+      handler: (exchange) => useSelection(deps, exchange),
     }),
   ]
 }

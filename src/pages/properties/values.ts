@@ -13,11 +13,18 @@ export interface Paging {
   readonly total: number
 }
 
+export type PropertyType = 'text' | 'number' | 'boolean' | 'object' | 'array' | 'list'
+
 export interface PropertyRow {
   readonly name: string
   readonly href: string
-  /** Type in words: `Text`, `Object with 3 parts`, `List of 12`. */
+  readonly type: PropertyType
+  /** Type in words: `Text`, `Object · 3 fields`, `List · 12 items`. */
   readonly kind: string
+  /** Who can view the property or a part of it now, in words. */
+  readonly visible_to: string
+  /** True when only the owner can view it. */
+  readonly is_private: boolean
   /** One line of the value; empty for a list. */
   readonly preview: string
   readonly is_list_property: boolean
@@ -32,6 +39,23 @@ export interface UnsetProperty {
   readonly description: string
 }
 
+/** A type in the filter of the listing. */
+export interface TypeFilter {
+  readonly name: string
+  readonly count: number
+  readonly href: string
+  readonly is_current: boolean
+}
+
+/** A column by which the listing can be sorted. */
+export interface SortedColumn {
+  readonly name: 'name' | 'type'
+  /** Null when the listing is sorted by another column. */
+  readonly order: 'ascending' | 'descending' | null
+  /** Sorts by this column, or reverses its order. */
+  readonly href: string
+}
+
 export interface PropertiesValues extends ActorPageValues {
   /** The properties on this page by name: the value, or for a list its length in words. */
   readonly properties: Readonly<Record<string, Json>>
@@ -41,10 +65,24 @@ export interface PropertiesValues extends ActorPageValues {
   /** The declared values that are not set. */
   readonly unset: readonly UnsetProperty[]
   readonly paging: Paging
+  /** Path of this page with its search, type and order, without the page number. */
+  readonly address: string
+  /** The text that the names or values contain; empty without a search. */
+  readonly search: string
+  /** Number of all properties. `paging.total` is the number of those that fit the search and the type. */
+  readonly property_count: number
+  readonly types: readonly TypeFilter[]
+  readonly columns: readonly SortedColumn[]
   /** The input of the refused form; null when no form was refused. */
   readonly typed: TypedProperty | null
   /** The existing property that has the name typed for a new one; null unless the form was refused for that. */
   readonly existing: ExistingProperty | null
+}
+
+/** Properties to delete, which the owner confirms. */
+export interface SelectionValues extends ActorPageValues {
+  readonly names: readonly string[]
+  readonly form_action: string
 }
 
 export interface ExistingProperty {

@@ -1,11 +1,11 @@
 /** The page that shows what a peer sees of the actor, read with the peer's rights. */
 import type { Declared } from '../../mcp/catalogue/declared.ts'
-import type { Related } from '../../permission/permission.ts'
 import { decide } from '../../permission/decision.ts'
 import type { EffectiveRules } from '../../permission/rules.ts'
 import { valueOf } from '../../property/kinds.ts'
-import { clientIdOf, type Trust } from '../../trust/trust.ts'
+import type { Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
+import { callerOf } from './audience.ts'
 import { verbOf } from '../shared/rights.ts'
 import type { SeenOperation, SeenProperty } from './values.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
@@ -18,15 +18,6 @@ import { trustRow } from '../shared/trust-rows.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
-
-/** Returns the caller of the peer's requests. Reads for this page are not recorded in the audit log. */
-export function callerOf(trust: Trust): Related {
-  const { peerId, relationship, approved } = trust
-  const clientId = clientIdOf(trust)
-  return clientId === null
-    ? { kind: 'peer', peerId, relationship, approved, via: 'bearer' }
-    : { kind: 'client', clientId, peerId, relationship: approved ? relationship : '', via: 'bearer' }
-}
 
 export async function showViewAsPeer(
   deps: RelationshipPageDeps,

@@ -64,12 +64,23 @@ export function pastRows(shown: number, id: string, label: string): Html | strin
   return shown > manyRows ? html` <a href="#${id}">${label}</a>` : ''
 }
 
-/** Renders links to the neighboring pages of a list; nothing for a single page. */
+/** Renders links to the first, the last and the neighboring pages of a list; nothing for a single page. */
 export function pager({ page, pages }: Paging, path: string, { forms }: Messages): Html | string {
   if (pages <= 1) return ''
-  const link = (to: number, text: string, rel: string): Html | string =>
-    to < 1 || to > pages
-      ? html`<span></span>`
-      : html`<a href="${path}${path.includes('?') ? '&' : '?'}page=${to}" rel="${rel}">${text}</a>`
-  return html`<nav class="pager" aria-label="${forms.pages}">${link(page - 1, forms.previous, 'prev')}<span>${forms.pageOf(page, pages)}</span>${link(page + 1, forms.next, 'next')}</nav>`
+  const href = (to: number): string => `${path}${path.includes('?') ? '&' : '?'}page=${to}`
+  const step = (to: number, text: string, rel: string): Html =>
+    to < 1 || to > pages ? html`<span></span>` : html`<a href="${href(to)}" rel="${rel}">${text}</a>`
+  const numbered = (to: number | null): Html =>
+    to === null
+      ? html`<li aria-hidden="true">…</li>`
+      : to === page
+        ? html`<li aria-current="page">${forms.pageNumber(to)}</li>`
+        : html`<li><a href="${href(to)}">${forms.pageNumber(to)}</a></li>`
+  return html`<nav class="pager" aria-label="${forms.pages}">${step(page - 1, forms.previous, 'prev')}<ol class="numbers">${pagesNear(page, pages).map(numbered)}</ol><span>${forms.pageOf(page, pages)}</span>${step(page + 1, forms.next, 'next')}</nav>`
+}
+
+/** The pages to link, with null for a gap: `1 … 6 7 8 … 40`. */
+function pagesNear(page: number, pages: number): readonly (number | null)[] {
+  const near = [...new Set([1, page - 1, page, page + 1, pages])].filter((each) => each >= 1 && each <= pages)
+  return near.flatMap((each, at) => (each - (near[at - 1] ?? 0) > 1 ? [null, each] : [each]))
 }

@@ -151,6 +151,9 @@ h1 + .card { margin-top: 1rem; }
 .preview { color: var(--muted); margin: .1rem 0 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .empty { color: var(--muted); background: var(--surface); border: 1px dashed var(--line); border-radius: 10px; padding: 1.5rem; text-align: center; }
 .pager { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin: 0 0 1.25rem; color: var(--muted); }
+.numbers { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem; font-variant-numeric: tabular-nums; }
+.numbers > li > a, .numbers > [aria-current] { display: block; min-width: 2rem; padding: .2rem .4rem; border-radius: 6px; text-align: center; }
+.numbers > [aria-current] { color: var(--accent); background: var(--accent-soft); font-weight: 600; }
 
 /* A value by its type */
 .value { overflow-wrap: anywhere; }

@@ -1,0 +1,107 @@
+/** The part of all properties that the listing shows: search, types and order. */
+import { hintField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
+import { kindOf } from '../../json/json.ts'
+import { valueOf } from '../../property/kinds.ts'
+import type { StoredProperty } from '../../property/property-store.ts'
+import type { Messages } from '../languages/language.ts'
+import { partQuery } from '../shared/paging.ts'
+import { previewOf } from '../shared/value-tree.ts'
+import type { PropertiesValues, PropertyType, SortedColumn } from './values.ts'
+
+/** Types in the order of the filter. */
+const types = ['text', 'number', 'boolean', 'object', 'array', 'list'] as const satisfies readonly PropertyType[]
+
+export const listingQuery = {
+  ...partQuery,
+  q: optional(stringField('Part of a name, or of the first 200 characters of a value')),
+  type: hintField('Only properties of this type', types),
+  sort: hintField('The column to sort by', ['name', 'type']),
+  order: hintField('The order of the column', ['ascending', 'descending']),
+}
+export type ListingQuery = ValuesOf<typeof listingQuery>
+
+/** The properties that fit the search and the type, sorted; and the links that change the selection. */
+export interface SelectedProperties extends Pick<PropertiesValues, 'search' | 'types' | 'columns'> {
+  readonly selected: readonly StoredProperty[]
+  /** The address of the selection, to which a page number is added. */
+  readonly address: string
+}
+
+const collator = new Intl.Collator('en', { numeric: true })
+
+/** @param page Path of the page. */
+export function selectProperties(
+  all: readonly StoredProperty[],
+  { q, type, sort = 'name', order = 'ascending' }: ListingQuery,
+  page: string,
+  messages: Messages,
+): SelectedProperties {
+  const search = (q ?? '').trim()
+  const found = search === '' ? all : all.filter((property) => fits(property, search.toLowerCase()))
+  const byType = Map.groupBy(found, typeOf)
+  const selected = type === undefined ? found : (byType.get(type) ?? [])
+  const current: Choices = { q: search, type: type ?? '', sort, order }
+  const addressOf = (change: Partial<Choices>): string => addressFor(page, { ...current, ...change })
+  return {
+    search,
+    selected: sorted(selected, sort, order),
+    address: addressOf({}),
+    types: [
+      {
+        name: messages.properties.allTypes,
+        count: found.length,
+        href: addressOf({ type: '' }),
+        is_current: type === undefined,
+      },
+      ...types.flatMap((each) => {
+        const count = byType.get(each)?.length ?? 0
+        return count === 0 && each !== type
+          ? []
+          : [{ name: messages.types[each], count, href: addressOf({ type: each }), is_current: each === type }]
+      }),
+    ],
+    columns: (['name', 'type'] as const).map((column): SortedColumn => {
+      const isSorted = column === sort
+      const next = isSorted && order === 'ascending' ? 'descending' : 'ascending'
+      return { name: column, order: isSorted ? order : null, href: addressOf({ sort: column, order: next }) }
+    }),
+  }
+}
+
+export function typeOf(property: StoredProperty): PropertyType {
+  const value = valueOf(property)
+  if (value === null) return 'list'
+  const kind = kindOf(value)
+  return kind === 'string' ? 'text' : kind === 'null' ? 'object' : kind
+}
+
+function fits(property: StoredProperty, search: string): boolean {
+  if (property.name.toLowerCase().includes(search)) return true
+  const value = valueOf(property)
+  return value !== null && previewOf(value).toLowerCase().includes(search)
+}
+
+function sorted(
+  properties: readonly StoredProperty[],
+  sort: 'name' | 'type',
+  order: 'ascending' | 'descending',
+): readonly StoredProperty[] {
+  const sign = order === 'ascending' ? 1 : -1
+  const place = (property: StoredProperty): number => (sort === 'type' ? types.indexOf(typeOf(property)) : 0)
+  return properties.toSorted((a, b) => sign * (place(a) - place(b) || collator.compare(a.name, b.name)))
+}
+
+interface Choices {
+  readonly q: string
+  readonly type: string
+  readonly sort: string
+  readonly order: string
+}
+
+const standard: Choices = { q: '', type: '', sort: 'name', order: 'ascending' }
+
+/** An address without the choices that apply anyway. */
+function addressFor(page: string, choices: Choices): string {
+  const chosen = Object.entries(choices).filter(([name, value]) => value !== standard[name as keyof Choices])
+  return chosen.length === 0 ? page : `${page}?${new URLSearchParams(chosen).toString()}`
+}

@@ -1,0 +1,49 @@
+/** All properties with the items of lists, as JSON text in which every value stays exactly as stored. */
+import { type JsonText, object, stringText } from '../json/json.ts'
+import { valueOf } from './kinds.ts'
+import { fullList, fullListPieces } from './lists/list-json.ts'
+import type { ListReading } from './lists/list-reader.ts'
+import type { Everything } from './properties.ts'
+import type { StoredProperty } from './property-store.ts'
+
+/** The values among the properties, by name. */
+export function valuesOf(properties: readonly StoredProperty[]): (readonly [name: string, value: JsonText])[] {
+  return properties.flatMap((property) => {
+    const value = valueOf(property)
+    return value === null ? [] : [[property.name, value] as const]
+  })
+}
+
+/** Returns the values by name, then the lists with their items. Null when the lists are too long for memory. */
+export function fullView({ shown, lists }: Everything): JsonText | null {
+  const members = valuesOf(shown)
+  for (const [name, seen] of lists) {
+    const list = fullList(seen)
+    if (list === null) return null
+    members.push([name, list])
+  }
+  return object(members)
+}
+
+/**
+ * Yields the same JSON as `fullView` in pieces. Lists that were not read yet are opened one by one, and skipped when they
+ * were removed or hidden meanwhile.
+ */
+export async function* fullPieces(
+  { shown, lists }: Everything,
+  open: (name: string) => Promise<ListReading | null>,
+): AsyncGenerator<string> {
+  const values = object(valuesOf(shown))
+  let separator = values === '{}' ? '' : ','
+  yield values.slice(0, -1)
+  for (const [name, seen] of lists) {
+    const list = fullList(seen)
+    const reading = list === null ? await open(name) : null
+    if (list === null && reading === null) continue
+    yield `${separator}${stringText(name)}:`
+    if (list !== null) yield list
+    else if (reading !== null) yield* fullListPieces(reading)
+    separator = ','
+  }
+  yield '}'
+}
