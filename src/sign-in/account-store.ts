@@ -57,16 +57,24 @@ export async function isTaken(q: Queries, identifier: string): Promise<boolean> 
   return (await findHolder(q, identifier)).isTaken
 }
 
+export interface FoundAccounts {
+  /** At most two: one by its identifier, and one by the person's subject at the provider. */
+  readonly accounts: readonly Account[]
+  /** Whether an actor or account has the identifier. */
+  readonly isTaken: boolean
+}
+
 /**
- * Finds at most two accounts: one by its identifier, and one by the person's subject at the provider. Also returns whether
- * an actor or account has the identifier. Each name has a statement of its own, because a sharded database plans a statement
- * for two servers each time.
+ * Each name has a statement of its own, because a sharded database plans a statement for two servers each time.
+ *
+ * @returns null when an account is not there although its name is. On a sharded database, the commit of its creation or
+ *   deletion has then reached one server and not yet the other.
  */
 export async function findAccounts(
   q: Queries,
   identifier: string | null,
   subject: string,
-): Promise<{ readonly accounts: readonly Account[]; readonly isTaken: boolean }> {
+): Promise<FoundAccounts | null> {
   const [holder, bySubject] = await Promise.all([
     identifier === null ? null : findHolder(q, identifier),
     q.get<{ actorId: string }>(
@@ -76,7 +84,8 @@ export async function findAccounts(
   ])
   const ids = new Set([holder?.actorId, bySubject?.actorId].filter((id) => typeof id === 'string'))
   const found = await Promise.all([...ids].map((id) => findAccount(q, id)))
-  return { accounts: found.filter((account) => account !== null), isTaken: holder?.isTaken === true }
+  const accounts = found.filter((account) => account !== null)
+  return accounts.length < found.length ? null : { accounts, isTaken: holder?.isTaken === true }
 }
 
 /**

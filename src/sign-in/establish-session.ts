@@ -9,9 +9,10 @@ import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
+import type { Timers } from '../timers.ts'
 import type { Beginning, IssuedTokens } from '../token/chain.ts'
 import type { Tokens } from '../token/tokens.ts'
-import { type Account, findAccounts } from './account-store.ts'
+import { type Account, findAccounts, type FoundAccounts } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
 import { type PersonIdentity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
 import { ensureInteractiveTrust } from './interactive-trust.ts'
@@ -24,6 +25,7 @@ export interface EntryDeps {
   readonly keyRing: KeyRing
   readonly log: Log
   readonly now: () => number
+  readonly timers: Timers
   readonly actors: Actors
   readonly accounts: Accounts
   readonly tokens: Tokens
@@ -85,6 +87,10 @@ type Proven = Extract<PersonIdentity, { readonly kind: 'proven' }>
 /** Attempts when concurrent sign-ins of the same person create or withdraw the actor. One sign-in wins each round. */
 const mostRounds = 20
 
+/** Waits at most two seconds for a commit. */
+const mostLooks = 100
+const lookAgainMs = 20
+
 export class SessionEntry {
   readonly #deps: EntryDeps
 
@@ -103,9 +109,7 @@ export class SessionEntry {
       const tokens = await this.finish(attempt, found.account)
       if (tokens !== null) return { kind: 'entered', actor: found.account.actor, tokens: tokens.issued }
     }
-    throw new ServiceError('store_unavailable', 'Cannot sign you in now: too many concurrent sign-ins; try again', {
-      retryAfterSeconds: 1,
-    })
+    throw busy()
   }
 
   async #find(
@@ -114,7 +118,7 @@ export class SessionEntry {
   ): Promise<Exclude<Entering, Entered> | { readonly kind: 'resolved'; readonly account: ResolvedAccount } | null> {
     const identifier = identity.kind === 'proven' ? identity.identifier : null
     const subject = attempt.person.stableId
-    const { accounts, isTaken } = await this.#deps.store.snapshot((q) => findAccounts(q, identifier, subject))
+    const { accounts, isTaken } = await this.#accountsOf(identifier, subject)
     const account = accountOf(accounts, identifier, subject, this.#deps.mode)
     refuseOthers(attempt, account, identifier)
     if (identity.kind === 'missing' && needsAddress(attempt) && !hasAddress(account))
@@ -125,6 +129,17 @@ export class SessionEntry {
     if (isTaken && attempt.asksFirst === true) return { kind: 'claim-needed', identifier: identity.identifier }
     const actor = await this.#make(identity, subject)
     return actor === null ? null : { kind: 'resolved', account: { actor, isNew: true, isProven: true, ...identity } }
+  }
+
+  /** Waits while a commit reaches the servers of a sharded database. */
+  async #accountsOf(identifier: string | null, subject: string): Promise<FoundAccounts> {
+    const { store, timers } = this.#deps
+    for (let look = 0; look < mostLooks; look += 1) {
+      const found = await store.snapshot((q) => findAccounts(q, identifier, subject))
+      if (found !== null) return found
+      await new Promise<void>((resolve) => timers.setTimer(lookAgainMs, resolve))
+    }
+    throw busy()
   }
 
   /** Refuses an expected actor without an account, unless its creator is the proven identifier. */
@@ -236,6 +251,12 @@ export class SessionEntry {
       return { issued, also: done }
     })
   }
+}
+
+function busy(): ServiceError {
+  return new ServiceError('store_unavailable', 'Cannot sign you in now: too many concurrent sign-ins; try again', {
+    retryAfterSeconds: 1,
+  })
 }
 
 function needsAddress({ trustType = null, needsAddress: isAsked = false }: SignInAttempt): boolean {

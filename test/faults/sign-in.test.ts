@@ -20,7 +20,7 @@ import {
 } from '../support/sign-in.ts'
 import { dumpStore } from '../support/store-dump.ts'
 import type { Queries } from '../../src/store/store.ts'
-import { type FaultyStore, faulty } from '../support/stores.ts'
+import { bound, type FaultyStore, faulty } from '../support/stores.ts'
 
 const provider = sharedProvider()
 
@@ -54,6 +54,48 @@ forEachService((start) => {
     })
     return ((await answer.json()) as { access_token: string }).access_token
   }
+
+  describe('a sign-in while the commit of the first one has reached only some servers of a sharded database', () => {
+    /** Hides the account in the first reads, as the server of the actor does until the commit reaches it. */
+    async function halfCommitted(hidden: number): Promise<{ service: TestService; hideNow: () => void }> {
+      let left = 0
+      const hiding = (q: Queries): Queries => ({
+        isSharded: q.isSharded,
+        all: (sql, ...params) => q.all(sql, ...params),
+        async get(sql, ...params) {
+          if (!sql.includes('FROM account JOIN actor') || left === 0) return q.get(sql, ...params)
+          left -= 1
+          return undefined
+        },
+      })
+      const service = await startWith({
+        wrapStore: (inner) => ({
+          ...bound(inner),
+          snapshot: (work) => inner.snapshot((q) => work(hiding(q))),
+        }),
+      })
+      return { service, hideNow: () => (left = hidden) }
+    }
+
+    it('waits for the account, and asks for nothing (CON-01)', async () => {
+      const idp = await provider()
+      const { service, hideNow } = await halfCommitted(3)
+      const { sub } = newPerson(idp)
+      const id = actorIn(await signIn(new TestBrowser(service), idp, sub))
+      assert.notEqual(id, '')
+      hideNow()
+      assert.equal(actorIn(await signIn(new TestBrowser(service), idp, sub)), id)
+    })
+
+    it('is refused with 503 when the account does not appear (CON-01)', async () => {
+      const idp = await provider()
+      const { service, hideNow } = await halfCommitted(100)
+      const { sub } = newPerson(idp)
+      assert.notEqual(actorIn(await signIn(new TestBrowser(service), idp, sub)), '')
+      hideNow()
+      assert.equal((await signIn(new TestBrowser(service), idp, sub)).status, 503)
+    })
+  })
 
   describe('an actor that a squatter created under another’s address', () => {
     it('is never joined silently: the person who proves the address is asked first (IDP-08)', async () => {
