@@ -5,7 +5,7 @@ import pg from 'pg'
 import { ServiceError } from '../../src/errors.ts'
 import { openStore, type StoreOptions } from '../../src/open-store.ts'
 import type { LockedActor, Queries, Store, Transaction } from '../../src/store/store.ts'
-import { onShards } from '../support/citus.ts'
+import { onShards, schemaUrl } from '../support/citus.ts'
 import { administer, type PostgresServer, sharedPostgresUrl, startPostgres, sumOnServers } from '../support/postgres.ts'
 import { openRelay } from '../support/relay.ts'
 import { until } from '../support/until.ts'
@@ -295,31 +295,6 @@ describe('changes of one actor that wait together', () => {
     )
   })
 
-  it('all succeed when groups of two processes need rows of each other', async (t) => {
-    const { store, url } = await openFresh(t, patient)
-    const second = await openStore({ ...patient, url })
-    t.after(() => second.close())
-    for (const id of ['a', 'b', 'x', 'y']) await store.write((tx) => addActor(tx, id))
-    const [inA, inB] = [deferred(), deferred()]
-    const crossing = (own: ReturnType<typeof deferred>, other: Promise<void>, rows: readonly [string, string]) => [
-      async (tx: Transaction) => {
-        await rename(tx, rows[0], rows.join())
-        own.keep()
-        await other
-      },
-      (tx: Transaction) => rename(tx, rows[1], rows.join()),
-    ]
-    const results = await Promise.all([
-      runTogether<unknown>(store, 'a', crossing(inA, inB.promise, ['x', 'y'])),
-      runTogether<unknown>(second, 'b', crossing(inB, inA.promise, ['y', 'x'])),
-    ])
-    assert.deepEqual(results, [
-      [undefined, 1],
-      [undefined, 1],
-    ])
-    assert.deepEqual([await creatorOf(store, 'x'), await creatorOf(store, 'y')], ['y,x', 'x,y'])
-  })
-
   it('are all made when the database cannot serialize their transaction, or fail with 503', async (t) => {
     const { store } = await openFresh(t, patient, ["default_transaction_isolation = 'serializable'"])
     await store.write((tx) => Promise.all([addActor(tx, 'a'), addActor(tx, 'b')]))
@@ -342,6 +317,31 @@ describe('changes of one actor that wait together', () => {
 // A sharded database runs each change in a transaction of its own, two at a time, in any order.
 if (!onShards()) {
   describe('changes of one actor that share a transaction', () => {
+    it('all succeed when groups of two processes need rows of each other', async (t) => {
+      const { store, url } = await openFresh(t, patient)
+      const second = await openStore({ ...patient, url })
+      t.after(() => second.close())
+      for (const id of ['a', 'b', 'x', 'y']) await store.write((tx) => addActor(tx, id))
+      const [inA, inB] = [deferred(), deferred()]
+      const crossing = (own: ReturnType<typeof deferred>, other: Promise<void>, rows: readonly [string, string]) => [
+        async (tx: Transaction) => {
+          await rename(tx, rows[0], rows.join())
+          own.keep()
+          await other
+        },
+        (tx: Transaction) => rename(tx, rows[1], rows.join()),
+      ]
+      const results = await Promise.all([
+        runTogether<unknown>(store, 'a', crossing(inA, inB.promise, ['x', 'y'])),
+        runTogether<unknown>(second, 'b', crossing(inB, inA.promise, ['y', 'x'])),
+      ])
+      assert.deepEqual(results, [
+        [undefined, 1],
+        [undefined, 1],
+      ])
+      assert.deepEqual([await creatorOf(store, 'x'), await creatorOf(store, 'y')], ['y,x', 'x,y'])
+    })
+
     for (const pooler of ['none', 'prepared', 'unprepared'])
       it(`share transactions of at most 32 changes (?pooler=${pooler})`, async (t) => {
         const { store: plain, url } = await openFresh(t)
@@ -656,7 +656,7 @@ describe('a database error for lack of space (DUR-06)', () => {
   it('gives 503, and the service continues', async (t) => {
     const { store, url } = await openFresh(t)
     await administer(
-      url,
+      schemaUrl(url),
       `CREATE FUNCTION troupe.fails(code TEXT) RETURNS BIGINT LANGUAGE plpgsql AS
        $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = code; END $$`,
     )
@@ -701,7 +701,7 @@ describe('a schema change under a prepared statement', () => {
     const sql = 'SELECT * FROM setting'
     await store.read((q) => q.all(sql))
     await store.write((tx) => tx.all(sql))
-    await administer(url, 'ALTER TABLE troupe.setting ADD COLUMN more TEXT')
+    await administer(schemaUrl(url), 'ALTER TABLE troupe.setting ADD COLUMN more TEXT')
     for (let round = 0; round < 3; round++) {
       assert.deepEqual(await store.read((q) => q.all(sql)), [])
       assert.deepEqual(await store.write((tx) => tx.all(sql)), [])

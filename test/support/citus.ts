@@ -24,6 +24,12 @@ export function citusEntrance(): string {
   return servers[Number(process.env[throughVariable] ?? '0')] ?? servers[0] ?? ''
 }
 
+/** URL of a database for changes of its schema, which only the coordinator of a cluster accepts. */
+export function schemaUrl(url: string): string {
+  const [coordinator] = citusServers()
+  return coordinator === undefined ? url : databaseUrl(coordinator, new URL(url).pathname.slice(1))
+}
+
 /** True when the tests run on a sharded database, where some costs and moments differ. */
 export function onShards(): boolean {
   return citusServers().length > 0
