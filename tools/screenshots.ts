@@ -97,7 +97,14 @@ void test('the pictures of the pages', async () => {
   ]
   await grace.request('POST', '/properties', { displayname: 'Grace Hopper' })
   await niklaus.request('POST', '/properties', { displayname: 'Niklaus Wirth' })
-  await ada.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
+  await ada.request('POST', '/properties', {
+    color: 'blue',
+    displayname: 'Ada, Countess of Lovelace',
+    email: 'ada@example.com',
+    active: true,
+    age: 36,
+    notes: { _type: 'list' },
+  })
   await ada.request('PUT', '/properties/settings', settings)
   for (const note of notes) await ada.request('POST', '/properties/notes', note)
   await ada.request('PUT', '/properties/notes/metadata', {
@@ -107,7 +114,9 @@ void test('the pictures of the pages', async () => {
   await relate(grace, [service, ada])
   await relate(niklaus, [service, ada], 'associate')
   await relate(asking, [service, ada], 'associate', false)
-  await ada.request('PUT', `/trust/friend/${grace.id}/permissions`, { properties: { excluded_patterns: ['notes'] } })
+  await ada.request('PUT', `/trust/friend/${grace.id}/permissions`, {
+    properties: { denied: ['email'], excluded_patterns: ['notes'] },
+  })
   const subscribed = await grace.request('POST', '/subscriptions', {
     peerid: ada.id,
     target: 'properties',
@@ -128,6 +137,9 @@ void test('the pictures of the pages', async () => {
     { name: 'overview', path: '', width: 1280, height: 860 },
     { name: 'overview-on-a-phone', path: '', width: 390, height: 844, dark: true },
     { name: 'requests', path: '/requests', width: 1160, height: 620 },
+    { name: 'properties', path: '/properties', width: 1160, height: 640 },
+    { name: 'properties-on-a-phone', path: '/properties', width: 390, height: 760, dark: true },
+    { name: 'access', path: `/trust/${grace.id}`, width: 1160, height: 660, from: '#access-title' },
     { name: 'property', path: '/properties/settings', width: 1160, height: 640 },
     { name: 'list-on-a-phone', path: '/properties/notes', width: 390, height: 640, dark: true },
     { name: 'relationships', path: '/trust', width: 920, height: 950 },

@@ -334,31 +334,48 @@ export class Permissions {
   }
 
   /** Like `explain`, for a relationship that is already loaded. */
-  async answer({ trust, override }: PermissionsView, question: WideQuestion): Promise<Explanation> {
-    const subject = {
-      approved: isApprovedAt(trust, this.#deps.now()),
+  async answer(view: PermissionsView, question: WideQuestion): Promise<Explanation> {
+    if (question.category === 'properties' && question.target === '')
+      return this.#answerForAll(view.trust.actorId, this.#subjectOf(view), question.operation)
+    const [answer] = await this.answers(view, [question])
+    if (answer === undefined) throw new Error('Cannot explain: the answer is missing')
+    return answer
+  }
+
+  /** Like `answer`, for many questions that name their targets. Reads the kinds of all properties with one statement. */
+  async answers(view: PermissionsView, questions: readonly WideQuestion[]): Promise<readonly Explanation[]> {
+    const { store, declared, declares, needsApproval } = this.#deps
+    const subject = this.#subjectOf(view)
+    const nameOf = ({ target }: WideQuestion): string => target.split('/', 1)[0] ?? ''
+    const names = new Set(questions.filter(({ category }) => category === 'properties').map(nameOf))
+    const stored = names.size === 0 ? null : await store.read((q) => findKinds(q, view.trust.actorId, [...names]))
+    return questions.map((question) => {
+      const { category, target } = question
+      const name = nameOf(question)
+      return category === 'properties'
+        ? explain(subject, question, {
+            holdsItems: holdsItems(stored?.get(name) ?? declared.present(name, null)?.kind),
+            isDeclared: true,
+            needsApproval: false,
+          })
+        : explain(subject, question, {
+            holdsItems: false,
+            isDeclared: declares(category, target),
+            needsApproval: needsApproval(category, target),
+          })
+    })
+  }
+
+  #subjectOf({ trust, override }: PermissionsView): ExplainSubject {
+    const now = this.#deps.now()
+    return {
+      approved: isApprovedAt(trust, now),
       approvedUntil: trust.approvedUntil,
       relationship: trust.relationship,
       isClient: isClient(trust),
       base: this.#deps.relationships.effective(trust.relationship, null),
-      override: override === null ? null : unexpired(override.rules, this.#deps.now()),
+      override: override === null ? null : unexpired(override.rules, now),
     }
-    const { category, operation, target } = question
-    if (category !== 'properties')
-      return explain(subject, question, {
-        holdsItems: false,
-        isDeclared: this.#deps.declares(category, target),
-        needsApproval: this.#deps.needsApproval(category, target),
-      })
-    if (target === '') return this.#answerForAll(trust.actorId, subject, operation)
-    const name = target.split('/', 1)[0] ?? ''
-    const { store, declared } = this.#deps
-    const stored = await store.read((q) => findKinds(q, trust.actorId, [name]))
-    return explain(subject, question, {
-      holdsItems: holdsItems(stored.get(name) ?? declared.present(name, null)?.kind),
-      isDeclared: true,
-      needsApproval: false,
-    })
   }
 
   /**

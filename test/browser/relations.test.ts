@@ -1,3 +1,4 @@
+/* cspell:ignore Zugriff auf Blockieren speichern Gespeichert */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
@@ -160,7 +161,7 @@ describe('the pages of relationships', () => {
       await page.getByRole('button', { name: 'Save changes' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Saved.')
       assert.equal(await denied(), true)
-      await page.getByLabel('Action').selectOption('methods.call')
+      await page.getByLabel('Action', { exact: true }).selectOption('methods.call')
       await page.getByLabel('Name', { exact: true }).fill('get_weather')
       await page.getByRole('button', { name: 'Check', exact: true }).click()
       assert.match((await page.locator('.answer').textContent()) ?? '', /^Blocked\. .* can’t call “get_weather”\./)
@@ -172,6 +173,32 @@ describe('the pages of relationships', () => {
       assert.equal((await actor.request('GET', `/trust/associate/${asking.id}`)).status, 404)
     })
   }
+
+  const hiding = [
+    {
+      how: 'with JavaScript',
+      options: {},
+      words: { choice: 'Access to “color”', block: 'Block', save: 'Save access', saved: 'Saved.' },
+    },
+    {
+      how: 'without JavaScript, in German',
+      options: { javaScriptEnabled: false, locale: 'de-DE' },
+      words: { choice: 'Zugriff auf „color“', block: 'Blockieren', save: 'Zugriff speichern', saved: 'Gespeichert.' },
+    },
+  ]
+  for (const { how, options, words } of hiding)
+    it(`hide one property from one peer in the access table, ${how} (R-WEB-01, R-PERM-01)`, async () => {
+      const { actor, friend } = await furnished()
+      assert.equal((await actor.request('PUT', '/properties/color', 'blue')).status, 204)
+      const page = await visit(actor, `/trust/${friend.id}`, options)
+      const row = page.locator('.access tbody tr', { has: page.getByRole('rowheader', { name: 'color', exact: true }) })
+      assert.equal(await row.locator('td').first().getAttribute('class'), 'yes')
+      await page.getByRole('combobox', { name: words.choice }).selectOption(words.block)
+      await page.getByRole('button', { name: words.save }).click()
+      assert.equal(await page.getByRole('status').textContent(), words.saved)
+      assert.equal(await row.locator('td.no').count(), 4)
+      assert.deepEqual(page.complaints, [])
+    })
 
   it('draw the relationships, and list the same states in words (R-WEB-01)', async () => {
     const { actor } = await furnished()

@@ -256,6 +256,11 @@ export const samples: Readonly<Record<string, Sample>> = {
     form: { step: 'save', 'properties.patterns': 'x' },
     status: 302,
   },
+  accessForm: {
+    path: `/:actor/www/trust/${samplePeer}/access`,
+    form: { 'set:properties:color': 'block', 'set:actions:paint': 'block' },
+    status: 302,
+  },
   viewAsPeerPage: { path: `/:actor/www/trust/${samplePeer}/view`, status: 200 },
   subscriptionsPage: { path: '/:actor/www/subscriptions', status: 200 },
   subscriptionPage: { path: `/:actor/www/subscriptions/${samplePeer}/none`, status: 404 },

@@ -962,6 +962,35 @@ const toChange = ({ one }: EnglishNoun) => ({
     `${level} always blocks this. Choose another access level, or an app that allows ${quote(name)} for every action.`,
 })
 
+const accessTable = {
+  title: (name: string) => `What ${name} can access`,
+  data: 'Your data',
+  calls: 'Actions and tools',
+  view: 'View',
+  edit: 'Edit',
+  remove: 'Delete',
+  subscribe: 'Subscribe',
+  use: 'Use',
+  setBy: 'Set by',
+  choice: 'Access',
+  you: 'You',
+  noRule: 'No rule',
+  yes: 'Allowed',
+  add: 'Add only',
+  ask: 'Asks you',
+  no: 'Not allowed',
+  default: 'Default',
+  allow: 'Allow',
+  allowAll: 'Allow all',
+  block: 'Block',
+  byPattern: 'Only by pattern',
+  choose: (name: string) => `Access to ${quote(name)}`,
+  choicesText: (level: string) =>
+    `Default follows ${level} and your patterns. Allow and Block apply to this name alone. What ${level} blocks stays blocked.`,
+  save: 'Save access',
+  more: (names: number) => `${number(names)} more not shown. Use “Check access” for them.`,
+}
+
 const editAccess = {
   title: 'Edit access',
   text: (level: string) =>
@@ -1305,6 +1334,7 @@ const plain = {
   peerErrors,
   ends,
   check,
+  accessTable,
   checkOptions,
   missing,
   editAccess,

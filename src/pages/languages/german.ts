@@ -938,6 +938,35 @@ const toChange = (noun: Declined): Messages['toChange'] => ({
     `${level} sperrt das immer. Wählen Sie eine andere Zugriffsstufe, oder eine Anwendung, die ${quote(name)} für jeden Vorgang erlaubt.`,
 })
 
+const accessTable: Messages['accessTable'] = {
+  title: (name) => `Worauf ${name} zugreifen kann`,
+  data: 'Ihre Daten',
+  calls: 'Aktionen und Tools',
+  view: 'Ansehen',
+  edit: 'Bearbeiten',
+  remove: 'Löschen',
+  subscribe: 'Abonnieren',
+  use: 'Verwenden',
+  setBy: 'Festgelegt durch',
+  choice: 'Zugriff',
+  you: 'Sie',
+  noRule: 'Keine Regel',
+  yes: 'Erlaubt',
+  add: 'Nur hinzufügen',
+  ask: 'Fragt Sie',
+  no: 'Nicht erlaubt',
+  default: 'Standard',
+  allow: 'Erlauben',
+  allowAll: 'Alles erlauben',
+  block: 'Blockieren',
+  byPattern: 'Nur mit Muster',
+  choose: (name) => `Zugriff auf ${quote(name)}`,
+  choicesText: (level) =>
+    `Standard folgt ${level} und Ihren Mustern. „Erlauben“ und „Blockieren“ gelten nur für diesen Namen. Was ${level} blockiert, bleibt blockiert.`,
+  save: 'Zugriff speichern',
+  more: (names) => `${number(names)} weitere nicht angezeigt. Prüfen Sie diese mit „Zugriff prüfen“.`,
+}
+
 const editAccess: Messages['editAccess'] = {
   title: 'Zugriff bearbeiten',
   text: (level) =>
@@ -1282,6 +1311,7 @@ const plain = {
   peerErrors,
   ends,
   check,
+  accessTable,
   checkOptions,
   missing,
   editAccess,

@@ -2,7 +2,7 @@
 import { isProgram } from '../../trust/trust.ts'
 import type { Trusts } from '../../trust/trusts.ts'
 import type { Messages } from '../languages/language.ts'
-import { type AudienceDeps, type Judge, withRights, withAccess } from '../relationships/audience.ts'
+import { type AudienceDeps, type Judge, withRights, withAccess } from '../relationships/access/audience.ts'
 import type { PropertyRow } from './values.ts'
 
 export interface ViewersDeps extends AudienceDeps {

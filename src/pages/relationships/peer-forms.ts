@@ -15,6 +15,8 @@ import { peerName } from '../shared/peer-names.ts'
 import type { Messages } from '../languages/language.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { withChoices } from './access/access-choice.ts'
+import { sentChoices } from './access/access-table.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -266,5 +268,34 @@ export async function changeRights(
         isConflict && step !== 'reset' ? overrideIn(fields, deps.relationships.effective(relationship, null)) : null
       return showPeer(deps, exchange, step === 'reset' ? { error } : { sent: { fields, override: typed, error } })
     },
+  )
+}
+
+/** Saves the choices of the access table. */
+export async function changeAccess(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, AskQuery> & Bodied<Params>,
+): Promise<HttpResponse> {
+  const { actor, caller, params } = exchange
+  const peerId = params['peerid'] ?? ''
+  const sent = await exchange.body()
+  const expected = sent.get('version') ?? null
+  return refusedOnPage(
+    exchange,
+    async () => {
+      const chosen = sentChoices(sent)
+      if (chosen === null) throw formRefusal('a choice of access is unknown')
+      const { trust, override } = await deps.permissions.require(actor.id, peerId)
+      const judge: RightsJudge = (now, stored) =>
+        explainConflict(
+          ({ peerErrors }) => peerErrors.rightsChanged,
+          () => requireRightsVersion(expected, rightsVersion(now, stored)),
+        )
+      judge(trust, override)
+      const changed = withChoices(override?.rules ?? {}, chosen)
+      if (Object.keys(changed).length > 0) await deps.permissions.override(trust, overrideBody(changed), caller, judge)
+      return goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'saved')
+    },
+    (error) => showPeer(deps, exchange, { error }),
   )
 }

@@ -7,9 +7,11 @@ import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { approvalEnd, grantList } from './end-forms-view.ts'
 import { momentView } from '../shared/time.ts'
+import { accessTableView } from './access/access-table-view.ts'
 import { rightsForm, rightsList } from './rights-form-view.ts'
 import { verbOf } from '../shared/rights.ts'
 import { badge } from './list-view.ts'
+import { connectionStyle } from './style.ts'
 import type { AccessReview, TrustPeerValues } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
@@ -23,12 +25,14 @@ export function trustPeerPage(values: TrustPeerValues, context: PageContext): Ht
       ...context,
       title: peer.name,
       section: '/trust',
+      styles: [connectionStyle],
       trail: [{ text: messages.connections.title, href: `${actor_www}/trust` }],
       isAnswer: values.is_editing || (values.level?.review ?? null) !== null,
       wrongField: wrongFieldOf(values),
     },
     html`
 ${following('peer', ['trust', 'subscriptions'], html`${head(values)}${decision(values, messages)}${facts(values, messages)}${follow(values, messages)}${rights(values, messages)}`, peer.peerid)}
+${following('access', ['trust', 'properties'], html`${accessTableView(values, messages)}`)}
 ${following('grants', ['trust'], html`${grantList(values, messages)}${approvalEnd(values, messages)}`, peer.peerid)}
 ${mayBox(values, messages)}
 ${following('rights', ['trust'], rightsForm(values, messages), peer.peerid)}

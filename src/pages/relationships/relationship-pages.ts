@@ -1,5 +1,6 @@
 /** The pages of relationships: the list, the request form, and the page of a peer. */
 import type { ServiceError } from '../../errors.ts'
+import { accessTableOf } from './access/access-table.ts'
 import { parseQuestion } from '../../permission/explain.ts'
 import { keepingGrants, unexpired } from '../../permission/grants.ts'
 import { isClient, type PermissionsView } from '../../trust/permissions.ts'
@@ -162,6 +163,7 @@ export async function showPeer(
     profile: profileTexts(profile, deps.config.peerProfileAttributes),
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, messages, isApp),
+    access: await accessTableOf(deps, view, await ownNames(deps, exchange, isApp), values.actor_www),
     reach: reachInWords(trust.relationship, isApp, messages),
     fieldsets: fieldsets(fields, base, messages),
     preview: hasPreview(sent)

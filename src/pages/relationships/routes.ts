@@ -4,7 +4,7 @@ import { defineRoute } from '../../http/dispatch/define-route.ts'
 import { partQuery } from '../shared/paging.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
-import { changeRights, changeTrust } from './peer-forms.ts'
+import { changeAccess, changeRights, changeTrust } from './peer-forms.ts'
 import { showPeer, showTrustNew, showTrusts } from './relationship-pages.ts'
 import { requestTrust } from './request-form.ts'
 import { showViewAsPeer } from './view-as-peer-page.ts'
@@ -112,6 +112,17 @@ function rightsRoutes(deps: RelationshipPageDeps): readonly Route[] {
       ),
       responses: { ...formResponses, 200: { text: 'The page, with what would change', type: 'text/html' } },
       handler: (exchange) => changeRights(deps, exchange),
+    }),
+    defineRoute({
+      id: 'accessForm',
+      method: 'POST',
+      path: '/:actor/www/trust/:peerid/access',
+      access: 'www',
+      summary: 'Allows or blocks properties and operations by name for a peer; fields `set:<category>:<name>`',
+      query: askQuery,
+      request: pageForm('version'),
+      responses: formResponses,
+      handler: (exchange) => changeAccess(deps, exchange),
     }),
     defineRoute({
       id: 'viewAsPeerPage',

@@ -3,7 +3,13 @@ import { styleSheet } from '../shared/assets.ts'
 
 export const connectionStyle = styleSheet(
   'connections',
-  `.stage { padding-bottom: .5rem; }
+  `.access tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; font-weight: 600; }
+.access select { width: auto; min-height: 2rem; padding: .15rem .4rem; margin: 0; }
+.access tbody :is(th, td) { vertical-align: middle; }
+.access .yes { color: var(--good); }
+.access :is(.ask, .add) { color: var(--warn); }
+.access .no { color: var(--muted); }
+.stage { padding-bottom: .5rem; }
 .picture { display: block; width: 100%; max-width: 27rem; margin: 0 auto; overflow: visible; }
 .picture text { font-size: 15px; fill: var(--ink); }
 .picture .standing { font-size: 13px; fill: var(--muted); stroke: none; }

@@ -170,11 +170,45 @@ export interface GrantRow {
   readonly ends: Moment | null
 }
 
+/** `default` follows the access level. `allow` and `block` are rules about exactly one name. */
+export const accessChoices = ['default', 'allow', 'block'] as const
+export type AccessChoice = (typeof accessChoices)[number]
+
+/** The access of the peer to one property, method, action, tool or prompt at this moment. */
+export interface AccessRow {
+  readonly category: RuledCategory
+  readonly name: string
+  /** Page of a property; empty for an operation. */
+  readonly href: string
+  /** In the order of the columns. */
+  readonly cells: readonly AccessCell[]
+  /** The owner or the access level set the access, or no rule mentions the name. */
+  readonly set_by: 'you' | 'level' | 'no_rule'
+  /** Name of the form field with the choice; empty when no rule can name exactly this name. */
+  readonly field: string
+  readonly choice: AccessChoice
+}
+
+export interface AccessCell {
+  readonly operation: string
+  /** `add`: the peer may only add items to the list. `ask`: the owner approves each call. */
+  readonly result: 'yes' | 'add' | 'ask' | 'no'
+}
+
+export interface AccessTable {
+  readonly data: readonly AccessRow[]
+  readonly calls: readonly AccessRow[]
+  /** Number of names beyond those in the table. */
+  readonly more: number
+}
+
 export interface TrustPeerValues extends ActorPageValues {
   readonly trust: TrustRow
   /** The peer's profile by property name, in its own words. */
   readonly profile: readonly (readonly [name: string, text: string])[]
   readonly rights: readonly RightsLine[]
+  /** Null when the connection is not approved, and when the account has nothing to access. */
+  readonly access: AccessTable | null
   readonly reach: readonly string[]
   readonly fieldsets: readonly RightsFieldset[]
   readonly preview: RightsPreview | null

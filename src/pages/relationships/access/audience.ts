@@ -1,10 +1,10 @@
 /** Who has access to the data of an actor at this moment, and what the permission checks decide about them. */
-import { hasEnded } from '../../authorization-server/client.ts'
-import type { Clients } from '../../authorization-server/clients.ts'
-import type { Operation } from '../../permission/operation.ts'
-import type { Permission, Related } from '../../permission/permission.ts'
-import type { Store } from '../../store/store.ts'
-import { clientIdOf, isApprovedAt, type Trust } from '../../trust/trust.ts'
+import { hasEnded } from '../../../authorization-server/client.ts'
+import type { Clients } from '../../../authorization-server/clients.ts'
+import type { Operation } from '../../../permission/operation.ts'
+import type { Permission, Related } from '../../../permission/permission.ts'
+import type { Store } from '../../../store/store.ts'
+import { clientIdOf, isApprovedAt, type Trust } from '../../../trust/trust.ts'
 
 export interface AudienceDeps {
   readonly store: Store
