@@ -116,7 +116,7 @@ const wrongs: readonly Wrong[] = [
   },
   {
     what: 'a value that is not JSON',
-    path: '/properties/age',
+    path: '/properties/color',
     fold: 'Edit',
     field: 'value',
     typed: '{x',
@@ -124,6 +124,16 @@ const wrongs: readonly Wrong[] = [
     button: 'Save',
     status: 400,
     message: /Invalid JSON at line 1/,
+  },
+  {
+    what: 'a value that is not a number',
+    path: '/properties/age',
+    fold: 'Edit',
+    field: 'value',
+    typed: 'seven',
+    button: 'Save',
+    status: 400,
+    message: /“seven” isn’t a number/,
   },
   {
     what: 'a new item without a value',

@@ -48,7 +48,7 @@ function visit(actor: TestActor, path = '', options: BrowserContextOptions = {})
 }
 
 const heading = (page: Page): Promise<string | null> => page.getByRole('heading', { level: 1 }).textContent()
-const value = (page: Page) => page.getByRole('textbox', { name: 'Value' })
+const value = (page: Page) => page.getByRole('textbox', { name: 'Value', exact: true })
 
 describe('the pages of an actor', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -76,6 +76,7 @@ describe('the pages of an actor', () => {
         }
         await page.goto(`${service.url}/${actor.id}/www/properties/age`)
         await page.getByText('Edit', { exact: true }).click()
+        await page.getByLabel('JSON', { exact: true }).check()
         await value(page).fill('{')
         await page.getByRole('button', { name: 'Save' }).click()
         await page.getByRole('alert').waitFor()
@@ -145,6 +146,7 @@ describe('the pages of an actor', () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/age')
     await page.getByText('Edit', { exact: true }).click()
+    await page.getByLabel('JSON', { exact: true }).check()
     await value(page).fill('{"years":')
     await page.getByRole('button', { name: 'Save' }).click()
     assert.match((await page.getByRole('alert').textContent()) ?? '', /Invalid JSON at line 1, column 10\./)
@@ -189,6 +191,38 @@ describe('the pages of an actor', () => {
       assert.equal(await heading(page), 'Properties')
       assert.equal(await page.getByRole('link', { name: 'to do' }).count(), 0)
       assert.deepEqual(page.complaints, [])
+    })
+  }
+
+  for (const javaScriptEnabled of [true, false]) {
+    const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
+    it(`store a number and a truth value by their own inputs ${how} (R-WEB-01)`, async () => {
+      const actor = await furnished()
+      const page = await visit(actor, '/properties', { javaScriptEnabled })
+      await page.locator('summary', { hasText: 'Value' }).click()
+      await page.getByLabel('Name', { exact: true }).first().fill('height')
+      await page.getByLabel('Number', { exact: true }).check()
+      assert.equal(await value(page).isVisible(), false)
+      await page.getByLabel('Value, as a number').fill('1.70 m')
+      await page.getByRole('button', { name: 'Create property' }).click()
+      await hasFocus(page, '#new-value')
+      assert.equal(await page.getByLabel('Value, as a number').inputValue(), '1.70 m')
+      await page.getByLabel('Value, as a number').fill('1.70')
+      await page.getByRole('button', { name: 'Create property' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Created.')
+      assert.equal(await (await actor.request('GET', '/properties/height')).text(), '1.70')
+      await page.getByRole('link', { name: 'height' }).click()
+      await page.getByText('Edit', { exact: true }).click()
+      assert.equal(await page.getByLabel('Value, as a number').inputValue(), '1.70')
+      await page.getByLabel('True or false', { exact: true }).check()
+      await page.getByLabel('Value, true or false').selectOption('No')
+      await page.getByRole('button', { name: 'Save' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Saved.')
+      assert.equal(await (await actor.request('GET', '/properties/height')).text(), 'false')
+      assert.deepEqual(
+        page.complaints.filter((each) => !each.includes('400')),
+        [],
+      )
     })
   }
 
@@ -293,10 +327,11 @@ describe('the pages of an actor', () => {
     // Returns to the form.
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Enter')
-    await page.keyboard.press('Tab')
+    // Past the choice of the type.
+    for (let step = 0; step < 2; step += 1) await page.keyboard.press('Tab')
     await page.keyboard.press('Control+A')
     await page.keyboard.type('green')
-    for (let step = 0; step < 2; step += 1) await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByRole('status').waitFor()
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
@@ -399,7 +434,7 @@ describe('a session in a browser', () => {
       await page.goto(`${address}/properties`)
       await page.locator('summary', { hasText: 'Value' }).click()
       await page.getByLabel('Name').first().fill('color')
-      await page.getByRole('textbox', { name: 'Value' }).fill('blue')
+      await page.getByRole('textbox', { name: 'Value', exact: true }).fill('blue')
       await page.getByRole('button', { name: 'Create property' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Created.')
       await page.getByRole('button', { name: 'Sign out' }).click()

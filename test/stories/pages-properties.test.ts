@@ -381,6 +381,51 @@ forEachService((start) => {
   })
 
   describe('the form for a new property', () => {
+    const typed: readonly (readonly [type: string, text: string, stored: unknown])[] = [
+      ['text', '42', '42'],
+      ['text', 'true', 'true'],
+      ['number', ' -1.5e3 ', -1500],
+      ['number', '0', 0],
+      ['boolean', 'false', false],
+      ['json', '{"a": [1, null]}', { a: [1, null] }],
+    ]
+    for (const [type, text, value] of typed)
+      it(`stores ${JSON.stringify(text)} of the type ${type} as ${JSON.stringify(value)} (R-WEB-01)`, async () => {
+        const world = await open()
+        const field = type === 'number' || type === 'boolean' ? `_${type}` : ''
+        // A browser also sends the fields of the other types.
+        const fields = { property_value: 'other', property_value_number: '7', property_value_boolean: 'true' }
+        const form = {
+          property_name: 'x',
+          property_type: 'simple',
+          ...fields,
+          value_type: type,
+          [`property_value${field}`]: text,
+        }
+        assert.equal((await world.browser.send('/properties', form)).status, 302)
+        assert.deepEqual(await stored(world, 'x'), value)
+        const again = { value: 'other', value_type: type, [`value${field}`]: text, redirect_to: '/' }
+        await world.actor.request('PUT', '/properties/x', '"before"')
+        assert.equal((await world.browser.send('/properties/x', again)).status, 302)
+        assert.deepEqual(await stored(world, 'x'), value)
+      })
+
+    const refused: readonly (readonly [type: string, text: string, message: RegExp])[] = [
+      ['number', 'seven', /“seven” isn’t a number\./],
+      ['number', '1,5', /“1,5” isn’t a number\./],
+      ['number', '01', /“01” isn’t a number\./],
+      ['number', 'NaN', /“NaN” isn’t a number\./],
+      ['boolean', 'yes', /“yes” is neither true nor false\./],
+    ]
+    for (const [type, text, message] of refused)
+      it(`refuses ${JSON.stringify(text)} of the type ${type}, and keeps it (R-WEB-01)`, async () => {
+        const world = await open()
+        const form = { property_name: 'x', property_type: 'simple', value_type: type, [`property_value_${type}`]: text }
+        await assertRefused(world, world.browser.send('/properties', form), 400, message, 'listing')
+        const { typed: kept, error_field: field } = world.listings[0] ?? {}
+        assert.deepEqual([kept?.property_value, kept?.value_type, field], [text, type, 'property_value'])
+      })
+
     it('creates a value, returns to the listing and confirms once (R-WEB-01)', async () => {
       const world = await open()
       const { service, actor, browser, listings } = world

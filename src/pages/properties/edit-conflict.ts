@@ -8,8 +8,15 @@ import type { EditConflict, Editable, PropertyValues, TypedItem } from './values
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
-export function editableOf(typed: { readonly value: string; readonly value_type: string }): Editable {
-  return { text: typed.value, type: ['json', 'fields'].includes(typed.value_type) ? 'json' : 'text' }
+export function editableOf({
+  value: text,
+  value_type: type,
+}: {
+  readonly value: string
+  readonly value_type: string
+}): Editable {
+  if (type === 'number' || type === 'boolean' || type === 'json') return { text, type }
+  return { text, type: type === 'fields' ? 'json' : 'text' }
 }
 
 /** Returns the id of the field with the typed value; null without one. */

@@ -1,7 +1,7 @@
 /** Renders each kind of property for the pages. */
 import type { DataDeclaration } from '../../app/data-declarations.ts'
 import { ServiceError } from '../../errors.ts'
-import { isString, type JsonText, pretty, stringValue, toPlain } from '../../json/json.ts'
+import { type JsonText, kindOf, pretty, stringValue, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
 import { kinds } from '../../property/kinds.ts'
 import type { ListReader } from '../../property/lists/list-reader.ts'
@@ -174,5 +174,14 @@ function lengthInWords(property: StoredProperty, { values }: Messages): string {
 }
 
 function editableOf(value: JsonText): Editable {
-  return isString(value) ? { text: stringValue(value) ?? '', type: 'text' } : { text: pretty(value), type: 'json' }
+  const kind = kindOf(value)
+  switch (kind) {
+    case 'string':
+      return { text: stringValue(value) ?? '', type: 'text' }
+    case 'number':
+    case 'boolean':
+      return { text: value, type: kind }
+    default:
+      return { text: pretty(value), type: 'json' }
+  }
 }

@@ -145,7 +145,7 @@ ${valueField(
     label: words.value,
     error: isRefused ? errorOf(values, 'property_value') : null,
   },
-  { text: typed?.property_value ?? '', type: typed?.value_type === 'json' ? 'json' : 'text' },
+  editableOf({ value: typed?.property_value ?? '', value_type: typed?.value_type ?? 'text' }),
   messages,
 )}
 <button type="submit">${words.createValue}</button></form></details>`

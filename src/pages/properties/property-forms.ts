@@ -1,11 +1,12 @@
 /** The forms on the pages of properties (WIRE-PAGE-02). */
 import { ServiceError } from '../../errors.ts'
-import { type JsonText, normalize, pretty, stringText } from '../../json/json.ts'
+import { type JsonText, known, normalize, pretty, stringText } from '../../json/json.ts'
 import { indexFromJson } from '../../list/list.ts'
 import type { Access } from '../../property/access.ts'
 import { noVersion } from '../../property/version.ts'
 import type { TypedItem, TypedProperty } from './values.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
+import { sentValue } from '../shared/forms.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { fieldNameAt, readForm, sentFields } from './form-fields.ts'
@@ -29,7 +30,7 @@ export async function createProperty(
   const field = (name: string): string => sent.get(name) ?? ''
   const typed: TypedProperty = {
     property_name: sent.get('property_name') ?? field('property'),
-    property_value: sent.get('property_value') ?? field('value'),
+    property_value: sentValue(sent, 'property_value') ?? field('value'),
     property_type: sent.get('property_type') ?? 'simple',
     value_type: field('value_type'),
     description: field('description'),
@@ -111,7 +112,7 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
   let typed: TypedItem = {
     ...nothingTyped,
     form: 'value',
-    ...typedValue(sent.get('value') ?? sent.get('property_value'), sent),
+    ...typedValue(sentValue(sent, 'value') ?? sent.get('property_value'), sent),
   }
   return refusedOnPage(
     exchange,
@@ -167,7 +168,7 @@ export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange)
     form: action === 'update' || action === 'delete' ? action : 'add',
     item_index: sent.get('item_index') ?? '',
     item_handle: sent.get('item_handle') ?? '',
-    ...typedValue(sent.get('item_value'), sent),
+    ...typedValue(sentValue(sent, 'item_value'), sent),
   }
   return refusedOnPage(
     exchange,
@@ -301,13 +302,16 @@ export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange
 /**
  * Parses a typed value. Without a type, the value is JSON if it parses as JSON, else a string.
  *
- * @throws ServiceError `bad_request` when the field is empty, `invalid_json` when the type is JSON and parsing fails.
+ * @throws ServiceError `bad_request` when the field is empty or has another type, `invalid_json` when the type is JSON and
+ *   parsing fails.
  */
 function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText {
   if (typed === '') throw inputRefusal('a value is missing', ({ properties }) => properties.valueMissing)
   // Browsers submit line breaks as CRLF.
   const text = typed.replaceAll('\r\n', '\n')
   if (type === 'text') return stringText(text)
+  if (type === 'number') return numberOf(text)
+  if (type === 'boolean') return booleanOf(text)
   try {
     return normalize(text, deps.config.maxJsonDepth)
   } catch (error) {
@@ -315,6 +319,19 @@ function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText 
     if (type === 'json') throw withPlace(error, text)
     return stringText(text)
   }
+}
+
+/** Keeps every digit of the typed number. */
+function numberOf(typed: string): JsonText {
+  const text = typed.trim()
+  if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text))
+    throw inputRefusal('the value is not a number', ({ properties }) => properties.notANumber(text))
+  return normalize(text)
+}
+
+function booleanOf(text: string): JsonText {
+  if (text === 'true' || text === 'false') return known(text)
+  throw inputRefusal('the value is neither true nor false', ({ properties }) => properties.notABoolean(text))
 }
 
 /** Names the line and the column where the JSON ends to be valid. */

@@ -139,7 +139,7 @@ export interface FilledField {
 /** A value in a form field. */
 export interface Editable {
   readonly text: string
-  readonly type: 'text' | 'json'
+  readonly type: 'text' | 'number' | 'boolean' | 'json'
 }
 
 export interface PropertyValues extends ActorPageValues {
@@ -202,7 +202,7 @@ export interface TypedItem {
   readonly item_handle: string
   /** In a form of declared data, the JSON of its fields. Empty if they could not be read. */
   readonly value: string
-  /** `text`, `json`, or `fields` for a form of declared data. */
+  /** `text`, `number`, `boolean`, `json`, or `fields` for a form of declared data. */
   readonly value_type: string
   /** The fields of a form of declared data, by name. */
   readonly fields: Readonly<Record<string, string>>

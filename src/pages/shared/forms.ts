@@ -1,23 +1,47 @@
 /** Parts shared by forms. */
 import { html } from 'hono/html'
-import { type Field, formField } from './form-field.ts'
+import type { Params } from '../../http/edge/params.ts'
+import { type Field, formField, selectField, verbatim } from './form-field.ts'
 import { forgeryField } from './layout.ts'
 import type { Messages } from '../languages/language.ts'
 import type { Editable, Paging } from '../properties/values.ts'
 import type { ActorPageValues, Html } from './values.ts'
 
-/** Renders a field for a value, with a choice of its type. */
+/**
+ * Renders a choice of the type of a value, with a field for each type. The style sheet hides the fields of other types. The
+ * field of the chosen type has the id.
+ */
 export function valueField(
-  { id, name, label, error = null }: Pick<Field, 'id' | 'name' | 'label' | 'error'>,
+  { id, name, label, error = null }: Pick<Field, 'id' | 'name' | 'error'> & { readonly label: string },
   { text, type }: Editable,
   { forms }: Messages,
 ): Html {
+  const isText = type === 'text' || type === 'json'
+  const part = (
+    kind: 'text' | 'number' | 'boolean',
+    isChosen: boolean,
+  ): Pick<Field, 'id' | 'name' | 'value' | 'error'> => ({
+    id: isChosen ? id : `${id}-${kind}`,
+    name: kind === 'text' ? name : `${name}_${kind}`,
+    value: isChosen ? text : '',
+    error: isChosen ? error : null,
+  })
+  const choice = (value: Editable['type']): Html =>
+    html`<label class="choice"><input type="radio" name="value_type" value="${value}"${value === type ? html` checked` : ''}> ${forms.valueTypes[value]}</label>`
   const rows = Math.min(16, Math.max(2, text.split('\n').length))
-  return html`${formField({ id, name, label, value: text, rows, error, attributes: { spellcheck: 'false', required: true } })}
-<fieldset><legend>${forms.type}</legend>
-<label class="choice"><input type="radio" name="value_type" value="text"${type === 'text' ? html` checked` : ''}> ${forms.text}</label>
-<label class="choice"><input type="radio" name="value_type" value="json"${type === 'json' ? html` checked` : ''}> ${forms.json}</label>
-</fieldset>`
+  return html`<div class="typed"><fieldset class="segments"><legend>${forms.type}</legend>${choice('text')}${choice('number')}${choice('boolean')}${choice('json')}</fieldset>
+<div class="as-text">${formField({ ...part('text', isText), label, rows, attributes: { spellcheck: 'false' } })}</div>
+<div class="as-number">${formField({ ...part('number', type === 'number'), label: forms.asNumber(label), attributes: { ...verbatim, inputmode: 'decimal' } })}</div>
+<div class="as-boolean">${selectField({ ...part('boolean', type === 'boolean'), label: forms.asBoolean(label) }, [
+    { value: 'true', label: forms.yes },
+    { value: 'false', label: forms.no },
+  ])}</div></div>`
+}
+
+/** Returns the submitted text of `valueField`. Own pages may send every type in the field `name`. */
+export function sentValue(sent: Params, name: string): string | undefined {
+  const type = sent.get('value_type')
+  return (type === 'number' || type === 'boolean' ? sent.get(`${name}_${type}`) : undefined) ?? sent.get(name)
 }
 
 /** Renders a deletion: the first click explains it, the second click executes it. */

@@ -179,6 +179,8 @@ textarea { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace
 .error a { color: inherit; }
 .choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: 0 0 .3rem; }
 .field > .choice { margin-bottom: 1rem; }
+.segments { display: flex; flex-wrap: wrap; gap: 0 1.1rem; margin-bottom: .6rem; }
+.typed:has([value=number]:checked, [value=boolean]:checked) .as-text, .typed:not(:has([value=number]:checked)) .as-number, .typed:not(:has([value=boolean]:checked)) .as-boolean { display: none; }
 button, .button { font: inherit; font-weight: 600; display: inline-block; text-align: center; text-decoration: none; color: var(--accent-ink); background: var(--accent); border: 1px solid transparent; border-radius: 6px; padding: .4rem .9rem; min-height: 2.4rem; cursor: pointer; }
 button:hover, .button:hover { filter: brightness(1.08); }
 .narrow button, .narrow .button { display: block; width: 100%; padding: .6rem 1rem; min-height: 2.75rem; }
