@@ -111,8 +111,8 @@ describe('German messages', () => {
   })
 
   it('count, and write numbers and times as the language does', () => {
-    assert.equal(de.properties.total(1), '1 Eigenschaft')
-    assert.equal(de.properties.total(1234), '1.234 Eigenschaften')
+    assert.equal(de.properties.deleteCount(1), '1 Eigenschaft löschen')
+    assert.equal(de.properties.deleteCount(1234), '1.234 Eigenschaften löschen')
     assert.equal(de.time.relative(-3, 'minute'), 'vor 3 Minuten')
     assert.equal(de.time.exact(new Date(Date.UTC(2030, 0, 31, 18, 0, 5))), '31.01.2030, 18:00:05 UTC')
     assert.equal(de.files.size(2.5 * 1024 * 1024), '2,5 MB')

@@ -532,7 +532,6 @@ const types = {
 
 const properties = {
   title: 'Properties',
-  total: (total: number) => count(total, 'property', 'properties'),
   empty: 'No properties yet. Store your first value or list above.',
   noMatch: 'No property matches.',
   showAll: 'Show all properties',

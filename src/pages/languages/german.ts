@@ -515,7 +515,6 @@ const types: Messages['types'] = {
 
 const properties: Messages['properties'] = {
   title: 'Eigenschaften',
-  total: (total) => count(total, 'Eigenschaft', 'Eigenschaften'),
   empty: 'Noch keine Eigenschaften. Speichern Sie oben den ersten Wert oder die erste Liste.',
   noMatch: 'Keine Eigenschaft passt.',
   showAll: 'Alle Eigenschaften anzeigen',
