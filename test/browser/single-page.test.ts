@@ -49,6 +49,8 @@ describe('the example single-page application', () => {
     assert.deepEqual(await tasks(page), ['Write the first program', '<b>Tea</b>'])
     await page.getByRole('button', { name: 'Done: Write the first program' }).click()
     await page.getByText('Well done.').waitFor()
+    // The page reads the list again behind the message.
+    await page.locator('#tasks').getByText('Write the first program').waitFor({ state: 'detached' })
     assert.deepEqual(await tasks(page), ['<b>Tea</b>'])
     // There was no session to restore before the sign-in.
     assert.deepEqual(
