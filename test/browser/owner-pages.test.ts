@@ -298,7 +298,7 @@ describe('the pages of an actor', () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/color')
     const places: string[] = []
-    for (let step = 0; step < 16; step += 1) {
+    for (let step = 0; step < 17; step += 1) {
       await page.keyboard.press('Tab')
       const [text, outline] = (await page.evaluate(
         '[document.activeElement.textContent.trim(), getComputedStyle(document.activeElement).outlineStyle]',
@@ -325,7 +325,7 @@ describe('the pages of an actor', () => {
       'Delete…',
     ])
     // Returns to the form.
-    await page.keyboard.press('Shift+Tab')
+    for (let step = 0; step < 2; step += 1) await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Enter')
     // Past the choice of the type.
     for (let step = 0; step < 2; step += 1) await page.keyboard.press('Tab')
@@ -334,6 +334,7 @@ describe('the pages of an actor', () => {
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByRole('status').waitFor()
+      'For developers',
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
   })
 

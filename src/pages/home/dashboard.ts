@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { openRequests } from '../shared/counts.ts'
+import { copyButton } from '../shared/forms.ts'
 import { icon, type IconName } from '../shared/icons.ts'
 import { actorPage, following, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
@@ -115,20 +116,21 @@ ${
 }</section>`
 }
 
-function address(values: DashboardValues, { home: words }: Messages): Html {
+function address(values: DashboardValues, messages: Messages): Html {
+  const { home: words } = messages
   const { actor_www, actor_root, base_path, mcp_url } = values
   return html`<section class="card" aria-labelledby="address">
 ${cardHead('link', 'address', words.address)}
 <p class="fine">${words.addressText}</p>
 <dl class="facts">
-${copyField('account-url', words.accountUrl, values.url.slice(0, -'/www'.length), words)}
-${mcp_url === '' ? '' : copyField('mcp-url', words.mcpUrl, mcp_url, words)}
+${copyField('account-url', words.accountUrl, values.url.slice(0, -'/www'.length), messages)}
+${mcp_url === '' ? '' : copyField('mcp-url', words.mcpUrl, mcp_url, messages)}
 </dl>
 <p class="fine"><a href="${base_path}/openapi.json">${words.apiReference}</a> · <a href="${actor_root}/meta">${words.publicProfile}</a> · <a href="${actor_www}/init">${words.getStarted}</a></p>
 </section>`
 }
 
-/** A text to select. The live script shows a button that copies it. */
-function copyField(id: string, label: string, text: string, words: Messages['home']): Html {
-  return html`<dt>${label}</dt><dd class="copy"><code id="${id}">${text}</code><button class="quiet" type="button" data-copy="${id}" data-copied="${words.copied}"><span aria-live="polite">${words.copy}</span><span class="unseen"> ${label}</span></button></dd>`
+/** A text to select. */
+function copyField(id: string, label: string, text: string, messages: Messages): Html {
+  return html`<dt>${label}</dt><dd class="copy"><code id="${id}">${text}</code>${copyButton(id, label, messages)}</dd>`
 }

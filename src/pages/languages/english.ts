@@ -174,6 +174,8 @@ const live = {
 }
 
 const forms = {
+  copy: 'Copy',
+  copied: 'Copied',
   optional: (label: Text) => html`${label} <span class="kind">(optional)</span>`,
   required: (label: Text) => html`${label} <span class="kind">(required)</span>`,
   type: 'Type',
@@ -270,8 +272,6 @@ const home = ({ one, a }: EnglishNoun) => ({
   address: 'Your address',
   addressText: 'Share it to let others connect with you.',
   mcpUrl: 'MCP server, for AI clients',
-  copy: 'Copy',
-  copied: 'Copied',
   accountUrl: `${capital(one)} URL`,
   apiReference: 'API reference',
   publicProfile: 'Public profile',
@@ -573,6 +573,9 @@ const properties = {
   createValue: 'Create property',
   createList: 'Create list',
   viewJson: 'View JSON',
+  developers: 'For developers',
+  developersText:
+    'These programs send an API key from the environment variable TROUPE_KEY. The key’s access must include this property.',
   setIt: 'Set the value',
   save: 'Save',
   edit: 'Edit',

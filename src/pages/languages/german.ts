@@ -150,6 +150,8 @@ const live: Messages['live'] = {
 }
 
 const forms: Messages['forms'] = {
+  copy: 'Kopieren',
+  copied: 'Kopiert',
   optional: (label) => html`${label} <span class="kind">(optional)</span>`,
   required: (label) => html`${label} <span class="kind">(erforderlich)</span>`,
   type: 'Typ',
@@ -247,8 +249,6 @@ const home = (noun: Declined): Messages['home'] => ({
   address: 'Ihre Adresse',
   addressText: 'Geben Sie sie weiter, damit andere sich mit Ihnen verbinden können.',
   mcpUrl: 'MCP-Server, für KI-Clients',
-  copy: 'Kopieren',
-  copied: 'Kopiert',
   accountUrl: `${noun.one}-URL`,
   apiReference: 'API-Referenz',
   publicProfile: 'Öffentliches Profil',
@@ -556,6 +556,9 @@ const properties: Messages['properties'] = {
   createValue: 'Eigenschaft erstellen',
   createList: 'Liste erstellen',
   viewJson: 'JSON ansehen',
+  developers: 'Für Entwickler',
+  developersText:
+    'Diese Programme senden einen API-Schlüssel aus der Umgebungsvariable TROUPE_KEY. Der Schlüssel muss Zugriff auf diese Eigenschaft haben.',
   setIt: 'Wert setzen',
   save: 'Speichern',
   edit: 'Bearbeiten',

@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { conflictField, conflictView, editableOf } from './edit-conflict.ts'
+import { developerView } from './developer-view.ts'
 import { fieldId, fieldsView, type WrongField } from './fields-view.ts'
 import { isTypedItem } from './form-fields.ts'
 import { formField } from '../shared/form-field.ts'
@@ -104,6 +105,7 @@ function simple(values: PropertyValues, messages: Messages): Html {
   return html`${described(values)}
 <section class="card" aria-label="${words.value}">${tree === null ? '' : valueView(tree, messages)}</section>
 ${values.is_read_only ? html`<p class="fine">${words.managed(values.name)}</p>` : change(values, messages)}
+${developerView(values, messages)}
 ${deletion(
   values,
   {
@@ -191,6 +193,7 @@ ${
 }
 ${pager(paging, form_action, messages)}
 ${addition(values, messages)}
+${developerView(values, messages)}
 ${deletion(
   values,
   {

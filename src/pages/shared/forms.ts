@@ -38,6 +38,11 @@ export function valueField(
   ])}</div></div>`
 }
 
+/** Renders a button that copies the text of the element with the id. Only the live script shows it. */
+export function copyButton(id: string, label: string, { forms }: Messages): Html {
+  return html`<button class="quiet" type="button" data-copy="${id}" data-copied="${forms.copied}"><span aria-live="polite">${forms.copy}</span><span class="unseen"> ${label}</span></button>`
+}
+
 /** Returns the submitted text of `valueField`. Own pages may send every type in the field `name`. */
 export function sentValue(sent: Params, name: string): string | undefined {
   const type = sent.get('value_type')
