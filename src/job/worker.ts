@@ -57,7 +57,8 @@ export interface JobWorkerDeps {
 }
 
 interface LeasedJob extends Job {
-  readonly claimed: ClaimedJob
+  /** The last claim. A run whose lease ended unnoticed, for example while the machine slept, continues with a later one. */
+  claimed: ClaimedJob
   readonly since: number
   /** Ends the run: the service stops, or another process has the lease. */
   readonly abort: AbortController
@@ -179,7 +180,13 @@ export class JobWorker {
     const claim = { kind, lease, now: since, until: since + leaseMs, limit, actorId, without }
     // A lost lease is harmless: another one is taken.
     const jobs = await store.write((tx) => claimJobs(tx, claim), { durability: 'relaxed' })
+    const held = new Map([...this.#leased].map((job) => [keyOf(job.claimed), job]))
     for (const claimed of jobs) {
+      const running = held.get(keyOf(claimed))
+      if (running !== undefined) {
+        running.claimed = claimed
+        continue
+      }
       const host = this.#lane.hostOf(claimed)
       const abort = new AbortController()
       const job = { actorId: claimed.actorId, peerId: claimed.id, host, claimed, since, abort }
@@ -292,7 +299,7 @@ export class JobWorker {
   async #renew(): Promise<void> {
     const { store, now, log } = this.#deps
     await this.#settling
-    const held = [...this.#leased]
+    const held = [...this.#leased].map((job) => ({ job, claimed: job.claimed }))
     if (held.length === 0) return
     try {
       const until = now() + leaseMs
@@ -305,12 +312,18 @@ export class JobWorker {
           ),
         { durability: 'relaxed' },
       )
-      for (const { claimed, abort } of held)
-        if (!kept.has(leaseKey(claimed))) abort.abort(new Error('Another process has taken over this work'))
+      for (const { job, claimed } of held) {
+        const isLost = job.claimed === claimed && !kept.has(leaseKey(claimed))
+        if (isLost) job.abort.abort(new Error('Another process has taken over this work'))
+      }
     } catch (error) {
       log.warn({ error }, `Cannot renew the leases of running ${this.#lane.kind}s`)
     }
   }
+}
+
+function keyOf({ actorId, id }: ClaimedJob): string {
+  return JSON.stringify([actorId, id])
 }
 
 /** Time for aborted runs to end. */

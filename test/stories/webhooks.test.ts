@@ -452,6 +452,45 @@ forEachService((start) => {
       assert.equal(runsOf(service), 2)
     })
 
+    it('sends a message once when the service finds its own lease ended', async () => {
+      const { client, received } = receiver()
+      const begun = Promise.withResolvers<void>()
+      const answer = Promise.withResolvers<void>()
+      const slow: PeerClient = {
+        ...client,
+        call: async (request) => {
+          begun.resolve()
+          await answer.promise
+          return client.call(request)
+        },
+      }
+      const service = await start(still(new ManualClock(), slow))
+      const { actor } = await service.app.actors.create()
+      await actor.webhooks.add(url, { events: ['property_changed'] })
+      service.reset()
+      await actor.set('a', 1)
+      await begun.promise
+      const { store, parts } = await service.app.running()
+      const lease = async (): Promise<string | undefined> => {
+        const row = await store.read((q) =>
+          q.get<{ lease: string }>('SELECT lease FROM job WHERE actor_id = $1', actor.id),
+        )
+        return row?.lease
+      }
+      const before = await lease()
+      await store.write((tx) => tx.run('UPDATE job SET due_at = 0 WHERE actor_id = $1', actor.id))
+      parts.jobs.wake()
+      await until(async () => (await lease()) !== before)
+      answer.resolve()
+      await service.settled()
+      assert.equal(received.length, 1)
+      assert.equal(runsOf(service), 1)
+      assert.deepEqual(
+        (await actor.webhooks.list()).map(({ state }) => state),
+        ['active'],
+      )
+    })
+
     it('receives no value that a hook may hide', async () => {
       const { client, received } = receiver()
       const declare = (app: App): void => void app.property('score', { get: () => null })
