@@ -29,7 +29,9 @@ export function listHandle({ listReader, listWriter }: ListHandleDeps, access: A
     metadata,
 
     append: async (item) => (await listWriter.append(access, name, fromPlain(item), create)).index,
-    extend: async (items) => listWriter.extend(access, name, items.map(fromPlain), create),
+    extend: async (items) => {
+      await listWriter.extend(access, name, items.map(fromPlain), create)
+    },
     insert: async (index, item) =>
       requireItem(await listWriter.insert(access, name, index, fromPlain(item), create), name, index),
     update: async (index, item) =>

@@ -174,9 +174,21 @@ describe('the pages of an actor', () => {
       for (const item of ['first', '{"second": 2}', 'third']) {
         await page.locator('summary', { hasText: 'Add item' }).click()
         await page.getByLabel('Item', { exact: true }).fill(item)
-        if (item.startsWith('{')) await page.getByLabel('JSON', { exact: false }).last().check()
+        if (item.startsWith('{')) await page.locator('#add').getByLabel('JSON', { exact: false }).last().check()
         await page.getByRole('button', { name: 'Add item', exact: true }).click()
         assert.equal(await page.getByRole('status').textContent(), 'Item added.')
+      }
+      await page.locator('summary', { hasText: 'Add several items' }).click()
+      await page.getByLabel('Items', { exact: true }).fill('fourth\nfifth')
+      await page.getByRole('button', { name: 'Add all' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Items added.')
+      for (const item of ['Delete item 5', 'Delete item 4']) {
+        await page
+          .locator(`#item-${Number(item.slice(-1)) - 1}`)
+          .getByText('Delete…')
+          .click()
+        await page.getByRole('button', { name: item }).click()
+        assert.equal(await page.getByRole('status').textContent(), 'Deleted.')
       }
       await page.locator('summary', { hasText: 'Edit item 3' }).click()
       await page.getByRole('textbox', { name: 'Item 3' }).fill('last')
@@ -322,6 +334,7 @@ describe('the pages of an actor', () => {
       'Properties',
       'View JSON',
       'Edit',
+      'For developers',
       'Delete…',
     ])
     // Returns to the form.
@@ -334,7 +347,6 @@ describe('the pages of an actor', () => {
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByRole('status').waitFor()
-      'For developers',
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
   })
 

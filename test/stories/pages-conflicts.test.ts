@@ -253,6 +253,7 @@ forEachService((start) => {
     it('keep the typed value when the list was deleted, for a new item, a changed item and the description', async () => {
       for (const [path, fields] of [
         ['/items', { action: 'add', item_value: 'Rolls' }],
+        ['/items', { action: 'add_several', items: 'Rolls' }],
         ['/items', { action: 'update', item_value: 'Rolls' }],
         ['/metadata', { description: 'Rolls', explanation: 'Of bread' }],
       ] as const) {

@@ -835,6 +835,55 @@ forEachService((start) => {
       assert.deepEqual(all.slice(49), [{ n: 49 }, { n: 50 }, '51'])
     })
 
+    const several: readonly (readonly [sent: Record<string, string>, items: readonly unknown[]])[] = [
+      [{ items: 'milk\r\n\r\n  two eggs \r\n12\r\n', value_type: 'lines' }, ['milk', 'two eggs', '12']],
+      [{ items: '[ ] milk\n[x] tea', value_type: 'lines' }, ['[ ] milk', '[x] tea']],
+      [{ items: '["milk", 2, {"n": 1.5}]', value_type: 'json' }, ['milk', 2, { n: 1.5 }]],
+      [{ items: 'milk\ntea' }, ['milk', 'tea']],
+    ]
+    for (const [sent, items] of several)
+      it(`adds ${JSON.stringify(sent)} in one change (R-WEB-01)`, async () => {
+        const world = await withItems(49)
+        world.service.changes.length = 0
+        const answer = await world.browser.send('/properties/notes/items', { action: 'add_several', ...sent })
+        assert.deepEqual(
+          [answer.status, answer.headers.get('location')],
+          [302, `http://troupe.test/${world.actor.id}/www/properties/notes?page=2`],
+        )
+        assert.deepEqual(answer.headers.getSetCookie(), [
+          '__Host-notice=addedSeveral; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+        ])
+        assert.deepEqual(((await stored(world, 'notes')) as unknown[]).slice(49), items)
+        assert.equal(world.service.changes.length, 1)
+      })
+
+    it('adds none of several items when one is refused, and keeps what was typed (R-WEB-01)', async () => {
+      const world = await withItems(2, {
+        declare: (app) => app.property('notes', { post: ({ value }) => (value === 'x' ? null : value) }),
+      })
+      const refused: readonly (readonly [fields: Record<string, string>, status: number, message: RegExp])[] = [
+        [{ items: '', value_type: 'lines' }, 400, /^Enter at least one item\.$/],
+        [{ items: ' \n ', value_type: 'lines' }, 400, /^Enter at least one item\.$/],
+        [{ items: '', value_type: 'json' }, 400, /^Enter a value\.$/],
+        [{ items: '[]', value_type: 'json' }, 400, /^Enter at least one item\.$/],
+        [{ items: '{"a":1}', value_type: 'json' }, 400, /^Enter a JSON array, such as \["one", "two"\]\.$/],
+        [{ items: '"one"', value_type: 'json' }, 400, /^Enter a JSON array/],
+        [{ items: '["one",\n"two"', value_type: 'json' }, 400, /^Invalid JSON at line 2, column 6\.$/],
+        [{ items: 'one\nx', value_type: 'lines' }, 403, /the application rejected/],
+      ]
+      for (const [fields, status, message] of refused) {
+        const answer = world.browser.send('/properties/notes/items', { action: 'add_several', ...fields })
+        await assertRefused(world, answer, status, message, 'property')
+        const { typed, error_field: field } = world.properties[0] ?? {}
+        assert.deepEqual(
+          [typed?.form, typed?.value, typed?.value_type, field],
+          ['add_several', fields['items'], fields['value_type'], 'items'],
+        )
+      }
+      const sent = { action: 'add_several', items: 'one' }
+      await assertRefused(world, world.browser.send('/properties/absent/items', sent), 404, /Not found/)
+    })
+
     it('changes and deletes an item by its index (R-WEB-01)', async () => {
       const world = await withItems(3)
       const page = `http://troupe.test/${world.actor.id}/www/properties/notes`

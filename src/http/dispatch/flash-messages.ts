@@ -10,6 +10,7 @@ const flashMessages = [
   'saved',
   'created',
   'added',
+  'addedSeveral',
   'uploaded',
   'deleted',
   'asked',

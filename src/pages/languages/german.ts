@@ -50,6 +50,7 @@ const notices = (noun: Declined): Messages['notices'] => ({
   saved: 'Gespeichert.',
   created: 'Erstellt.',
   added: 'Element hinzugefügt.',
+  addedSeveral: 'Elemente hinzugefügt.',
   uploaded: 'Datei hochgeladen.',
   deleted: 'Gelöscht.',
   asked: 'Anfrage gesendet. Die Antwort sehen Sie hier.',
@@ -582,6 +583,12 @@ const properties: Messages['properties'] = {
 }
 
 const list: Messages['list'] = {
+  addSeveral: 'Mehrere Elemente hinzufügen',
+  addSeveralButton: 'Alle hinzufügen',
+  lines: 'Ein Text in jeder Zeile',
+  jsonArray: 'JSON-Array',
+  notAnArray: 'Geben Sie ein JSON-Array ein, zum Beispiel ["eins", "zwei"].',
+  noItems: 'Geben Sie mindestens ein Element ein.',
   about: 'Über die Liste',
   describe: 'Beschreibung hinzufügen',
   redescribe: 'Beschreibung bearbeiten',

@@ -1,6 +1,6 @@
 /** The forms on the pages of properties (WIRE-PAGE-02). */
 import { ServiceError } from '../../errors.ts'
-import { type JsonText, known, normalize, pretty, stringText } from '../../json/json.ts'
+import { elements, type JsonText, known, normalize, pretty, stringText } from '../../json/json.ts'
 import { indexFromJson } from '../../list/list.ts'
 import type { Access } from '../../property/access.ts'
 import { noVersion } from '../../property/version.ts'
@@ -165,10 +165,10 @@ export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange)
   const action = sent.get('action') ?? ''
   let typed: TypedItem = {
     ...nothingTyped,
-    form: action === 'update' || action === 'delete' ? action : 'add',
+    form: action === 'update' || action === 'delete' || action === 'add_several' ? action : 'add',
     item_index: sent.get('item_index') ?? '',
     item_handle: sent.get('item_handle') ?? '',
-    ...typedValue(sentValue(sent, 'item_value'), sent),
+    ...typedValue(action === 'add_several' ? sent.get('items') : sentValue(sent, 'item_value'), sent),
   }
   return refusedOnPage(
     exchange,
@@ -204,7 +204,12 @@ async function changeItemAs(
       const { index } = await atFormField(shape, 'item_value', () =>
         keepTyped(sent, () => deps.listWriter.append(access, name, item)),
       )
-      return goOn(deps, exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
+      return goOn(deps, exchange, sent, lastPage(path, index + 1), 'added')
+    }
+    case 'add_several': {
+      const items = await atField('items', () => severalOf(deps, typed))
+      const length = await atField('items', () => keepTyped(sent, () => deps.listWriter.extend(access, name, items)))
+      return goOn(deps, exchange, sent, lastPage(path, length ?? 0), 'addedSeveral')
     }
     case 'update': {
       const item = await typedItem(shape === null ? undefined : await shownItem(deps, access, name, typed))
@@ -223,8 +228,28 @@ async function changeItemAs(
       })
       return goOn(deps, exchange, sent, path, 'deleted')
     default:
-      throw formRefusal('the action is neither add, update nor delete')
+      throw formRefusal('the action is neither add, update nor delete, nor add_several')
   }
+}
+
+/** Address of the page with the last item of a list. */
+function lastPage(path: string, length: number): string {
+  return `${path}?page=${Math.max(1, Math.ceil(length / itemsOnAPage))}`
+}
+
+/** Reads several items: the elements of a JSON array, or the text of each line that is not blank. */
+function severalOf(deps: PropertyPageDeps, { value, value_type: type }: TypedItem): readonly JsonText[] {
+  const items = type === 'json' ? elements(valueOf(deps, value, type)) : linesOf(value).map(stringText)
+  if (items === null) throw inputRefusal('the items are not a JSON array', ({ list }) => list.notAnArray)
+  if (items.length === 0) throw inputRefusal('an item is missing', ({ list }) => list.noItems)
+  return items
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
 }
 
 /** The item that the form edits, as it is now. */

@@ -209,6 +209,7 @@ async function conflictOf(
     case 'metadata':
       return { ...conflict, about: 'texts', can_save: isList }
     case 'add':
+    case 'add_several':
       return { ...conflict, about: 'item', is_gone: true, can_save: isList }
     case 'update':
     case 'delete': {

@@ -5,7 +5,7 @@ import { conflictField, conflictView, editableOf } from './edit-conflict.ts'
 import { developerView } from './developer-view.ts'
 import { fieldId, fieldsView, type WrongField } from './fields-view.ts'
 import { isTypedItem } from './form-fields.ts'
-import { formField } from '../shared/form-field.ts'
+import { formField, verbatim } from '../shared/form-field.ts'
 import { deletion, hiddenFields, pager, pastRows, valueField } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import type { Editable, FilledField, ListItemValues, PropertyValues, TypedItem } from './values.ts'
@@ -83,6 +83,8 @@ function wrongFieldOf(values: PropertyValues): string | null {
       return shown('value', values.fields)
     case 'add':
       return shown('new-item', values.new_fields)
+    case 'add_several':
+      return 'new-items'
     case 'metadata':
       return 'description'
     case 'update': {
@@ -193,6 +195,7 @@ ${
 }
 ${pager(paging, form_action, messages)}
 ${addition(values, messages)}
+${additions(values, messages)}
 ${developerView(values, messages)}
 ${deletion(
   values,
@@ -287,4 +290,27 @@ ${editors(values, messages, {
   typed: isTyped ? typed : null,
   button: words.addButton,
 })}</details>`
+}
+
+/** The form that adds several items. For a declared list with fields, JSON is chosen at first. */
+function additions(values: PropertyValues, messages: Messages): Html {
+  const words = messages.list
+  const { typed, form_action, conflict, new_fields } = values
+  const sent = typed?.form === 'add_several' && conflict === null ? typed : null
+  const chosen = sent?.value_type === 'json' || (sent === null && new_fields !== null) ? 'json' : 'lines'
+  const choice = (type: 'lines' | 'json', label: string): Html =>
+    html`<label class="choice"><input type="radio" name="value_type" value="${type}"${type === chosen ? html` checked` : ''}> ${label}</label>`
+  return html`<details class="card"${sent === null ? '' : html` open`}><summary>${words.addSeveral}</summary>
+<form method="post" action="${form_action}/items">${forgeryField(values)}${hiddenFields({ action: 'add_several', version: values.version })}
+<fieldset class="segments"><legend>${messages.forms.type}</legend>${choice('lines', words.lines)}${choice('json', words.jsonArray)}</fieldset>
+${formField({
+  id: 'new-items',
+  name: 'items',
+  label: words.items,
+  value: sent?.value ?? '',
+  rows: 6,
+  error: errorIn(values, 'add_several'),
+  attributes: { ...verbatim, required: true },
+})}
+<button type="submit">${words.addSeveralButton}</button></form></details>`
 }

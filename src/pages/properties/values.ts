@@ -197,12 +197,12 @@ export interface EditConflict {
 
 export interface TypedItem {
   /** The form that was sent. */
-  readonly form: 'value' | 'add' | 'update' | 'delete' | 'metadata' | 'remove'
+  readonly form: 'value' | 'add' | 'add_several' | 'update' | 'delete' | 'metadata' | 'remove'
   readonly item_index: string
   readonly item_handle: string
   /** In a form of declared data, the JSON of its fields. Empty if they could not be read. */
   readonly value: string
-  /** `text`, `number`, `boolean`, `json`, or `fields` for a form of declared data. */
+  /** `text`, `number`, `boolean`, `json`, `lines` for several items, or `fields` for a form of declared data. */
   readonly value_type: string
   /** The fields of a form of declared data, by name. */
   readonly fields: Readonly<Record<string, string>>

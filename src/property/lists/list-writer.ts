@@ -120,17 +120,18 @@ export class ListWriter {
     return result + place
   }
 
+  /** Appends items together and returns the length after them; null without items. `create` creates a missing list. */
   async extend(
     access: Access,
     name: string,
     given: readonly JsonText[],
     options: { create?: boolean } = {},
-  ): Promise<void> {
+  ): Promise<number | null> {
     const right = rightToAdd(options)
     await this.#require(access, right, name)
     const items: JsonText[] = []
     for (const item of given) items.push(await this.#passItem(access, 'post', [name], item, right))
-    await this.#changeOne(
+    const change = await this.#changeOne(
       access,
       name,
       async (tx, at, now) => {
@@ -139,6 +140,7 @@ export class ListWriter {
       },
       right,
     )
+    return change?.length ?? null
   }
 
   /** Inserts an item. False when `index` is beyond the end. */
