@@ -1,4 +1,4 @@
-/* cspell:ignore oder Anfang eines Werts auswählen Auswahl löschen Eigenschaft Gelöscht */
+/* cspell:ignore Mehrere Elemente Element hinzufügen hinzugefügt Alle Geben zum Beispiel eins zwei drei oder Anfang eines Werts auswählen Auswahl löschen Eigenschaft Gelöscht */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
@@ -205,6 +205,34 @@ describe('the pages of an actor', () => {
       assert.deepEqual(page.complaints, [])
     })
   }
+
+  it('fill, change and empty a list without JavaScript, in German (R-WEB-01)', async () => {
+    const actor = await furnished()
+    const page = await visit(actor, '/properties/empty', { javaScriptEnabled: false, locale: 'de-DE' })
+    await page.locator('summary', { hasText: 'Mehrere Elemente hinzufügen' }).click()
+    await page.getByLabel('Elemente', { exact: true }).fill('{"eins": 1}')
+    await page.getByLabel('JSON-Array', { exact: true }).check()
+    await page.getByRole('button', { name: 'Alle hinzufügen' }).click()
+    await hasFocus(page, '#new-items')
+    const reason = 'Geben Sie ein JSON-Array ein, zum Beispiel ["eins", "zwei"].'
+    assert.equal(await page.locator('#new-items-error').textContent(), reason)
+    assert.equal(await page.getByLabel('JSON-Array', { exact: true }).isChecked(), true)
+    await page.getByLabel('Elemente', { exact: true }).fill('[{"eins": 1}, "zwei"]')
+    await page.getByRole('button', { name: 'Alle hinzufügen' }).click()
+    assert.equal(await page.getByRole('status').textContent(), 'Elemente hinzugefügt.')
+    await page.locator('summary', { hasText: 'Element hinzufügen' }).first().click()
+    await page.locator('#new-item').fill('drei')
+    await page.getByRole('button', { name: 'Element hinzufügen', exact: true }).click()
+    assert.equal(await page.getByRole('status').textContent(), 'Element hinzugefügt.')
+    assert.deepEqual(await (await actor.request('GET', '/properties/empty')).json(), [{ eins: 1 }, 'zwei', 'drei'])
+    for (const left of [2, 1, 0]) {
+      await page.locator('#item-0').getByText('Löschen …').click()
+      await page.getByRole('button', { name: 'Element 1 löschen' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Gelöscht.')
+      const stored = (await (await actor.request('GET', '/properties/empty')).json()) as unknown[]
+      assert.equal(stored.length, left)
+    }
+  })
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
