@@ -3,6 +3,7 @@ import { createActor, requestText, send, signIn, value } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
 import { type Line, micros, millis, rate } from './report.ts'
+import { befriend } from './requests.ts'
 import type { Subject } from './subject.ts'
 
 export async function measurePages(store: string, subject: Subject, loader: Loader, slices: Slices): Promise<Line[]> {
@@ -13,6 +14,7 @@ export async function measurePages(store: string, subject: Subject, loader: Load
     for (let index = 0; index < 20; index += 1) await send(server.port, actor, 'PUT', `/properties/p${index}`, value)
     await send(server.port, actor, 'POST', '/properties', JSON.stringify({ notes: { _type: 'list' } }))
     await send(server.port, actor, 'POST', '/properties', JSON.stringify({ notes: { items } }))
+    await befriend(server.port, actor)
     const [session] = await signIn(server.port, actor, 1)
     const owner = { id: actor.id, authorization: `Bearer ${session?.access}` }
     const lines: Line[] = []
@@ -20,6 +22,7 @@ export async function measurePages(store: string, subject: Subject, loader: Load
       ['page: the dashboard', '/www', '/properties'],
       ['page: 21 properties', '/www/properties', '/properties'],
       ['page: a list, 50 items with their forms', '/www/properties/notes', '/properties/notes'],
+      ['page: a connection, beside its permissions', '/www/trust/bench-peer', '/trust/friend/bench-peer/permissions'],
     ] as const) {
       const requests = [requestText(owner, 'GET', page), requestText(owner, 'GET', data)]
       const [shown, bound] = await compare(loader, [server, server], (index) => [requests[index] ?? ''], slices)
