@@ -183,7 +183,7 @@ export class JobWorker {
     const held = new Map([...this.#leased].map((job) => [keyOf(job.claimed), job]))
     for (const claimed of jobs) {
       const running = held.get(keyOf(claimed))
-      if (running !== undefined) {
+      if (running !== undefined && isSameWork(running.claimed, claimed)) {
         running.claimed = claimed
         continue
       }
@@ -320,6 +320,18 @@ export class JobWorker {
       log.warn({ error }, `Cannot renew the leases of running ${this.#lane.kind}s`)
     }
   }
+}
+
+/** False when the work was set again, or another process has stored a result since the first claim. */
+function isSameWork(first: ClaimedJob, second: ClaimedJob): boolean {
+  const { done, attempts, failingSince, at, entryId } = first
+  return (
+    done === second.done &&
+    attempts === second.attempts &&
+    failingSince === second.failingSince &&
+    at === second.at &&
+    entryId === second.entryId
+  )
 }
 
 function keyOf({ actorId, id }: ClaimedJob): string {

@@ -160,6 +160,34 @@ forEachService((start) => {
       )
     })
 
+    it('that is set again while its handler runs, runs again with the new data', async () => {
+      const clock = new ManualClock()
+      const seen: unknown[] = []
+      const answer = Promise.withResolvers<void>()
+      const declare = (app: App): void =>
+        void app.alarm('plain', async ({ data }) => {
+          seen.push(data)
+          await answer.promise
+        })
+      const service = await start({ ...still(clock), declare })
+      const { actor } = await service.app.actors.create()
+      await actor.alarm(clock.now(), 'plain', 'old')
+      await until(() => seen.length === 1)
+      await actor.alarm(clock.now(), 'plain', 'new')
+      const { store, parts } = await service.app.running()
+      parts.jobs.wake()
+      await until(async () => {
+        const row = await store.read((q) =>
+          q.get<{ lease: string }>('SELECT lease FROM job WHERE actor_id = $1', actor.id),
+        )
+        return row?.lease !== ''
+      })
+      answer.resolve()
+      await service.settled()
+      assert.deepEqual(seen, ['old', 'new'])
+      assert.deepEqual(await actor.alarms.list(), [])
+    })
+
     it('runs again with backoff when its handler fails, and is given up after 20 attempts', async () => {
       const clock = new ManualClock()
       const attempts: number[] = []
