@@ -857,6 +857,19 @@ forEachService((start) => {
         assert.equal(world.service.changes.length, 1)
       })
 
+    it('adds 400 items with as many statements as 2 (R-WEB-01)', async () => {
+      const counts: number[] = []
+      for (const many of [2, 400]) {
+        const { service, browser } = await withItems(49)
+        const items = Array.from({ length: many }, (_, index) => `Item ${index}`).join('\n')
+        service.reset()
+        const answer = await browser.send('/properties/notes/items', { action: 'add_several', items })
+        assert.equal(answer.status, 302)
+        counts.push(service.statements.length)
+      }
+      assert.equal(counts[0], counts[1])
+    })
+
     it('adds none of several items when one is refused, and keeps what was typed (R-WEB-01)', async () => {
       const world = await withItems(2, {
         declare: (app) => app.property('notes', { post: ({ value }) => (value === 'x' ? null : value) }),
