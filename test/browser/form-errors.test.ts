@@ -266,7 +266,7 @@ describe('a form for an older version', () => {
     it(`can add the value typed for a deleted item as a new item, ${how}`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties/notes', { javaScriptEnabled })
-      await page.locator('#item-1').getByText('Edit').click()
+      await page.getByRole('link', { name: 'Edit item 2' }).click()
       await page.locator('#item-value-1').fill('Rolls')
       await actor.request('DELETE', '/properties/notes?index=1')
       await actor.request('POST', '/properties/notes', JSON.stringify('Salt'))
@@ -296,7 +296,7 @@ describe('a form for an older version', () => {
         assert.equal(await send(page, 'Delete “color”'), 409)
         await assertSettled(page)
         await page.goto(`${service.url}/${actor.id}/www/properties/notes`)
-        await page.locator('#item-1').getByText('Edit').click()
+        await page.getByRole('link', { name: 'Edit item 2' }).click()
         await page.locator('#item-value-1').fill('Rolls')
         await actor.request('PUT', '/properties/notes?index=1', JSON.stringify('Baguette'))
         assert.equal(await send(page, 'Save', '#item-1'), 409)

@@ -1,4 +1,4 @@
-/* cspell:ignore Mehrere Elemente Element hinzufügen hinzugefügt Alle Geben zum Beispiel eins zwei drei oder Anfang eines Werts auswählen Auswahl löschen Eigenschaft Gelöscht */
+/* cspell:ignore Bearbeiten Nach oben Verschoben Verschieben Abbrechen einer eine Liste Mehrere Elemente Element hinzufügen hinzugefügt Alle Geben zum Beispiel eins zwei drei oder Anfang eines Werts auswählen Auswahl löschen Eigenschaft Gelöscht */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
@@ -73,6 +73,12 @@ describe('the pages of an actor', () => {
           await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
           assert.deepEqual(await accessibilityViolations(page), [], path)
           assert.equal(await isTooWide(page), false, path)
+        }
+        for (const link of ['Edit item 51', 'Delete item 60']) {
+          await page.goto(`${service.url}/${actor.id}/www/properties/notes?page=2`)
+          await page.getByRole('link', { name: link }).click()
+          assert.deepEqual(await accessibilityViolations(page), [], link)
+          assert.equal(await isTooWide(page), false, link)
         }
         await page.goto(`${service.url}/${actor.id}/www/properties/age`)
         await page.getByText('Edit', { exact: true }).click()
@@ -183,26 +189,40 @@ describe('the pages of an actor', () => {
       await page.getByRole('button', { name: 'Add all' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Items added.')
       for (const item of ['Delete item 5', 'Delete item 4']) {
-        await page
-          .locator(`#item-${Number(item.slice(-1)) - 1}`)
-          .getByText('Delete…')
-          .click()
+        await page.getByRole('link', { name: item }).click()
         await page.getByRole('button', { name: item }).click()
         assert.equal(await page.getByRole('status').textContent(), 'Deleted.')
       }
-      await page.locator('summary', { hasText: 'Edit item 3' }).click()
+      await page.getByRole('link', { name: 'Edit item 3' }).click()
       await page.getByRole('textbox', { name: 'Item 3' }).fill('last')
       await page.locator('#item-2').getByRole('button', { name: 'Save' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Saved.')
-      await page.locator('#item-0').getByText('Delete…').click()
+      await page.getByRole('link', { name: 'Delete item 1' }).click()
+      await page.getByRole('link', { name: 'Cancel' }).click()
+      await page.getByRole('link', { name: 'Delete item 1' }).click()
       await page.getByRole('button', { name: 'Delete item 1' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Deleted.')
       assert.deepEqual(await (await actor.request('GET', '/properties/to%20do')).json(), [{ second: 2 }, 'last'])
+      await page.getByRole('link', { name: 'Edit item 2' }).click()
+      await hasFocus(page, '#item-value-1')
+      await page.getByRole('button', { name: 'Up' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Moved.')
+      await page.getByLabel('Position, from 1 to 2').fill('3')
+      await page.getByRole('button', { name: 'Move' }).click()
+      assert.equal(await page.locator('#position-error').textContent(), 'Enter a position in the list.')
+      await hasFocus(page, '#position')
+      await page.getByLabel('Position, from 1 to 2').fill('1')
+      await page.getByLabel('Position, from 1 to 2').press('Enter')
+      assert.equal(await page.getByRole('status').textContent(), 'Moved.')
+      await page.getByRole('link', { name: 'Cancel' }).click()
+      assert.deepEqual(await (await actor.request('GET', '/properties/to%20do')).json(), ['last', { second: 2 }])
       await page.getByText('Delete…').last().click()
       await page.getByRole('button', { name: 'Delete the list' }).click()
       assert.equal(await heading(page), 'Properties')
       assert.equal(await page.getByRole('link', { name: 'to do' }).count(), 0)
-      assert.deepEqual(page.complaints, [])
+      assert.deepEqual(page.complaints, [
+        'Failed to load resource: the server responded with a status of 400 (Bad Request)',
+      ])
     })
   }
 
@@ -225,8 +245,16 @@ describe('the pages of an actor', () => {
     await page.getByRole('button', { name: 'Element hinzufügen', exact: true }).click()
     assert.equal(await page.getByRole('status').textContent(), 'Element hinzugefügt.')
     assert.deepEqual(await (await actor.request('GET', '/properties/empty')).json(), [{ eins: 1 }, 'zwei', 'drei'])
+    await page.getByRole('link', { name: 'Bearbeiten (Element 3)' }).click()
+    await page.getByRole('button', { name: 'Nach oben' }).click()
+    assert.equal(await page.getByRole('status').textContent(), 'Verschoben.')
+    await page.getByLabel('Position, von 1 bis 3').fill('4')
+    await page.getByRole('button', { name: 'Verschieben' }).click()
+    assert.equal(await page.locator('#position-error').textContent(), 'Geben Sie eine Position in der Liste ein.')
+    await page.getByRole('link', { name: 'Abbrechen' }).click()
+    assert.deepEqual(await (await actor.request('GET', '/properties/empty')).json(), [{ eins: 1 }, 'drei', 'zwei'])
     for (const left of [2, 1, 0]) {
-      await page.locator('#item-0').getByText('Löschen …').click()
+      await page.locator('#item-0').getByRole('link', { name: 'Löschen' }).click()
       await page.getByRole('button', { name: 'Element 1 löschen' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Gelöscht.')
       const stored = (await (await actor.request('GET', '/properties/empty')).json()) as unknown[]
@@ -383,16 +411,16 @@ describe('the pages of an actor', () => {
     const page = await visit(actor, '/properties/notes')
     const pager = page.getByRole('navigation', { name: 'Pagination' })
     assert.match((await pager.textContent()) ?? '', /Page 1 of 2/)
-    assert.equal(await page.locator('.item').count(), 50)
+    assert.equal(await page.locator('.items tbody tr').count(), 50)
     await pager.getByRole('link', { name: 'Next' }).click()
-    assert.equal(await page.locator('.item').count(), 10)
-    assert.match((await page.locator('.item').first().innerText()) ?? '', /^Item 51\s+text: Note 51/)
-    await page.locator('#item-55').getByText('Delete…').click()
+    assert.equal(await page.locator('.items tbody tr').count(), 10)
+    assert.match((await page.locator('.items tbody tr').first().innerText()) ?? '', /^Item 51\s*51\s+Note 51/)
+    await page.getByRole('link', { name: 'Delete item 56' }).click()
     await page.getByRole('button', { name: 'Delete item 56' }).click()
     assert.match(page.url(), /\?page=2$/)
-    assert.equal(await page.locator('.item').count(), 9)
+    assert.equal(await page.locator('.items tbody tr').count(), 9)
     await page.getByRole('navigation', { name: 'Pagination' }).getByRole('link', { name: 'Previous' }).click()
-    assert.equal(await page.locator('.item').count(), 50)
+    assert.equal(await page.locator('.items tbody tr').count(), 50)
   })
 
   it('show a nested value as a tree (R-WEB-01)', async () => {

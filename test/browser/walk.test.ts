@@ -146,7 +146,7 @@ describe('a walk through the pages of two services', () => {
         await ada.press('button', 'Add item')
         await ada.reads('Item added.')
       }
-      await ada.unfold('Edit item 2')
+      await ada.press('link', 'Edit item 2')
       await ada.type('Item 2', 'A good dream')
       await ada.hands.press(ada.page.locator('#item-1').getByRole('button', { name: 'Save' }))
       await ada.reads('Saved.')

@@ -946,8 +946,8 @@ forEachService((start) => {
           app.property('notes', { put: ({ path, value }) => (path[1] === '1' && value === 'x' ? null : value) }),
       })
       const refused: readonly (readonly [fields: Record<string, string>, status: number, message: RegExp])[] = [
-        [{}, 400, /neither add, update nor delete/],
-        [{ action: 'clear' }, 400, /neither add, update nor delete/],
+        [{}, 400, /neither add, add_several, update, move nor delete/],
+        [{ action: 'clear' }, 400, /neither add, add_several, update, move nor delete/],
         [{ action: 'add' }, 400, /Enter a value/],
         [{ action: 'add', item_value: '{', value_type: 'json' }, 400, /^Invalid JSON at line 1, column \d\.$/],
         [{ action: 'update', item_index: '0' }, 400, /Enter a value/],

@@ -11,6 +11,7 @@ const flashMessages = [
   'created',
   'added',
   'addedSeveral',
+  'moved',
   'uploaded',
   'deleted',
   'asked',

@@ -76,6 +76,7 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   created: 'Created.',
   added: 'Item added.',
   addedSeveral: 'Items added.',
+  moved: 'Moved.',
   uploaded: 'File uploaded.',
   deleted: 'Deleted.',
   asked: 'Request sent. You’ll see it here when they answer.',
@@ -175,6 +176,7 @@ const live = {
 }
 
 const forms = {
+  cancel: 'Cancel',
   copy: 'Copy',
   copied: 'Copied',
   optional: (label: Text) => html`${label} <span class="kind">(optional)</span>`,
@@ -623,6 +625,14 @@ const list = {
   noItems: 'Enter at least one item.',
   deleted: 'The list was deleted while you were editing. Nothing was saved.',
   itemChanged: 'This item changed while you were editing. Review the current version below.',
+  itemMissing: 'This item no longer exists.',
+  notAPosition: 'Enter a position in the list.',
+  tools: 'Actions',
+  remove: (position: number) => html`Delete<span class="unseen"> item ${number(position)}</span>`,
+  position: (total: number) => `Position, from 1 to ${number(total)}`,
+  move: 'Move',
+  moveUp: 'Up',
+  moveDown: 'Down',
   itemGone: (position: number) => `Item ${number(position)} no longer exists.`,
 }
 

@@ -51,6 +51,7 @@ const notices = (noun: Declined): Messages['notices'] => ({
   created: 'Erstellt.',
   added: 'Element hinzugefügt.',
   addedSeveral: 'Elemente hinzugefügt.',
+  moved: 'Verschoben.',
   uploaded: 'Datei hochgeladen.',
   deleted: 'Gelöscht.',
   asked: 'Anfrage gesendet. Die Antwort sehen Sie hier.',
@@ -151,6 +152,7 @@ const live: Messages['live'] = {
 }
 
 const forms: Messages['forms'] = {
+  cancel: 'Abbrechen',
   copy: 'Kopieren',
   copied: 'Kopiert',
   optional: (label) => html`${label} <span class="kind">(optional)</span>`,
@@ -596,7 +598,7 @@ const list: Messages['list'] = {
   empty: 'Noch keine Elemente.',
   hidden: (app) => `Diese Seite der Liste wird von ${app} ausgeblendet.`,
   item: (position) => `Element ${number(position)}`,
-  edit: (position) => html`Bearbeiten<span class="unseen">: Element ${number(position)}</span>`,
+  edit: (position) => html`Bearbeiten<span class="unseen"> (Element ${number(position)})</span>`,
   deleteItem: (position) => `Element ${number(position)} löschen`,
   deleteItemText: (position) => `Element ${number(position)} löschen? Spätere Elemente rücken auf.`,
   deleteList: 'Liste löschen',
@@ -607,6 +609,14 @@ const list: Messages['list'] = {
   addButton: 'Element hinzufügen',
   deleted: 'Die Liste wurde während Ihrer Bearbeitung gelöscht. Nichts wurde gespeichert.',
   itemChanged: 'Dieses Element wurde während Ihrer Bearbeitung geändert. Prüfen Sie unten den aktuellen Stand.',
+  itemMissing: 'Dieses Element gibt es nicht mehr.',
+  notAPosition: 'Geben Sie eine Position in der Liste ein.',
+  tools: 'Aktionen',
+  remove: (position) => html`Löschen<span class="unseen"> (Element ${number(position)})</span>`,
+  position: (total) => `Position, von 1 bis ${number(total)}`,
+  move: 'Verschieben',
+  moveUp: 'Nach oben',
+  moveDown: 'Nach unten',
   itemGone: (position) => `Element ${number(position)} gibt es nicht mehr.`,
 }
 

@@ -20,13 +20,34 @@ export interface WrongField {
  * @param given `id` is the id of the outermost field, unique on the page. `label` is the label of a field that is the entire form.
  */
 export function fieldsView(
-  { id, label, wrong }: { readonly id: string; readonly label: string; readonly wrong: WrongField | null },
+  {
+    id,
+    label,
+    wrong,
+    isFocused = false,
+  }: {
+    readonly id: string
+    readonly label: string
+    readonly wrong: WrongField | null
+    /** True when the first field takes the focus. */
+    readonly isFocused?: boolean
+  },
   root: FilledField,
   { forms }: Messages,
 ): Html {
   const type = hiddenFields({ value_type: 'fields' })
-  if (root.kind !== 'group') return html`${type}${fieldView({ ...root, label: root.label || label }, id, wrong, forms)}`
-  return html`${type}${hintView(root, id)}${root.members.map((member) => fieldView(member, id, wrong, forms))}`
+  const given = isFocused ? withFocus(root) : root
+  if (given.kind !== 'group')
+    return html`${type}${fieldView({ ...given, label: given.label || label }, id, wrong, forms)}`
+  return html`${type}${hintView(given, id)}${given.members.map((member) => fieldView(member, id, wrong, forms))}`
+}
+
+/** The field whose first input takes the focus. */
+function withFocus(field: FilledField): FilledField {
+  const [first, ...others] = field.members
+  return first === undefined
+    ? { ...field, attributes: { ...field.attributes, autofocus: true } }
+    : { ...field, members: [withFocus(first), ...others] }
 }
 
 /** Id of the field with this name. */

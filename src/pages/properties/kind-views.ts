@@ -13,7 +13,7 @@ import type { Messages } from '../languages/language.ts'
 import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
 import { isTypedItem, shownForm } from './form-fields.ts'
 import { formShape, type FormShape } from './form-shape.ts'
-import type { Editable, PropertyRow, PropertyValues, TypedItem } from './values.ts'
+import type { Editable, ListItemValues, PropertyRow, PropertyValues, TypedItem } from './values.ts'
 
 interface KindView {
   /** Renders a row of the listing. */
@@ -37,6 +37,13 @@ interface ShownProperty {
   readonly query: PartQuery
   /** The input of a refused form that the page shows again; null in a conflict and without one. */
   readonly typed: TypedItem | null
+  /** The item whose form the page shows. */
+  readonly opened: OpenedItem | null
+}
+
+export interface OpenedItem {
+  readonly form: 'edit' | 'remove'
+  readonly index: number
 }
 
 export type Shown = Pick<
@@ -50,6 +57,7 @@ export type Shown = Pick<
   | 'list_explanation'
   | 'list_items'
   | 'items'
+  | 'columns'
   | 'paging'
   | 'tree'
   | 'editable'
@@ -70,6 +78,7 @@ const nothing = {
   list_explanation: '',
   list_items: [],
   items: [],
+  columns: null,
   tree: null,
   editable: null,
   fields: null,
@@ -100,18 +109,17 @@ const valueView: KindView = {
 
   async page({ properties, registry }, access, { name, value, typed }, messages) {
     if (value === null) throw propertyNotFound([name])
-    const editable = editableOf(value)
-    const isTooLong = editable.text.length > longestEditable
-    const shape = isTooLong ? null : declaredForm(registry, 'value', name)
+    const editable = shortEditable(value)
+    const shape = editable === null ? null : declaredForm(registry, 'value', name)
     return {
       ...nothing,
-      value: editable.text,
+      value: editableOf(value).text,
       raw_value: toPlain(value),
       kind: kindInWords(value, messages),
       is_read_only: !(await properties.isWritable(access, name, value)),
       paging: { page: 1, pages: 1, total: 1 },
       tree: treeOf(value),
-      editable: isTooLong ? null : editable,
+      editable,
       fields: shownForm(shape, value, typed?.form === 'value' ? typed : null, messages),
     }
   },
@@ -122,14 +130,26 @@ const listView: KindView = {
     return { kind: lengthInWords(property, messages), preview: '', is_list_property: true, is_read_only: false }
   },
 
-  async page({ listReader, registry }, access, { name, query, typed }, messages) {
+  async page({ listReader, registry }, access, { name, query, typed, opened }, messages) {
     const metadata = await listReader.metadata(access, name)
     if (metadata === null) throw propertyNotFound([name])
-    const paging = pagingOf(query, metadata.length, itemsOnAPage)
+    const part = opened === null ? query : { page: String(Math.floor(opened.index / itemsOnAPage) + 1) }
+    const paging = pagingOf(part, metadata.length, itemsOnAPage)
     const from = (paging.page - 1) * itemsOnAPage
-    const items = await listReader.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
+    const found = await listReader.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
     const kind = messages.values.list(metadata.length)
     const shape = declaredForm(registry, 'list', name)
+    const items = found.map((each): ListItemValues => {
+      const form = opened?.index === each.index ? opened.form : null
+      const shown = { index: each.index, handle: each.handle, tree: treeOf(each.item), form }
+      const editable = form === 'edit' ? shortEditable(each.item) : null
+      if (editable === null) return { ...shown, editable, fields: null }
+      return {
+        ...shown,
+        editable,
+        fields: shownForm(shape, each.item, isTypedItem(typed, each) ? typed : null, messages),
+      }
+    })
     return {
       ...nothing,
       value: `[${kind}]`,
@@ -137,18 +157,34 @@ const listView: KindView = {
       is_list_property: true,
       list_description: metadata.description,
       list_explanation: metadata.explanation,
-      list_items: items.map(({ item }) => toPlain(item)),
-      items: items.map(({ index, handle, item }) => ({
-        index,
-        handle,
-        tree: treeOf(item),
-        editable: editableOf(item),
-        fields: shownForm(shape, item, isTypedItem(typed, { index, handle }) ? typed : null, messages),
-      })),
+      list_items: found.map(({ item }) => toPlain(item)),
+      items,
+      columns: columnsOf(items),
       new_fields: shownForm(shape, undefined, typed?.form === 'add' ? typed : null, messages),
       paging,
     }
   },
+}
+
+/** Maximum number of columns of a table of items. */
+const maxColumns = 6
+
+/** Returns the keys of items that are objects, if every item has at least half of them. */
+function columnsOf(items: readonly Pick<ListItemValues, 'tree'>[]): readonly string[] | null {
+  const keys: (readonly string[])[] = []
+  for (const { tree } of items) {
+    if (tree.kind !== 'object' || tree.more > 0) return null
+    keys.push(tree.members.map(({ name }) => name))
+  }
+  const columns = [...new Set(keys.flat())]
+  if (columns.length === 0 || columns.length > maxColumns) return null
+  return keys.every((own) => 2 * own.length >= columns.length) ? columns : null
+}
+
+/** Null for a value that is too long for a form. */
+function shortEditable(value: JsonText): Editable | null {
+  const editable = editableOf(value)
+  return editable.text.length > longestEditable ? null : editable
 }
 
 export const kindViews: Readonly<Record<PropertyKind, KindView>> = { value: valueView, list: listView }

@@ -12,15 +12,14 @@ import type { Params } from '../../http/edge/params.ts'
 import { fieldNameAt, readForm, sentFields } from './form-fields.ts'
 import type { FormShape } from './form-shape.ts'
 import { declaredForm, itemsOnAPage } from './kind-views.ts'
-import { type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
+import { type PropertyPageDeps, type PropertyQuery, showProperties, showProperty } from './property-pages.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { ListingQuery } from './listing.ts'
-import type { PartQuery } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
 import { atField, formRefusal, inputRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 
-type FormExchange = PageExchange<string, PartQuery> & Bodied<Params>
+type FormExchange = PageExchange<string, PropertyQuery> & Bodied<Params>
 
 export async function createProperty(
   deps: PropertyPageDeps,
@@ -52,7 +51,7 @@ export async function createProperty(
 
 async function createList(
   deps: PropertyPageDeps,
-  { actor, caller }: PageExchange<string, PartQuery>,
+  { actor, caller }: PageExchange,
   typed: TypedProperty,
 ): Promise<void> {
   const access = { actor, caller }
@@ -67,7 +66,7 @@ async function createList(
 
 async function createValue(
   deps: PropertyPageDeps,
-  exchange: PageExchange<string, PartQuery>,
+  exchange: PageExchange,
   typed: TypedProperty,
   isNew: boolean,
 ): Promise<void> {
@@ -160,14 +159,17 @@ export async function deleteProperty(deps: PropertyPageDeps, exchange: FormExcha
   )
 }
 
+const itemForms = ['add', 'add_several', 'update', 'move', 'delete'] as const satisfies readonly TypedItem['form'][]
+
 export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const sent = await exchange.body()
   const action = sent.get('action') ?? ''
   let typed: TypedItem = {
     ...nothingTyped,
-    form: action === 'update' || action === 'delete' || action === 'add_several' ? action : 'add',
+    form: itemForms.find((form) => form === action) ?? 'add',
     item_index: sent.get('item_index') ?? '',
     item_handle: sent.get('item_handle') ?? '',
+    position: sent.get('to') ?? sent.get('position') ?? '',
     ...typedValue(action === 'add_several' ? sent.get('items') : sentValue(sent, 'item_value'), sent),
   }
   return refusedOnPage(
@@ -183,7 +185,7 @@ export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange)
 /** @param accept Called with the item that the form sent. */
 async function changeItemAs(
   deps: PropertyPageDeps,
-  exchange: PageExchange<string, PartQuery>,
+  exchange: PageExchange<string, PropertyQuery>,
   typed: TypedItem,
   sent: Params,
   accept: (item: JsonText) => void,
@@ -221,6 +223,8 @@ async function changeItemAs(
       )
       return goOn(deps, exchange, sent, path, 'saved')
     }
+    case 'move':
+      return moveItem(deps, exchange, typed, sent)
     case 'delete':
       await changePlace(sent, {
         byHandle: (handle) => deps.listWriter.deleteByHandle(access, name, handle),
@@ -228,7 +232,45 @@ async function changeItemAs(
       })
       return goOn(deps, exchange, sent, path, 'deleted')
     default:
-      throw formRefusal('the action is neither add, update nor delete, nor add_several')
+      throw formRefusal('the action is neither add, add_several, update, move nor delete')
+  }
+}
+
+/** Moves an item, and shows it with its form at its new position, so that the owner can move it on. */
+async function moveItem(
+  deps: PropertyPageDeps,
+  exchange: PageExchange<string, PropertyQuery>,
+  { item_handle: handle, position }: TypedItem,
+  sent: Params,
+): Promise<HttpResponse> {
+  const { actor, caller, params } = exchange
+  const access = { actor, caller }
+  const name = params['name'] ?? ''
+  const path = `/properties/${encodeURIComponent(name)}`
+  const to = await atField('position', () => placeOf(position))
+  await atField('position', async () => {
+    const isMoved = await outsideAsInput(() => deps.listWriter.move(access, name, handle, to))
+    if (!isMoved) throw overtaken()
+  })
+  const [moved] = await deps.listReader.itemsWithHandles(access, name, { from: to, to: to + 1 })
+  const place = moved === undefined ? lastPage(path, to + 1) : `${path}?edit=${moved.handle}#item-${to}`
+  return goOn(deps, exchange, sent, place, 'moved')
+}
+
+/** Reads a position that is counted from 1, and returns it counted from 0. */
+function placeOf(position: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(position.trim()))
+    throw inputRefusal('the position is not a number from 1', ({ list }) => list.notAPosition)
+  return Number(position) - 1
+}
+
+/** Explains that the list has fewer positions. */
+async function outsideAsInput<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'invalid_index') throw error
+    throw explained(error, ({ list }) => list.notAPosition)
   }
 }
 
@@ -284,12 +326,7 @@ async function changePlace(
 ): Promise<void> {
   const handle = sent.get('item_handle')
   if (handle !== undefined) {
-    if (!(await change.byHandle(handle)))
-      throw pageRefusal(
-        'conflict',
-        'Cannot change the item: it was changed or removed meanwhile. Here it is as it is now.',
-        ({ list }) => list.itemChanged,
-      )
+    if (!(await change.byHandle(handle))) throw overtaken()
     return
   }
   const index = indexFromJson(stringText(sent.get('item_index') ?? ''))
@@ -297,6 +334,14 @@ async function changePlace(
     throw pageRefusal('invalid_index', `Cannot change the item: the list has no item ${index}`, ({ list }) =>
       list.itemGone(index + 1),
     )
+}
+
+function overtaken(): ServiceError {
+  return pageRefusal(
+    'conflict',
+    'Cannot change the item: it was changed or removed meanwhile. Here it is as it is now.',
+    ({ list }) => list.itemChanged,
+  )
 }
 
 /** Changes the description and explanation of a list. */
@@ -417,6 +462,7 @@ function withValue(typed: TypedItem, value: JsonText): TypedItem {
 const nothingTyped = {
   item_index: '',
   item_handle: '',
+  position: '',
   value: '',
   value_type: '',
   fields: {},

@@ -1,5 +1,6 @@
 /** The pages of properties. */
-import type { ServiceError } from '../../errors.ts'
+import { ServiceError } from '../../errors.ts'
+import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import { type Json, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
 import { valueOf } from '../../property/kinds.ts'
@@ -15,16 +16,17 @@ import type {
   SelectionValues,
 } from './values.ts'
 import { kindInWords, treeOf } from '../shared/value-tree.ts'
-import { type KindViewDeps, kindViews, nothingShown, type Shown, unsetShown } from './kind-views.ts'
+import { type KindViewDeps, kindViews, nothingShown, type OpenedItem, type Shown, unsetShown } from './kind-views.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import { explained } from '../shared/error-text.ts'
+import { explained, pageRefusal } from '../shared/error-text.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type ListingQuery, selectProperties, typeOf } from './listing.ts'
-import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
+import { pagingOf, partOf, partQuery } from '../shared/paging.ts'
 import { type ViewersDeps, viewersFor, type ViewersOf } from './viewers.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { propertyNotFound } from '../../property/property-errors.ts'
 import type { FoundProperty } from '../../property/properties.ts'
+import type { ItemWithHandle } from '../../list/list.ts'
 import type { ListWriter } from '../../property/lists/list-writer.ts'
 import type { View } from '../shared/values.ts'
 import type { Messages } from '../languages/language.ts'
@@ -137,34 +139,30 @@ async function rowOf(
   }
 }
 
+export const propertyQuery = {
+  ...partQuery,
+  edit: optional(stringField('Handle of the list item whose form the page shows')),
+  remove: optional(stringField('Handle of the list item whose deletion the page asks about')),
+}
+export type PropertyQuery = ValuesOf<typeof propertyQuery>
+
 /** @param refused As for `showProperties`. */
 export async function showProperty(
   deps: PropertyPageDeps,
-  exchange: PageExchange<string, PartQuery>,
+  exchange: PageExchange<string, PropertyQuery>,
   refused: { readonly error: ServiceError; readonly typed: TypedItem } | null = null,
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const access = { actor, caller }
   const name = exchange.params['name'] ?? ''
-  const { messages } = deps.languages.of(exchange.request)
   // The version is read before or with the content, so that every later change is detected as a conflict.
   const { found, version } = await deps.properties.getWithVersion(access, name)
   const typed = refused?.typed ?? null
   const conflict = refused?.error.code === 'conflict' ? await conflictOf(deps, exchange, refused.typed, found) : null
-  const formTyped = conflict === null ? typed : null
-  const shown =
-    found !== null
-      ? await kindViews[found.kind].page(
-          deps,
-          access,
-          { name, value: found.value, query: exchange.query, typed: formTyped },
-          messages,
-        )
-      : conflict !== null
-        ? nothingShown(messages)
-        : await unsetOf(deps, access, { name, typed: formTyped }, messages)
+  const { shown, missing } = await contentOf(deps, exchange, found, { name, typed, hasConflict: conflict !== null })
+  const error = refused?.error ?? missing
   const path = `/properties/${encodeURIComponent(name)}`
-  const common = await pageValues(deps, exchange, path, refused?.error)
+  const common = await pageValues(deps, exchange, path, error)
   const values = {
     ...common,
     property: name,
@@ -176,7 +174,75 @@ export async function showProperty(
     texts_version: version.texts,
     conflict,
   }
-  return showPage(deps, exchange, deps.pages.property({ ...values, ...shown }), refused?.error.status)
+  return showPage(deps, exchange, deps.pages.property({ ...values, ...shown }), error?.status)
+}
+
+interface Content {
+  readonly shown: Shown
+  /** The list no longer contains the item that the address names. */
+  readonly missing: ServiceError | null
+}
+
+async function contentOf(
+  deps: PropertyPageDeps,
+  exchange: PageExchange<string, PropertyQuery>,
+  found: FoundProperty | null,
+  about: { readonly name: string; readonly typed: TypedItem | null; readonly hasConflict: boolean },
+): Promise<Content> {
+  const { name, hasConflict } = about
+  const { actor, caller, query, request } = exchange
+  const access = { actor, caller }
+  const { messages } = deps.languages.of(request)
+  const typed = hasConflict ? null : about.typed
+  if (found === null) {
+    const shown = hasConflict ? nothingShown(messages) : await unsetOf(deps, access, { name, typed }, messages)
+    return { shown, missing: null }
+  }
+  const wanted = found.kind === 'list' && !hasConflict ? wantedItem(query, typed) : null
+  const opened = wanted === null ? null : await openedItem(deps, exchange, wanted)
+  const content = { name, value: found.value, query, typed, opened }
+  return {
+    shown: await kindViews[found.kind].page(deps, access, content, messages),
+    missing: wanted !== null && opened === null ? itemMissing() : null,
+  }
+}
+
+interface WantedItem {
+  readonly form: 'edit' | 'remove'
+  readonly handle: string
+  /** Position in the form fields of own pages, which send no handle. */
+  readonly index: string
+}
+
+/** Returns the item of the refused form, else the item that the address names. */
+function wantedItem({ edit, remove }: PropertyQuery, typed: TypedItem | null): WantedItem | null {
+  if (typed !== null) {
+    const { form, item_handle: handle, item_index: index } = typed
+    if (form === 'delete') return { form: 'remove', handle, index }
+    return form === 'update' || form === 'move' ? { form: 'edit', handle, index } : null
+  }
+  if (edit !== undefined) return { form: 'edit', handle: edit, index: '' }
+  return remove === undefined ? null : { form: 'remove', handle: remove, index: '' }
+}
+
+/** Returns the current position of the item; null when the list no longer contains it. */
+async function openedItem(
+  deps: PropertyPageDeps,
+  exchange: PageExchange,
+  { form, handle, index }: WantedItem,
+): Promise<OpenedItem | null> {
+  if (handle === '' && /^[0-9]{1,9}$/.test(index)) return { form, index: Number(index) }
+  try {
+    const item = await itemOf(deps, exchange, handle)
+    return item === null ? null : { form, index: item.index }
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'invalid_value') return null
+    throw error
+  }
+}
+
+function itemMissing(): ServiceError {
+  return pageRefusal('not_found', 'The list no longer has this item', ({ list }) => list.itemMissing)
 }
 
 /** @throws ServiceError `not_found` unless it is a declared value that is not set. */
@@ -194,7 +260,7 @@ async function unsetOf(
 /** Returns what is stored now in the place that the form edited. */
 async function conflictOf(
   deps: PropertyPageDeps,
-  exchange: PageExchange<string, PartQuery>,
+  exchange: PageExchange<string, PropertyQuery>,
   typed: TypedItem,
   found: FoundProperty | null,
 ): Promise<EditConflict | null> {
@@ -211,14 +277,18 @@ async function conflictOf(
     case 'add':
     case 'add_several':
       return { ...conflict, about: 'item', is_gone: true, can_save: isList }
-    case 'update':
-    case 'delete': {
-      const item = isList ? await itemOf(deps, exchange, typed.item_handle) : null
-      if (item === null) return { ...conflict, about: 'item', is_gone: true, tree: null, can_save: isList }
-      const { index, handle } = item
-      return { about: 'item', is_gone: false, tree: treeOf(item.item), index, handle, can_save: true }
-    }
+    case 'move':
+      return null
+    default:
+      return itemConflict(isList ? await itemOf(deps, exchange, typed.item_handle) : null, isList)
   }
+}
+
+function itemConflict(item: ItemWithHandle | null, isList: boolean): EditConflict {
+  const about = 'item'
+  if (item === null) return { about, is_gone: true, tree: null, index: 0, handle: '', can_save: isList }
+  const { index, handle } = item
+  return { about, is_gone: false, tree: treeOf(item.item), index, handle, can_save: true }
 }
 
 /** Returns the item of a handle; null when the list no longer contains it. */

@@ -2,11 +2,10 @@
 import { changeItem, changeProperty, changeTexts, createProperty, deleteProperty } from './property-forms.ts'
 import { listingQuery } from './listing.ts'
 import { useSelection } from './selection.ts'
-import { type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
+import { type PropertyPageDeps, propertyQuery, showProperties, showProperty } from './property-pages.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { pageForm, type RequestBody } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
-import { partQuery } from '../shared/paging.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 
@@ -74,7 +73,7 @@ function propertyRoutes(deps: PropertyPageDeps): readonly Route[] {
       path: '/:actor/www/properties/:name',
       access: 'www',
       summary: 'A property or a list',
-      query: partQuery,
+      query: propertyQuery,
       responses: pageResponses,
       handler: (exchange) => showProperty(deps, exchange),
     }),
@@ -84,7 +83,7 @@ function propertyRoutes(deps: PropertyPageDeps): readonly Route[] {
       path: '/:actor/www/properties/:name',
       access: 'www',
       summary: 'Sets the property',
-      query: partQuery,
+      query: propertyQuery,
       request: pageForm('value', 'value_number', 'value_boolean', 'value_type'),
       responses: formResponses,
       handler: (exchange) => changeProperty(deps, exchange),
@@ -95,7 +94,7 @@ function propertyRoutes(deps: PropertyPageDeps): readonly Route[] {
       path: '/:actor/www/properties/:name',
       access: 'www',
       summary: 'Deletes the property or the list; forms send `_method`',
-      query: partQuery,
+      query: propertyQuery,
       request: versionForm,
       responses: formResponses,
       handler: (exchange) => deleteProperty(deps, exchange),
@@ -110,8 +109,8 @@ function listRoutes(deps: PropertyPageDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/www/properties/:name/items',
       access: 'www',
-      summary: 'Adds one or several items, or changes or deletes an item of the list',
-      query: partQuery,
+      summary: 'Adds one or several items, or changes, moves or deletes an item of the list',
+      query: propertyQuery,
       request: pageForm(
         'action',
         'item_value',
@@ -121,6 +120,8 @@ function listRoutes(deps: PropertyPageDeps): readonly Route[] {
         'value_type',
         'item_index',
         'item_handle',
+        'position',
+        'to',
       ),
       responses: formResponses,
       handler: (exchange) => changeItem(deps, exchange),
@@ -131,7 +132,7 @@ function listRoutes(deps: PropertyPageDeps): readonly Route[] {
       path: '/:actor/www/properties/:name/metadata',
       access: 'www',
       summary: 'Changes what the list says about itself',
-      query: partQuery,
+      query: propertyQuery,
       request: pageForm('action', 'description', 'explanation'),
       responses: formResponses,
       handler: (exchange) => changeTexts(deps, exchange),

@@ -110,8 +110,11 @@ export interface ListItemValues {
   /** Identifies the version of the item that the page shows, so that a form changes exactly this version. */
   readonly handle: string
   readonly tree: ValueTree
-  readonly editable: Editable
-  /** The form for declared items; null without one. */
+  /** The form that the page shows for the item. At most one item has one. */
+  readonly form: 'edit' | 'remove' | null
+  /** Null unless the form that edits the item is open, and for an item that is too long for a form. */
+  readonly editable: Editable | null
+  /** The open form for declared items; null without one. */
   readonly fields: FilledField | null
 }
 
@@ -160,6 +163,8 @@ export interface PropertyValues extends ActorPageValues {
   /** The items on this page of the list, as plain JSON. */
   readonly list_items: readonly Json[]
   readonly items: readonly ListItemValues[]
+  /** The keys that the items on this page share, for a table; null when they are not objects with common keys. */
+  readonly columns: readonly string[] | null
   readonly paging: Paging
   /** Null for a list. */
   readonly tree: ValueTree | null
@@ -197,9 +202,11 @@ export interface EditConflict {
 
 export interface TypedItem {
   /** The form that was sent. */
-  readonly form: 'value' | 'add' | 'add_several' | 'update' | 'delete' | 'metadata' | 'remove'
+  readonly form: 'value' | 'add' | 'add_several' | 'update' | 'move' | 'delete' | 'metadata' | 'remove'
   readonly item_index: string
   readonly item_handle: string
+  /** The new position of the item, counted from 1. */
+  readonly position: string
   /** In a form of declared data, the JSON of its fields. Empty if they could not be read. */
   readonly value: string
   /** `text`, `number`, `boolean`, `json`, `lines` for several items, or `fields` for a form of declared data. */

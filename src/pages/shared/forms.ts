@@ -1,7 +1,7 @@
 /** Parts shared by forms. */
 import { html } from 'hono/html'
 import type { Params } from '../../http/edge/params.ts'
-import { type Field, formField, selectField, verbatim } from './form-field.ts'
+import { type Field, type FieldAttributes, formField, selectField, verbatim } from './form-field.ts'
 import { forgeryField } from './layout.ts'
 import type { Messages } from '../languages/language.ts'
 import type { Editable, Paging } from '../properties/values.ts'
@@ -12,7 +12,13 @@ import type { ActorPageValues, Html } from './values.ts'
  * field of the chosen type has the id.
  */
 export function valueField(
-  { id, name, label, error = null }: Pick<Field, 'id' | 'name' | 'error'> & { readonly label: string },
+  {
+    id,
+    name,
+    label,
+    error = null,
+    isFocused = false,
+  }: Pick<Field, 'id' | 'name' | 'error'> & { readonly label: string; readonly isFocused?: boolean },
   { text, type }: Editable,
   { forms }: Messages,
 ): Html {
@@ -20,18 +26,20 @@ export function valueField(
   const part = (
     kind: 'text' | 'number' | 'boolean',
     isChosen: boolean,
-  ): Pick<Field, 'id' | 'name' | 'value' | 'error'> => ({
+    attributes: FieldAttributes = {},
+  ): Pick<Field, 'id' | 'name' | 'value' | 'error' | 'attributes'> => ({
     id: isChosen ? id : `${id}-${kind}`,
     name: kind === 'text' ? name : `${name}_${kind}`,
     value: isChosen ? text : '',
     error: isChosen ? error : null,
+    attributes: { ...attributes, autofocus: isChosen && isFocused },
   })
   const choice = (value: Editable['type']): Html =>
     html`<label class="choice"><input type="radio" name="value_type" value="${value}"${value === type ? html` checked` : ''}> ${forms.valueTypes[value]}</label>`
   const rows = Math.min(16, Math.max(2, text.split('\n').length))
   return html`<div class="typed"><fieldset class="segments"><legend>${forms.type}</legend>${choice('text')}${choice('number')}${choice('boolean')}${choice('json')}</fieldset>
-<div class="as-text">${formField({ ...part('text', isText), label, rows, attributes: { spellcheck: 'false' } })}</div>
-<div class="as-number">${formField({ ...part('number', type === 'number'), label: forms.asNumber(label), attributes: { ...verbatim, inputmode: 'decimal' } })}</div>
+<div class="as-text">${formField({ ...part('text', isText, { spellcheck: 'false' }), label, rows })}</div>
+<div class="as-number">${formField({ ...part('number', type === 'number', { ...verbatim, inputmode: 'decimal' }), label: forms.asNumber(label) })}</div>
 <div class="as-boolean">${selectField({ ...part('boolean', type === 'boolean'), label: forms.asBoolean(label) }, [
     { value: 'true', label: forms.yes },
     { value: 'false', label: forms.no },

@@ -190,8 +190,8 @@ button:hover, .button:hover { filter: brightness(1.08); }
 details > summary { cursor: pointer; width: fit-content; padding: .2rem 0; text-decoration: underline; text-decoration-color: var(--edge); text-underline-offset: .2em; }
 details[open] > summary { margin-bottom: .75rem; }
 .item { display: grid; gap: .5rem; }
-.item-tools { display: flex; flex-wrap: wrap; gap: 0 1.25rem; font-size: .9rem; }
-.item-tools details[open] { flex-basis: 100%; }
+.item-tools { font-size: .9rem; }
+.item-tools a { display: inline-block; padding: .2rem 0; margin-inline-end: 1rem; }
 /* Relations */
 
 .badge { display: inline-block; font-size: .8rem; font-weight: 600; white-space: nowrap; border-radius: 99px; padding: .1rem .6rem; background: var(--sunken); color: var(--muted); }

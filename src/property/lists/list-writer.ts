@@ -267,6 +267,30 @@ export class ListWriter {
     )
   }
 
+  /**
+   * Moves an item, as a removal and an insertion. Returns false when it was removed meanwhile, or changed while it moved.
+   *
+   * @param to Position after the move, counted from 0.
+   * @throws ServiceError `invalid_index` when `to` is beyond the end.
+   */
+  async move(access: Access, name: string, handle: string, to: number): Promise<boolean> {
+    await this.#require(access, 'write', name)
+    const found = await this.#deps.store.snapshot((q) => list.locate(q, this.#addressOf(access, name), handle))
+    if (found === null) return false
+    const { hooks } = this.#deps
+    await hooks.passDelete(access, [name, String(found.index)], found.item)
+    const path = [name, String(to)]
+    const item = this.#fit(path, await hooks.passWrite(access, 'post', path, found.item))
+    return this.#change(access, name, async (tx, at, now) => {
+      const removed = await list.deleteByHandles(tx, at, [found.handle], now)
+      if (removed.length === 0) return { changes: [], result: false }
+      const inserted = await list.insert(tx, at, to, item, now)
+      // The error rolls back the removal.
+      if (inserted === null) throw new ServiceError('invalid_index', `List ${quote([name])} has no position ${to}`)
+      return { changes: [...removed, inserted], result: true }
+    })
+  }
+
   async deleteByHandle(access: Access, name: string, handle: string): Promise<boolean> {
     await this.#require(access, 'write', name)
     if (!this.#deps.hooks.isOpen(access, 'delete', name)) {
