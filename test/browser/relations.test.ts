@@ -277,6 +277,21 @@ describe('a page that is open during a change', () => {
     await page.getByRole('link', { name: 'A test client requests your approval: Send a letter' }).waitFor()
   })
 
+  it('does not take an attribute that a browser extension adds to a field for a change (R-WEB-01)', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await openListening(page, actor, '/properties/color')
+    await page.getByText('Edit', { exact: true }).click()
+    await page.locator('#value').fill('half a sentence')
+    await page.evaluate('document.querySelector("#value").setAttribute("data-manager", "on")')
+    const before = await page.title()
+    const asking = await elsewhere.createActor(`alan${Math.random()}@example.com`)
+    await relate(asking, [service, actor], 'friend', false)
+    await page.locator('title').filter({ hasNotText: before }).waitFor({ state: 'attached' })
+    assert.equal(await page.locator('.stale').count(), 0)
+    assert.equal(await page.locator('#value').inputValue(), 'half a sentence')
+  })
+
   it('does not disturb typing, and keeps the focus and unfolded sections when it refreshes (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)

@@ -36,6 +36,8 @@ function begin(address) {
   let refreshing = null
   let waitMs = 5000
   let hasEnded = false
+  // Extensions of the browser add attributes to fields later. Those are not changes of the content.
+  for (const region of regions()) region.source = plain(region)
 
   const open = () => {
     if (source !== null || hasEnded || document.hidden) return
