@@ -464,7 +464,9 @@ forEachService((start) => {
           return client.call(request)
         },
       }
-      const service = await start(still(new ManualClock(), slow))
+      const clock = new ManualClock()
+      let sleptMs = 0
+      const service = await start({ ...still(clock, slow), now: () => clock.now() + sleptMs })
       const { actor } = await service.app.actors.create()
       await actor.webhooks.add(url, { events: ['property_changed'] })
       service.reset()
@@ -478,7 +480,8 @@ forEachService((start) => {
         return row?.lease
       }
       const before = await lease()
-      await store.write((tx) => tx.run('UPDATE job SET due_at = 0 WHERE actor_id = $1', actor.id))
+      // The machine sleeps: time passes, and no timer of the service fires.
+      sleptMs = 10_000
       parts.jobs.wake()
       await until(async () => (await lease()) !== before)
       answer.resolve()
