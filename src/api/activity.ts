@@ -4,8 +4,9 @@ import type { AuditLogEntry } from '../audit-log/entry.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 
 export function activityHandle(auditLog: AuditLog, actorId: string): ActorHandle['activity'] {
-  return async (query = {}) => {
-    const { entries, next } = await auditLog.page(actorId, query)
+  return async ({ from, until, ...query } = {}) => {
+    const times = { from: from?.getTime(), until: until?.getTime() }
+    const { entries, next } = await auditLog.page(actorId, { ...query, ...times })
     return { entries: entries.map(activityOf), next }
   }
 }

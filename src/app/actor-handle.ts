@@ -157,7 +157,7 @@ export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting 
    *
    * @throws ServiceError `bad_request` for a limit outside 1 to 1000 (default: 100), or an invalid cursor.
    */
-  activity(query?: { caller?: string; limit?: number; cursor?: string }): Promise<ActivityPage>
+  activity(query?: ActivitySearch): Promise<ActivityPage>
 }
 
 export interface SignInHandle {
@@ -294,6 +294,25 @@ export interface ClientStats {
   readonly active: number
   /** Number of clients by trust type. */
   readonly trustTypes: Readonly<Record<string, number>>
+}
+
+/** Selects entries of the audit log. */
+export interface ActivitySearch {
+  /** Only entries of this peer, client or address. */
+  readonly caller?: string
+  /** `allowed` includes calls that the owner approved, and `denied` those that the owner denied. */
+  readonly outcome?: 'allowed' | 'asked' | 'denied'
+  /** Subject of the requests. `operations` are actions, methods, resources, and everything that AI clients call. */
+  readonly kind?: 'properties' | 'files' | 'operations' | 'connections' | 'updates' | 'other'
+  /** Only requests for this property or a part of it. */
+  readonly property?: string
+  /** Only entries at or after this time. */
+  readonly from?: Date
+  /** Only entries before this time. */
+  readonly until?: Date
+  readonly limit?: number
+  /** `next` of the previous page. */
+  readonly cursor?: string
 }
 
 export interface ActivityPage {

@@ -2,6 +2,7 @@
 import { byActor, naming } from '../store/by-key.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { type AuditLogEntry, dayMs, type Place } from './entry.ts'
+import type { ActivityFilter } from './filter.ts'
 
 /**
  * Writes all entries with one statement. It skips actors that another transaction has locked, so that neither waits for
@@ -97,9 +98,19 @@ export interface AuditLogQuery {
   readonly limit: number
   /** Returns only entries before this place. */
   readonly before: Place | null
-  /** Returns only the entries of this caller. */
-  readonly caller: string | null
+  readonly filter: ActivityFilter
 }
+
+/** The outcome of an entry (`ActivityOutcome`). */
+const outcomeOfEntry = `CASE WHEN decision IN ('refused', 'denied') THEN 'denied' WHEN decision = 'asked' THEN 'asked'
+  ELSE 'allowed' END`
+
+/** The subject of an entry (`ActivityKind`). */
+const kindOfEntry = `CASE WHEN through = 'mcp' THEN 'operations'
+  WHEN path LIKE '/properties%' THEN 'properties' WHEN path LIKE '/files%' THEN 'files'
+  WHEN path LIKE '/actions%' OR path LIKE '/methods%' OR path LIKE '/resources%' THEN 'operations'
+  WHEN path LIKE '/trust%' OR path LIKE '/permissions%' THEN 'connections'
+  WHEN path LIKE '/subscriptions%' OR path LIKE '/callbacks%' THEN 'updates' ELSE 'other' END`
 
 const columns = `actor_id AS "actorId", at, id, caller_kind AS "callerKind", caller, through, method, path, decision, reason,
   status, request_id AS "requestId", times, device`
@@ -108,17 +119,28 @@ const columns = `actor_id AS "actorId", at, id, caller_kind AS "callerKind", cal
 export async function findEntries(
   q: Queries,
   actorId: string,
-  { limit, before, caller }: AuditLogQuery,
+  { limit, before, filter }: AuditLogQuery,
 ): Promise<AuditLogEntry[]> {
+  const { caller = null, outcome = null, kind = null, property = null, from = null, until = null } = filter
+  const path = property === null ? null : `/properties/${encodeURIComponent(property)}`
   return q.all(
     `SELECT ${columns} FROM activity WHERE actor_id = $1
        AND (CAST($2 AS BIGINT) IS NULL OR at < $2 OR (at = $2 AND id < $3))
        AND (CAST($4 AS TEXT) IS NULL OR caller = $4)
-     ORDER BY at DESC, id DESC LIMIT $5`,
+       AND (CAST($5 AS TEXT) IS NULL OR ${outcomeOfEntry} = $5)
+       AND (CAST($6 AS TEXT) IS NULL OR ${kindOfEntry} = $6)
+       AND (CAST($7 AS TEXT) IS NULL OR path = $7 OR substr(path, 1, length($7) + 1) = $7 || '/')
+       AND (CAST($8 AS BIGINT) IS NULL OR at >= $8) AND (CAST($9 AS BIGINT) IS NULL OR at < $9)
+     ORDER BY at DESC, id DESC LIMIT $10`,
     actorId,
     before?.at ?? null,
     before?.id ?? null,
     caller,
+    outcome,
+    kind,
+    path,
+    from,
+    until,
     limit,
   )
 }
@@ -127,7 +149,7 @@ export async function findEntries(
 export async function findDecisions(
   q: Queries,
   actorId: string,
-  { limit, before }: Pick<AuditLogQuery, 'limit' | 'before'>,
+  { limit, before }: Omit<AuditLogQuery, 'filter'>,
 ): Promise<AuditLogEntry[]> {
   return q.all(
     `SELECT ${columns} FROM activity WHERE actor_id = $1 AND decision IN ('approved', 'denied')

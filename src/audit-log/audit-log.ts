@@ -19,6 +19,7 @@ import {
   putEntries,
   trimEntries,
 } from './audit-log-store.ts'
+import type { ActivityFilter } from './filter.ts'
 
 export interface AuditLogDeps {
   readonly store: Store
@@ -45,9 +46,8 @@ export interface DayOfRequests {
   readonly denied: number
 }
 
-export interface ActivityQuery {
-  readonly caller?: string | null
-  readonly cursor?: string | null
+export interface ActivityQuery extends ActivityFilter {
+  readonly cursor?: string | null | undefined
   /** From 1 to 1000. Default: 100. */
   readonly limit?: number
 }
@@ -70,6 +70,8 @@ const mostTouched = 10_000
 /** Additional share for anonymous callers and refusals, so that they displace no other entries. */
 const shareOfStrangers = 0.1
 const longestText = 300
+/** Entries that an export reads at once. */
+const entriesOfExport = 1000
 
 interface Pending extends Omit<AuditLogEntry, 'times'> {
   times: number
@@ -141,15 +143,22 @@ export class AuditLog {
   }
 
   /** Returns a page of entries, newest first. @throws ServiceError `bad_request` for an invalid cursor or limit. */
-  async page(
-    actorId: string,
-    { caller = null, cursor = null, limit = 100 }: ActivityQuery = {},
-  ): Promise<AuditLogPage> {
+  async page(actorId: string, { cursor = null, limit = 100, ...filter }: ActivityQuery = {}): Promise<AuditLogPage> {
     if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
       throw new ServiceError('bad_request', 'Cannot list the activity: limit must be from 1 to 1000')
     const before = placeAt(cursor)
-    const found = await this.#deps.store.read((q) => findEntries(q, actorId, { limit: limit + 1, before, caller }))
+    const found = await this.#deps.store.read((q) => findEntries(q, actorId, { limit: limit + 1, before, filter }))
     return pageOf(found, limit)
+  }
+
+  /** Reads all entries that fit, newest first, in pages that are held in memory one at a time. */
+  async *everyPage(actorId: string, filter: ActivityFilter): AsyncGenerator<readonly AuditLogEntry[], void> {
+    for (let cursor: string | null = null; ; ) {
+      const { entries, next } = await this.page(actorId, { ...filter, cursor, limit: entriesOfExport })
+      yield entries
+      if (next === null) return
+      cursor = next
+    }
   }
 
   /** Returns a page of the owner's decisions, newest first. @throws ServiceError `bad_request` for an invalid cursor. */

@@ -61,3 +61,21 @@ export function parseCursor(text: string): Place | null {
   const [, at, id] = /^(\d{1,16})\.([\w-]{1,64})$/.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
   return at === undefined || id === undefined ? null : { at: Number(at), id }
 }
+
+/** Returns an entry as the API shows it, with the time in ISO 8601. */
+export function entryMembers(entry: AuditLogEntry): Readonly<Record<string, string | number>> {
+  return {
+    at: new Date(entry.at).toISOString(),
+    caller_kind: entry.callerKind,
+    caller: entry.caller,
+    through: entry.through,
+    method: entry.method,
+    path: entry.path,
+    decision: entry.decision,
+    reason: entry.reason,
+    status: entry.status,
+    request_id: entry.requestId,
+    device: entry.device,
+    times: entry.times,
+  }
+}

@@ -1,5 +1,6 @@
-/* cspell:ignore Zugriff auf Blockieren speichern Gespeichert */
+/* cspell:ignore Zugriff auf Blockieren speichern Gespeichert Filtern Ergebnis Abgelehnt Anwenden exportieren Alle zeigen */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { accessibilityViolations, desktop, isTooWide, phone, type WatchedPage } from '../support/browser.ts'
@@ -113,6 +114,59 @@ async function furnished(): Promise<Furnished> {
     ],
   }
 }
+
+/** The words of the filter in a language. */
+const filters = {
+  'en-US': {
+    filter: 'Filter',
+    outcome: 'Outcome',
+    denied: 'Denied',
+    apply: 'Apply',
+    csv: 'Export as CSV',
+    all: 'Show all',
+  },
+  'de-DE': {
+    filter: 'Filtern',
+    outcome: 'Ergebnis',
+    denied: 'Abgelehnt',
+    apply: 'Anwenden',
+    csv: 'Als CSV exportieren',
+    all: 'Alle zeigen',
+  },
+} as const
+
+describe('the page of the activity', () => {
+  for (const [locale, words] of Object.entries(filters)) {
+    for (const javaScriptEnabled of [true, false]) {
+      const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
+      it(`filters the entries and exports them, ${how} in ${locale} (R-WEB-01)`, async () => {
+        const actor = await service.createActor(`filter${Math.random()}@example.com`)
+        const peer = await elsewhere.createActor(`reader${Math.random()}@example.com`)
+        const related = await relate(peer, [service, actor])
+        await related.request('GET', '/properties/color')
+        await related.request('GET', '/properties/private')
+        await writtenAuditLog(service)
+        const page = await visit(actor, '/activity', { javaScriptEnabled, locale })
+        assert.ok((await page.locator('.said').count()) > 1)
+        await page.locator('summary', { hasText: words.filter }).click()
+        await page.getByLabel(words.outcome).selectOption({ label: words.denied })
+        await page.getByRole('button', { name: words.apply }).click()
+        await page.waitForURL(/outcome=denied/)
+        assert.equal(await page.locator('.said').count(), 1)
+        const downloading = page.waitForEvent('download')
+        await page.getByRole('link', { name: words.csv }).click()
+        const downloaded = await downloading
+        assert.equal(downloaded.suggestedFilename(), 'activity.csv')
+        const lines = (await readFile(await downloaded.path(), 'utf8')).trimEnd().split('\r\n')
+        assert.equal(lines.length, 2)
+        assert.match(lines[1] ?? '', /,peer,.*,GET,\/properties\/private,refused,/)
+        await page.getByRole('link', { name: words.all }).click()
+        await page.waitForURL(/\/activity$/)
+        assert.ok((await page.locator('.said').count()) > 1)
+      })
+    }
+  }
+})
 
 describe('the pages of relationships', () => {
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -25,11 +25,12 @@ function nameOf(node: unknown): string {
   return typeof node['name'] === 'string' ? node['name'] : ''
 }
 
-/** Members whose strings are for programs: descriptions in the OpenAPI document, and texts of errors. */
-const forPrograms: ReadonlySet<string> = new Set(['summary', 'description', 'responses'])
+/** Members whose strings are for programs: headers, descriptions in the OpenAPI document, and texts of errors. */
+const forPrograms: ReadonlySet<string> = new Set(['summary', 'description', 'responses', 'headers'])
 
 /** Functions whose arguments are for programs or operators. The second argument of `pageRefusal` is for API clients. */
 const ofPrograms: ReadonlySet<string> = new Set([
+  'choiceField',
   'hintField',
   'ServiceError',
   'ConfigError',

@@ -404,7 +404,7 @@ forEachService((start) => {
         ['edited the property “color”', false, 'allowed by friend: *'],
         ['viewed the property “color”', false, 'allowed by friend: *'],
       ])
-      assert.equal(shown.activity[0]?.caller, peer.id)
+      assert.equal(shown.activity[0]?.filter.caller, peer.id)
       assert.deepEqual(
         shown.activity[0]?.callers.map(({ peerid }) => peerid),
         [peer.id],

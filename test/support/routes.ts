@@ -273,6 +273,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   passwordAccessPage: { path: '/:actor/www/password-access', status: 200 },
   passwordAccessForm: { path: '/:actor/www/password-access', form: { action: 'keep', actor: 'none' }, status: 409 },
   activityPage: { path: '/:actor/www/activity', status: 200 },
+  activityExport: { path: '/:actor/www/activity/export?format=csv', status: 200 },
   // The sample omits the Accept header, because the event stream would not end.
   liveChanges: { path: '/:actor/www/live', status: 400 },
   devtestProxyCreate: { path: '/:actor/devtest/proxy/create', body: { color: 'red' }, status: 200 },

@@ -1,7 +1,8 @@
 /** The page of the audit log: describes its entries in words. */
-import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
-import type { AuditLogEntry } from '../../audit-log/entry.ts'
-import type { ActivityRow, ActivityValues } from './values.ts'
+import { hintField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
+import { type AuditLogEntry, dayMs } from '../../audit-log/entry.ts'
+import { type ActivityFilter, activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
+import type { ActivityRow, ActivityValues, ChosenFilter } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
@@ -26,25 +27,36 @@ export interface ActivityPageDeps extends PageDeps, PeerNameDeps {
 
 const entriesOnAPage = 50
 
+/** The filter as the form of the page sends it. Fields that the form leaves empty are absent. */
 export const activityQuery = {
   caller: optional(stringField('Only what this peer, client or address did')),
+  outcome: hintField('Only requests with this outcome', activityOutcomes),
+  kind: hintField('Only requests about this', activityKinds),
+  property: optional(stringField('Only requests for this property or a part of it')),
+  from: optional(stringField('The first day (UTC), such as 2026-11-27')),
+  to: optional(stringField('The last day (UTC)')),
   cursor: optional(stringField('Of the link to what is older')),
 }
+type PageQuery = ValuesOf<typeof activityQuery>
 
 export async function showActivity(
   deps: ActivityPageDeps,
-  exchange: PageExchange<string, ValuesOf<typeof activityQuery>>,
+  exchange: PageExchange<string, PageQuery>,
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
-  const { caller = '', cursor = null } = query
+  const { cursor = null } = query
   const { messages } = deps.languages.of(exchange.request)
+  const chosen = chosenOf(query)
+  const { caller } = chosen
   const [values, peers, { entries, next }] = await Promise.all([
     pageValues(deps, exchange, '/activity'),
     peersOf(deps, actor.id, messages),
-    deps.auditLog.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
+    deps.auditLog.page(actor.id, { ...filterOf(chosen), cursor, limit: entriesOnAPage }),
   ])
-  const link = (given: Record<string, string>): string =>
-    `${values.actor_www}/activity?${new URLSearchParams(given).toString()}`
+  const address = `${values.actor_www}/activity`
+  const given = Object.entries(chosen).filter(([, value]) => value !== '')
+  const link = (more: Record<string, string>, path = ''): string =>
+    `${address}${path}?${new URLSearchParams([...given, ...Object.entries(more)]).toString()}`
   const rows = entries.map((entry) =>
     rowOf(entry, { peers, now: deps.now(), link: caller === '' ? link : null, messages }),
   )
@@ -56,13 +68,37 @@ export async function showActivity(
       entries: ofDay,
     })),
     callers: peers.trusts.map(({ peerId }) => peers.nameOf(peerId)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    caller,
-    caller_name: peers.nameOf(caller).name,
-    older_href: next === null ? null : link({ ...(caller === '' ? {} : { caller }), cursor: next }),
+    filter: chosen,
+    is_filtered: given.length > 0,
+    newest_href: given.length === 0 ? address : link({}),
+    older_href: next === null ? null : link({ cursor: next }),
+    export_links: { csv: link({ format: 'csv' }, '/export'), json: link({ format: 'json' }, '/export') },
     is_first: cursor === null,
     is_off: deps.config.activityPerActor === 0,
   })
   return showPage(deps, exchange, page)
+}
+
+/** Returns the fields of the form. Texts that are no day are dropped, because the form would send them again. */
+export function chosenOf({ caller = '', outcome, kind, property = '', from = '', to = '' }: PageQuery): ChosenFilter {
+  const day = (text: string): string => (Number.isNaN(startOf(text)) ? '' : text)
+  return { caller, outcome: outcome ?? '', kind: kind ?? '', property: property.trim(), from: day(from), to: day(to) }
+}
+
+export function filterOf({ caller, outcome, kind, property, from, to }: ChosenFilter): ActivityFilter {
+  return {
+    caller: caller === '' ? null : caller,
+    outcome: outcome === '' ? null : outcome,
+    kind: kind === '' ? null : kind,
+    property: property === '' ? null : property,
+    from: from === '' ? null : startOf(from),
+    until: to === '' ? null : startOf(to) + dayMs,
+  }
+}
+
+/** Start of a day (UTC), in Unix milliseconds. */
+function startOf(day: string): number {
+  return /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN
 }
 
 interface RowContext {

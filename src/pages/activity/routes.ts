@@ -1,5 +1,6 @@
 /** Routes of `/<actor>/www/activity`, the page of the audit log. */
 import { activityQuery, type ActivityPageDeps, showActivity } from './activity-page.ts'
+import { exportActivity, exportQuery } from './export.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { errorResponses, pageResponses } from '../../http/dispatch/schemas.ts'
@@ -15,6 +16,16 @@ export function activityPageRoutes(deps: ActivityPageDeps): readonly Route[] {
       query: activityQuery,
       responses: { ...pageResponses, ...errorResponses(400) },
       handler: (exchange) => showActivity(deps, exchange),
+    }),
+    defineRoute({
+      id: 'activityExport',
+      method: 'GET',
+      path: '/:actor/www/activity/export',
+      access: 'www',
+      summary: 'The entries of the audit log as a file, the latest first',
+      query: exportQuery,
+      responses: { 200: 'A CSV or JSON file', ...errorResponses(400) },
+      handler: (exchange) => exportActivity(deps, exchange),
     }),
   ]
 }

@@ -1,4 +1,5 @@
 /** Values of the page of the audit log. */
+import type { ActivityKind, ActivityOutcome } from '../../audit-log/filter.ts'
 import type { Moment } from '../shared/time.ts'
 import type { PeerName } from '../relationships/values.ts'
 import type { ActorPageValues } from '../shared/values.ts'
@@ -20,16 +21,30 @@ export interface ActivityRow {
   readonly request: string
 }
 
+/** The fields of the filter, as the form shows them. Empty: everything. */
+export interface ChosenFilter {
+  /** A peer, client or address. */
+  readonly caller: string
+  readonly outcome: ActivityOutcome | ''
+  readonly kind: ActivityKind | ''
+  readonly property: string
+  /** The first and the last day (UTC), such as `2026-11-27`. */
+  readonly from: string
+  readonly to: string
+}
+
 export interface ActivityValues extends ActorPageValues {
   readonly entries: readonly ActivityRow[]
   /** Entries by day, latest first. */
   readonly days: readonly { readonly day: string; readonly entries: readonly ActivityRow[] }[]
   /** Callers for the filter. */
   readonly callers: readonly PeerName[]
-  /** The selected peer, client or address; empty for all callers. */
-  readonly caller: string
-  readonly caller_name: string
+  readonly filter: ChosenFilter
+  readonly is_filtered: boolean
+  readonly newest_href: string
   readonly older_href: string | null
+  /** Files with all entries that fit the filter. */
+  readonly export_links: { readonly csv: string; readonly json: string }
   readonly is_first: boolean
   /** True when the operator turned the audit log off. */
   readonly is_off: boolean

@@ -2,6 +2,8 @@
 import { html } from 'hono/html'
 import type { ActivityRow, ActivityValues } from './values.ts'
 import type { Messages } from '../languages/language.ts'
+import { activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
+import { formField, selectField, verbatim } from '../shared/form-field.ts'
 import { actorPage, type PageContext } from '../shared/layout.ts'
 import { clockView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
@@ -10,33 +12,57 @@ type Words = Messages['activity']
 
 export function activityPage(values: ActivityValues, context: PageContext): Html {
   const { activity: words, forms } = context.messages
-  const { days, caller, caller_name, older_href, is_first, is_off, actor_www } = values
+  const { days, newest_href, older_href, export_links, is_first, is_off, is_filtered } = values
   return actorPage(
     values,
     { ...context, title: words.title, section: '/activity' },
     html`
-<h1>${words.title}</h1>
+<div class="head"><h1>${words.title}</h1>${
+      is_off || (days.length === 0 && !is_filtered)
+        ? ''
+        : html`<p class="actions"><a class="button quiet" href="${export_links.csv}" download>${words.exportAs('CSV')}</a><a class="button quiet" href="${export_links.json}" download>${words.exportAs('JSON')}</a></p>`
+    }</div>
 <p class="lead">${words.text}</p>
-${is_off ? html`<p class="empty">${words.off}</p>` : values.callers.length === 0 && caller === '' ? '' : filter(values, words)}
-${caller === '' ? '' : html`<p>${words.filteredBy(caller_name, `${actor_www}/activity`)}</p>`}
-${days.length === 0 && !is_off ? html`<p class="empty">${is_first ? words.empty : words.noOlder}</p>` : ''}
+${is_off ? html`<p class="empty">${words.off}</p>` : days.length === 0 && is_first && !is_filtered ? '' : filterForm(values, words)}
+${days.length === 0 && !is_off ? html`<p class="empty">${emptyOf(values, words)}</p>` : ''}
 ${days.map(({ day, entries }) => html`<h2 class="day">${day}</h2><ul class="rows">${entries.map((entry) => row(entry, words))}</ul>`)}
 ${
   older_href === null && is_first
     ? ''
-    : html`<nav class="pager" aria-label="${forms.pages}">${is_first ? html`<span></span>` : html`<a href="${actor_www}/activity${caller === '' ? '' : `?caller=${encodeURIComponent(caller)}`}" rel="first">${words.newest}</a>`}${older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`}</nav>`
+    : html`<nav class="pager" aria-label="${forms.pages}">${is_first ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`}${older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`}</nav>`
 }`,
   )
 }
 
-function filter({ callers, caller, actor_www }: ActivityValues, words: Words): Html {
+function emptyOf({ is_first, is_filtered }: ActivityValues, words: Words): string {
+  if (!is_first) return words.noOlder
+  return is_filtered ? words.noMatch : words.empty
+}
+
+function filterForm({ callers, filter, is_filtered, actor_www }: ActivityValues, words: Words): Html {
+  const { caller, outcome, kind, property, from, to } = filter
   const isKnown = callers.some(({ peerid }) => peerid === caller)
-  return html`<form class="line" method="get" action="${actor_www}/activity"><div><label for="caller">${words.filter}</label>
-<select id="caller" name="caller"><option value="">${words.everyone}</option>${callers.map(
-    ({ peerid, name, host }) =>
-      html`<option value="${peerid}"${peerid === caller ? html` selected` : ''}>${name}${host === '' ? '' : ` (${host})`}</option>`,
-  )}${caller === '' || isKnown ? '' : html`<option value="${caller}" selected>${caller}</option>`}</select></div>
-<button class="quiet" type="submit">${words.apply}</button></form>`
+  const people = callers.map(({ peerid, name, host }) => ({
+    value: peerid,
+    label: `${name}${host === '' ? '' : ` (${host})`}`,
+  }))
+  const select = (name: string, label: string, value: string, choices: readonly Choice[]): Html =>
+    selectField({ id: `by-${name}`, name, label, value }, choices)
+  const day = (name: string, label: string, value: string): Html =>
+    formField({ id: `by-${name}`, name, label, value, attributes: { type: 'date' } })
+  return html`<details class="card"${is_filtered ? html` open` : ''}><summary>${words.filterTitle}</summary><form class="filter" method="get" action="${actor_www}/activity">
+${select('caller', words.filter, caller, [{ value: '', label: words.everyone }, ...people, ...(caller === '' || isKnown ? [] : [{ value: caller, label: caller }])])}
+${select('outcome', words.outcome, outcome, [{ value: '', label: words.anyOutcome }, ...activityOutcomes.map((value) => ({ value, label: words.outcomes[value] }))])}
+${select('kind', words.about, kind, [{ value: '', label: words.everything }, ...activityKinds.map((value) => ({ value, label: words.kinds[value] }))])}
+${formField({ id: 'by-property', name: 'property', label: words.property, value: property, attributes: { ...verbatim, maxlength: '1024' } })}
+${day('from', words.from, from)}
+${day('to', words.to, to)}
+<p class="actions"><button class="quiet" type="submit">${words.apply}</button>${is_filtered ? html`<a href="${actor_www}/activity">${words.showAll}</a>` : ''}</p></form></details>`
+}
+
+interface Choice {
+  readonly value: string
+  readonly label: string
 }
 
 function row({ at, peer, who, what, is_refused, reason, times, only_href, request }: ActivityRow, words: Words): Html {

@@ -233,6 +233,9 @@ details[open] > summary { margin-bottom: .75rem; }
 .line { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin-bottom: 1rem; }
 .line > div > :last-child { margin-bottom: 0; }
 .line > div { flex: 1 1 11rem; min-width: 0; }
+/* Activity */
+.filter { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(11rem, 100%), 1fr)); gap: 0 1rem; align-items: end; }
+.filter > .actions { padding-bottom: 1.15rem; }
 .answer { border-inline-start: 4px solid var(--line); padding: .2rem .9rem; }
 .answer.yes { border-color: var(--good); }
 .answer.no { border-color: var(--danger); }

@@ -1,6 +1,7 @@
 /** `/<actor>/activity`: the audit log of the actor. */
 import type { AuditLog } from '../../../audit-log/audit-log.ts'
-import type { AuditLogEntry } from '../../../audit-log/entry.ts'
+import { entryMembers } from '../../../audit-log/entry.ts'
+import { activityFilterFields } from '../../../audit-log/filter.ts'
 import { integerField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { type HttpResponse, json } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -31,7 +32,7 @@ const entrySchema = {
 }
 
 const pageQuery = {
-  caller: optional(stringField('Returns only entries of this peer, client or address')),
+  ...activityFilterFields,
   limit: optional(integerField('Maximum number of entries', { least: 1, most: 1000 }), 100),
   cursor: optional(stringField('`next` of the previous page')),
 }
@@ -69,24 +70,6 @@ async function list(
   auditLog: AuditLog,
   { actor, query }: ActorExchange<never, ValuesOf<typeof pageQuery>>,
 ): Promise<HttpResponse> {
-  const { caller = null, cursor = null, limit } = query
-  const { entries, next } = await auditLog.page(actor.id, { caller, cursor, limit })
-  return json(200, { activity: entries.map(shown), next })
-}
-
-function shown(entry: AuditLogEntry): object {
-  return {
-    at: new Date(entry.at).toISOString(),
-    caller_kind: entry.callerKind,
-    caller: entry.caller,
-    through: entry.through,
-    method: entry.method,
-    path: entry.path,
-    decision: entry.decision,
-    reason: entry.reason,
-    status: entry.status,
-    request_id: entry.requestId,
-    device: entry.device,
-    times: entry.times,
-  }
+  const { entries, next } = await auditLog.page(actor.id, query)
+  return json(200, { activity: entries.map(entryMembers), next })
 }
