@@ -2,6 +2,7 @@
 export type {
   Activity,
   ActivityPage,
+  ActivitySearch,
   ActorClient,
   Allowance,
   AskedOperation,

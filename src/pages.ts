@@ -41,6 +41,7 @@ export type { RightsLine } from './pages/shared/rights.ts'
 export type { Member, ValueTree } from './pages/shared/value-tree.ts'
 export type { ConsentValues, OfferedTrustType } from './pages/consent/values.ts'
 export type { ClaimValues, EmailValues, VerificationValues } from './pages/sign-in/values.ts'
+export type { ReferenceOperation, ReferenceParameter, ReferenceValues } from './pages/reference/values.ts'
 export type {
   EditConflict,
   Editable,

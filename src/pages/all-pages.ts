@@ -2,6 +2,7 @@
 import type { Route } from '../http/dispatch/route.ts'
 import { failed } from './failed/page.ts'
 import { front } from './front/page.ts'
+import { reference } from './reference/page.ts'
 import { signIn } from './sign-in/page.ts'
 import { consent } from './consent/page.ts'
 import { home } from './home/page.ts'
@@ -24,6 +25,7 @@ import type { View } from './shared/values.ts'
 const groups = [
   failed,
   front,
+  reference,
   signIn,
   consent,
   home,

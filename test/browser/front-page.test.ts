@@ -1,3 +1,4 @@
+/* cspell:ignore Referenz */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { before, describe, it } from 'node:test'
@@ -205,4 +206,21 @@ describe('the front page', () => {
       await other.remove()
     }
   })
+})
+
+describe('the reference of the API', () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [device, viewport] of Object.entries({ phone, desktop })) {
+      it(`has no accessibility violation on a ${device} in ${colorScheme} colors, and needs no script`, async () => {
+        const page = await visit({ viewport, colorScheme, bypassCSP: true, locale: 'de-DE' }, '/docs')
+        assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'API-Referenz')
+        assert.equal(await page.locator('script').count(), 0)
+        await page.locator('#listActivity > summary').click()
+        await page.locator('#putProperty > summary').click()
+        assert.equal(await page.locator('#listActivity dt', { hasText: 'outcome' }).isVisible(), true)
+        assert.deepEqual(await accessibilityViolations(page), [])
+        assert.equal(await isTooWide(page), false)
+      })
+    }
+  }
 })

@@ -68,6 +68,7 @@ const costs: Readonly<Record<string, Cost>> = {
   ready: { statements: 0, rules: 0 },
   metrics: { statements: 2, rules: 0 },
   openapi: { statements: 0, rules: 0 },
+  reference: { statements: 0, rules: 0 },
   asset: { statements: 0, rules: 0 },
   bot: { statements: 0, rules: 0 },
   registerClient: { statements: 3, sharded: 2, rules: 0 },

@@ -58,6 +58,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   ready: { path: '/health/ready', status: 200 },
   metrics: { path: '/metrics', status: 200 },
   openapi: { path: '/openapi.json', status: 200 },
+  reference: { path: '/docs', status: 200 },
   asset: { path: '/assets/troupe.css', status: 200 },
   bot: { path: '/bot', body: { text: 'hello' }, status: 404 },
   registerClient: {

@@ -35,6 +35,7 @@ import { spaTokenRoutes } from '../../spa/token.ts'
 import { singlePageRoutes } from '../../spa/single-page.ts'
 import { serviceRoutes } from './sign-in/services.ts'
 import { subscriptionRoutes } from './peers/subscriptions.ts'
+import { referenceRoutes } from './system/reference.ts'
 import { systemRoutes } from './system/system.ts'
 import { trustRoutes } from './peers/trust.ts'
 import { webhookRoutes } from './webhooks/webhooks.ts'
@@ -43,6 +44,7 @@ import { webhookRoutes } from './webhooks/webhooks.ts'
 export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'baseUrl'> &
   Parameters<typeof factoryRoutes>[0] &
   Parameters<typeof systemRoutes>[0] &
+  Parameters<typeof referenceRoutes>[0] &
   Parameters<typeof botRoutes>[0] &
   Parameters<typeof oauthServerRoutes>[0] &
   Parameters<typeof wellKnownRoutes>[0] &
@@ -92,6 +94,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
   const routes: readonly Route[] = [
     ...factoryRoutes(deps),
     ...systemRoutes(deps, openApi),
+    ...(deps.config.webUi ? referenceRoutes(deps, openApi) : []),
     ...botRoutes(deps),
     ...(deps.config.mcp ? [...oauthServerRoutes(deps), ...wellKnownRoutes(deps), ...mcpRoutes(deps)] : []),
     ...sessionRoutes(deps),

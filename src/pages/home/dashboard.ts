@@ -126,7 +126,7 @@ ${cardHead('link', 'address', words.address)}
 ${copyField('account-url', words.accountUrl, values.url.slice(0, -'/www'.length), messages)}
 ${mcp_url === '' ? '' : copyField('mcp-url', words.mcpUrl, mcp_url, messages)}
 </dl>
-<p class="fine"><a href="${base_path}/openapi.json">${words.apiReference}</a> · <a href="${actor_root}/meta">${words.publicProfile}</a> · <a href="${actor_www}/init">${words.getStarted}</a></p>
+<p class="fine"><a href="${base_path}/docs">${words.apiReference}</a> · <a href="${actor_root}/meta">${words.publicProfile}</a> · <a href="${actor_www}/init">${words.getStarted}</a></p>
 </section>`
 }
 

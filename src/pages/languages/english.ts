@@ -1198,6 +1198,20 @@ const devices = {
   alreadySignedOut: 'That device is already signed out.',
 }
 
+const reference = {
+  title: 'API reference',
+  text: (href: string) =>
+    html`Every request that programs can send, with its parameters and responses. The same in the OpenAPI format: <a href="${href}">openapi.json</a>.`,
+  parts: 'Parts of the API',
+  needsCredential: 'Needs a credential.',
+  open: 'Needs no credential.',
+  parameters: 'Parameters',
+  places: { path: 'in the path', query: 'in the query', header: 'in a header' },
+  required: 'required',
+  body: (type: string) => `Body (${type})`,
+  responses: 'Responses',
+}
+
 const activity = {
   title: 'Activity',
   text: 'What people and apps did with your data, and what you decided about their calls. Values are never recorded.',
@@ -1382,6 +1396,7 @@ const plain = {
   subscriptions,
   subscription,
   devices,
+  reference,
   activity,
   didActs,
   toActs,

@@ -1178,6 +1178,20 @@ const devices: Messages['devices'] = {
   alreadySignedOut: 'Dieses Gerät ist bereits abgemeldet.',
 }
 
+const reference: Messages['reference'] = {
+  title: 'API-Referenz',
+  text: (href) =>
+    html`Alle Anfragen, die Programme senden können, mit Parametern und Antworten. Dasselbe im OpenAPI-Format: <a href="${href}">openapi.json</a>.`,
+  parts: 'Teile der API',
+  needsCredential: 'Braucht Zugangsdaten.',
+  open: 'Braucht keine Zugangsdaten.',
+  parameters: 'Parameter',
+  places: { path: 'im Pfad', query: 'in der Abfrage', header: 'in einem Header' },
+  required: 'erforderlich',
+  body: (type) => `Inhalt (${type})`,
+  responses: 'Antworten',
+}
+
 const activity: Messages['activity'] = {
   title: 'Aktivität',
   text: 'Was Personen und Apps mit Ihren Daten getan haben und was Sie über deren Aufrufe entschieden haben. Werte werden nie aufgezeichnet.',
@@ -1359,6 +1373,7 @@ const plain = {
   subscriptions,
   subscription,
   devices,
+  reference,
   activity,
   didActs,
   toActs,
