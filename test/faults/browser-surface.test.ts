@@ -41,6 +41,14 @@ async function assertSafePage(answer: Response): Promise<void> {
   assert.doesNotMatch(page, /<script(?![^>]*\ssrc=)|\son[a-z]+\s*=|\sstyle\s*=|<style|javascript:/i)
 }
 
+/** Asserts that a browser saves the file, and neither shows, guesses nor stores it. */
+async function assertSafeFile(answer: Response): Promise<void> {
+  assert.match(answer.headers.get('content-disposition') ?? '', /^attachment; /)
+  assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  await answer.body?.cancel()
+}
+
 describe('a response to a browser', () => {
   const start = sqliteService()
   let service: TestService
@@ -80,6 +88,7 @@ describe('a response to a browser', () => {
       assert.equal(answer.status, sampleOf(route).status)
       // The application’s own page may be data, and the live changes are a stream.
       if (['ownPage', 'liveChanges'].includes(route.id)) await answer.body?.cancel()
+      else if (route.id === 'activityExport') await assertSafeFile(answer)
       else await assertSafePage(answer)
       const forged = await service.request(path, { ...init, method: 'POST', headers: { ...browser, cookie } })
       assert.equal(forged.status, 403)
