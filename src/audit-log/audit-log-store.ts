@@ -105,12 +105,15 @@ export interface AuditLogQuery {
 const outcomeOfEntry = `CASE WHEN decision IN ('refused', 'denied') THEN 'denied' WHEN decision = 'asked' THEN 'asked'
   ELSE 'allowed' END`
 
+/** Whether the path of an entry is at or below the resource. `LIKE` would ignore the case of letters on SQLite. */
+const below = (name: string): string => `(path = '/${name}' OR substr(path, 1, ${name.length + 2}) = '/${name}/')`
+
 /** The subject of an entry (`ActivityKind`). */
 const kindOfEntry = `CASE WHEN through = 'mcp' THEN 'operations'
-  WHEN path LIKE '/properties%' THEN 'properties' WHEN path LIKE '/files%' THEN 'files'
-  WHEN path LIKE '/actions%' OR path LIKE '/methods%' OR path LIKE '/resources%' THEN 'operations'
-  WHEN path LIKE '/trust%' OR path LIKE '/permissions%' THEN 'connections'
-  WHEN path LIKE '/subscriptions%' OR path LIKE '/callbacks%' THEN 'updates' ELSE 'other' END`
+  WHEN ${below('properties')} THEN 'properties' WHEN ${below('files')} THEN 'files'
+  WHEN ${below('actions')} OR ${below('methods')} OR ${below('resources')} THEN 'operations'
+  WHEN ${below('trust')} OR ${below('permissions')} THEN 'connections'
+  WHEN ${below('subscriptions')} OR ${below('callbacks')} THEN 'updates' ELSE 'other' END`
 
 const columns = `actor_id AS "actorId", at, id, caller_kind AS "callerKind", caller, through, method, path, decision, reason,
   status, request_id AS "requestId", times, device`

@@ -89,6 +89,14 @@ forEachService((start) => {
   ]
 
   describe('the filter of the activity', () => {
+    it('takes a subject from a whole path segment with the same letters, on every store', async () => {
+      const { actor, record } = await open()
+      const similar = ['/FILES/x', '/filesystem', '/properties2', '/Trust']
+      await record(similar.map((path, at) => ({ day: `2026-11-1${at + 1}`, path })))
+      assert.deepEqual(await pathsOf(actor, 'kind=other&until=2026-11-20'), similar.toReversed())
+      assert.deepEqual(await pathsOf(actor, 'kind=files&until=2026-11-20'), [])
+    })
+
     it('selects the same entries for the API, the application and the page (R-WEB-01)', async () => {
       const { service, actor, browser, shown } = await open()
       const handle = await service.app.actors.get(actor.id)
