@@ -1,5 +1,5 @@
 /** The page of connected apps and sessions, and its forms. */
-import type { ServiceError } from '../../errors.ts'
+import { ServiceError } from '../../errors.ts'
 import {
   type ConnectedAppDeps,
   type ConnectedAppFacts,
@@ -9,6 +9,7 @@ import {
 } from '../../authorization-server/connected-apps.ts'
 import type { Chain } from '../../token/chain.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
+import { explainedRefusal, newKeyOf, type TypedKey, typedKey } from './new-key.ts'
 import type { AppGroup, AppsValues, ConnectedApp, KeyRow, SessionRow } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
@@ -24,7 +25,7 @@ import type { Params } from '../../http/edge/params.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { Sessions } from '../../token/sessions.ts'
-import { type Key, type Keys, keyTrustType } from '../../authorization-server/keys.ts'
+import { type CreatedKey, type Key, type Keys, keyTrustType } from '../../authorization-server/keys.ts'
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Relationships } from '../../trust/relationships.ts'
 import type { Config } from '../../config/options.ts'
@@ -46,10 +47,17 @@ export interface AppPageDeps extends PageDeps, Omit<ConnectedAppDeps, 'trusts'> 
 /** Maximum number of sessions: an owner could not review more. */
 const mostShown = 200
 
+/** The result of a form that shows the page again. */
+interface AppsOutcome {
+  readonly error?: ServiceError
+  readonly typedKey?: TypedKey
+  readonly createdKey?: CreatedKey
+}
+
 export async function showApps(
   deps: AppPageDeps,
   exchange: PageExchange,
-  error: ServiceError | null = null,
+  { error, typedKey: typed, createdKey }: AppsOutcome = {},
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { messages } = deps.languages.of(exchange.request)
@@ -65,6 +73,11 @@ export async function showApps(
     sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now(), messages)),
     groups: await groupsOf(deps, exchange, apps, values.actor_www),
     keys: keys.slice(0, mostShown).map((key) => keyRow(deps, key, values.actor_www, messages)),
+    created_key:
+      createdKey === undefined
+        ? null
+        : { name: shownText(keys.find(({ id }) => id === createdKey.id)?.name ?? ''), key: createdKey.key },
+    typed_key: typed ?? null,
     mcp_url: deps.config.mcp ? `${deps.baseUrl}/mcp` : '',
     form_action: `${values.actor_www}/apps`,
   })
@@ -169,10 +182,13 @@ const localPlace = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const sent = await exchange.body()
+  const isNewKey = sent.get('action') === 'create_key'
   return refusedOnPage(
     exchange,
     async () => {
       switch (sent.get('action')) {
+        case 'create_key':
+          return createKey(deps, exchange, sent)
         case 'end_session':
           if (!(await deps.sessions.end(actor.id, sent.get('session') ?? '')))
             throw pageRefusal(
@@ -205,6 +221,15 @@ export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bod
           throw formRefusal('the action is unknown')
       }
     },
-    (error) => showApps(deps, exchange, error),
+    (error) => showApps(deps, exchange, { error, ...(isNewKey ? { typedKey: typedKey(sent) } : {}) }),
   )
+}
+
+/** Shows the new key in the response itself, because neither a redirect nor a cookie may carry it. */
+async function createKey(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
+  const key = newKeyOf(typedKey(sent), deps.now())
+  const createdKey = await deps.keys.create(exchange.actor.id, key, exchange.caller).catch((error: unknown) => {
+    throw error instanceof ServiceError ? explainedRefusal(error) : error
+  })
+  return showApps(deps, exchange, { createdKey })
 }

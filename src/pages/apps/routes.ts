@@ -1,5 +1,6 @@
 /** Routes of `/<actor>/www/apps`, the page of sessions and connected apps. */
 import { type AppPageDeps, changeApps, showApps } from './apps-page.ts'
+import { newKeyFields } from './new-key.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import type { Route } from '../../http/dispatch/route.ts'
@@ -22,9 +23,12 @@ export function appPageRoutes(deps: AppPageDeps): readonly Route[] {
       path: '/:actor/www/apps',
       access: 'www',
       summary:
-        'Ends a session (`end_session`), all others (`end_other_sessions`), disconnects an app (`revoke`) or revokes a key (`revoke_key`)',
-      request: pageForm('action', 'session', 'peerid', 'key'),
-      responses: formResponses,
+        'Ends a session (`end_session`), all others (`end_other_sessions`), disconnects an app (`revoke`), creates a key (`create_key`) or revokes one (`revoke_key`)',
+      request: pageForm('action', 'session', 'peerid', 'key', ...newKeyFields),
+      responses: {
+        200: { text: 'The page with the new key, which no later response contains', type: 'text/html' },
+        ...formResponses,
+      },
       handler: (exchange) => changeApps(deps, exchange),
     }),
   ]

@@ -3,6 +3,7 @@ import type { Moment } from '../shared/time.ts'
 import type { RightsLine } from '../shared/rights.ts'
 import type { PeerName } from '../relationships/values.ts'
 import type { ActorPageValues } from '../shared/values.ts'
+import type { TypedKey } from './new-key.ts'
 
 export interface SessionRow {
   readonly id: string
@@ -60,10 +61,20 @@ export interface KeyRow {
   readonly ends: Moment | null
 }
 
+/** A key that was just created. No later page shows its secret. */
+export interface ShownKey {
+  readonly name: string
+  readonly key: string
+}
+
 export interface AppsValues extends ActorPageValues {
   readonly sessions: readonly SessionRow[]
   readonly groups: readonly AppGroup[]
   readonly keys: readonly KeyRow[]
+  /** The key that the form created; null on every other page. */
+  readonly created_key: ShownKey | null
+  /** The refused input of the form for a new key; null without one. */
+  readonly typed_key: TypedKey | null
   /** URL at which AI apps connect; empty when the service serves no AI clients. */
   readonly mcp_url: string
   readonly form_action: string

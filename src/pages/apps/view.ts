@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { AppGroup, AppsValues, ConnectedApp, KeyRow, SessionRow } from './values.ts'
 import type { Messages } from '../languages/language.ts'
+import { createdKeyCard, keyForm, wrongKeyField } from './new-key-view.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { exactView, momentView } from '../shared/time.ts'
@@ -16,10 +17,11 @@ export function appsPage(values: AppsValues, context: PageContext): Html {
   const others = sessions.filter(({ is_current }) => !is_current).length
   return actorPage(
     values,
-    { ...context, title: words.title, section: '/apps' },
+    { ...context, title: words.title, section: '/apps', wrongField: wrongKeyField(values) },
     html`
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>
+${createdKeyCard(values, context.messages)}
 ${following(
   'clients',
   ['trust', 'sessions'],
@@ -34,6 +36,7 @@ ${following(
   html`<h2>${words.keys}</h2>
 ${keys.length === 0 ? html`<p class="empty">${words.noKeys}</p>` : keys.map((key) => keyCard(values, key, words))}`,
 )}
+${keyForm(values, context.messages)}
 ${following(
   'sessions',
   ['sessions'],

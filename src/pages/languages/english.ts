@@ -1144,6 +1144,32 @@ const subscription = {
   endTheirsButton: 'End subscription',
 }
 
+const newKey = {
+  created: 'API key created',
+  createdText: (name: string) =>
+    html`Copy the key of <strong>${name}</strong> now. It isn’t shown again, because the service stores only its hash.`,
+  key: 'Key',
+  title: 'Create an API key',
+  text: 'For a script or a device that can’t sign in. The key may do only what you choose here, until you revoke it.',
+  name: 'Name',
+  nameHint: 'What uses the key, such as “Sensor in the kitchen”.',
+  properties: 'Properties',
+  files: 'Files',
+  reaches: { none: 'No access', view: 'View', edit: 'View and edit' },
+  names: 'Only these properties',
+  namesHint: 'One name per line; * stands for any characters. Leave it empty for all properties.',
+  runs: 'Run all methods, actions and tools of the application',
+  until: 'Last day',
+  untilHint: 'The key ends when this day ends (UTC). Leave it empty for a key without an end.',
+  create: 'Create key',
+  nameMissing: 'Enter a name for the key.',
+  rightsMissing: 'Choose at least one thing that the key may do.',
+  dayInvalid: 'Enter today or a later day.',
+  tooMany: 'You have too many keys. Revoke one first.',
+  namesInvalid: (most: number, longest: number) =>
+    `Enter at most ${number(most)} names of at most ${number(longest)} characters.`,
+}
+
 const apps = ({ one }: EnglishNoun) => ({
   title: 'Connected apps',
   text: `Apps with access to your ${one}, and the devices where you’re signed in. Disconnecting takes effect immediately.`,
@@ -1425,6 +1451,7 @@ function messages(noun: EnglishNoun) {
     peer: peer(noun),
     because: because(noun),
     toChange: toChange(noun),
+    newKey,
     apps: apps(noun),
   }
 }

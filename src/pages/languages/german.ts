@@ -1121,6 +1121,32 @@ const subscription: Messages['subscription'] = {
   endTheirsButton: 'Abonnement beenden',
 }
 
+const newKey: Messages['newKey'] = {
+  created: 'API-Schlüssel erstellt',
+  createdText: (name) =>
+    html`Kopieren Sie den Schlüssel von <strong>${name}</strong> jetzt. Er wird nicht noch einmal angezeigt, weil der Dienst nur seinen Hash speichert.`,
+  key: 'Schlüssel',
+  title: 'API-Schlüssel erstellen',
+  text: 'Für ein Skript oder ein Gerät, das sich nicht anmelden kann. Der Schlüssel darf nur, was Sie hier wählen, bis Sie ihn widerrufen.',
+  name: 'Bezeichnung',
+  nameHint: 'Was den Schlüssel verwendet, zum Beispiel „Sensor in der Küche“.',
+  properties: 'Eigenschaften',
+  files: 'Dateien',
+  reaches: { none: 'Kein Zugriff', view: 'Ansehen', edit: 'Ansehen und bearbeiten' },
+  names: 'Nur diese Eigenschaften',
+  namesHint: 'Ein Name pro Zeile; * steht für beliebige Zeichen. Leer: alle Eigenschaften.',
+  runs: 'Alle Methoden, Aktionen und Tools der Anwendung ausführen',
+  until: 'Letzter Tag',
+  untilHint: 'Der Schlüssel endet, wenn dieser Tag endet (UTC). Leer: kein Ende.',
+  create: 'Schlüssel erstellen',
+  nameMissing: 'Geben Sie eine Bezeichnung für den Schlüssel ein.',
+  rightsMissing: 'Wählen Sie mindestens ein Recht aus.',
+  dayInvalid: 'Geben Sie den heutigen oder einen späteren Tag ein.',
+  tooMany: 'Sie haben zu viele Schlüssel. Widerrufen Sie zuerst einen.',
+  namesInvalid: (most, longest) =>
+    `Geben Sie höchstens ${number(most)} Namen mit höchstens ${number(longest)} Zeichen ein.`,
+}
+
 const apps = (noun: Declined): Messages['apps'] => ({
   title: 'Verbundene Apps',
   text: `Apps mit Zugriff auf ${noun.ein('Ihr', 'accusative')} und die Geräte, auf denen Sie angemeldet sind. Das Trennen wirkt sofort.`,
@@ -1403,6 +1429,7 @@ function messages(given: GermanNoun): Messages {
     peer: peer(noun),
     because: because(noun),
     toChange: toChange(noun),
+    newKey,
     apps: apps(noun),
   }
 }
