@@ -31,7 +31,8 @@ const bundled = [
   'tdigest',
   'thread-stream',
 ]
-const startModules = /[\\/]src[\\/](actor[\\/](address|all-actors|lookup)|publication[\\/]queue-store)\.ts$/
+const startModules =
+  /[\\/]src[\\/](actor[\\/](address|all-actors|lookup)|publication[\\/]queue-store|operator[\\/](actor-facts|redrive))\.ts$/
 const inside = [...bundled, '@oxc-project/runtime']
 
 /**

@@ -1,10 +1,7 @@
 /** `troupe redrive`: retries failed deliveries and failed background work, while the service runs or before it starts. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
-import { redriveQueues } from '../publication/queue-store.ts'
-import { redriveNotices } from '../outbox/notice-store.ts'
-import { redriveJobs } from '../job/redrive-store.ts'
-import { redriveSchedules } from '../job/schedule-store.ts'
+import { redriveAll } from '../operator/redrive.ts'
 import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -16,23 +13,20 @@ export async function redrive(args: readonly string[]): Promise<number> {
   // `mustExist`: with a wrong DATABASE_URL, "0 changes" would look like a true result.
   const store = await openStore({ url: config.database, schema: config.databaseSchema, workers: 1, mustExist: true })
   try {
-    const ofPeer = { ...named('actorId', actorId), ...named('peerId', peerId) }
     const now = store.now()
-    const { changes, notices, jobs, schedules } = await store.write(async (tx) => ({
-      changes: await redriveQueues(tx, { ...ofPeer, ...named('subscriptionId', subscriptionId) }, now),
-      // Notices belong to no subscription.
-      notices: subscriptionId === undefined ? await redriveNotices(tx, ofPeer, now) : 0,
-      // Events, alarms and webhooks belong to no peer, and schedules to no actor.
-      jobs: peerId === undefined ? await redriveJobs(tx, { actorId }, now) : { entries: 0, alarms: 0 },
-      schedules: actorId === undefined ? await redriveSchedules(tx, now) : 0,
-    }))
+    const of = {
+      ...named('actorId', actorId),
+      ...named('peerId', peerId),
+      ...named('subscriptionId', subscriptionId),
+    }
+    const { changes, notices, entries, alarms, schedules } = await store.write((tx) => redriveAll(tx, of, now))
     process.stdout.write(`${count(changes, 'change')} and ${count(notices, 'notice')} will be sent again.\n`)
     const work = [
-      count(jobs.entries, 'event or webhook message', 'events or webhook messages'),
-      count(jobs.alarms, 'alarm'),
+      count(entries, 'event or webhook message', 'events or webhook messages'),
+      count(alarms, 'alarm'),
       count(schedules, 'schedule'),
     ]
-    if (jobs.entries + jobs.alarms + schedules > 0)
+    if (entries + alarms + schedules > 0)
       process.stdout.write(`${work.slice(0, 2).join(', ')} and ${work[2]} will run again.\n`)
   } finally {
     await store.close()

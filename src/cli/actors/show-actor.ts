@@ -3,7 +3,7 @@ import { commandArgs } from '../command-args.ts'
 import { withExistingStore } from '../existing-store.ts'
 import { counted, print, printable, printJson, sizeText, timeText } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
-import { type ActorFacts, actorFacts } from './actor-facts.ts'
+import { type ActorFacts, actorFacts } from '../../operator/actor-facts.ts'
 
 export async function showActor(args: readonly string[]): Promise<number> {
   const { words, options } = commandArgs('troupe actors show', args, { json: 'boolean' })

@@ -1,5 +1,5 @@
-/** The SQL of `troupe actors show`: facts about an actor, and never a stored value. */
-import type { Queries } from '../../store/store.ts'
+/** The SQL of facts about one actor for operators. It never reads a stored value. */
+import type { Queries } from '../store/store.ts'
 
 /** Relationships and sessions that are shown. The counts have no limit. */
 export const mostShown = 100
