@@ -20,6 +20,7 @@ import { fileEvent } from './job/change-event.ts'
 import { createJobs } from './job/create.ts'
 import { connectionAct } from './operation/approval-act.ts'
 import { createOperations } from './operation/create.ts'
+import { createReports } from './operator/create.ts'
 import { createOutbox } from './outbox/create.ts'
 import type { Languages } from './pages/languages/languages.ts'
 import { localPages } from './pages/sign-in/local-sign-in.ts'
@@ -93,6 +94,11 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
   })
   const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, auditLog })
   const embedding = createEmbedding(runtime, { ...tokenRoom, ...authorizationServer, ...signIn, actors })
+  const reports = createReports(runtime, {
+    auditLog,
+    deliveries: peers.publication.deliveries,
+    jobs: ground.job.jobs,
+  })
   const rooms = {
     ...runtime,
     ...limits,
@@ -114,6 +120,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     declared,
     auditLog,
     connections,
+    reports,
     embedding,
     mcp,
   }

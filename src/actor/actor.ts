@@ -18,6 +18,7 @@ export const defaultCreator = 'creator'
 
 /** First path segments of routes. An actor id must not be one of them. */
 const routeWords = new Set([
+  'admin',
   'oauth',
   'mcp',
   'login',

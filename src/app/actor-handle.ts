@@ -325,8 +325,8 @@ export interface ActivityPage {
 export interface Activity {
   /** Time of the first access; `times` counts repetitions within a minute. */
   readonly at: Date
-  readonly callerKind: 'peer' | 'client' | 'trustee' | 'anonymous'
-  /** Id of the peer or client; for an anonymous caller its IP address, if known. */
+  readonly callerKind: 'peer' | 'client' | 'trustee' | 'operator' | 'anonymous'
+  /** Id of the peer or client; the name of the operator; for an anonymous caller its IP address, if known. */
   readonly caller: string
   readonly through: 'http' | 'callback' | 'mcp'
   readonly method: string

@@ -2,7 +2,8 @@
 
 export const dayMs = 86_400_000
 
-export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
+/** `operator`: a person who operates the service. */
+export type CallerKind = 'peer' | 'client' | 'trustee' | 'operator' | 'anonymous'
 
 /**
  * `asked`: the call waits for the owner's approval and did not run. `approved` and `denied` are decisions of the owner
@@ -14,7 +15,7 @@ export type AuditDecision = 'allowed' | 'asked' | 'approved' | 'denied' | 'refus
 export interface AuditEntry {
   readonly actorId: string
   readonly callerKind: CallerKind
-  /** Id of the peer or client; for an anonymous caller its IP address, if known. */
+  /** Id of the peer or client; the name of the operator; for an anonymous caller its IP address, if known. */
   readonly caller: string
   readonly through: 'http' | 'callback' | 'mcp'
   /** HTTP method or MCP method. */

@@ -134,6 +134,25 @@ function origins(about: About<readonly string[]>): Option<readonly string[]> {
   }
 }
 
+/** Verified addresses, and ids of people at a provider. */
+function people(about: About<readonly string[]>): Option<readonly string[]> {
+  const list = words(about)
+  const check = (names: readonly string[]): readonly string[] => {
+    for (const name of names)
+      if (!/^([^\s@]+@[^\s@.]+(\.[^\s@.]+)+|[a-z][a-z0-9-]*:[!-~]+)$/.test(name))
+        throw new Error(
+          `must be addresses such as ada@example.com or ids such as google:1234; ${JSON.stringify(name)} is neither`,
+        )
+    return names
+  }
+  return {
+    ...list,
+    values: 'addresses and provider ids, separated by commas; empty for none',
+    check: (value) => check(list.check(value)),
+    parse: (text) => check(list.parse(text)),
+  }
+}
+
 /** URLs of read replicas. */
 function replicas(about: About<readonly string[]>): Option<readonly string[]> {
   const list = words(about)
@@ -430,6 +449,11 @@ export const options = {
     env: 'TROUPE_SPA_CORS_ORIGINS',
     byDefault: [],
     text: 'Origins whose single-page applications may call the sign-in endpoints with cookies. If empty, every origin may, without cookies.',
+  }),
+  admins: people({
+    env: 'TROUPE_ADMINS',
+    byDefault: [],
+    text: 'The operators, who may open the pages at `/admin`: verified e-mail addresses, or provider ids such as `google:1234`. If empty, the pages do not exist ([operations](operations.md#the-pages-of-operators)).',
   }),
   localSignIn: flag({
     env: 'TROUPE_LOCAL_SIGN_IN',

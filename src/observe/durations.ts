@@ -7,6 +7,7 @@
 export const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 interface Series {
+  readonly values: Labels
   readonly labels: string
   /** Number of durations in each bucket, and above the last one. */
   readonly counts: number[]
@@ -14,6 +15,13 @@ interface Series {
 }
 
 type Labels = readonly [first: string, second: string, third: string]
+
+/** The durations with one set of labels. */
+export interface CountedDurations {
+  readonly values: Labels
+  /** Number of durations in each bucket, and above the last one. */
+  readonly counts: readonly number[]
+}
 
 export class Durations {
   readonly #name: string
@@ -38,6 +46,11 @@ export class Durations {
     series.sum += seconds
   }
 
+  /** Returns the durations of each set of labels. */
+  counted(): readonly CountedDurations[] {
+    return this.#inOrder
+  }
+
   render(): string {
     const lines = [`# HELP ${this.#name} ${this.#help}`, `# TYPE ${this.#name} histogram`]
     for (const series of this.#inOrder) lines.push(...this.#lines(series))
@@ -56,7 +69,7 @@ export class Durations {
   #add(first: string, second: string, third: string): Series {
     const values: Labels = [first, second, third]
     const labels = this.#labels.map((name, index) => `${name}="${escaped(values[index] ?? '')}"`).join(',')
-    const series = { labels, counts: Array.from({ length: durationBuckets.length + 1 }, () => 0), sum: 0 }
+    const series = { values, labels, counts: Array.from({ length: durationBuckets.length + 1 }, () => 0), sum: 0 }
     const bySecond = this.#series.get(first) ?? new Map<string, Map<string, Series>>()
     const byThird = bySecond.get(second) ?? new Map<string, Series>()
     this.#inOrder.push(series)
@@ -67,4 +80,20 @@ export class Durations {
 
 function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}
+
+/**
+ * Returns the upper bound of the bucket that contains the quantile, in seconds. Null: no durations, or above the last bound.
+ *
+ * @param quantile From 0 to 1, such as 0.5 for the median.
+ */
+export function quantileOf(all: readonly CountedDurations[], quantile: number): number | null {
+  const sums = durationBuckets.map((_, bucket) => all.reduce((sum, { counts }) => sum + (counts[bucket] ?? 0), 0))
+  const total = all.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0)
+  let seen = 0
+  for (const [bucket, sum] of sums.entries()) {
+    seen += sum
+    if (total > 0 && seen >= total * quantile) return durationBuckets[bucket] ?? null
+  }
+  return null
 }

@@ -1,6 +1,6 @@
 /** Metrics in the Prometheus text format, with one registry for each service and one for the process. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { durationBuckets, Durations } from './durations.ts'
+import { type CountedDurations, durationBuckets, Durations, quantileOf } from './durations.ts'
 import { HostLabels } from './host-labels.ts'
 
 export interface Metrics {
@@ -29,6 +29,29 @@ export interface Metrics {
   jobRun(kind: string, outcome: string): void
   /** Sets the function that counts the background work each time the metrics are read. */
   jobsFrom(count: () => Promise<readonly JobCount[]>): void
+  /** Returns what this process did since its start. */
+  summary(): Promise<MetricsSummary>
+}
+
+/** The work of one process since its start. */
+export interface MetricsSummary {
+  readonly requests: number
+  /** Requests with a status from 500. */
+  readonly failures: number
+  /** Upper bounds of the durations of half and of 99 % of the requests, in seconds. Null: none, or over 10 seconds. */
+  readonly median: number | null
+  readonly slowest: number | null
+  /** Requests in progress. */
+  readonly running: number
+  /** Requests that each rate limit refused. Only limits with refusals. */
+  readonly refusals: readonly NamedCount[]
+  /** Attempts to deliver to peers, by outcome. */
+  readonly deliveries: readonly NamedCount[]
+}
+
+export interface NamedCount {
+  readonly name: string
+  readonly count: number
 }
 
 /** Background work of one kind: what is due, and what failed for good. */
@@ -135,7 +158,37 @@ export function createMetrics(version: string): Metrics {
     jobRun: (kind, outcome) => metrics.jobRuns.inc({ kind, outcome }),
     jobsFrom: (count) => registerJobGauges(registry, count),
     backlogFrom: (count) => registerBacklog(registry, count),
+    summary: async () => ({
+      ...summaryOf(requests.counted()),
+      running,
+      refusals: await namedCounts(metrics.refusals, 'limit'),
+      deliveries: await namedCounts(metrics.deliveries, 'outcome'),
+    }),
   }
+}
+
+function summaryOf(
+  all: readonly CountedDurations[],
+): Pick<MetricsSummary, 'requests' | 'failures' | 'median' | 'slowest'> {
+  const countOf = (some: readonly CountedDurations[]): number =>
+    some.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0)
+  return {
+    requests: countOf(all),
+    failures: countOf(all.filter(({ values: [, , status] }) => status >= '500')),
+    median: quantileOf(all, 0.5),
+    slowest: quantileOf(all, 0.99),
+  }
+}
+
+/** The values of a counter by its only label, the largest first. */
+async function namedCounts<Label extends string>(
+  counter: Counter<Label>,
+  label: Label,
+): Promise<readonly NamedCount[]> {
+  const { values } = await counter.get()
+  return values
+    .map(({ labels, value }) => ({ name: String(labels[label] ?? ''), count: value }))
+    .toSorted((a, b) => b.count - a.count)
 }
 
 /** Counts subscriptions with pending deliveries at each collection. */

@@ -13,6 +13,7 @@ import { subscriptions } from './subscriptions/page.ts'
 import { apps } from './apps/page.ts'
 import { requests } from './requests/page.ts'
 import { passwordAccess } from './password-access/page.ts'
+import { operator } from './operator/page.ts'
 import { activity } from './activity/page.ts'
 import { settings } from './settings/page.ts'
 import { live } from './live/page.ts'
@@ -39,6 +40,7 @@ const groups = [
   activity,
   settings,
   live,
+  operator,
 ] as const
 
 type Group = (typeof groups)[number]

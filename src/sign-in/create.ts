@@ -14,6 +14,7 @@ import { HostProvider, ProvidersWithHost } from './host/host-provider.ts'
 import { HostSignIn } from './host/host-sign-in.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
 import type { LocalPages } from './local/local-server.ts'
+import { Operators } from './operators.ts'
 import { PasswordAccess } from './password-access.ts'
 import type { Providers } from './provider.ts'
 import { KeySets } from './providers/key-sets.ts'
@@ -61,6 +62,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
     providers,
     host,
     closeProviders: close,
+    operators: new Operators(config.admins, accounts),
     passwordAccess: new PasswordAccess({ store, keyRing, now, live }),
     sessions: new Sessions({
       store,

@@ -48,6 +48,24 @@ function origins(env: string): Row {
   }
 }
 
+function people(env: string): Row {
+  const refusal = (text: string): string =>
+    `must be addresses such as ada@example.com or ids such as google:1234; ${JSON.stringify(text)} is neither`
+  return {
+    env,
+    byDefault: [],
+    text: 'ada@example.com, google:1234',
+    value: ['ada@example.com', 'google:1234'],
+    code: ['acme:4711'],
+    refused: Object.fromEntries(
+      ['ada', 'ada@', '@example.com', 'google:', 'ada@localhost', 'a b@example.com'].map((text) => [
+        text,
+        refusal(text),
+      ]),
+    ),
+  }
+}
+
 const flags = { yes: 'must be 1 or 0 (also true, false, on, off, yes, no)' }.yes
 
 function flag(env: string, byDefault: boolean, inDevelopment = byDefault): Row {
@@ -249,6 +267,7 @@ const rows: Readonly<Record<string, Row>> = {
   indexedProperties: names('TROUPE_INDEXED_PROPERTIES', ['oauthId', 'email', 'externalUserId']),
   maxSessionDays: number('TROUPE_MAX_SESSION_DAYS', 90, [1, 3650], 'days'),
   spaCorsOrigins: origins('TROUPE_SPA_CORS_ORIGINS'),
+  admins: people('TROUPE_ADMINS'),
   localSignIn: {
     ...flag('TROUPE_LOCAL_SIGN_IN', false, true),
     text: '0',

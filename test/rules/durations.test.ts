@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Durations } from '../../src/observe/durations.ts'
+import { Durations, quantileOf } from '../../src/observe/durations.ts'
 
 const create = () => new Durations('call_seconds', 'Duration of calls', ['route', 'method', 'status'])
 
@@ -44,5 +44,17 @@ describe('a histogram of durations', () => {
     assert.equal(durations.render(), '# HELP call_seconds Duration of calls\n# TYPE call_seconds histogram\n')
     durations.observe(['a"b', 'c\\d', 'e\nf'], 1)
     assert.match(durations.render(), /\{route="a\\"b",method="c\\\\d",status="e\\nf"\} 1\n$/)
+  })
+
+  it('gives the upper bound within which a share of the durations is', () => {
+    const durations = create()
+    assert.equal(quantileOf(durations.counted(), 0.5), null)
+    for (let n = 0; n < 98; n++) durations.observe(['read', 'GET', '200'], 0.002)
+    durations.observe(['read', 'GET', '200'], 0.2)
+    durations.observe(['write', 'PUT', '500'], 11)
+    assert.equal(quantileOf(durations.counted(), 0.5), 0.0025)
+    assert.equal(quantileOf(durations.counted(), 0.98), 0.0025)
+    assert.equal(quantileOf(durations.counted(), 0.99), 0.25)
+    assert.equal(quantileOf(durations.counted(), 1), null)
   })
 })

@@ -105,6 +105,7 @@ const allowed: ReadonlySet<string> = new Set([
   'src/pages/activity/activity-page.ts: the path is its own',
   'src/pages/activity/activity-page.ts: the path names this peer',
   'src/pages/activity/activity-page.ts: open to everybody',
+  'src/pages/activity/activity-page.ts: an operator of the service',
   'src/pages/activity/activity-page.ts: sent to sign in',
   'src/pages/activity/activity-page.ts: the relationship is not approved',
   'src/pages/activity/activity-page.ts: the owner approved it',
@@ -156,6 +157,7 @@ const same: ReadonlySet<string> = new Set([
   'viewAs.tools',
   'subscription.status',
   'apps.apps',
+  'operator.node',
   'devices.web',
   'devices.passphrase',
 ])

@@ -7,10 +7,11 @@ import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { anonymous, type Caller } from '../../caller.ts'
 import { ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
+import type { Operators } from '../../sign-in/operators.ts'
 import type { Params } from '../edge/params.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
-import type { ForgeryRule } from './anti-forgery.ts'
+import { antiForgeryValue, browserSecretOf, type ForgeryRule } from './anti-forgery.ts'
 import type { ClientAdmission } from './client-admission.ts'
 import { type IdempotencyDeps, onceOf, refuseIdempotencyKey } from './idempotency.ts'
 import type { RequestState } from './request-state.ts'
@@ -20,6 +21,7 @@ import {
   type Exchange,
   isOfService,
   type OpenActorRoute,
+  type OperatorRoute,
   type OwnRoute,
   type PageRoute,
   type Route,
@@ -34,6 +36,7 @@ export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
   readonly forgeryRule: ForgeryRule
   readonly actors: Pick<Actors, 'find' | 'require'>
   readonly authentication: Pick<Authentication, 'authenticate' | 'unauthorized'>
+  readonly operators: Pick<Operators, 'of'>
   readonly contacts: { answered(caller: Caller, via: ConnectedVia): void }
 }
 
@@ -82,6 +85,8 @@ export class Entrances {
         return this.#client(route, exchange, state)
       case 'oauth-client':
         return route.handler(exchange)
+      case 'operator':
+        return this.#operator(route, exchange, state)
       default:
         if (route.takesForeignPosts !== true) await this.#deps.admission.crossSite(route, exchange)
         return route.access === 'service'
@@ -92,6 +97,27 @@ export class Entrances {
 
   #visitor({ request }: Exchange): Visitor {
     return new Visitor(this.#deps, request)
+  }
+
+  /** A header is never the credential: browsers add remembered Basic credentials. */
+  async #operator(
+    route: OperatorRoute,
+    exchange: Exchange<string, Params>,
+    state: RequestState,
+  ): Promise<HttpResponse> {
+    const { admission, operators } = this.#deps
+    const { request } = exchange
+    const browserSecret = browserSecretOf(request)
+    const session = browserSecret === null ? null : await this.#visitor(exchange).pageSession()
+    if (session === null || browserSecret === null) {
+      if (acceptsPages(request)) return toSignIn(this.#deps, exchange, admission.credential(exchange, state), false)
+      throw new ServiceError('unauthorized', 'Sign in as an operator first')
+    }
+    await admission.crossSite(route, exchange)
+    const operator = await operators.of(session.chain)
+    if (operator === null) throw new ServiceError('forbidden', 'Only operators of the service may do this')
+    const csrfToken = antiForgeryValue(browserSecret)
+    return route.handler({ ...exchange, operator, csrfToken, device: session.chain.device })
   }
 
   async #client(route: ClientRoute, exchange: Exchange<string, Params>, state: RequestState): Promise<HttpResponse> {

@@ -13,6 +13,7 @@ import type { ErrorFamily } from '../edge/error-response.ts'
 import type { HttpRequest } from '../edge/request.ts'
 import type { Params } from '../edge/params.ts'
 import type { RequestBody } from './request-body.ts'
+import type { Operator } from '../../sign-in/operators.ts'
 import type { Visitor } from './visitor.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -201,8 +202,22 @@ export interface ActorRoute extends RouteBase {
   readonly handler: (exchange: OwnerExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
+export interface OperatorExchange<P extends string = string, Q = unknown> extends Exchange<P, Q> {
+  readonly operator: Operator
+  /** For the field `csrf_token` of the forms. */
+  readonly csrfToken: string
+  /** Device of the browser, such as `Firefox on Linux`. */
+  readonly device: string
+}
+
+/** A page for operators of the service, which needs their session. */
+export interface OperatorRoute extends RouteBase {
+  readonly access: 'operator'
+  readonly handler: (exchange: OperatorExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
+}
+
 /** A route of the service itself, which belongs to no actor. */
-export type OwnRoute = ServiceRoute | VisitorRoute | ClientRoute | OAuthClientRoute
+export type OwnRoute = OperatorRoute | ServiceRoute | VisitorRoute | ClientRoute | OAuthClientRoute
 
 export type Route = OwnRoute | PublicActorRoute | OpenActorRoute | PageRoute | ActorRoute
 
@@ -211,6 +226,7 @@ const kindsOfService: ReadonlySet<string> = new Set<OwnRoute['access']>([
   'visitor',
   'client',
   'oauth-client',
+  'operator',
 ])
 
 export function isOfService(route: Route): route is OwnRoute {

@@ -1,6 +1,7 @@
 /** The whole route table. */
 import { openApiDocument } from '../dispatch/openapi.ts'
 import { ownerPageRoutes } from '../../pages/all-pages.ts'
+import { operatorRoutes } from '../../pages/operator/routes.ts'
 import type { Route } from '../dispatch/route.ts'
 import type { Runtime } from '../../runtime.ts'
 import { activityRoutes } from './actor/activity.ts'
@@ -76,6 +77,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof callbackRoutes>[0] &
   Parameters<typeof webhookRoutes>[0] &
   Parameters<typeof ownerPageRoutes>[0] &
+  Parameters<typeof operatorRoutes>[0] &
   Parameters<typeof singlePageRoutes>[0] &
   Parameters<typeof appCallbackRoutes>[0] &
   Parameters<typeof devtestRoutes>[0] &
@@ -125,6 +127,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...webhookRoutes(deps),
     // With the pages turned off, their URLs are 404 for every client.
     ...(deps.config.webUi ? ownerPageRoutes(deps) : []),
+    ...(deps.config.webUi && deps.config.admins.length > 0 ? operatorRoutes(deps) : []),
     ...(deps.config.singlePage === null ? [] : singlePageRoutes(deps)),
     ...(deps.registry.hasAppCallbacks ? appCallbackRoutes(deps) : []),
     ...(deps.config.devtest ? [...devtestRoutes(deps), ...devtestProxyRoutes(deps)] : []),

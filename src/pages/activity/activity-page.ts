@@ -126,6 +126,7 @@ function rowOf(entry: AuditLogEntry, { peers, now, link, messages }: RowContext)
 
 function strangerOf({ callerKind, caller }: AuditLogEntry, { activity: words }: Messages): string {
   if (callerKind === 'trustee') return words.trustee
+  if (callerKind === 'operator') return words.operator(visible(caller))
   return caller === '' ? words.unknown : words.unknownAt(caller)
 }
 
@@ -159,6 +160,7 @@ function reasonOf({ reason }: AuditLogEntry, { activityReasons: words }: Message
     'the path is its own': words.ownPath,
     'the path names this peer': words.ownPath,
     'open to everybody': words.public,
+    'an operator of the service': words.operates,
     'sent to sign in': words.askedToSignIn,
     'the relationship is not approved': words.notApproved,
     'the owner approved it': words.approvedByYou,
@@ -209,6 +211,7 @@ type FindAct = (request: Addressed) => NamedAct
 /** Acts by the first segment of the path. */
 const actsOf: ReadonlyMap<string, FindAct> = new Map<string, FindAct>([
   ['', ({ name }) => ({ act: 'openAccount', name })],
+  ['admin', ({ name }) => ({ act: name === 'redrive' ? 'redrive' : 'viewFacts', name: '' })],
   ['actions', ({ name }) => ({ act: name === '' ? 'listActions' : 'runAction', name })],
   ['callbacks', callbackAct],
   [

@@ -31,6 +31,14 @@ export interface Covered {
 
 type Text = Html | string
 
+/** Counts of one actor for operators. They are lower limits when `isPartial` is true. */
+interface ListedAmounts {
+  readonly values: number
+  readonly items: number
+  readonly bytes: number
+  readonly isPartial: boolean
+}
+
 const { number, and, or, plural, relative, date, day, exact, size } = formatsOf('en-GB')
 
 function count(value: number, one: string, many: string): string {
@@ -303,6 +311,7 @@ const settings = ({ one }: EnglishNoun) => ({
   verifiedEmail: (email: string) => html`Your email is <strong>${email}</strong>, and it is verified.`,
   unverifiedEmail: (email: string) => html`Your email is <strong>${email}</strong>, and it isn’t verified.`,
   devicesLink: 'View where you are signed in',
+  operatorLink: 'Open the operator pages',
   deletion: `Delete ${one}`,
   deletionFold: `Delete ${one}…`,
   deletionText:
@@ -1144,6 +1153,109 @@ const subscription = {
   endTheirsButton: 'End subscription',
 }
 
+const operatorPages = {
+  windowTitle: (title: string) => `${title} · Operators`,
+  amount: (value: number) => number(value),
+  size: (bytes: number) => size(bytes),
+  never: 'Never',
+  status: 'Status',
+  statusText:
+    'The numbers are those of the process that answered, since its start. Waiting updates are those of all processes.',
+  requests: 'Requests',
+  failures: (failures: number) => (failures === 0 ? 'None failed' : `${number(failures)} failed (5xx)`),
+  duration: 'Half answered within',
+  within: (ms: number | null) => (ms === null ? '–' : `${number(ms)} ms`),
+  almostAll: (ms: number | null) =>
+    ms === null ? '99% took longer than 10 s, or nothing was requested' : `99% within ${number(ms)} ms`,
+  waiting: 'Waiting updates',
+  waitingText: 'Subscriptions with updates to send',
+  inProgress: 'In progress',
+  inProgressText: 'Requests at this moment',
+  service: 'Service',
+  version: 'Version',
+  node: 'Node.js',
+  database: 'Database',
+  stores: { sqlite: 'SQLite', postgres: 'PostgreSQL' },
+  sharded: 'distributed over servers',
+  started: 'Started',
+  memory: 'Memory',
+  keys: 'Encryption keys',
+  currentKey: (key: Html) => html`New secrets are encrypted with ${key}.`,
+  olderKeys: (keys: readonly string[]) =>
+    `Older keys that still decrypt: ${and(keys)}. “troupe keys rotate” encrypts everything with the new key.`,
+  noOlderKeys: 'No older keys are configured.',
+  refusals: 'Refused by rate limits',
+  noRefusals: 'No request was refused.',
+  attempts: 'Delivery attempts',
+  noAttempts: 'Nothing was delivered yet.',
+  search: 'Beginning of the owner’s address, or an ID',
+  find: 'Search',
+  showAll: 'Show all',
+  noneFound: (search: string) => `Nothing begins with ${quote(search)}.`,
+  cut: (shown: number) => `Showing the first ${number(shown)}. Enter more of the address to see others.`,
+  newest: 'Newest',
+  older: 'Older',
+  first: 'Beginning',
+  actorColumns: {
+    actor: 'Owner',
+    created: 'Created',
+    lastUsed: 'Last used',
+    data: 'Data',
+    files: 'Files',
+    connections: 'Connections',
+  },
+  data: ({ values, items, bytes, isPartial }: ListedAmounts) => {
+    const all = `${count(values, 'property', 'properties')}, ${count(items, 'list item', 'list items')}, ${size(bytes)}`
+    return isPartial ? `At least ${all}` : all
+  },
+  proven: 'The owner proved this address when signing in.',
+  unproven: 'This address was never proved.',
+  seen: 'The owner sees in their activity that you opened this page.',
+  facts: 'Facts',
+  id: 'ID',
+  properties: 'Properties',
+  lists: 'Lists',
+  subscriptions: 'Subscriptions',
+  sessions: 'Sessions',
+  sized: (values: number, bytes: number) => `${number(values)}, ${size(bytes)}`,
+  listed: (lists: number, items: number, bytes: number) =>
+    `${number(lists)} with ${count(items, 'item', 'items')}, ${size(bytes)}`,
+  subscribed: (byOthers: number, toOthers: number) => `${number(byOthers)} by others, ${number(toOthers)} to others`,
+  redrive: 'Retry what failed',
+  redriveText: 'Updates, notices, events, webhooks and alarms that failed are tried again now.',
+  redriveButton: 'Retry now',
+  deliveries: 'Deliveries',
+  deliveriesText: 'Failures only. Retries are automatic until a delivery stops; then somebody must retry it.',
+  updates: 'Updates to subscribers',
+  noFailing: 'Every subscriber gets its updates.',
+  work: 'Background work',
+  noStopped: 'No background work has stopped.',
+  moreFailing: 'There are more failures than this page shows.',
+  stopped: 'Stopped',
+  retrying: 'Retrying',
+  kinds: { event: 'Event', webhook: 'Webhook', alarm: 'Alarm' },
+  programs: 'Connected apps',
+  noPrograms: 'No apps connected.',
+  programColumns: { program: 'App', connections: 'Connections', lastUsed: 'Last used' },
+}
+
+const operator = ({ one, many, a }: EnglishNoun) => ({
+  ...operatorPages,
+  ownPages: `Your ${one}`,
+  actors: capital(many),
+  actorsText: `The newest first. Stored values are never shown here. When you open ${a}, its activity records that.`,
+  noActors: `There are no ${many} yet.`,
+  deliveryColumns: {
+    actor: capital(one),
+    peer: 'To',
+    state: 'State',
+    since: 'Failing since',
+    attempts: 'Attempts',
+    kind: 'Kind',
+  },
+  programsText: `Programs that act for ${many}. Each connection belongs to one ${one}.`,
+})
+
 const newKey = {
   created: 'API key created',
   createdText: (name: string) =>
@@ -1274,6 +1386,7 @@ const activity = {
   denied: (who: Html, what: string) => html`${who} was <strong class="no">denied</strong>: ${what}`,
   times: (times: number) => count(times, 'time', 'times'),
   trustee: 'Trustee',
+  operator: (name: string) => `Operator ${name}`,
   unknown: 'Unknown visitor',
   unknownAt: (address: string) => `Unknown visitor (${address})`,
   requestedApproval: (what: string) => `requested your approval to ${what}`,
@@ -1289,6 +1402,8 @@ const didActs = {
   mcpRequest: (name: string) => `sent ${name}`,
   openAddress: (name: string) => `opened ${quote(name)}`,
   openAccount: 'opened your address',
+  viewFacts: 'viewed how much you store, without the values',
+  redrive: 'retried what had failed',
   listActions: 'listed the actions',
   runAction: (name: string) => `ran the action ${quote(name)}`,
   listFiles: 'listed the files',
@@ -1335,6 +1450,8 @@ const toActs = {
   mcpRequest: (name: string) => `send ${name}`,
   openAddress: (name: string) => `open ${quote(name)}`,
   openAccount: 'open your address',
+  viewFacts: 'view how much you store',
+  redrive: 'retry what had failed',
   listActions: 'list the actions',
   runAction: (name: string) => `run the action ${quote(name)}`,
   listFiles: 'list the files',
@@ -1377,6 +1494,7 @@ const toActs = {
 const activityReasons = {
   ownPath: 'own data',
   public: 'public',
+  operates: 'operates this service',
   askedToSignIn: 'asked to sign in',
   needsApproval: 'needs your approval',
   approvedByYou: 'approved by you',
@@ -1452,6 +1570,7 @@ function messages(noun: EnglishNoun) {
     because: because(noun),
     toChange: toChange(noun),
     newKey,
+    operator: operator(noun),
     apps: apps(noun),
   }
 }

@@ -280,6 +280,7 @@ const settings = (noun: Declined): Messages['settings'] => ({
   verifiedEmail: (email) => html`Ihre E-Mail-Adresse ist <strong>${email}</strong>, und sie ist bestätigt.`,
   unverifiedEmail: (email) => html`Ihre E-Mail-Adresse ist <strong>${email}</strong>, und sie ist nicht bestätigt.`,
   devicesLink: 'Anzeigen, wo Sie angemeldet sind',
+  operatorLink: 'Seiten für den Betrieb öffnen',
   deletion: `${noun.one} löschen`,
   deletionFold: `${noun.one} löschen …`,
   deletionText:
@@ -1121,6 +1122,114 @@ const subscription: Messages['subscription'] = {
   endTheirsButton: 'Abonnement beenden',
 }
 
+const operatorPages: Omit<
+  Messages['operator'],
+  'ownPages' | 'actors' | 'actorsText' | 'noActors' | 'deliveryColumns' | 'programsText'
+> = {
+  windowTitle: (title) => `${title} · Betrieb`,
+  amount: (value) => number(value),
+  size: (bytes) => size(bytes),
+  never: 'Nie',
+  status: 'Zustand',
+  statusText:
+    'Die Zahlen gelten für den Prozess, der geantwortet hat, seit seinem Start. Wartende Aktualisierungen sind die aller Prozesse.',
+  requests: 'Anfragen',
+  failures: (failures) => (failures === 0 ? 'Keine fehlgeschlagen' : `${number(failures)} fehlgeschlagen (5xx)`),
+  duration: 'Die Hälfte beantwortet in',
+  within: (ms) => (ms === null ? '–' : `${number(ms)} ms`),
+  almostAll: (ms) =>
+    ms === null ? '99 % dauerten länger als 10 s, oder es gibt keine' : `99 % innerhalb von ${number(ms)} ms`,
+  waiting: 'Wartende Aktualisierungen',
+  waitingText: 'Abos, die noch etwas senden müssen',
+  inProgress: 'In Arbeit',
+  inProgressText: 'Anfragen in diesem Moment',
+  service: 'Dienst',
+  version: 'Ausgabe',
+  node: 'Node.js',
+  database: 'Datenbank',
+  stores: { sqlite: 'SQLite', postgres: 'PostgreSQL' },
+  sharded: 'auf mehrere Server verteilt',
+  started: 'Gestartet',
+  memory: 'Speicher',
+  keys: 'Schlüssel für die Verschlüsselung',
+  currentKey: (key) => html`Neue Geheimnisse werden mit ${key} verschlüsselt.`,
+  olderKeys: (keys) =>
+    `Ältere Schlüssel, die noch entschlüsseln: ${and(keys)}. „troupe keys rotate“ verschlüsselt alles mit dem neuen Schlüssel.`,
+  noOlderKeys: 'Es sind keine älteren Schlüssel eingestellt.',
+  refusals: 'Von Grenzwerten abgelehnt',
+  noRefusals: 'Keine Anfrage wurde abgelehnt.',
+  attempts: 'Zustellversuche',
+  noAttempts: 'Noch wurde nichts zugestellt.',
+  search: 'Anfang der Adresse der Person, oder eine Kennung',
+  find: 'Suchen',
+  showAll: 'Alle anzeigen',
+  noneFound: (search) => `Nichts beginnt mit ${quote(search)}.`,
+  cut: (shown) => `Hier sind die ersten ${number(shown)}. Geben Sie mehr von der Adresse ein, um andere zu sehen.`,
+  newest: 'Neueste',
+  older: 'Ältere',
+  first: 'Anfang',
+  actorColumns: {
+    actor: 'Person',
+    created: 'Erstellt',
+    lastUsed: 'Zuletzt verwendet',
+    data: 'Daten',
+    files: 'Dateien',
+    connections: 'Verbindungen',
+  },
+  data: ({ values, items, bytes, isPartial }) => {
+    const all = `${count(values, 'Eigenschaft', 'Eigenschaften')}, ${count(items, 'Listenelement', 'Listenelemente')}, ${size(bytes)}`
+    return isPartial ? `Mindestens ${all}` : all
+  },
+  proven: 'Die Person hat diese Adresse bei der Anmeldung nachgewiesen.',
+  unproven: 'Niemand hat diese Adresse nachgewiesen.',
+  seen: 'Die Person sieht in ihrer Aktivität, dass Sie diese Seite geöffnet haben.',
+  facts: 'Angaben',
+  id: 'Kennung',
+  properties: 'Eigenschaften',
+  lists: 'Listen',
+  subscriptions: 'Abos',
+  sessions: 'Anmeldungen',
+  sized: (values, bytes) => `${number(values)}, ${size(bytes)}`,
+  listed: (lists, items, bytes) => `${number(lists)} mit ${count(items, 'Element', 'Elementen')}, ${size(bytes)}`,
+  subscribed: (byOthers, toOthers) => `${number(byOthers)} von anderen, ${number(toOthers)} bei anderen`,
+  redrive: 'Fehlgeschlagenes wiederholen',
+  redriveText:
+    'Aktualisierungen, Mitteilungen, Ereignisse, Webhooks und Alarme, die fehlgeschlagen sind, werden jetzt wiederholt.',
+  redriveButton: 'Jetzt wiederholen',
+  deliveries: 'Zustellung',
+  deliveriesText:
+    'Nur was fehlschlägt. Versuche wiederholen sich von selbst, bis eine Zustellung anhält; dann muss jemand sie wiederholen.',
+  updates: 'Aktualisierungen an Abonnenten',
+  noFailing: 'Alle Abonnenten bekommen ihre Aktualisierungen.',
+  work: 'Arbeit im Hintergrund',
+  noStopped: 'Keine Arbeit im Hintergrund hat angehalten.',
+  moreFailing: 'Es gibt mehr Fehler, als diese Seite zeigt.',
+  stopped: 'Angehalten',
+  retrying: 'Wird wiederholt',
+  kinds: { event: 'Ereignis', webhook: 'Webhook', alarm: 'Alarm' },
+  programs: 'Verbundene Apps',
+  noPrograms: 'Keine Apps verbunden.',
+  programColumns: { program: 'App', connections: 'Verbindungen', lastUsed: 'Zuletzt verwendet' },
+}
+
+const operator = (noun: Declined): Messages['operator'] => ({
+  ...operatorPages,
+  ownPages: `${noun.one} öffnen`,
+  actors: noun.many,
+  actorsText:
+    'Die neuesten zuerst. Gespeicherte Werte erscheinen hier nie. Was Sie hier öffnen, steht in der Aktivität der Person.',
+  noActors: 'Noch nichts vorhanden.',
+  deliveryColumns: {
+    actor: noun.one,
+    peer: 'An',
+    state: 'Zustand',
+    since: 'Schlägt fehl seit',
+    attempts: 'Versuche',
+    kind: 'Art',
+  },
+  programsText: `Programme, die für andere handeln. Jede Verbindung gehört zu genau einer Person.`,
+})
+
 const newKey: Messages['newKey'] = {
   created: 'API-Schlüssel erstellt',
   createdText: (name) =>
@@ -1255,6 +1364,7 @@ const activity: Messages['activity'] = {
   times: (times) => `${number(times)}-mal`,
   trustee: 'Treuhänder',
   unknown: 'Unbekannter Besucher',
+  operator: (name) => `Betreiber ${name}`,
   unknownAt: (address) => `Unbekannter Besucher (${address})`,
   requestedApproval: (what) => `hat um Ihre Genehmigung gebeten: ${what}`,
   gotApproval: (what) => `hat Ihre Genehmigung erhalten: ${what}`,
@@ -1268,6 +1378,8 @@ const didActs: Messages['didActs'] = {
   mcpRequest: (name) => `hat ${name} gesendet`,
   openAddress: (name) => `hat ${quote(name)} geöffnet`,
   openAccount: 'hat Ihre Adresse geöffnet',
+  viewFacts: 'hat angesehen, wie viel Sie speichern, ohne die Werte',
+  redrive: 'hat wiederholt, was fehlgeschlagen war',
   listActions: 'hat die Aktionen aufgelistet',
   runAction: (name) => `hat die Aktion ${quote(name)} ausgeführt`,
   listFiles: 'hat die Dateien aufgelistet',
@@ -1313,6 +1425,8 @@ const toActs: Messages['toActs'] = {
   mcpRequest: (name) => `${name} senden`,
   openAddress: (name) => `${quote(name)} öffnen`,
   openAccount: 'Ihre Adresse öffnen',
+  viewFacts: 'ansehen, wie viel Sie speichern',
+  redrive: 'wiederholen, was fehlgeschlagen war',
   listActions: 'Aktionen auflisten',
   runAction: (name) => `Aktion ${quote(name)} ausführen`,
   listFiles: 'Dateien auflisten',
@@ -1353,6 +1467,7 @@ const toActs: Messages['toActs'] = {
 
 const activityReasons: Messages['activityReasons'] = {
   ownPath: 'eigene Daten',
+  operates: 'betreibt diesen Dienst',
   public: 'öffentlich',
   askedToSignIn: 'zur Anmeldung aufgefordert',
   needsApproval: 'braucht Ihre Genehmigung',
@@ -1430,6 +1545,7 @@ function messages(given: GermanNoun): Messages {
     because: because(noun),
     toChange: toChange(noun),
     newKey,
+    operator: operator(noun),
     apps: apps(noun),
   }
 }

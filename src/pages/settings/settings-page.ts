@@ -7,6 +7,7 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Accounts } from '../../sign-in/accounts.ts'
 import type { Account } from '../../sign-in/account-store.ts'
+import type { Operators } from '../../sign-in/operators.ts'
 import type { Providers } from '../../sign-in/provider.ts'
 import type { PageLanguage } from '../languages/language.ts'
 import { preferencesOf, timeZones } from '../languages/preferences.ts'
@@ -18,6 +19,7 @@ import type { LanguageChoice, SettingsValues } from './values.ts'
 export interface SettingsPageDeps extends PageDeps {
   readonly actors: Actors
   readonly accounts: Pick<Accounts, 'find'>
+  readonly operators: Pick<Operators, 'nameOf'>
   readonly properties: Properties
   readonly providers: Providers
   readonly config: Pick<Config, 'peerProfileAttributes'>
@@ -60,6 +62,7 @@ export async function showSettings(
     time_zones: timeZones,
     chosen_time_zone: timeZone ?? 'UTC',
     ...signInOf(deps.providers, account),
+    operator_href: account === null || deps.operators.nameOf(account) === null ? null : `${deps.basePath}/admin`,
     typed_confirmation: typed.confirmation ?? '',
     form_action: `${values.actor_www}/settings`,
   })

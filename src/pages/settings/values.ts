@@ -26,4 +26,6 @@ export interface SettingsValues extends ActorPageValues {
   readonly provider: string | null
   readonly typed_confirmation: string
   readonly form_action: string
+  /** Path of the pages of operators; null for everybody else. */
+  readonly operator_href: string | null
 }

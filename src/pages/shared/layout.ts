@@ -161,11 +161,13 @@ export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>
   return html`<input type="hidden" name="csrf_token" value="${csrf_token}">`
 }
 
-function brand(frame: SiteValues, home: string): Html {
+/** Renders the logo and the name of the service, as a link. */
+export function brand(frame: SiteValues, home: string): Html {
   return html`<a class="brand" href="${home}"><img src="${frame.base_path}${assetPath(commonAssets.logo)}" alt="" width="28" height="28">${frame.name}</a>`
 }
 
-function shell(frame: Frame, body: Html, isLive = false): Html {
+/** Renders the document around a layout. @param isLive Loads the script of live updates. */
+export function shell(frame: Frame, body: Html, isLive = false): Html {
   return html`<!doctype html>
 <html lang="${frame.language}" dir="${frame.direction}"${frame.theme === null ? '' : html` data-theme="${frame.theme}"`}>
 <head>

@@ -13,7 +13,7 @@ const entrySchema = {
   type: 'object',
   properties: {
     at: { type: 'string', format: 'date-time', description: 'The first time' },
-    caller_kind: { enum: ['peer', 'client', 'trustee', 'anonymous'] },
+    caller_kind: { enum: ['peer', 'client', 'trustee', 'operator', 'anonymous'] },
     caller: { ...text, description: 'The peer or client; for an anonymous caller the IP address, if known' },
     through: { enum: ['http', 'callback', 'mcp'] },
     method: text,

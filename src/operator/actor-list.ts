@@ -1,0 +1,97 @@
+/** The SQL that lists actors for operators: newest first, or by the beginning of the creator. */
+import type { ActorPlace, ListedActor } from '../actor/actor-store.ts'
+import { byActor } from '../store/by-key.ts'
+import type { Queries, Store } from '../store/store.ts'
+
+/** Rows of one actor that are counted. With more, the counts are lower limits. */
+export const mostCounted = 1000
+
+/** Counts of one actor. Each stops after `mostCounted` rows. */
+export interface ListedFacts {
+  readonly id: string
+  readonly values: number
+  readonly items: number
+  /** Bytes of the counted values and items. */
+  readonly bytes: number
+  /** Bytes of all files. */
+  readonly fileBytes: number
+  readonly relationships: number
+  /** Last use of a session or of a counted relationship, in Unix milliseconds. Null: never. */
+  readonly lastUsedAt: number | null
+}
+
+/** Reads up to `most` actors that are older than the place, newest first. It asks every server. */
+export async function findActorsBefore(
+  store: Pick<Store, 'sweep'>,
+  before: ActorPlace,
+  most: number,
+): Promise<ListedActor[]> {
+  const found = await store.sweep<ListedActor>(
+    `SELECT id, creator, created_at AS "createdAt" FROM actor
+     WHERE (created_at, id) < (CAST($1 AS BIGINT), $2) ORDER BY created_at DESC, id DESC LIMIT $3`,
+    before.createdAt,
+    before.id,
+    most,
+  )
+  // A server that is asked alone returns its own newest actors.
+  return found.toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)).slice(0, most)
+}
+
+/**
+ * Reads up to `most` actors whose creator begins with the text, also in lower case as addresses are stored, by creator. It
+ * asks every server.
+ */
+export async function findActorsByCreator(
+  store: Pick<Store, 'sweep'>,
+  beginning: string,
+  most: number,
+): Promise<ListedActor[]> {
+  const lower = beginning.toLowerCase()
+  const last = '\u{10FFFF}'
+  const found = await store.sweep<ListedActor>(
+    `SELECT actor_id AS id, name AS creator, created_at AS "createdAt" FROM creator
+     WHERE ((name >= $1 AND name < $2) OR (name >= $3 AND name < $4)) AND actor_id <> ''
+     ORDER BY name, actor_id LIMIT $5`,
+    beginning,
+    `${beginning}${last}`,
+    lower,
+    `${lower}${last}`,
+    most,
+  )
+  return found.toSorted((a, b) => (a.creator < b.creator ? -1 : 1)).slice(0, most)
+}
+
+/** The counts of the actors, in one statement, or in one for each actor on a sharded database. */
+export async function findListedFacts(q: Queries, ids: readonly string[]): Promise<ReadonlyMap<string, ListedFacts>> {
+  const rows = await byActor(
+    q,
+    ids,
+    (id) => id,
+    (own, only) => {
+      // Citus asks one server only when every table is compared with the parameter.
+      const actor = only === null ? 'r.id' : '$2'
+      const some = (columns: string, table: string): string =>
+        `(SELECT ${columns} FROM ${table} AS t WHERE t.actor_id = ${actor} LIMIT ${mostCounted}) AS part`
+      const sizes = (table: string): string =>
+        `SELECT COALESCE(sum(size), 0) FROM ${some('octet_length(t.value) AS size', table)}`
+      const last = (column: string, table: string): string => `SELECT max(at) FROM ${some(`t.${column} AS at`, table)}`
+      return q.all<ListedFacts & { readonly sessionAt: number | null; readonly relationshipAt: number | null }>(
+        `SELECT r.id, (SELECT count(*) FROM ${some('1', 'property')}) AS "values",
+           (SELECT count(*) FROM ${some('1', 'list_item')}) AS items,
+           CAST((${sizes('property')}) + (${sizes('list_item')}) AS BIGINT) AS bytes,
+           COALESCE((SELECT u.bytes FROM file_usage u WHERE u.actor_id = ${actor}), 0) AS "fileBytes",
+           (SELECT count(*) FROM ${some('1', 'trust')}) AS relationships,
+           (${last('last_used_at', 'token_chain')}) AS "sessionAt", (${last('last_accessed', 'trust')}) AS "relationshipAt"
+         FROM rows($1, id TEXT) AS r${only === null ? '' : ' WHERE r.id = $2'}`,
+        JSON.stringify(own.map((id) => [id])),
+        ...(only === null ? [] : [only]),
+      )
+    },
+  )
+  return new Map(
+    rows.map(({ sessionAt, relationshipAt, ...facts }) => {
+      const latest = Math.max(sessionAt ?? 0, relationshipAt ?? 0)
+      return [facts.id, { ...facts, lastUsedAt: latest === 0 ? null : latest }]
+    }),
+  )
+}

@@ -1,0 +1,174 @@
+/** The reports for operators of the service, and the redrive of one actor. No report contains a stored value. */
+import { findActor } from '../actor/actor-store.ts'
+import type { ActorPlace, ListedActor } from '../actor/actor-store.ts'
+import { isOfPerson } from '../actor/all-actors.ts'
+import { parseActorId } from '../actor/actor.ts'
+import type { AuditEntry } from '../audit-log/entry.ts'
+import type { AuditLog } from '../audit-log/audit-log.ts'
+import { ServiceError } from '../errors.ts'
+import { currentContext } from '../observe/context.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
+import { type ActorFacts, actorFacts } from './actor-facts.ts'
+import { findActorsBefore, findActorsByCreator, findListedFacts, type ListedFacts } from './actor-list.ts'
+import { type ConnectedProgram, findConnectedPrograms } from './app-list.ts'
+import { type FailingDelivery, findFailingDeliveries, findStoppedWork, type StoppedWork } from './delivery-list.ts'
+import { redriveAll, type RedrivenWork } from './redrive.ts'
+
+export interface ReportsDeps {
+  readonly store: CatchUpStore
+  readonly auditLog: Pick<AuditLog, 'record'>
+  readonly now: () => number
+  /** Counts the subscriptions with pending deliveries. */
+  readonly backlog: () => Promise<number>
+  /** Makes the workers look for due work. */
+  readonly wake: () => void
+}
+
+/** Who opened a page of an actor, or changed something. */
+export interface OperatorAct {
+  readonly operator: string
+  /** Device of the operator, such as `Firefox on Linux`. */
+  readonly device: string
+}
+
+export interface ReportedActor extends ListedActor {
+  /** Null: the actor was deleted meanwhile. */
+  readonly facts: ListedFacts | null
+}
+
+export interface ActorReport {
+  readonly actors: readonly ReportedActor[]
+  /** Place for the next page; null on the last page, and for a search. */
+  readonly next: ActorPlace | null
+  /** True when a search found more actors than the report has. */
+  readonly isCut: boolean
+}
+
+export interface FailureReport {
+  readonly deliveries: readonly FailingDelivery[]
+  readonly work: readonly StoppedWork[]
+  /** True when more exist than the report has. */
+  readonly isCut: boolean
+}
+
+export interface ProgramReport {
+  readonly programs: readonly ConnectedProgram[]
+  /** Client id after which the next page begins; null on the last page. */
+  readonly next: string | null
+}
+
+const actorsOnAPage = 25
+const mostFound = 50
+const mostFailing = 100
+const programsOnAPage = 50
+const newest: ActorPlace = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
+
+export class Reports {
+  readonly #deps: ReportsDeps
+
+  constructor(deps: ReportsDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Reports a page of actors, newest first.
+   *
+   * @param search Beginning of a creator, or the id of one actor. Empty: all actors.
+   */
+  async actors(search: string, before: ActorPlace | null): Promise<ActorReport> {
+    if (search !== '') return this.#found(search)
+    const { store } = this.#deps
+    // One more row shows whether there is another page.
+    const found = await findActorsBefore(store, before ?? newest, actorsOnAPage + 1)
+    const shown = found.slice(0, actorsOnAPage)
+    const last = shown.at(-1)
+    const next = found.length > actorsOnAPage && last !== undefined ? { createdAt: last.createdAt, id: last.id } : null
+    return { actors: await this.#withFacts(shown), next, isCut: false }
+  }
+
+  async #found(search: string): Promise<ActorReport> {
+    const { store } = this.#deps
+    const [named, byId] = await Promise.all([
+      findActorsByCreator(store, search, mostFound + 1),
+      parseActorId(search) === null ? null : store.read((q) => findActor(q, search)),
+    ])
+    const others = named.filter(({ id }) => id !== byId?.id)
+    const all = byId === null ? others : [byId, ...others]
+    return { actors: await this.#withFacts(all.slice(0, mostFound)), next: null, isCut: all.length > mostFound }
+  }
+
+  async #withFacts(actors: readonly ListedActor[]): Promise<readonly ReportedActor[]> {
+    const shown = actors.filter(isOfPerson)
+    const facts = await this.#deps.store.read((q) =>
+      findListedFacts(
+        q,
+        shown.map(({ id }) => id),
+      ),
+    )
+    return shown.map(({ id, creator, createdAt }) => ({ id, creator, createdAt, facts: facts.get(id) ?? null }))
+  }
+
+  /** Reports facts about one actor. Its audit log shows that. @throws ServiceError `not_found` */
+  async actor(id: string, act: OperatorAct): Promise<ActorFacts> {
+    const { store, auditLog } = this.#deps
+    const facts = parseActorId(id) === null ? null : await store.read((q) => actorFacts(q, id))
+    if (facts === null) throw unknownActor()
+    auditLog.record({ ...entryOf(id, act), method: 'GET', path: '/admin', isRead: true })
+    return facts
+  }
+
+  /** Counts the subscriptions with pending deliveries, of all actors. */
+  backlog(): Promise<number> {
+    return this.#deps.backlog()
+  }
+
+  async failures(): Promise<FailureReport> {
+    const { store } = this.#deps
+    const [deliveries, work] = await Promise.all([
+      findFailingDeliveries(store, mostFailing + 1),
+      findStoppedWork(store, mostFailing + 1),
+    ])
+    const isCut = deliveries.length > mostFailing || work.length > mostFailing
+    return { deliveries: deliveries.slice(0, mostFailing), work: work.slice(0, mostFailing), isCut }
+  }
+
+  async programs(after: string): Promise<ProgramReport> {
+    const found = await findConnectedPrograms(this.#deps.store, after, programsOnAPage + 1)
+    const programs = found.slice(0, programsOnAPage)
+    return { programs, next: found.length > programsOnAPage ? (programs.at(-1)?.clientId ?? null) : null }
+  }
+
+  /**
+   * Makes the failed deliveries and the failed background work of an actor due now. Its audit log shows that.
+   *
+   * @throws ServiceError `not_found`
+   */
+  async redrive(id: string, act: OperatorAct): Promise<RedrivenWork> {
+    const { store, auditLog, now, wake } = this.#deps
+    if (parseActorId(id) === null || (await store.read((q) => findActor(q, id))) === null) throw unknownActor()
+    const redriven = await store.write(async (tx) => {
+      store.afterCommit(tx, wake)
+      return redriveAll(tx, { actorId: id }, now())
+    })
+    auditLog.record({ ...entryOf(id, act), method: 'POST', path: '/admin/redrive' })
+    return redriven
+  }
+}
+
+function entryOf(actorId: string, { operator, device }: OperatorAct): Omit<AuditEntry, 'method' | 'path'> {
+  return {
+    actorId,
+    callerKind: 'operator',
+    caller: operator,
+    through: 'http',
+    decision: 'allowed',
+    reason: 'an operator of the service',
+    status: 200,
+    requestId: currentContext()?.requestId ?? '',
+    device,
+  }
+}
+
+function unknownActor(): ServiceError {
+  return new ServiceError('not_found', 'This actor does not exist')
+}

@@ -1,0 +1,74 @@
+/** Views of `/admin/actors` and of one actor. */
+import { html } from 'hono/html'
+import type { Messages } from '../languages/language.ts'
+import { formField, verbatim } from '../shared/form-field.ts'
+import { confirmation } from '../shared/forms.ts'
+import type { PageContext } from '../shared/layout.ts'
+import { exactView, momentView } from '../shared/time.ts'
+import type { Html } from '../shared/values.ts'
+import { operatorPage } from './operator-layout.ts'
+import type { ListedActorRow, OperatorActorsValues, OperatorActorValues } from './values.ts'
+
+type Words = Messages['operator']
+
+export function operatedActorsPage(values: OperatorActorsValues, context: PageContext): Html {
+  const { operator: words, forms } = context.messages
+  const { actors, search, is_cut, older_href, newest_href, root } = values
+  return operatorPage(
+    values,
+    { ...context, title: words.actors, section: '/actors' },
+    html`
+<h1>${words.actors}</h1>
+<p class="lead">${words.actorsText}</p>
+<form class="search" method="get" action="${root}/actors">
+${formField({ id: 'search', name: 'search', label: words.search, value: search, attributes: { ...verbatim, type: 'search', maxlength: '512' } })}
+<button class="quiet" type="submit">${words.find}</button>${search === '' ? '' : html`<a href="${root}/actors">${words.showAll}</a>`}</form>
+${actors.length === 0 ? html`<p class="empty">${search === '' ? words.noActors : words.noneFound(search)}</p>` : table(actors, words)}
+${is_cut ? html`<p class="fine">${words.cut(actors.length)}</p>` : ''}
+${
+  older_href === null && newest_href === null
+    ? ''
+    : html`<nav class="pager" aria-label="${forms.pages}">${newest_href === null ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`}${older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`}</nav>`
+}`,
+  )
+}
+
+function table(actors: readonly ListedActorRow[], words: Words): Html {
+  const columns = words.actorColumns
+  return html`<div class="table operated" role="region" aria-label="${words.actors}" tabindex="0"><table><thead><tr><th scope="col">${columns.actor}</th><th scope="col">${columns.created}</th><th scope="col">${columns.lastUsed}</th><th scope="col">${columns.data}</th><th scope="col">${columns.files}</th><th scope="col">${columns.connections}</th></tr></thead>
+<tbody>${actors.map((actor) => row(actor, words))}</tbody></table></div>`
+}
+
+function row(actor: ListedActorRow, words: Words): Html {
+  const { creator, id, href, created, last_used, values, items, bytes, file_bytes, relationships } = actor
+  return html`<tr><th scope="row"><a href="${href}">${creator}</a><small>${id}</small></th><td>${momentView(created)}</td><td>${last_used === null ? words.never : momentView(last_used)}</td><td>${words.data({ values, items, bytes, isPartial: actor.is_partial })}</td><td class="number">${words.size(file_bytes)}</td><td class="number">${words.amount(relationships)}</td></tr>
+`
+}
+
+export function operatedActorPage(values: OperatorActorValues, context: PageContext): Html {
+  const { operator: words } = context.messages
+  const { creator, id, is_proven, created, last_used, form_action } = values
+  return operatorPage(
+    values,
+    { ...context, title: creator, section: '/actors', isBelow: true },
+    html`<h1>${creator}</h1>
+<p class="lead">${is_proven ? words.proven : words.unproven}</p>
+<p>${words.seen}</p>
+<section class="card" aria-labelledby="facts"><h2 id="facts">${words.facts}</h2><dl class="facts">
+<dt>${words.id}</dt><dd><code>${id}</code></dd>
+<dt>${words.actorColumns.created}</dt><dd>${exactView(created)}</dd>
+<dt>${words.actorColumns.lastUsed}</dt><dd>${last_used === null ? words.never : momentView(last_used)}</dd>
+<dt>${words.properties}</dt><dd>${words.sized(values.values, values.value_bytes)}</dd>
+<dt>${words.lists}</dt><dd>${words.listed(values.lists, values.items, values.list_bytes)}</dd>
+<dt>${words.actorColumns.connections}</dt><dd>${words.amount(values.relationships)}</dd>
+<dt>${words.subscriptions}</dt><dd>${words.subscribed(values.subscribers, values.subscribed)}</dd>
+<dt>${words.sessions}</dt><dd>${words.amount(values.sessions)}</dd></dl></section>
+${confirmation(values, {
+  action: form_action,
+  fields: { action: 'redrive' },
+  summary: words.redrive,
+  warning: words.redriveText,
+  button: words.redriveButton,
+})}`,
+  )
+}

@@ -1,0 +1,253 @@
+/** Handlers of the pages of operators. */
+import type { ActorPlace } from '../../actor/actor-store.ts'
+import type { ValuesOf } from '../../json/fields.ts'
+import { optional, stringField } from '../../json/fields.ts'
+import type { Bodied } from '../../http/dispatch/define-route.ts'
+import { noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
+import type { OperatorExchange } from '../../http/dispatch/route.ts'
+import type { Params } from '../../http/edge/params.ts'
+import { html, type HttpResponse, redirect } from '../../http/edge/response.ts'
+import type { Metrics } from '../../observe/metrics.ts'
+import { mostCounted } from '../../operator/actor-list.ts'
+import type { OperatorAct, ReportedActor, Reports } from '../../operator/reports.ts'
+import { release } from '../../release.ts'
+import type { KeyRing } from '../../secret/key-ring.ts'
+import type { Store } from '../../store/store.ts'
+import { formRefusal } from '../shared/refused-on-page.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../shared/site.ts'
+import { type Moment, momentOf } from '../shared/time.ts'
+import type { Html, View } from '../shared/values.ts'
+import { shownText } from '../shared/peer-names.ts'
+import { visible } from '../shared/visible.ts'
+import type {
+  ListedActorRow,
+  OperatorActorsValues,
+  OperatorActorValues,
+  OperatorDeliveriesValues,
+  OperatorPageValues,
+  OperatorProgramsValues,
+  OperatorStatusValues,
+} from './values.ts'
+
+export interface OperatorPageDeps extends SiteDeps {
+  readonly reports: Reports
+  readonly metrics: Pick<Metrics, 'summary'>
+  readonly keyRing: KeyRing
+  readonly store: Pick<Store, 'dialect' | 'isSharded'>
+  readonly baseUrl: string
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly pages: {
+    readonly operatorStatus: View<OperatorStatusValues>
+    readonly operatorActors: View<OperatorActorsValues>
+    readonly operatorActor: View<OperatorActorValues>
+    readonly operatorDeliveries: View<OperatorDeliveriesValues>
+    readonly operatorPrograms: View<OperatorProgramsValues>
+  }
+}
+
+export const actorsQuery = {
+  search: optional(stringField('Beginning of a creator, or the id of an actor')),
+  before: optional(stringField('Of the link to older actors')),
+}
+
+export const programsQuery = { after: optional(stringField('Of the link to the next programs')) }
+
+type Exchange<P extends string = string, Q = unknown> = OperatorExchange<P, Q>
+
+export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Promise<HttpResponse> {
+  const { metrics, reports, keyRing, store } = deps
+  const [summary, backlog] = await Promise.all([metrics.summary(), reports.backlog()])
+  const startedAt = deps.now() - Math.floor(process.uptime() * 1000)
+  return show(
+    deps,
+    exchange,
+    deps.pages.operatorStatus({
+      ...valuesOf(deps, exchange),
+      ...summary,
+      version: release,
+      node: process.versions.node,
+      store: store.dialect,
+      is_sharded: store.isSharded,
+      started: moments(deps, exchange)(startedAt),
+      memory: process.memoryUsage.rss(),
+      current_key: keyRing.currentId,
+      older_keys: [...keyRing.keys.keys()].filter((id) => id !== keyRing.currentId),
+      median: milliseconds(summary.median),
+      slowest: milliseconds(summary.slowest),
+      backlog,
+    }),
+  )
+}
+
+function milliseconds(seconds: number | null): number | null {
+  return seconds === null ? null : seconds * 1000
+}
+
+export async function showActors(
+  deps: OperatorPageDeps,
+  exchange: Exchange<string, ValuesOf<typeof actorsQuery>>,
+): Promise<HttpResponse> {
+  const { query } = exchange
+  const search = (query.search ?? '').trim()
+  const before = placeOf(query.before ?? '')
+  const values = valuesOf(deps, exchange)
+  const { actors, next, isCut } = await deps.reports.actors(search, before)
+  const address = `${values.root}/actors`
+  return show(
+    deps,
+    exchange,
+    deps.pages.operatorActors({
+      ...values,
+      actors: actors.map((actor) => actorRow(actor, address, moments(deps, exchange))),
+      search,
+      is_cut: isCut,
+      older_href: next === null ? null : `${address}?before=${next.createdAt}.${next.id}`,
+      newest_href: before === null ? null : address,
+    }),
+  )
+}
+
+/** The place of a link to older actors. Null for every other text. */
+function placeOf(text: string): ActorPlace | null {
+  const [, createdAt, id] = /^(\d{1,15})\.([\w-]{1,128})$/.exec(text) ?? []
+  return createdAt === undefined || id === undefined ? null : { createdAt: Number(createdAt), id }
+}
+
+function actorRow(
+  { id, creator, createdAt, facts }: ReportedActor,
+  address: string,
+  momentAt: (ms: number) => Moment,
+): ListedActorRow {
+  const { values = 0, items = 0, bytes = 0, fileBytes = 0, relationships = 0, lastUsedAt = null } = facts ?? {}
+  return {
+    id,
+    creator: shownText(creator),
+    href: `${address}/${id}`,
+    created: momentAt(createdAt),
+    last_used: lastUsedAt === null ? null : momentAt(lastUsedAt),
+    values,
+    items,
+    bytes,
+    file_bytes: fileBytes,
+    relationships,
+    is_partial: [values, items, relationships].includes(mostCounted),
+  }
+}
+
+export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchange<'id'>): Promise<HttpResponse> {
+  const facts = await deps.reports.actor(exchange.params.id, actOf(exchange))
+  const momentAt = moments(deps, exchange)
+  const values = valuesOf(deps, exchange)
+  return show(
+    deps,
+    exchange,
+    deps.pages.operatorActor({
+      ...values,
+      id: facts.id,
+      creator: shownText(facts.creator),
+      is_proven: facts.isProven,
+      created: momentAt(facts.createdAt),
+      last_used: facts.lastUsedAt === null || facts.lastUsedAt === 0 ? null : momentAt(facts.lastUsedAt),
+      values: facts.properties.count,
+      value_bytes: facts.properties.bytes,
+      lists: facts.lists.count,
+      items: facts.lists.items,
+      list_bytes: facts.lists.bytes,
+      relationships: facts.relationships.count,
+      subscribers: facts.subscriptions.ofPeers,
+      subscribed: facts.subscriptions.toPeers,
+      sessions: facts.sessions.count,
+      form_action: `${values.root}/actors/${facts.id}`,
+    }),
+  )
+}
+
+export async function changeActor(
+  deps: OperatorPageDeps,
+  exchange: Exchange<'id'> & Bodied<Params>,
+): Promise<HttpResponse> {
+  const sent = await exchange.body()
+  if (sent.get('action') !== 'redrive') throw formRefusal('the action is unknown')
+  const { id } = exchange.params
+  await deps.reports.redrive(id, actOf(exchange))
+  return { ...redirect(302, `${deps.baseUrl}/admin/actors/${id}`), cookies: [noticeCookie('redriven')] }
+}
+
+export async function showDeliveries(deps: OperatorPageDeps, exchange: Exchange): Promise<HttpResponse> {
+  const { deliveries, work, isCut } = await deps.reports.failures()
+  const momentAt = moments(deps, exchange)
+  const values = valuesOf(deps, exchange)
+  const actorOf = (actorId: string) => ({ actor: actorId, actor_href: `${values.root}/actors/${actorId}` })
+  const since = (ms: number | null): Moment | null => (ms === null ? null : momentAt(ms))
+  return show(
+    deps,
+    exchange,
+    deps.pages.operatorDeliveries({
+      ...values,
+      deliveries: deliveries.map(({ actorId, baseuri, isStopped, failingSince, attempts }) => ({
+        ...actorOf(actorId),
+        host: visible(URL.parse(baseuri)?.host ?? baseuri),
+        is_stopped: isStopped,
+        since: since(failingSince),
+        attempts,
+      })),
+      work: work.map(({ actorId, kind, failingSince }) => ({ ...actorOf(actorId), kind, since: since(failingSince) })),
+      is_cut: isCut,
+    }),
+  )
+}
+
+export async function showPrograms(
+  deps: OperatorPageDeps,
+  exchange: Exchange<string, ValuesOf<typeof programsQuery>>,
+): Promise<HttpResponse> {
+  const { after = '' } = exchange.query
+  const { programs, next } = await deps.reports.programs(after)
+  const momentAt = moments(deps, exchange)
+  const values = valuesOf(deps, exchange)
+  return show(
+    deps,
+    exchange,
+    deps.pages.operatorPrograms({
+      ...values,
+      programs: programs.map(({ clientId, name, connections, lastUsedAt }) => ({
+        name: shownText(name ?? '') || visible(URL.parse(clientId)?.host ?? clientId),
+        client_id: visible(clientId),
+        connections,
+        last_used: momentAt(lastUsedAt),
+      })),
+      next_href: next === null ? null : `${values.root}/apps?after=${encodeURIComponent(next)}`,
+      is_first: after === '',
+    }),
+  )
+}
+
+function actOf({ operator, device }: Exchange): OperatorAct {
+  return { operator: operator.name, device }
+}
+
+function moments(deps: OperatorPageDeps, { request }: Exchange): (ms: number) => Moment {
+  const { messages } = deps.languages.of(request)
+  const now = deps.now()
+  return (ms) => momentOf(ms, now, messages)
+}
+
+function valuesOf(deps: OperatorPageDeps, { request, operator, csrfToken }: Exchange): OperatorPageValues {
+  const language = deps.languages.of(request)
+  const notice = noticeOf(request)
+  return {
+    ...siteValues(deps, language),
+    operator: operator.name,
+    own_www: `${deps.basePath}/${operator.actorId}/www`,
+    root: `${deps.basePath}/admin`,
+    csrf_token: csrfToken,
+    notice: notice === null ? null : language.messages.notices[notice],
+  }
+}
+
+async function show(deps: OperatorPageDeps, { request }: Exchange, page: Html): Promise<HttpResponse> {
+  const answer = inLanguage(html(200, await page), deps.languages.of(request))
+  const isShown = request.method !== 'HEAD' && noticeOf(request) !== null
+  return isShown ? { ...answer, cookies: [noticeShown] } : answer
+}

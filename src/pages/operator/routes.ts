@@ -1,0 +1,84 @@
+/** Routes of `/admin`, the pages of operators. */
+import { defineRoute } from '../../http/dispatch/define-route.ts'
+import { pageForm } from '../../http/dispatch/request-body.ts'
+import type { Route } from '../../http/dispatch/route.ts'
+import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
+import {
+  actorsQuery,
+  changeActor,
+  type OperatorPageDeps,
+  programsQuery,
+  showOperatedActor,
+  showActors,
+  showDeliveries,
+  showPrograms,
+  showStatus,
+} from './handlers.ts'
+
+export function operatorRoutes(deps: OperatorPageDeps): readonly Route[] {
+  return [
+    defineRoute({
+      id: 'operatorStatus',
+      method: 'GET',
+      path: '/admin',
+      access: 'operator',
+      summary: 'The state of the service, for operators',
+      responses: pageResponses,
+      handler: (exchange) => showStatus(deps, exchange),
+    }),
+    defineRoute({
+      id: 'operatorActors',
+      method: 'GET',
+      path: '/admin/actors',
+      access: 'operator',
+      summary: 'The actors, newest first, for operators',
+      query: actorsQuery,
+      responses: pageResponses,
+      handler: (exchange) => showActors(deps, exchange),
+    }),
+    ...oneActorRoutes(deps),
+    defineRoute({
+      id: 'operatorDeliveries',
+      method: 'GET',
+      path: '/admin/deliveries',
+      access: 'operator',
+      summary: 'Deliveries and background work that fail, for operators',
+      responses: pageResponses,
+      handler: (exchange) => showDeliveries(deps, exchange),
+    }),
+    defineRoute({
+      id: 'operatorPrograms',
+      method: 'GET',
+      path: '/admin/apps',
+      access: 'operator',
+      summary: 'The connected programs of all actors, for operators',
+      query: programsQuery,
+      responses: pageResponses,
+      handler: (exchange) => showPrograms(deps, exchange),
+    }),
+  ]
+}
+
+function oneActorRoutes(deps: OperatorPageDeps): readonly Route[] {
+  return [
+    defineRoute({
+      id: 'operatorActor',
+      method: 'GET',
+      path: '/admin/actors/:id',
+      access: 'operator',
+      summary: 'Facts about an actor, for operators. Its activity shows that an operator opened the page',
+      responses: pageResponses,
+      handler: (exchange) => showOperatedActor(deps, exchange),
+    }),
+    defineRoute({
+      id: 'operatorActorForm',
+      method: 'POST',
+      path: '/admin/actors/:id',
+      access: 'operator',
+      summary: 'Retries the failed deliveries and background work of an actor (`redrive`)',
+      request: pageForm('action'),
+      responses: formResponses,
+      handler: (exchange) => changeActor(deps, exchange),
+    }),
+  ]
+}

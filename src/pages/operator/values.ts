@@ -1,0 +1,146 @@
+/** Values of the pages of operators. No page has a stored value of an actor. */
+import type { Moment } from '../shared/time.ts'
+import type { SiteValues } from '../shared/values.ts'
+
+/** Values of every page of operators. */
+export interface OperatorPageValues extends SiteValues {
+  /** Verified address or provider id of the operator. */
+  readonly operator: string
+  /** Path of the operator's own pages: `/<prefix>/<actor>/www`. */
+  readonly own_www: string
+  /** Path of these pages: `/<prefix>/admin`. */
+  readonly root: string
+  /** Form field `csrf_token` of every form. */
+  readonly csrf_token: string
+  /** Flash message about the last form, shown once. */
+  readonly notice: string | null
+}
+
+export interface CountedName {
+  readonly name: string
+  readonly count: number
+}
+
+export interface OperatorStatusValues extends OperatorPageValues {
+  /** Release of the service. */
+  readonly version: string
+  /** Version of Node.js, without the `v`. */
+  readonly node: string
+  readonly store: 'sqlite' | 'postgres'
+  /** True on a database that is distributed over servers. */
+  readonly is_sharded: boolean
+  /** The start of the process. */
+  readonly started: Moment
+  /** Memory of the process (resident set), in bytes. */
+  readonly memory: number
+  /** Id of the key that encrypts new secrets. */
+  readonly current_key: string
+  /** Ids of the older keys, which only decrypt. */
+  readonly older_keys: readonly string[]
+  /** Requests of the process since its start, and how many of them had a status from 500. */
+  readonly requests: number
+  readonly failures: number
+  /** Requests in progress. */
+  readonly running: number
+  /** Half and 99 % of the requests took at most this time, in milliseconds. Null: none, or over 10 seconds. */
+  readonly median: number | null
+  readonly slowest: number | null
+  /** Refused requests of the process by rate limit. */
+  readonly refusals: readonly CountedName[]
+  /** Attempts of the process to deliver to peers, by outcome. */
+  readonly deliveries: readonly CountedName[]
+  /** Subscriptions with pending deliveries, of all actors. */
+  readonly backlog: number
+}
+
+export interface ListedActorRow {
+  readonly id: string
+  readonly creator: string
+  readonly href: string
+  readonly created: Moment
+  /** Null: never used, or deleted meanwhile. */
+  readonly last_used: Moment | null
+  readonly values: number
+  readonly items: number
+  /** Bytes of the values and items. */
+  readonly bytes: number
+  readonly file_bytes: number
+  readonly relationships: number
+  /** True when the counts and bytes are lower limits, because the actor has more rows than are counted. */
+  readonly is_partial: boolean
+}
+
+export interface OperatorActorsValues extends OperatorPageValues {
+  readonly actors: readonly ListedActorRow[]
+  /** The text of the search; empty without one. */
+  readonly search: string
+  /** True when a search found more actors than the page shows. */
+  readonly is_cut: boolean
+  /** Null on the last page. */
+  readonly older_href: string | null
+  /** Null on the first page. */
+  readonly newest_href: string | null
+}
+
+export interface OperatorActorValues extends OperatorPageValues {
+  readonly id: string
+  readonly creator: string
+  /** True after a person proved the creator to a provider. */
+  readonly is_proven: boolean
+  readonly created: Moment
+  /** Null: never. */
+  readonly last_used: Moment | null
+  readonly values: number
+  readonly value_bytes: number
+  readonly lists: number
+  readonly items: number
+  readonly list_bytes: number
+  readonly relationships: number
+  /** Subscriptions of peers at the actor, and of the actor at peers. */
+  readonly subscribers: number
+  readonly subscribed: number
+  readonly sessions: number
+  readonly form_action: string
+}
+
+export interface FailingDeliveryRow {
+  readonly actor: string
+  readonly actor_href: string
+  /** Host of the peer. */
+  readonly host: string
+  readonly is_stopped: boolean
+  /** Null: unknown. */
+  readonly since: Moment | null
+  readonly attempts: number
+}
+
+export interface StoppedWorkRow {
+  readonly actor: string
+  readonly actor_href: string
+  readonly kind: 'event' | 'webhook' | 'alarm'
+  /** Null: unknown. */
+  readonly since: Moment | null
+}
+
+export interface OperatorDeliveriesValues extends OperatorPageValues {
+  readonly deliveries: readonly FailingDeliveryRow[]
+  readonly work: readonly StoppedWorkRow[]
+  /** True when more exist than the page shows. */
+  readonly is_cut: boolean
+}
+
+export interface ConnectedProgramRow {
+  /** Name that the program gave itself; else its host or id. */
+  readonly name: string
+  /** Id of the registered client, or the URL of its metadata document. */
+  readonly client_id: string
+  readonly connections: number
+  readonly last_used: Moment
+}
+
+export interface OperatorProgramsValues extends OperatorPageValues {
+  readonly programs: readonly ConnectedProgramRow[]
+  /** Null on the last page. */
+  readonly next_href: string | null
+  readonly is_first: boolean
+}
