@@ -76,10 +76,11 @@ export async function findTrustsOfActors(q: Queries, actorIds: readonly string[]
   return rows.map(toTrust)
 }
 
-/** Counts the requests of peers that wait for the owner's approval. */
+/** Counts the requests of peers that wait for the owner's approval. A program makes none. */
 export async function countPending(q: Queries, actorId: string): Promise<number> {
   const row = await q.get<{ pending: number }>(
-    'SELECT COUNT(*) AS pending FROM trust WHERE actor_id = $1 AND approved = 0 AND peer_approved = 1',
+    `SELECT COUNT(*) AS pending FROM trust
+     WHERE actor_id = $1 AND approved = 0 AND peer_approved = 1 AND established_via IN ('trust', 'trustee')`,
     actorId,
   )
   return row?.pending ?? 0

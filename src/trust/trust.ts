@@ -79,6 +79,14 @@ export function isProgram({ establishedVia }: Pick<Trust, 'establishedVia'>): bo
   return establishedVia.startsWith('oauth2') || establishedVia === 'api_key'
 }
 
+/**
+ * Whether a peer waits for the owner's approval. A program is approved from the beginning, so one without approval is paused
+ * and waits for nothing.
+ */
+export function isRequest(trust: Pick<Trust, 'approved' | 'peerApproved' | 'establishedVia'>): boolean {
+  return stateOf(trust).kind === 'pending' && !isProgram(trust)
+}
+
 /** The id of the client that has the relationship. Null for another actor. An API key is a client of its own. */
 export function clientIdOf({ establishedVia, peerId, facts }: Pick<Trust, 'establishedVia' | 'peerId' | 'facts'>) {
   return establishedVia === 'api_key' ? peerId : (facts.oauth_client_id ?? null)

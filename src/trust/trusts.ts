@@ -17,7 +17,7 @@ import type { TrustRecord } from '../app/trust-record.ts'
 import { secretOf, tokensOf, type TrustSecrets, trustRecord } from './record.ts'
 import { parseRelationship } from './relationship-name.ts'
 import { countPending, findTrust, findTrusts, updateTrust } from './trust-store.ts'
-import { isApprovedAt, isNamed, stateOf, type Trust } from './trust.ts'
+import { isApprovedAt, isNamed, isRequest, type Trust } from './trust.ts'
 import type { Self, TrustDeps } from './trust-deps.ts'
 
 export interface TrustFilter {
@@ -214,11 +214,6 @@ export class Trusts {
     })
     if (ended !== null) await fireDeleted(this.#deps, actor, ended, true)
   }
-}
-
-/** Whether a peer waits for the owner's approval. */
-function isRequest(trust: Trust): boolean {
-  return stateOf(trust).kind === 'pending'
 }
 
 async function required(q: Queries, actorId: string, peerId: string, relationship: string | null): Promise<Trust> {

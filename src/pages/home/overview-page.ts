@@ -12,7 +12,7 @@ import type { Publications } from '../../publication/publications.ts'
 import type { Chain } from '../../token/chain.ts'
 import type { Sessions } from '../../token/sessions.ts'
 import type { Tokens } from '../../token/tokens.ts'
-import { isProgram, stateOf } from '../../trust/trust.ts'
+import { isProgram, isRequest } from '../../trust/trust.ts'
 import { wordsFor, type ApprovalWordsDeps } from '../requests/approval-words.ts'
 import { shownDevice } from '../apps/apps-page.ts'
 import type { Messages } from '../languages/language.ts'
@@ -54,7 +54,7 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
     read(deps, exchange),
   ])
   const lists = properties.filter(({ kind }) => holdsItems(kind)).length
-  const asking = peers.trusts.filter((trust) => stateOf(trust).kind === 'pending')
+  const asking = peers.trusts.filter(isRequest)
   const apps = peers.trusts.filter(isProgram)
   const lastUsed = Math.max(
     ...apps.map(({ lastAccessed }) => lastAccessed),

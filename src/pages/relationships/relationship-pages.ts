@@ -63,7 +63,7 @@ export async function showTrusts(
     // Templates of the reference implementation expect the trailing slash (WIRE-PAGE-01).
     url: `${values.url}/`,
     trusts: partOf(rows, paging, rowsOnAPage),
-    waiting: rows.filter(({ standing }) => standing === 'waiting'),
+    waiting: rows.filter(({ standing, peer }) => standing === 'waiting' && !peer.is_app),
     oauth_clients: rows.flatMap(clientOf),
     trust_connections: rows.map(connectionOf),
     paging,

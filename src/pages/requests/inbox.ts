@@ -8,7 +8,7 @@ import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import type { Approvals } from '../../operation/approvals.ts'
 import type { Publications } from '../../publication/publications.ts'
 import type { Relationships } from '../../trust/relationships.ts'
-import { stateOf } from '../../trust/trust.ts'
+import { isRequest } from '../../trust/trust.ts'
 import { sentenceOf } from '../activity/activity-page.ts'
 import { shownDevice } from '../apps/apps-page.ts'
 import type { Messages } from '../languages/language.ts'
@@ -59,14 +59,12 @@ export async function showRequests(
   const now = deps.now()
   const page = deps.pages.requests({
     ...values,
-    connections: peers.trusts
-      .filter((trust) => stateOf(trust).kind === 'pending')
-      .map((trust) => ({
-        peer: peers.nameOf(trust.peerId),
-        relationship_name: trustTypeName(deps.relationships.types, trust.relationship),
-        message: visible(trust.description),
-        asked: momentOf(trust.createdAt, now, messages),
-      })),
+    connections: peers.trusts.filter(isRequest).map((trust) => ({
+      peer: peers.nameOf(trust.peerId),
+      relationship_name: trustTypeName(deps.relationships.types, trust.relationship),
+      message: visible(trust.description),
+      asked: momentOf(trust.createdAt, now, messages),
+    })),
     approvals: waiting.map((approval) => approvalRow(deps, exchange, peers, approval)),
     failures: undelivered(subscriptions, { peers, now, www: values.actor_www, messages }).slice(0, mostFailures),
     decisions: entries.map((entry) => decisionRow(entry, { peers, now, messages })),
