@@ -173,6 +173,21 @@ interface DayCount {
   readonly denied: number
 }
 
+/** Counts the requests of each program since a time. Decisions of the owner are no requests. The primary key finds the entries. */
+export async function countByProgram(
+  q: Queries,
+  actorId: string,
+  since: number,
+): Promise<readonly { readonly caller: string; readonly requests: number }[]> {
+  return q.all(
+    `SELECT caller, CAST(SUM(times) AS BIGINT) AS requests FROM activity
+     WHERE actor_id = $1 AND at >= $2 AND caller_kind = 'client' AND decision NOT IN ('approved', 'denied')
+     GROUP BY caller`,
+    actorId,
+    since,
+  )
+}
+
 /**
  * Counts the requests of each day since `start`, without days that have none. Decisions of the owner are no requests. The
  * primary key finds the entries.

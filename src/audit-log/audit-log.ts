@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts'
 import { type AuditEntry, cursorOf, type AuditLogEntry, dayMs, parseCursor, type Place } from './entry.ts'
 import {
   countByDay,
+  countByProgram,
   deleteEntriesBefore,
   findDecisions,
   findEntries,
@@ -177,6 +178,18 @@ export class AuditLog {
       const { requests = 0, denied = 0 } = byDay.get(day) ?? {}
       return { start: first + day * dayMs, requests, denied }
     })
+  }
+
+  /**
+   * Counts the requests of each program in the last days, by the id of its relationship. Null: the audit log is off.
+   *
+   * @param days Also counts when fewer days are kept.
+   */
+  async requestsOfPrograms(actorId: string, days: number): Promise<ReadonlyMap<string, number> | null> {
+    const { store, mostPerActor, now } = this.#deps
+    if (mostPerActor === 0) return null
+    const counts = await store.read((q) => countByProgram(q, actorId, now() - days * dayMs))
+    return new Map(counts.map(({ caller, requests }) => [caller, requests]))
   }
 
   /** Writes the pending entries. */

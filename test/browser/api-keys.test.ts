@@ -52,6 +52,35 @@ describe('API keys on the page of connected apps, in a real browser', () => {
     })
   }
 
+  for (const javaScriptEnabled of [true, false]) {
+    it(`are paused and resumed ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+      const { page, owner } = await visit({ javaScriptEnabled })
+      const made = await owner.request('POST', '/keys', {
+        name: 'Sensor',
+        grants: { properties: { patterns: ['*'], operations: ['read'] } },
+      })
+      const { key } = (await made.json()) as { key: string }
+      await page.reload()
+      await page.getByRole('button', { name: /^Pause ?: Sensor$/ }).click()
+      await page.getByRole('status').filter({ hasText: 'Access paused.' }).waitFor()
+      assert.equal(await statusWith(key, owner), 403)
+      await page.getByText('Paused. It has no access.').waitFor()
+      await page.getByRole('button', { name: /^Resume ?: Sensor$/ }).click()
+      await page.getByRole('status').filter({ hasText: 'Access resumed.' }).waitFor()
+      assert.equal(await statusWith(key, owner), 200)
+      assert.deepEqual(page.complaints, [])
+    })
+  }
+
+  it('show how to connect an AI client, with the address of this service', async () => {
+    const { page } = await visit({})
+    await page.getByRole('heading', { name: 'Claude Code' }).waitFor()
+    assert.equal(
+      await page.locator('#setup-claudeCode').innerText(),
+      `claude mcp add --transport http notes ${service.url}/mcp`,
+    )
+  })
+
   it('are created in German', async () => {
     const { page, owner } = await visit({ locale: 'de-DE' })
     await page.getByText('API-Schlüssel erstellen').click()

@@ -119,8 +119,9 @@ const allowed: ReadonlySet<string> = new Set([
   'src/pages/shared/templates.ts: , which does not exist',
 ])
 
-/** The logo, the script, the programs for developers, and the style sheets, which every room names `style.ts`. */
-const otherTexts = /^src\/pages\/(?:properties\/programs|shared\/assets|live\/live-script|[a-z]+\/style)\.ts$/
+/** The logo, the script, the programs for developers, the setup of AI clients, and the style sheets, which every room names `style.ts`. */
+const otherTexts =
+  /^src\/pages\/(?:properties\/programs|apps\/connect-guide|shared\/assets|live\/live-script|[a-z]+\/style)\.ts$/
 
 type Catalog = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 

@@ -17,6 +17,7 @@ const flashMessages = [
   'asked',
   'approved',
   'withdrawn',
+  'resumed',
   'connectionEnded',
   'subscriptionEnded',
   'reset',

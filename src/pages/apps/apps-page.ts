@@ -7,6 +7,8 @@ import {
   disconnectApp,
   redirectPlace,
 } from '../../authorization-server/connected-apps.ts'
+import { canPause, canResume, pause } from '../../authorization-server/pause.ts'
+import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Chain } from '../../token/chain.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
 import { explainedRefusal, newKeyOf, type TypedKey, typedKey } from './new-key.ts'
@@ -18,7 +20,7 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peerName, shownText } from '../shared/peer-names.ts'
 import type { Messages } from '../languages/language.ts'
-import { pageRefusal } from '../shared/error-text.ts'
+import { explained, pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -32,6 +34,7 @@ import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
 
 export interface AppPageDeps extends PageDeps, Omit<ConnectedAppDeps, 'trusts'> {
+  readonly auditLog: Pick<AuditLog, 'requestsOfPrograms'>
   readonly sessions: Sessions
   readonly keys: Keys
   readonly permissions: Permissions
@@ -44,6 +47,8 @@ export interface AppPageDeps extends PageDeps, Omit<ConnectedAppDeps, 'trusts'> 
   }
 }
 
+/** Days whose requests are counted. */
+const daysOfCalls = 7
 /** Maximum number of sessions: an owner could not review more. */
 const mostShown = 200
 
@@ -61,18 +66,22 @@ export async function showApps(
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { messages } = deps.languages.of(exchange.request)
-  const [values, sessions, apps, keys] = await Promise.all([
+  const [values, sessions, apps, keys, calls] = await Promise.all([
     pageValues(deps, exchange, '/apps', error),
     deps.sessions.list(actor.id),
     connectedApps(deps, actor.id),
     deps.keys.list(actor.id),
+    deps.auditLog.requestsOfPrograms(actor.id, daysOfCalls),
   ])
+  const callsOf = (peerId: string): number | null => (calls === null ? null : (calls.get(peerId) ?? 0))
   const current = caller.kind === 'creator' ? caller.session : undefined
   const page = deps.pages.apps({
     ...values,
     sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now(), messages)),
-    groups: await groupsOf(deps, exchange, apps, values.actor_www),
-    keys: keys.slice(0, mostShown).map((key) => keyRow(deps, key, values.actor_www, messages)),
+    groups: await groupsOf(deps, exchange, apps, { www: values.actor_www, callsOf }),
+    keys: keys
+      .slice(0, mostShown)
+      .map((key) => ({ ...keyRow(deps, key, values.actor_www, messages), calls: callsOf(key.id) })),
     created_key:
       createdKey === undefined
         ? null
@@ -89,7 +98,7 @@ function keyRow(
   { id, name, approved, rules, createdAt, lastUsedAt, until }: Key,
   www: string,
   messages: Messages,
-): KeyRow {
+): Omit<KeyRow, 'calls'> {
   const at = now()
   const override = { rules, createdBy: '', notes: '', updatedAt: createdAt }
   return {
@@ -103,6 +112,8 @@ function keyRow(
     created: momentOf(createdAt, at, messages),
     last_used: lastUsedAt === null ? null : momentOf(lastUsedAt, at, messages),
     ends: until === null ? null : momentOf(until, at, messages),
+    can_pause: approved && until === null,
+    can_resume: !approved,
   }
 }
 
@@ -136,7 +147,7 @@ async function groupsOf(
   deps: AppPageDeps,
   { actor, request }: PageExchange,
   apps: readonly ConnectedAppFacts[],
-  www: string,
+  { www, callsOf }: { readonly www: string; readonly callsOf: (peerId: string) => number | null },
 ): Promise<readonly AppGroup[]> {
   const peerIds = apps.map(({ trust }) => trust.peerId)
   const overrides = await deps.permissions.overrides(actor.id, peerIds)
@@ -156,6 +167,9 @@ async function groupsOf(
       first_used: momentOf(trust.createdAt, now, messages),
       last_used: momentOf(lastUsedAt, now, messages),
       has_access: hasAccess,
+      calls: callsOf(trust.peerId),
+      can_pause: canPause(trust, now),
+      can_resume: canResume(deps.relationships, trust),
     }
   }
   const groups = new Map<string, { name: string; redirect_host: string; is_local: boolean; apps: ConnectedApp[] }>()
@@ -180,49 +194,72 @@ const shownCategories: ReadonlySet<string> = new Set(['properties', 'files', 'to
 const localPlace = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 
 export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
-  const { actor, caller } = exchange
   const sent = await exchange.body()
-  const isNewKey = sent.get('action') === 'create_key'
+  const action = sent.get('action') ?? ''
   return refusedOnPage(
     exchange,
-    async () => {
-      switch (sent.get('action')) {
-        case 'create_key':
-          return createKey(deps, exchange, sent)
-        case 'end_session':
-          if (!(await deps.sessions.end(actor.id, sent.get('session') ?? '')))
-            throw pageRefusal(
-              'conflict',
-              'Cannot sign out there: this sign-in has ended already',
-              ({ devices }) => devices.alreadySignedOut,
-            )
-          return goOn(deps, exchange, sent, '/apps', 'signedOut')
-        case 'end_other_sessions':
-          await deps.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
-          return goOn(deps, exchange, sent, '/apps', 'signedOut')
-        case 'revoke': {
-          if (!(await disconnectApp(deps, actor, sent.get('peerid') ?? '')))
-            throw pageRefusal(
-              'conflict',
-              'Cannot disconnect it: the app is no longer connected',
-              ({ apps }) => apps.notConnected,
-            )
-          return goOn(deps, exchange, sent, '/apps', 'disconnected')
-        }
-        case 'revoke_key':
-          if (!(await deps.keys.revoke(actor, sent.get('key') ?? '')))
-            throw pageRefusal(
-              'conflict',
-              'Cannot revoke the key: it does not exist any longer',
-              ({ apps }) => apps.keyGone,
-            )
-          return goOn(deps, exchange, sent, '/apps', 'keyRevoked')
-        default:
-          throw formRefusal('the action is unknown')
-      }
+    () => {
+      const change = Object.hasOwn(changes, action) ? changes[action] : undefined
+      if (change === undefined) throw formRefusal('the action is unknown')
+      return change(deps, exchange, sent)
     },
-    (error) => showApps(deps, exchange, { error, ...(isNewKey ? { typedKey: typedKey(sent) } : {}) }),
+    (error) => showApps(deps, exchange, { error, ...(action === 'create_key' ? { typedKey: typedKey(sent) } : {}) }),
   )
+}
+
+type Change = (deps: AppPageDeps, exchange: PageExchange, sent: Params) => Promise<HttpResponse>
+
+const changes: Readonly<Record<string, Change>> = {
+  create_key: createKey,
+  end_session: endSession,
+  end_other_sessions: async (deps, exchange, sent) => {
+    const { actor, caller } = exchange
+    await deps.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
+    return goOn(deps, exchange, sent, '/apps', 'signedOut')
+  },
+  revoke: disconnect,
+  pause: (deps, exchange, sent) => changePause(deps, exchange, sent, true),
+  resume: (deps, exchange, sent) => changePause(deps, exchange, sent, false),
+  revoke_key: revokeKey,
+}
+
+async function endSession(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
+  if (!(await deps.sessions.end(exchange.actor.id, sent.get('session') ?? '')))
+    throw pageRefusal(
+      'conflict',
+      'Cannot sign out there: this sign-in has ended already',
+      ({ devices }) => devices.alreadySignedOut,
+    )
+  return goOn(deps, exchange, sent, '/apps', 'signedOut')
+}
+
+async function disconnect(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
+  if (!(await disconnectApp(deps, exchange.actor, sent.get('peerid') ?? '')))
+    throw pageRefusal(
+      'conflict',
+      'Cannot disconnect it: the app is no longer connected',
+      ({ apps }) => apps.notConnected,
+    )
+  return goOn(deps, exchange, sent, '/apps', 'disconnected')
+}
+
+async function changePause(
+  deps: AppPageDeps,
+  exchange: PageExchange,
+  sent: Params,
+  isPaused: boolean,
+): Promise<HttpResponse> {
+  const { types } = deps.relationships
+  await pause({ ...deps, types }, exchange.actor, sent.get('peerid') ?? '', isPaused).catch((error: unknown) => {
+    throw error instanceof ServiceError ? explained(error, ({ apps }) => apps.cannotPause) : error
+  })
+  return goOn(deps, exchange, sent, '/apps', isPaused ? 'withdrawn' : 'resumed')
+}
+
+async function revokeKey(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
+  if (!(await deps.keys.revoke(exchange.actor, sent.get('key') ?? '')))
+    throw pageRefusal('conflict', 'Cannot revoke the key: it does not exist any longer', ({ apps }) => apps.keyGone)
+  return goOn(deps, exchange, sent, '/apps', 'keyRevoked')
 }
 
 /** Shows the new key in the response itself, because neither a redirect nor a cookie may carry it. */

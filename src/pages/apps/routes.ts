@@ -23,7 +23,7 @@ export function appPageRoutes(deps: AppPageDeps): readonly Route[] {
       path: '/:actor/www/apps',
       access: 'www',
       summary:
-        'Ends a session (`end_session`), all others (`end_other_sessions`), disconnects an app (`revoke`), creates a key (`create_key`) or revokes one (`revoke_key`)',
+        'Ends a session (`end_session`) or all others (`end_other_sessions`). Disconnects an app (`revoke`), or pauses or resumes an app or a key (`pause`, `resume` with `peerid`). Creates a key (`create_key`) or revokes one (`revoke_key`)',
       request: pageForm('action', 'session', 'peerid', 'key', ...newKeyFields),
       responses: {
         200: { text: 'The page with the new key, which no later response contains', type: 'text/html' },

@@ -33,6 +33,10 @@ export interface ConnectedApp {
   readonly last_used: Moment
   /** Whether the app has a valid token. */
   readonly has_access: boolean
+  /** Requests in the last 7 days. Null: the audit log is off. */
+  readonly calls: number | null
+  readonly can_pause: boolean
+  readonly can_resume: boolean
 }
 
 /** Connections of one program, grouped by client name and redirect host. */
@@ -59,6 +63,10 @@ export interface KeyRow {
   readonly last_used: Moment | null
   /** Null: the key has no end. */
   readonly ends: Moment | null
+  /** Requests in the last 7 days. Null: the audit log is off. */
+  readonly calls: number | null
+  readonly can_pause: boolean
+  readonly can_resume: boolean
 }
 
 /** A key that was just created. No later page shows its secret. */

@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { AppGroup, AppsValues, ConnectedApp, KeyRow, SessionRow } from './values.ts'
 import type { Messages } from '../languages/language.ts'
+import { connectGuide } from './connect-view.ts'
 import { createdKeyCard, keyForm, wrongKeyField } from './new-key-view.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
@@ -30,6 +31,7 @@ ${following(
 ${values.mcp_url === '' ? '' : html`<dl class="facts"><dt>${words.mcpUrl}</dt><dd><code>${values.mcp_url}</code></dd></dl>`}
 ${groups.length === 0 ? html`<p class="empty">${values.mcp_url === '' ? words.empty : words.emptyWithUrl}</p>` : groups.map((each) => group(values, each, words))}`,
 )}
+${connectGuide(values, context.messages)}
 ${following(
   'keys',
   ['trust'],
@@ -73,21 +75,37 @@ function connected(values: AppsValues, app: ConnectedApp, words: Words): Html {
 <p>${is_approved ? words.level(relationship_name, approval_ends === null ? null : exactView(approval_ends)) : words.paused}</p>
 ${client_ends === null ? '' : html`<p>${has_ended ? words.ended(exactView(client_ends)) : words.ends(exactView(client_ends))}</p>`}
 ${is_approved ? rightsList(rights) : ''}
-<p class="kind">${words.facts(momentView(first_used), momentView(last_used), has_access)}</p>
-<div class="actions"><form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke', peerid: peer.peerid })}<button class="danger" type="submit">${words.disconnect(peer.name)}</button></form>
+<p class="kind">${words.facts(momentView(first_used), momentView(last_used), has_access)}${callsText(app, words)}</p>
+<div class="actions">${pauseForm(values, { ...app, peerid: peer.peerid, name: peer.name }, words)}<form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke', peerid: peer.peerid })}<button class="danger" type="submit">${words.disconnect(peer.name)}</button></form>
 <a class="button quiet" href="${peer.href}">${words.manage(peer.name)}</a></div></div>`
 }
 
-function keyCard(
+function callsText({ calls }: Pick<KeyRow, 'calls'>, words: Words): string {
+  return calls === null ? '' : ` · ${words.calls(calls)}`
+}
+
+/** Renders the button that pauses or resumes an app or a key; nothing when neither is possible. */
+function pauseForm(
   values: AppsValues,
-  { id, name, href, is_approved, rights, created, last_used, ends }: KeyRow,
+  {
+    peerid,
+    name,
+    can_pause,
+    can_resume,
+  }: Pick<KeyRow, 'name' | 'can_pause' | 'can_resume'> & { readonly peerid: string },
   words: Words,
-): Html {
+): Html | string {
+  if (!can_pause && !can_resume) return ''
+  return html`<form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: can_pause ? 'pause' : 'resume', peerid })}<button class="quiet" type="submit">${can_pause ? words.pause(name) : words.resume(name)}</button></form>`
+}
+
+function keyCard(values: AppsValues, key: KeyRow, words: Words): Html {
+  const { id, name, href, is_approved, rights, created, last_used, ends } = key
   return html`<section class="card" aria-label="${name}">
 <h3 class="app">${name}</h3>
 ${is_approved ? rightsList(rights) : html`<p>${words.paused}</p>`}
-<p class="kind">${words.keyFacts(momentView(created), last_used === null ? null : momentView(last_used), ends === null ? null : exactView(ends))}</p>
-<div class="actions"><form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke_key', key: id })}<button class="danger" type="submit">${words.revoke(name)}</button></form>
+<p class="kind">${words.keyFacts(momentView(created), last_used === null ? null : momentView(last_used), ends === null ? null : exactView(ends))}${callsText(key, words)}</p>
+<div class="actions">${pauseForm(values, { ...key, peerid: id }, words)}<form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke_key', key: id })}<button class="danger" type="submit">${words.revoke(name)}</button></form>
 <a class="button quiet" href="${href}">${words.manage(name)}</a></div></section>`
 }
 

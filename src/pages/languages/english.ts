@@ -90,6 +90,7 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   asked: 'Request sent. You’ll see it here when they answer.',
   approved: 'Approved.',
   withdrawn: 'Access paused.',
+  resumed: 'Access resumed.',
   connectionEnded: 'Disconnected.',
   subscriptionEnded: 'Subscription ended.',
   reset: 'Access reset to the defaults of the access level.',
@@ -1256,6 +1257,16 @@ const operator = ({ one, many, a }: EnglishNoun) => ({
   programsText: `Programs that act for ${many}. Each connection belongs to one ${one}.`,
 })
 
+const connectClient = {
+  title: 'Connect an AI client',
+  text: 'The client opens this service in a browser. There you sign in and decide what it may do.',
+  web: 'Claude and ChatGPT in a browser',
+  webText: 'Open the settings, then the connectors, and add a custom connector with the MCP server URL above.',
+  claudeCode: 'Run this command. Then enter /mcp in a session, choose this service, and Authenticate.',
+  cursor: 'Put this into .cursor/mcp.json, and choose Connect in the settings.',
+  inspector: 'Run this command. Choose Streamable HTTP, enter the MCP server URL, and Connect.',
+}
+
 const newKey = {
   created: 'API key created',
   createdText: (name: string) =>
@@ -1304,6 +1315,10 @@ const apps = ({ one }: EnglishNoun) => ({
   ended: (end: Html) => html`Its access ended on ${end}.`,
   facts: (connected: Html, lastUsed: Html, hasAccess: boolean) =>
     html`Connected ${connected} · last used ${lastUsed}${hasAccess ? '' : ' · Signed out'}`,
+  calls: (calls: number) => `${count(calls, 'call', 'calls')} in 7 days`,
+  pause: (name: string) => html`Pause<span class="unseen">: ${name}</span>`,
+  resume: (name: string) => html`Resume<span class="unseen">: ${name}</span>`,
+  cannotPause: 'That access can’t be paused or resumed any longer. Check its state below.',
   disconnect: (name: string) => `Disconnect ${name}`,
   manage: (name: string) => html`Manage access<span class="unseen">: ${name}</span>`,
   notConnected: 'That app is already disconnected.',
@@ -1570,6 +1585,7 @@ function messages(noun: EnglishNoun) {
     because: because(noun),
     toChange: toChange(noun),
     newKey,
+    connectClient,
     operator: operator(noun),
     apps: apps(noun),
   }

@@ -57,6 +57,7 @@ const notices = (noun: Declined): Messages['notices'] => ({
   asked: 'Anfrage gesendet. Die Antwort sehen Sie hier.',
   approved: 'Genehmigt.',
   withdrawn: 'Zugriff pausiert.',
+  resumed: 'Zugriff wieder erlaubt.',
   connectionEnded: 'Verbindung getrennt.',
   subscriptionEnded: 'Abonnement beendet.',
   reset: 'Der Zugriff entspricht wieder der Zugriffsstufe.',
@@ -1230,6 +1231,19 @@ const operator = (noun: Declined): Messages['operator'] => ({
   programsText: `Programme, die für andere handeln. Jede Verbindung gehört zu genau einer Person.`,
 })
 
+const connectClient: Messages['connectClient'] = {
+  title: 'Einen KI-Client verbinden',
+  text: 'Der Client öffnet diesen Dienst im Browser. Dort melden Sie sich an und entscheiden, was er darf.',
+  web: 'Claude und ChatGPT im Browser',
+  webText:
+    'Öffnen Sie die Einstellungen, dann die Connectors, und fügen Sie einen eigenen mit der URL des MCP-Servers oben hinzu.',
+  claudeCode:
+    'Führen Sie diesen Befehl aus. Geben Sie dann /mcp in einer Sitzung ein, wählen Sie diesen Dienst und Authenticate.',
+  cursor: 'Schreiben Sie dies in .cursor/mcp.json, und wählen Sie Connect in den Einstellungen.',
+  inspector:
+    'Führen Sie diesen Befehl aus. Wählen Sie Streamable HTTP, geben Sie die URL des MCP-Servers ein und wählen Sie Connect.',
+}
+
 const newKey: Messages['newKey'] = {
   created: 'API-Schlüssel erstellt',
   createdText: (name) =>
@@ -1278,6 +1292,10 @@ const apps = (noun: Declined): Messages['apps'] => ({
   ended: (end) => html`Der Zugriff endete am ${end}.`,
   facts: (connected, lastUsed, hasAccess) =>
     html`Verbunden ${connected} · zuletzt verwendet ${lastUsed}${hasAccess ? '' : ' · Abgemeldet'}`,
+  calls: (calls) => `${count(calls, 'Aufruf', 'Aufrufe')} in 7 Tagen`,
+  pause: (name) => html`Pausieren<span class="unseen">: ${name}</span>`,
+  resume: (name) => html`Fortsetzen<span class="unseen">: ${name}</span>`,
+  cannotPause: 'Dieser Zugriff lässt sich nicht mehr pausieren oder fortsetzen. Prüfen Sie unten seinen Zustand.',
   disconnect: (name) => `${name} trennen`,
   manage: (name) => html`Zugriff verwalten<span class="unseen">: ${name}</span>`,
   notConnected: 'Diese App ist bereits getrennt.',
@@ -1545,6 +1563,7 @@ function messages(given: GermanNoun): Messages {
     because: because(noun),
     toChange: toChange(noun),
     newKey,
+    connectClient,
     operator: operator(noun),
     apps: apps(noun),
   }
