@@ -61,6 +61,7 @@ describe('the pages of an actor', () => {
           '/init',
           '/properties',
           '/properties/color',
+          '/properties/color?viewers=1',
           '/properties/fixed',
           '/properties/settings',
           '/properties/notes?page=2',

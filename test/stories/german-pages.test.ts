@@ -55,6 +55,7 @@ describe('the pages in German', () => {
       '/init',
       '/properties',
       '/properties/color',
+      '/properties/color?viewers=1',
       '/properties/notes',
       '/files',
       '/trust',

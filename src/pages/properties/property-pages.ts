@@ -21,8 +21,9 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type ListingQuery, selectProperties, typeOf } from './listing.ts'
+import type { PeerNameDeps } from '../shared/peer-names.ts'
 import { pagingOf, partOf, partQuery } from '../shared/paging.ts'
-import { type ViewersDeps, viewersFor, type ViewersOf } from './viewers.ts'
+import { namedViewers, type ViewersDeps, viewersFor, type ViewersOf } from './viewers.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { propertyNotFound } from '../../property/property-errors.ts'
 import type { FoundProperty } from '../../property/properties.ts'
@@ -32,7 +33,7 @@ import type { View } from '../shared/values.ts'
 import type { Messages } from '../languages/language.ts'
 import type { BodyLimits } from '../../http/edge/body.ts'
 
-export interface PropertyPageDeps extends PageDeps, KindViewDeps, ViewersDeps {
+export interface PropertyPageDeps extends PageDeps, KindViewDeps, ViewersDeps, PeerNameDeps {
   readonly listWriter: ListWriter
   readonly config: BodyLimits
   readonly pages: {
@@ -143,6 +144,7 @@ export const propertyQuery = {
   ...partQuery,
   edit: optional(stringField('Handle of the list item whose form the page shows')),
   remove: optional(stringField('Handle of the list item whose deletion the page asks about')),
+  viewers: optional(stringField('With any value, the page names the people and apps that can view the property')),
 }
 export type PropertyQuery = ValuesOf<typeof propertyQuery>
 
@@ -162,7 +164,10 @@ export async function showProperty(
   const { shown, missing } = await contentOf(deps, exchange, found, { name, typed, hasConflict: conflict !== null })
   const error = refused?.error ?? missing
   const path = `/properties/${encodeURIComponent(name)}`
-  const common = await pageValues(deps, exchange, path, error)
+  const [common, named] = await Promise.all([
+    pageValues(deps, exchange, path, error),
+    found === null ? notNamed : viewersIfAsked(deps, exchange, name),
+  ])
   const values = {
     ...common,
     property: name,
@@ -173,8 +178,23 @@ export async function showProperty(
     version: version.whole,
     texts_version: version.texts,
     conflict,
+    ...named,
   }
   return showPage(deps, exchange, deps.pages.property({ ...values, ...shown }), error?.status)
+}
+
+type NamedViewers = Pick<PropertyValues, 'viewers' | 'other_viewers'>
+const notNamed: NamedViewers = { viewers: null, other_viewers: 0 }
+
+/** Naming the viewers reads the rights of all of them, so the owner asks for it. */
+async function viewersIfAsked(
+  deps: PropertyPageDeps,
+  { actor, query, request }: PageExchange<string, PropertyQuery>,
+  name: string,
+): Promise<NamedViewers> {
+  if (query.viewers === undefined) return notNamed
+  const { viewers, others } = await namedViewers(deps, actor.id, name, deps.languages.of(request).messages)
+  return { viewers, other_viewers: others }
 }
 
 interface Content {

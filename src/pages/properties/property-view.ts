@@ -10,7 +10,8 @@ import { listContent } from './list-content-view.ts'
 import { propertyStyle } from './style.ts'
 import { deletion, pastRows } from '../shared/forms.ts'
 import { actorPage, following, type PageContext } from '../shared/layout.ts'
-import type { FilledField, PropertyValues } from './values.ts'
+import { avatar } from '../shared/avatar.ts'
+import type { FilledField, PropertyValues, PropertyViewer } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
@@ -31,8 +32,28 @@ export function propertyPage(values: PropertyValues, context: PageContext): Html
     html`
 <h1>${property}</h1>
 ${conflictView(values, messages)}
-${values.qual === 'a' ? stored(values, address, messages) : values.conflict === null ? unset(values, messages) : ''}`,
+${values.qual === 'a' ? stored(values, address, messages) : values.conflict === null ? unset(values, messages) : ''}
+${values.qual === 'a' ? audience(values, messages) : ''}`,
   )
+}
+
+/** The people and apps that can view the property, after the owner asked for them. */
+function audience({ viewers, other_viewers, form_action }: PropertyValues, { properties: words }: Messages): Html {
+  return following(
+    'viewers-of',
+    ['trust'],
+    viewers === null
+      ? html`<p><a href="${form_action}?viewers=1#viewers">${words.showViewers}</a></p>`
+      : html`<section class="card" id="viewers" aria-labelledby="viewers-title"><h2 id="viewers-title">${words.viewers}</h2>
+${viewers.length === 0 ? html`<p>${words.onlyYou}</p>` : html`<ul class="rows">${viewers.map(viewer(words))}</ul>`}
+${other_viewers === 0 ? '' : html`<p class="fine">${words.otherViewers(other_viewers)}</p>`}</section>`,
+  )
+}
+
+function viewer(words: Messages['properties']): (viewer: PropertyViewer) => Html {
+  return ({ peer, can_edit }) =>
+    html`<li><div class="row-head"><span class="person">${avatar(peer.peerid, peer.name, peer.is_app)} <a href="${peer.href}">${peer.name}</a></span><span class="badge">${can_edit ? words.canEdit : words.canView}</span></div></li>
+`
 }
 
 function stored(values: PropertyValues, address: string, messages: Messages): Html {

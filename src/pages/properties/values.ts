@@ -2,6 +2,7 @@
 import type { Json } from '../../json/json.ts'
 import type { FieldAttributes } from '../shared/form-field.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
+import type { PeerName } from '../relationships/values.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
 /** The part of a long list that a page shows. */
@@ -145,8 +146,19 @@ export interface Editable {
   readonly type: 'text' | 'number' | 'boolean' | 'json'
 }
 
+/** A person or app that can view a property. */
+export interface PropertyViewer {
+  readonly peer: PeerName
+  /** Whether they can also change the property, a part of it, or add to it. */
+  readonly can_edit: boolean
+}
+
 export interface PropertyValues extends ActorPageValues {
   readonly property: string
+  /** The people and apps that can view the property now, at most 100, by name. Null: the owner did not ask. */
+  readonly viewers: readonly PropertyViewer[] | null
+  /** Number of viewers that `viewers` leaves out. */
+  readonly other_viewers: number
   /** The value for people: a string without quotes, other values as JSON, a list as its length. */
   readonly value: string
   readonly raw_value: Json

@@ -1,9 +1,10 @@
-/** Who can view each property, for the listing. */
+/** Who can view a property: their number for the listing, and their names for the page of the property. */
 import { isProgram } from '../../trust/trust.ts'
 import type { Trusts } from '../../trust/trusts.ts'
 import type { Messages } from '../languages/language.ts'
 import { type AudienceDeps, type Judge, withRights, withAccess } from '../relationships/access/audience.ts'
-import type { PropertyRow } from './values.ts'
+import { type PeerNameDeps, peersOf } from '../shared/peer-names.ts'
+import type { PropertyRow, PropertyViewer } from './values.ts'
 
 export interface ViewersDeps extends AudienceDeps {
   readonly trusts: Trusts
@@ -35,6 +36,45 @@ export async function viewersFor(deps: ViewersDeps, actorId: string, messages: M
       ? { visible_to: words.atLeast(people, apps), is_private: false }
       : { visible_to: said, is_private: people + apps === 0 }
   }
+}
+
+export interface PropertyViewers {
+  /** At most 100, by name. */
+  readonly viewers: readonly PropertyViewer[]
+  /** Number of viewers that are left out. */
+  readonly others: number
+}
+
+/** Maximum number of names: an owner could not review more. */
+const mostNamed = 100
+
+/** Names the people and apps that can view the property now. The number of statements does not depend on their number. */
+export async function namedViewers(
+  deps: ViewersDeps & PeerNameDeps,
+  actorId: string,
+  property: string,
+  messages: Messages,
+): Promise<PropertyViewers> {
+  const peers = await peersOf(deps, actorId, messages)
+  const sets = Map.groupBy(await withRights(deps, actorId, await withAccess(deps, peers.trusts)), ({ judge }) => judge)
+  const found = [...sets].flatMap(([judge, alike]) => {
+    if (!views(judge, property)) return []
+    const canEdit = edits(judge, property)
+    return alike.map(({ trust }) => ({ peer: peers.nameOf(trust.peerId), can_edit: canEdit }))
+  })
+  const viewers = found.toSorted((a, b) => (a.peer.name < b.peer.name ? -1 : 1)).slice(0, mostNamed)
+  return { viewers, others: found.length - viewers.length }
+}
+
+/** True for the whole property, and for a part of it. */
+function edits(judge: Judge, property: string): boolean {
+  return (['write', 'append', 'delete'] as const).some((right) => {
+    const operation = { category: 'properties', right } as const
+    return (
+      judge({ ...operation, target: property }).allowed ||
+      judge({ ...operation, target: `${property}/`, isPrefix: true }).allowed
+    )
+  })
 }
 
 /** True for the whole property, and for a part of it. */
