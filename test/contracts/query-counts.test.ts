@@ -215,7 +215,7 @@ const costs: Readonly<Record<string, Cost>> = {
   subscriptionsPage: { statements: 10, rules: null, bySession: true },
   subscriptionPage: { statements: 9, rules: null, bySession: true },
   subscriptionForm: { statements: 6, rules: null, bySession: true },
-  appsPage: { statements: 11, rules: null, bySession: true },
+  appsPage: { statements: 10, rules: null, bySession: true },
   appsForm: { statements: 3, rules: null, bySession: true },
   requestsPage: { statements: 11, rules: null, bySession: true },
   approvalPage: { statements: 4, rules: null, bySession: true },
