@@ -2,7 +2,6 @@
 import type { Json } from '../../json/json.ts'
 import type { FieldAttributes } from '../shared/form-field.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
-import type { PeerName } from '../relationships/values.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
 /** The part of a long list that a page shows. */
@@ -148,7 +147,13 @@ export interface Editable {
 
 /** A person or app that can view a property. */
 export interface PropertyViewer {
-  readonly peer: PeerName
+  readonly peer: {
+    readonly peerid: string
+    readonly name: string
+    /** The page of the relationship. */
+    readonly href: string
+    readonly is_app: boolean
+  }
   /** Whether they can also change the property, a part of it, or add to it. */
   readonly can_edit: boolean
 }
