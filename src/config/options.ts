@@ -112,62 +112,52 @@ function words(about: About<readonly string[]>): Option<readonly string[]> {
   }
 }
 
-/** A list of origins: scheme, host and port, as browsers send them in `Origin`. */
-function origins(about: About<readonly string[]>): Option<readonly string[]> {
+/** A list whose names are checked. @param complaint Says why a name is wrong; null for a valid one. */
+function checkedWords(
+  about: About<readonly string[]>,
+  values: string,
+  complaint: (name: string) => string | null,
+): Option<readonly string[]> {
   const list = words(about)
   const check = (names: readonly string[]): readonly string[] => {
     for (const name of names) {
-      const url = URL.parse(name)
-      // Custom schemes of native applications have an opaque origin, so the service compares the string itself.
-      const isOrigin =
-        url !== null && (url.origin === 'null' ? /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*$/.test(name) : url.origin === name)
-      if (!isOrigin)
-        throw new Error(`must be origins such as https://app.example.com; ${JSON.stringify(name)} is not an origin`)
+      const wrong = complaint(name)
+      if (wrong !== null) throw new Error(wrong)
     }
     return names
   }
-  return {
-    ...list,
-    values: 'origins (scheme, host and port) separated by commas; empty for none',
-    check: (value) => check(list.check(value)),
-    parse: (text) => check(list.parse(text)),
-  }
+  return { ...list, values, check: (value) => check(list.check(value)), parse: (text) => check(list.parse(text)) }
+}
+
+/** A list of origins: scheme, host and port, as browsers send them in `Origin`. */
+function origins(about: About<readonly string[]>): Option<readonly string[]> {
+  return checkedWords(about, 'origins (scheme, host and port) separated by commas; empty for none', (name) => {
+    const url = URL.parse(name)
+    // Custom schemes of native applications have an opaque origin, so the service compares the string itself.
+    const isOrigin =
+      url !== null && (url.origin === 'null' ? /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*$/.test(name) : url.origin === name)
+    return isOrigin ? null : `must be origins such as https://app.example.com; ${JSON.stringify(name)} is not an origin`
+  })
 }
 
 /** Verified addresses, and ids of people at a provider. */
 function people(about: About<readonly string[]>): Option<readonly string[]> {
-  const list = words(about)
-  const check = (names: readonly string[]): readonly string[] => {
-    for (const name of names)
-      if (!/^([^\s@]+@[^\s@.]+(\.[^\s@.]+)+|[a-z][a-z0-9-]*:[!-~]+)$/.test(name))
-        throw new Error(
-          `must be addresses such as ada@example.com or ids such as google:1234; ${JSON.stringify(name)} is neither`,
-        )
-    return names
-  }
-  return {
-    ...list,
-    values: 'addresses and provider ids, separated by commas; empty for none',
-    check: (value) => check(list.check(value)),
-    parse: (text) => check(list.parse(text)),
-  }
+  return checkedWords(about, 'addresses and provider ids, separated by commas; empty for none', (name) =>
+    /^([^\s@]+@[^\s@.]+(\.[^\s@.]+)+|[a-z][a-z0-9-]*:[!-~]+)$/.test(name)
+      ? null
+      : `must be addresses such as ada@example.com or ids such as google:1234; ${JSON.stringify(name)} is neither`,
+  )
 }
 
 /** URLs of read replicas. */
 function replicas(about: About<readonly string[]>): Option<readonly string[]> {
-  const list = words(about)
-  const check = (urls: readonly string[]): readonly string[] => {
-    // The message must not contain the URL, which has a password.
-    if (!urls.every((url) => /^postgres(ql)?:\/\/.+$/.test(url) && URL.canParse(url)))
-      throw new Error('must be PostgreSQL URLs: postgres://<user>@<host>/<database>')
-    return urls
-  }
-  return {
-    ...list,
-    values: '`postgres://<user>:<password>@<host>/<database>` separated by commas; empty for none',
-    check: (value) => check(list.check(value)),
-    parse: (text) => check(list.parse(text)),
-  }
+  const values = '`postgres://<user>:<password>@<host>/<database>` separated by commas; empty for none'
+  // The message must not contain the URL, which has a password.
+  return checkedWords(about, values, (url) =>
+    /^postgres(ql)?:\/\/.+$/.test(url) && URL.canParse(url)
+      ? null
+      : 'must be PostgreSQL URLs: postgres://<user>@<host>/<database>',
+  )
 }
 
 /** A rate limit: `count` requests at once, and the same number again evenly over each span of `seconds`. */
