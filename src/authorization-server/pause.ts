@@ -2,7 +2,7 @@
 import type { Actor } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
-import { isApprovedAt, type Trust } from '../trust/trust.ts'
+import { isApprovedAt, isProgram, type Trust } from '../trust/trust.ts'
 import type { Trusts } from '../trust/trusts.ts'
 
 export interface PauseDeps {
@@ -18,7 +18,10 @@ export function canPause(trust: Pick<Trust, 'approved' | 'approvedUntil'>, now: 
 }
 
 /** Without the confirmation that its trust type needs, an approval cannot be given again by one click. */
-export function canResume({ types }: Pick<PauseDeps, 'types'>, { approved, relationship }: Trust): boolean {
+export function canResume(
+  { types }: Pick<PauseDeps, 'types'>,
+  { approved, relationship }: Pick<Trust, 'approved' | 'relationship'>,
+): boolean {
   return !approved && !types.needsConfirmation(relationship)
 }
 
@@ -34,9 +37,8 @@ export async function pause(
   isPaused: boolean,
 ): Promise<void> {
   await trusts.change(actor, peerId, null, { approved: !isPaused }, async (before) => {
-    const isProgram = before.establishedVia === 'api_key' || before.establishedVia.startsWith('oauth2')
     const isPossible = isPaused ? canPause(before, now()) : canResume({ types }, before)
-    if (!isProgram || !isPossible)
+    if (!isProgram(before) || !isPossible)
       throw new ServiceError('conflict', `Cannot ${isPaused ? 'pause' : 'resume'} this access: its state has changed`)
   })
 }

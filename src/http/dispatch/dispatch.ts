@@ -138,7 +138,7 @@ export class Dispatcher {
   ): Promise<HttpResponse> | HttpResponse {
     const { match, method } = this.#locator.match(request, addressed, override)
     const { route } = match
-    if (route.access !== 'www' && route.access !== 'operator' && route.page !== true) state.isPage = false
+    if (route.access !== 'www' && route.page !== true) state.isPage = false
     state.route = route
     state.method = method
     state.cors = route.cors

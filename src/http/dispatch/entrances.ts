@@ -11,7 +11,7 @@ import type { Operators } from '../../sign-in/operators.ts'
 import type { Params } from '../edge/params.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
-import { antiForgeryValue, browserSecretOf, type ForgeryRule } from './anti-forgery.ts'
+import type { ForgeryRule } from './anti-forgery.ts'
 import type { ClientAdmission } from './client-admission.ts'
 import { type IdempotencyDeps, onceOf, refuseIdempotencyKey } from './idempotency.ts'
 import type { RequestState } from './request-state.ts'
@@ -107,16 +107,16 @@ export class Entrances {
   ): Promise<HttpResponse> {
     const { admission, operators } = this.#deps
     const { request } = exchange
-    const browserSecret = browserSecretOf(request)
-    const session = browserSecret === null ? null : await this.#visitor(exchange).pageSession()
-    if (session === null || browserSecret === null) {
+    const visitor = this.#visitor(exchange)
+    const { csrfToken } = visitor
+    const session = csrfToken === null ? null : await visitor.pageSession()
+    if (session === null || csrfToken === null) {
       if (acceptsPages(request)) return toSignIn(this.#deps, exchange, admission.credential(exchange, state), false)
       throw new ServiceError('unauthorized', 'Sign in as an operator first')
     }
     await admission.crossSite(route, exchange)
     const operator = await operators.of(session.chain)
     if (operator === null) throw new ServiceError('forbidden', 'Only operators of the service may do this')
-    const csrfToken = antiForgeryValue(browserSecret)
     return route.handler({ ...exchange, operator, csrfToken, device: session.chain.device })
   }
 

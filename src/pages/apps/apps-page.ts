@@ -112,8 +112,8 @@ function keyRow(
     created: momentOf(createdAt, at, messages),
     last_used: lastUsedAt === null ? null : momentOf(lastUsedAt, at, messages),
     ends: until === null ? null : momentOf(until, at, messages),
-    can_pause: approved && until === null,
-    can_resume: !approved,
+    can_pause: canPause({ approved, approvedUntil: until }, at),
+    can_resume: canResume(relationships, { approved, relationship: keyTrustType }),
   }
 }
 

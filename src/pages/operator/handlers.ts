@@ -3,20 +3,21 @@ import type { ActorPlace } from '../../actor/actor-store.ts'
 import type { ValuesOf } from '../../json/fields.ts'
 import { optional, stringField } from '../../json/fields.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
-import { noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
+import { noticeCookie, noticeOf } from '../../http/dispatch/flash-messages.ts'
 import type { OperatorExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { html, type HttpResponse, redirect } from '../../http/edge/response.ts'
+import { type HttpResponse, redirect } from '../../http/edge/response.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { mostCounted } from '../../operator/actor-list.ts'
 import type { OperatorAct, ReportedActor, Reports } from '../../operator/reports.ts'
 import { release } from '../../release.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import type { Store } from '../../store/store.ts'
+import { showPage } from '../shared/page.ts'
 import { formRefusal } from '../shared/refused-on-page.ts'
-import { inLanguage, type SiteDeps, siteValues } from '../shared/site.ts'
+import { type SiteDeps, siteValues } from '../shared/site.ts'
 import { type Moment, momentOf } from '../shared/time.ts'
-import type { Html, View } from '../shared/values.ts'
+import type { View } from '../shared/values.ts'
 import { shownText } from '../shared/peer-names.ts'
 import { visible } from '../shared/visible.ts'
 import type {
@@ -59,7 +60,7 @@ export async function showStatus(deps: OperatorPageDeps, exchange: Exchange): Pr
   const { metrics, reports, keyRing, store } = deps
   const [summary, backlog] = await Promise.all([metrics.summary(), reports.backlog()])
   const startedAt = deps.now() - Math.floor(process.uptime() * 1000)
-  return show(
+  return showPage(
     deps,
     exchange,
     deps.pages.operatorStatus({
@@ -94,7 +95,7 @@ export async function showActors(
   const values = valuesOf(deps, exchange)
   const { actors, next, isCut } = await deps.reports.actors(search, before)
   const address = `${values.root}/actors`
-  return show(
+  return showPage(
     deps,
     exchange,
     deps.pages.operatorActors({
@@ -139,7 +140,7 @@ export async function showOperatedActor(deps: OperatorPageDeps, exchange: Exchan
   const facts = await deps.reports.actor(exchange.params.id, actOf(exchange))
   const momentAt = moments(deps, exchange)
   const values = valuesOf(deps, exchange)
-  return show(
+  return showPage(
     deps,
     exchange,
     deps.pages.operatorActor({
@@ -180,7 +181,7 @@ export async function showDeliveries(deps: OperatorPageDeps, exchange: Exchange)
   const values = valuesOf(deps, exchange)
   const actorOf = (actorId: string) => ({ actor: actorId, actor_href: `${values.root}/actors/${actorId}` })
   const since = (ms: number | null): Moment | null => (ms === null ? null : momentAt(ms))
-  return show(
+  return showPage(
     deps,
     exchange,
     deps.pages.operatorDeliveries({
@@ -206,7 +207,7 @@ export async function showPrograms(
   const { programs, next } = await deps.reports.programs(after)
   const momentAt = moments(deps, exchange)
   const values = valuesOf(deps, exchange)
-  return show(
+  return showPage(
     deps,
     exchange,
     deps.pages.operatorPrograms({
@@ -244,10 +245,4 @@ function valuesOf(deps: OperatorPageDeps, { request, operator, csrfToken }: Exch
     csrf_token: csrfToken,
     notice: notice === null ? null : language.messages.notices[notice],
   }
-}
-
-async function show(deps: OperatorPageDeps, { request }: Exchange, page: Html): Promise<HttpResponse> {
-  const answer = inLanguage(html(200, await page), deps.languages.of(request))
-  const isShown = request.method !== 'HEAD' && noticeOf(request) !== null
-  return isShown ? { ...answer, cookies: [noticeShown] } : answer
 }

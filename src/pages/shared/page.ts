@@ -47,7 +47,7 @@ export async function pageValues(
 /** @param deps Names the languages of the service. */
 export async function showPage(
   { languages }: Pick<PageDeps, 'languages'>,
-  { request }: PageExchange,
+  { request }: Pick<PageExchange, 'request'>,
   page: Html,
   status = 200,
 ): Promise<HttpResponse> {
