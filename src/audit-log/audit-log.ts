@@ -181,13 +181,12 @@ export class AuditLog {
   }
 
   /**
-   * Counts the requests of each program in the last days, by the id of its relationship. Null: the audit log is off.
-   *
-   * @param days Also counts when fewer days are kept.
+   * Counts the requests of each program in the last days, by the id of its relationship. Null: the audit log is off, or
+   * keeps fewer days.
    */
   async requestsOfPrograms(actorId: string, days: number): Promise<ReadonlyMap<string, number> | null> {
-    const { store, mostPerActor, now } = this.#deps
-    if (mostPerActor === 0) return null
+    const { store, mostPerActor, maxAgeMs, now } = this.#deps
+    if (mostPerActor === 0 || maxAgeMs < days * dayMs) return null
     const counts = await store.read((q) => countByProgram(q, actorId, now() - days * dayMs))
     return new Map(counts.map(({ caller, requests }) => [caller, requests]))
   }

@@ -122,14 +122,18 @@ forEachService((start) => {
       )
     })
 
-    it('shows no number of calls while the activity is off', async () => {
-      const { owner, shown } = await open({ activityPerActor: 0 })
-      await createKey(owner)
-      assert.deepEqual(
-        (await shown()).keys.map(({ calls }) => calls),
-        [null],
-      )
-    })
+    for (const [what, options] of [
+      ['is off', { activityPerActor: 0 }],
+      ['keeps fewer than seven days', { activityDays: 6 }],
+    ] as const)
+      it(`shows no number of calls while the activity ${what}`, async () => {
+        const { owner, shown } = await open(options)
+        await createKey(owner)
+        assert.deepEqual(
+          (await shown()).keys.map(({ calls }) => calls),
+          [null],
+        )
+      })
   })
 
   describe('an API key on the page of connected apps', () => {

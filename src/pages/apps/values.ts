@@ -33,7 +33,7 @@ export interface ConnectedApp {
   readonly last_used: Moment
   /** Whether the app has a valid token. */
   readonly has_access: boolean
-  /** Requests in the last 7 days. Null: the audit log is off. */
+  /** Requests in the last 7 days. Null: the audit log does not keep seven days. */
   readonly calls: number | null
   readonly can_pause: boolean
   readonly can_resume: boolean
@@ -63,7 +63,7 @@ export interface KeyRow {
   readonly last_used: Moment | null
   /** Null: the key has no end. */
   readonly ends: Moment | null
-  /** Requests in the last 7 days. Null: the audit log is off. */
+  /** Requests in the last 7 days. Null: the audit log does not keep seven days. */
   readonly calls: number | null
   readonly can_pause: boolean
   readonly can_resume: boolean
