@@ -1,29 +1,24 @@
-/** The page of connected apps and sessions, and its forms. */
-import { ServiceError } from '../../errors.ts'
+/** Shows the page of connected apps, API keys and sessions. */
+import type { ServiceError } from '../../errors.ts'
 import {
   type ConnectedAppDeps,
   type ConnectedAppFacts,
   connectedApps,
-  disconnectApp,
   redirectPlace,
 } from '../../authorization-server/connected-apps.ts'
-import { canPause, canResume, pause } from '../../authorization-server/pause.ts'
+import { canPause, canResume } from '../../authorization-server/pause.ts'
 import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Chain } from '../../token/chain.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
-import { explainedRefusal, newKeyOf, type TypedKey, typedKey } from './new-key.ts'
+import type { TypedKey } from './new-key.ts'
 import type { AppGroup, AppsValues, ConnectedApp, KeyRow, SessionRow } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
+import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peerName, shownText } from '../shared/peer-names.ts'
 import type { Messages } from '../languages/language.ts'
-import { explained, pageRefusal } from '../shared/error-text.ts'
-import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
-import type { Bodied } from '../../http/dispatch/define-route.ts'
-import type { Params } from '../../http/edge/params.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { Sessions } from '../../token/sessions.ts'
@@ -192,81 +187,3 @@ async function groupsOf(
 const shownCategories: ReadonlySet<string> = new Set(['properties', 'files', 'tools'])
 
 const localPlace = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
-
-export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
-  const sent = await exchange.body()
-  const action = sent.get('action') ?? ''
-  return refusedOnPage(
-    exchange,
-    () => {
-      const change = Object.hasOwn(changes, action) ? changes[action] : undefined
-      if (change === undefined) throw formRefusal('the action is unknown')
-      return change(deps, exchange, sent)
-    },
-    (error) => showApps(deps, exchange, { error, ...(action === 'create_key' ? { typedKey: typedKey(sent) } : {}) }),
-  )
-}
-
-type Change = (deps: AppPageDeps, exchange: PageExchange, sent: Params) => Promise<HttpResponse>
-
-const changes: Readonly<Record<string, Change>> = {
-  create_key: createKey,
-  end_session: endSession,
-  end_other_sessions: async (deps, exchange, sent) => {
-    const { actor, caller } = exchange
-    await deps.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
-    return goOn(deps, exchange, sent, '/apps', 'signedOut')
-  },
-  revoke: disconnect,
-  pause: (deps, exchange, sent) => changePause(deps, exchange, sent, true),
-  resume: (deps, exchange, sent) => changePause(deps, exchange, sent, false),
-  revoke_key: revokeKey,
-}
-
-async function endSession(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  if (!(await deps.sessions.end(exchange.actor.id, sent.get('session') ?? '')))
-    throw pageRefusal(
-      'conflict',
-      'Cannot sign out there: this sign-in has ended already',
-      ({ devices }) => devices.alreadySignedOut,
-    )
-  return goOn(deps, exchange, sent, '/apps', 'signedOut')
-}
-
-async function disconnect(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  if (!(await disconnectApp(deps, exchange.actor, sent.get('peerid') ?? '')))
-    throw pageRefusal(
-      'conflict',
-      'Cannot disconnect it: the app is no longer connected',
-      ({ apps }) => apps.notConnected,
-    )
-  return goOn(deps, exchange, sent, '/apps', 'disconnected')
-}
-
-async function changePause(
-  deps: AppPageDeps,
-  exchange: PageExchange,
-  sent: Params,
-  isPaused: boolean,
-): Promise<HttpResponse> {
-  const { types } = deps.relationships
-  await pause({ ...deps, types }, exchange.actor, sent.get('peerid') ?? '', isPaused).catch((error: unknown) => {
-    throw error instanceof ServiceError ? explained(error, ({ apps }) => apps.cannotPause) : error
-  })
-  return goOn(deps, exchange, sent, '/apps', isPaused ? 'withdrawn' : 'resumed')
-}
-
-async function revokeKey(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  if (!(await deps.keys.revoke(exchange.actor, sent.get('key') ?? '')))
-    throw pageRefusal('conflict', 'Cannot revoke the key: it does not exist any longer', ({ apps }) => apps.keyGone)
-  return goOn(deps, exchange, sent, '/apps', 'keyRevoked')
-}
-
-/** Shows the new key in the response itself, because neither a redirect nor a cookie may carry it. */
-async function createKey(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  const key = newKeyOf(typedKey(sent), deps.now())
-  const createdKey = await deps.keys.create(exchange.actor.id, key, exchange.caller).catch((error: unknown) => {
-    throw error instanceof ServiceError ? explainedRefusal(error) : error
-  })
-  return showApps(deps, exchange, { createdKey })
-}

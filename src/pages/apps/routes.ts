@@ -1,5 +1,6 @@
 /** Routes of `/<actor>/www/apps`, the page of sessions and connected apps. */
-import { type AppPageDeps, changeApps, showApps } from './apps-page.ts'
+import { changeApps } from './apps-forms.ts'
+import { type AppPageDeps, showApps } from './apps-page.ts'
 import { newKeyFields } from './new-key.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
