@@ -26,9 +26,12 @@ forEachService((start) => {
     const done: string[] = []
 
     before(async () => {
+      const began = Date.now()
       service = await start({
         peerClient: new FakePeers(),
         timers: stoppedTimers,
+        // A token that is used a minute later has a new time of last use, and the rows differ.
+        now: () => began,
         peerProfileAttributes: [],
         declare: (app) => declareAll(app, done),
       })

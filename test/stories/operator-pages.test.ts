@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from 'hono/html'
 import type { PageValues } from '../../src/pages/all-pages.ts'
+import { stoppedTimers } from '../support/fake-peers.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { registerClient } from '../support/oauth-client.ts'
 import { relateTo } from '../support/recording-peer.ts'
@@ -333,7 +334,7 @@ forEachService((start) => {
     })
 
     it('use a number of statements that does not depend on the data', async () => {
-      const { service, operator } = await open()
+      const { service, operator } = await open({ timers: stoppedTimers })
       const count = async (path: string): Promise<number> => {
         service.reset()
         await textOf(operator, path)
