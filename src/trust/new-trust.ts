@@ -31,6 +31,7 @@ export function newTrust(ring: KeyRing, beginning: Beginning): Trust {
     verificationToken: sealedToken(ring, rest, token),
     establishedVia: 'trust',
     facts: {},
+    nickname: '',
     approvedUntil: null,
     createdAt: now,
     lastAccessed: now,

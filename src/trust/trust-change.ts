@@ -9,6 +9,17 @@ export interface TrustChange {
   readonly approvedUntil?: number | undefined
   readonly baseuri?: string | undefined
   readonly description?: string | undefined
+  /** Empty: no nickname. */
+  readonly nickname?: string | undefined
+}
+
+/** In characters. */
+export const longestNickname = 80
+
+/** Returns a nickname in one line. Null: it is too long. */
+export function nicknameIn(text: string): string | null {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length <= longestNickname && line.isWellFormed() ? line : null
 }
 
 export const trustChangeFields = {
@@ -29,5 +40,19 @@ export const trustChangeFields = {
   ),
   baseuri: optional(baseuriField('Address of the peer', 'the address of an actor')),
   desc: optional(plainStringField('Note of the owner about the relationship')),
+  nickname: optional(
+    parsedField(
+      {
+        type: 'string',
+        maxLength: longestNickname,
+        description: 'Name of the peer for the owner alone; empty for none',
+      },
+      `a string of at most ${longestNickname} characters`,
+      (value) => {
+        const text = stringValue(value)
+        return text === null ? undefined : (nicknameIn(text) ?? undefined)
+      },
+    ),
+  ),
   permissions: optional(jsonField('Permissions in the form of `/permissions`', { type: 'object' })),
 }

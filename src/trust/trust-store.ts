@@ -12,7 +12,7 @@ type TrustRow = Row<Omit<Trust, 'facts' | 'ownRequest'>> & {
 }
 
 const columns = `actor_id AS "actorId", peer_id AS "peerId", baseuri, type, relationship, secret, secret_hash AS "secretHash",
-  verification_token AS "verificationToken", description, approved, approved_until AS "approvedUntil", peer_approved AS "peerApproved", verified,
+  verification_token AS "verificationToken", description, nickname, approved, approved_until AS "approvedUntil", peer_approved AS "peerApproved", verified,
   established_via AS "establishedVia", facts, request, next_secret_hash AS "nextSecretHash", created_at AS "createdAt",
   last_accessed AS "lastAccessed", last_connected_via AS "lastConnectedVia"`
 
@@ -95,8 +95,8 @@ export async function insertTrust(tx: Transaction, trust: Trust): Promise<void> 
   await tx.run(
     `INSERT INTO trust (actor_id, peer_id, baseuri, type, relationship, secret, secret_hash, verification_token,
        description, approved, peer_approved, verified, established_via, facts, request, next_secret_hash, approved_until,
-       created_at, last_accessed, last_connected_via)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+       nickname, created_at, last_accessed, last_connected_via)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
     trust.actorId,
     trust.peerId,
     ...changeable(trust),
@@ -111,7 +111,7 @@ export async function updateTrust(tx: Transaction, trust: Trust): Promise<boolea
   const updated = await tx.run(
     `UPDATE trust SET baseuri = $3, type = $4, relationship = $5, secret = $6, secret_hash = $7, verification_token = $8,
        description = $9, approved = $10, peer_approved = $11, verified = $12, established_via = $13, facts = $14,
-       request = $15, next_secret_hash = $16, approved_until = $17
+       request = $15, next_secret_hash = $16, approved_until = $17, nickname = $18
      WHERE actor_id = $1 AND peer_id = $2`,
     trust.actorId,
     trust.peerId,
@@ -155,6 +155,7 @@ function changeable(trust: Trust): (string | number | null)[] {
     ownRequest === null ? null : JSON.stringify({ ...ownRequest, nextSecretHash: undefined }),
     ownRequest?.nextSecretHash ?? null,
     trust.approved ? trust.approvedUntil : null,
+    trust.nickname,
   ]
 }
 

@@ -31,6 +31,8 @@ export interface Trust {
   readonly secretHash: SecretHash
   readonly verificationToken: Sealed
   readonly description: string
+  /** Name that the owner gave the peer. Only the owner sees it. Empty: none. */
+  readonly nickname: string
   readonly approved: boolean
   /** End of the approval, in Unix milliseconds. Null: no end. */
   readonly approvedUntil: number | null

@@ -73,6 +73,7 @@ export class Trusts {
     return {
       ...trustRecord(trust),
       ...(to === 'owner' ? { secret: secretOf(keyRing, trust) } : {}),
+      ...(to === 'owner' && trust.nickname !== '' ? { nickname: trust.nickname } : {}),
       ...(to === 'others' ? {} : tokensOf(keyRing, trust)),
     }
   }
@@ -134,6 +135,7 @@ export class Trusts {
         approvedUntil: change.approved === undefined ? before.approvedUntil : (change.approvedUntil ?? null),
         baseuri: change.baseuri ?? before.baseuri,
         description: change.description ?? before.description,
+        nickname: change.nickname ?? before.nickname,
       }
       await updateTrust(tx, after)
       if (change.approvedUntil !== undefined) await scheduleExpiry(tx, after, change.approvedUntil)

@@ -24,6 +24,7 @@ function trust(change: Partial<Trust> = {}): Trust {
     verificationToken: 'sealed' as Sealed,
     description: '',
     approved: true,
+    nickname: '',
     approvedUntil: null,
     peerApproved: true,
     verified: true,

@@ -67,6 +67,7 @@ export async function authorizeClient(
       verificationToken: seal(keyRing, secret, bindingOf(trustToken, actor.id, peerId)),
       description: '',
       approved: options.approved ?? true,
+      nickname: '',
       approvedUntil: null,
       peerApproved: true,
       verified: true,

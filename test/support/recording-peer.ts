@@ -148,6 +148,7 @@ export async function relateTo(
       verificationToken: seal(keyRing, 'token', bindingOf(trustToken, actor.id, peerId)),
       description: '',
       approved,
+      nickname: '',
       approvedUntil: null,
       peerApproved: true,
       verified: true,

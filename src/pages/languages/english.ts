@@ -887,6 +887,12 @@ const peer = ({ one }: EnglishNoun) => ({
   verified: 'Verified',
   notVerified: 'Not verified',
   firstMessage: 'Message',
+  ownName: 'Name they chose',
+  nickname: 'Nickname',
+  nicknameHint: 'Only you see it, in place of the name that they chose.',
+  addNickname: 'Add a nickname',
+  changeNickname: 'Change the nickname',
+  saveNickname: 'Save the nickname',
   profile: (name: string) => `Profile: ${name}`,
   updates: 'Their updates',
   subscribeText: (name: string) => `Subscribe to keep a live copy of what ${name} shares with you.`,
@@ -913,6 +919,7 @@ const peerErrors = {
   approvalEnded: 'The approval ended while you were deciding. You can approve again.',
   timeInvalid: 'Enter a date and a time, such as 2030-01-31T18:00.',
   timePast: 'Choose a time in the future.',
+  nicknameTooLong: (most: number) => `Use at most ${number(most)} characters.`,
 }
 
 const ends = {
@@ -1231,7 +1238,8 @@ const operatorPages = {
   redriveText: 'Updates, notices, events, webhooks and alarms that failed are tried again now.',
   redriveButton: 'Retry now',
   deliveries: 'Deliveries',
-  deliveriesText: 'Failures only. Retries are automatic until a delivery stops; then somebody must retry it.',
+  deliveriesText:
+    'Failures only. Retries are automatic until a delivery stops; then it waits until an operator retries it.',
   updates: 'Updates to subscribers',
   noFailing: 'Every subscriber gets its updates.',
   work: 'Background work',

@@ -858,6 +858,12 @@ const peer = (noun: Declined): Messages['peer'] => ({
   verified: 'Bestätigt',
   notVerified: 'Nicht bestätigt',
   firstMessage: 'Nachricht',
+  ownName: 'Selbst gewählter Name',
+  nickname: 'Eigener Name',
+  nicknameHint: 'Nur Sie sehen ihn, anstelle des Namens, den die Gegenseite gewählt hat.',
+  addNickname: 'Eigenen Namen geben',
+  changeNickname: 'Eigenen Namen ändern',
+  saveNickname: 'Namen speichern',
   profile: (name) => `Profil: ${name}`,
   updates: 'Aktualisierungen',
   subscribeText: (name) => `Abonnieren Sie, um eine aktuelle Kopie der Daten zu behalten, die ${name} mit Ihnen teilt.`,
@@ -885,6 +891,7 @@ const peerErrors: Messages['peerErrors'] = {
   approvalEnded: 'Die Genehmigung ist inzwischen abgelaufen. Sie können erneut genehmigen.',
   timeInvalid: 'Geben Sie Datum und Uhrzeit ein, zum Beispiel 2030-01-31T18:00.',
   timePast: 'Wählen Sie einen Zeitpunkt in der Zukunft.',
+  nicknameTooLong: (most) => `Verwenden Sie höchstens ${number(most)} Zeichen.`,
 }
 
 const ends: Messages['ends'] = {

@@ -5,6 +5,7 @@ import { readOwnOverride, type RightsJudge } from '../../trust/permissions.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } from '../../trust/trust-version.ts'
+import { longestNickname, nicknameIn } from '../../trust/trust-change.ts'
 import type { TrustJudge } from '../../trust/trusts.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
@@ -14,7 +15,7 @@ import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
 import type { Messages } from '../languages/language.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
-import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { formRefusal, inputRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { withChoices } from './access/access-choice.ts'
 import { sentChoices } from './access/access-table.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
@@ -25,6 +26,7 @@ import { showPeer } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import { confirmationFieldName, requireConfirmation } from './typed-confirmation.ts'
 import type { AskQuery, RelationshipPageDeps } from './deps.ts'
+import type { TypedPeer } from './values.ts'
 
 /** Handles the form of a connection: approve, pause, follow, change the access level, or end. */
 export async function changeTrust(
@@ -48,6 +50,9 @@ export async function changeTrust(
           return goOn(deps, exchange, sent, here, 'withdrawn')
         case 'approve_until':
           await moveApprovalEnd(deps, exchange, peerId, sent, judge)
+          return goOn(deps, exchange, sent, here, 'saved')
+        case 'nickname':
+          await deps.trusts.change(actor, peerId, null, { nickname: sentNickname(sent) })
           return goOn(deps, exchange, sent, here, 'saved')
         case 'grant_until':
         case 'withdraw_grant':
@@ -79,12 +84,24 @@ export async function changeTrust(
   )
 }
 
-function typedOf(sent: Params): { action: string; confirmation: string; trust_type: string } {
+function typedOf(sent: Params): TypedPeer {
   return {
     action: sent.get('action') ?? '',
     confirmation: sent.get(confirmationFieldName) ?? '',
     trust_type: sent.get('trust_type') ?? '',
+    nickname: sent.get('nickname') ?? '',
   }
+}
+
+function sentNickname(sent: Params): string {
+  const nickname = nicknameIn(sent.get('nickname') ?? '')
+  if (nickname === null)
+    throw inputRefusal(
+      `a nickname has at most ${longestNickname} characters`,
+      ({ peerErrors }) => peerErrors.nicknameTooLong(longestNickname),
+      'nickname',
+    )
+  return nickname
 }
 
 /** Checks the version of the connection. Forms without a version, such as those of templates, are not checked. */

@@ -1,8 +1,10 @@
 /** View of `/<actor>/www/trust/<peerid>`: a peer, its rights with their reasons, and the forms to change them. */
 import { html } from 'hono/html'
 import { operationsOf, ruledCategories } from '../../permission/rules.ts'
+import { longestNickname } from '../../trust/trust-change.ts'
 import type { Messages } from '../languages/language.ts'
 import { beyond, confirmationField, levelChoice, reviewView } from './access-review-view.ts'
+import { formField } from '../shared/form-field.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { approvalEnd, grantList } from './end-forms-view.ts'
@@ -118,9 +120,12 @@ ${reviewView(review, messages)}
 </section>`
 }
 
-function facts({ trust, profile }: TrustPeerValues, { peer: words }: Messages): Html {
+function facts(values: TrustPeerValues, messages: Messages): Html {
+  const { trust, profile } = values
+  const { peer: words } = messages
   return html`<section class="card" aria-labelledby="facts"><h2 id="facts">${words.details}</h2><dl class="facts">
 ${trust.baseuri === '' ? '' : html`<dt>${words.address}</dt><dd><code>${trust.baseuri}</code></dd>`}
+${trust.peer.own_name === '' ? '' : html`<dt>${words.ownName}</dt><dd>${trust.peer.own_name}</dd>`}
 <dt>${words.level}</dt><dd>${trust.relationship_name} <span class="kind">${trust.relationship_description}</span></dd>
 ${trust.peer.is_app ? '' : html`<dt>${words.app}</dt><dd>${trust.type}</dd>`}
 <dt>${words.connected}</dt><dd>${momentView(trust.since)}</dd>
@@ -128,7 +133,24 @@ ${trust.peer.is_app ? '' : html`<dt>${words.app}</dt><dd>${trust.type}</dd>`}
 ${trust.peer.is_app ? '' : html`<dt>${words.addressProof}</dt><dd>${trust.verified ? words.verified : words.notVerified}</dd>`}
 ${trust.desc === '' || trust.standing === 'waiting' ? '' : html`<dt>${words.firstMessage}</dt><dd>${trust.desc}</dd>`}
 ${profile.map(([name, text]) => html`<dt>${words.profile(name)}</dt><dd>${text}</dd>`)}
-</dl></section>`
+</dl>
+${nicknameForm(values, messages)}</section>`
+}
+
+/** The form for the owner's own name for the peer. */
+function nicknameForm(values: TrustPeerValues, { forms, peer: words }: Messages): Html {
+  const { trust, typed, form_action } = values
+  const error = errorOf(values, 'nickname', 'nickname')
+  return html`<details id="rename"${error === null ? '' : html` open`}><summary>${trust.nickname === '' ? words.addNickname : words.changeNickname}</summary>
+<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'nickname' })}${formField({
+    id: 'nickname',
+    name: 'nickname',
+    label: forms.optional(words.nickname),
+    value: error === null ? trust.nickname : typed.nickname,
+    hint: words.nicknameHint,
+    error,
+    attributes: { autocomplete: 'off', maxlength: String(longestNickname) },
+  })}<button type="submit">${words.saveNickname}</button></form></details>`
 }
 
 /** The form that follows the peer: the owner's subscription to the peer's data. */

@@ -19,6 +19,7 @@ import type {
   TrustNewValues,
   TrustPeerValues,
   TrustRow,
+  TypedPeer,
 } from './values.ts'
 import type { Override } from '../../trust/override-store.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
@@ -131,7 +132,7 @@ interface PeerAnswer {
   readonly error: ServiceError | null
   /** Review of another access level, before it is requested. */
   readonly review: AccessReview | null
-  readonly typed: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
+  readonly typed: TypedPeer
 }
 
 export async function showPeer(
@@ -186,7 +187,7 @@ const nothingAnswered: PeerAnswer = {
   sent: null,
   error: null,
   review: null,
-  typed: { action: '', confirmation: '', trust_type: '' },
+  typed: { action: '', confirmation: '', trust_type: '', nickname: '' },
 }
 
 function grantRows(rules: OverrideRules, now: number, messages: Messages): readonly GrantRow[] {

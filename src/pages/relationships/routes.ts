@@ -71,7 +71,7 @@ function peerRoutes(deps: RelationshipPageDeps): readonly Route[] {
       path: '/:actor/www/trust/:peerid',
       access: 'www',
       summary:
-        'Changes the relationship: its approval, the end of the approval or of a grant, its access level, or its end. Also withdraws a grant, and follows what the peer shows',
+        'Changes the relationship: its approval, the end of the approval or of a grant, its access level, the nickname of the peer, or its end. Also withdraws a grant, and follows what the peer shows',
       query: askQuery,
       request: pageForm(
         'action',
@@ -80,6 +80,7 @@ function peerRoutes(deps: RelationshipPageDeps): readonly Route[] {
         'step',
         'trust_type',
         'reviewed',
+        'nickname',
         'until',
         'category',
         'pattern',

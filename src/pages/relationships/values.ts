@@ -13,8 +13,10 @@ export type TrustStanding = 'waiting' | 'asked' | 'approved-here' | 'mutual'
 /** A peer or app as pages name it. */
 export interface PeerName {
   readonly peerid: string
-  /** The name that the peer chose itself, or its address. */
+  /** The owner's nickname for the peer, or the name that the peer chose itself, or its address. */
   readonly name: string
+  /** The name that the peer chose itself, when `name` is a nickname; empty otherwise. */
+  readonly own_name: string
   /** Host of the peer, which it cannot forge; empty for an app. */
   readonly host: string
   /** Link to the peer's page. */
@@ -24,6 +26,8 @@ export interface PeerName {
 
 export interface TrustRow extends TrustRecord {
   readonly peer: PeerName
+  /** The owner's name for the peer; empty for none. */
+  readonly nickname: string
   readonly standing: TrustStanding
   /** The state in a few words; `standing_text` describes it in a sentence. */
   readonly standing_word: string
@@ -228,7 +232,14 @@ export interface TrustPeerValues extends ActorPageValues {
   /** Form for another access level; null when the connection does not allow a change. */
   readonly level: LevelForm | null
   /** Input of the refused form; empty otherwise. */
-  readonly typed: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
+  readonly typed: TypedPeer
+}
+
+export interface TypedPeer {
+  readonly action: string
+  readonly confirmation: string
+  readonly trust_type: string
+  readonly nickname: string
 }
 
 export interface LevelForm {

@@ -1,4 +1,4 @@
-/** Names of peers and apps on pages: the name that they chose, next to the host, which they cannot forge. */
+/** Names of peers and apps on pages: the nickname, or the name that they chose, next to the host, which they cannot forge. */
 import type { Json } from '../../json/json.ts'
 import type { PeerFacts } from '../../replica/peer-metadata.ts'
 import { isProgram, type Trust } from '../../trust/trust.ts'
@@ -35,24 +35,31 @@ export async function peersOf(
   return {
     trusts,
     nameOf: (peerId) =>
-      names.get(peerId) ?? { peerid: peerId, name: visible(peerId), host: '', href: '', is_app: false },
+      names.get(peerId) ?? { peerid: peerId, name: visible(peerId), own_name: '', host: '', href: '', is_app: false },
     profileOf: (peerId) => profiles.get(peerId),
   }
 }
 
 export function peerName(trust: Trust, profile: Json | undefined, www: string, { connections }: Messages): PeerName {
-  const { peerId, baseuri, facts } = trust
+  const { peerId, baseuri } = trust
   const isApp = isProgram(trust)
   const host = baseuri === '' ? '' : (URL.parse(baseuri)?.host ?? '')
-  const own = isApp ? programName(trust) : (textIn(profile, 'displayname') ?? textIn(profile, 'email'))
-  const name = shownText(own ?? '') || shownText(facts.peer_identifier ?? '')
+  const nickname = shownText(trust.nickname)
+  const ownName = chosenName(trust, profile)
   return {
     peerid: peerId,
-    name: name || (host === '' ? visible(peerId) : connections.unnamed(visible(peerId.slice(0, 6)))),
+    name: nickname || ownName || (host === '' ? visible(peerId) : connections.unnamed(visible(peerId.slice(0, 6)))),
+    own_name: nickname === '' ? '' : ownName,
     host,
     href: `${www}/trust/${encodeURIComponent(peerId)}`,
     is_app: isApp,
   }
+}
+
+/** The name that the peer chose, or its owner for a key. Empty: none. */
+function chosenName(trust: Trust, profile: Json | undefined): string {
+  const own = isProgram(trust) ? programName(trust) : (textIn(profile, 'displayname') ?? textIn(profile, 'email'))
+  return shownText(own ?? '') || shownText(trust.facts.peer_identifier ?? '')
 }
 
 /** A program may describe itself while it uses a key, but its owner named the key. */

@@ -32,6 +32,7 @@ export function trustRow(
     type: visible(record.type),
     baseuri: visible(record.baseuri),
     peer,
+    nickname: visible(trust.nickname),
     standing,
     standing_word: wordOf(trust, standing, peer, messages),
     standing_text: sentenceOf(trust, standing, peer, messages),

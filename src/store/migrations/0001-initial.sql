@@ -231,6 +231,8 @@ CREATE TABLE trust (
   -- Sealed. The peer reads this token to verify a trust request of this actor.
   verification_token TEXT NOT NULL,
   description TEXT NOT NULL,
+  -- Name that the owner gave the peer. Only the owner sees it. Empty: none.
+  nickname TEXT NOT NULL DEFAULT '',
   approved BIGINT NOT NULL,
   -- End of the owner's approval. Null: no end.
   approved_until BIGINT,

@@ -316,13 +316,23 @@ async function notified(
 async function change(
   deps: TrustRouteDeps,
   exchange: Pick<ActorExchange, 'actor' | 'caller' | 'request'> & OfPeer,
-  { permissions, desc: description, approved, approved_until: until, baseuri }: ValuesOf<typeof trustChangeFields>,
+  {
+    permissions,
+    desc: description,
+    nickname,
+    approved,
+    approved_until: until,
+    baseuri,
+  }: ValuesOf<typeof trustChangeFields>,
 ): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { peerId, relationship } = addressed(exchange)
   // Requests with the secret go to this URL, and only the owner may see the secret.
   if (baseuri !== undefined && deps.permission.isRuled(caller)) {
     throw new ServiceError('forbidden', 'Cannot change the address of the peer: only the owner may')
+  }
+  if (nickname !== undefined && deps.permission.isRuled(caller)) {
+    throw new ServiceError('forbidden', 'Cannot change the nickname of the peer: only the owner may')
   }
   if (until !== undefined && approved !== true) {
     throw new ServiceError('bad_request', 'Cannot change this relationship: approved_until needs approved to be true')
@@ -335,7 +345,7 @@ async function change(
   if (permissions !== undefined) {
     await deps.permissions.override(trust, permissions, caller)
   }
-  await deps.trusts.change(actor, peerId, relationship, { approved, baseuri, description, ...end })
+  await deps.trusts.change(actor, peerId, relationship, { approved, baseuri, description, nickname, ...end })
   return done(deps, exchange)
 }
 
