@@ -7,6 +7,8 @@ import { clientsHandle } from './clients.ts'
 import type { Alarms } from '../job/alarms.ts'
 import type { Keys } from '../authorization-server/keys.ts'
 import { keysHandle } from './keys.ts'
+import type { Invitations } from '../trust/invitations/invitations.ts'
+import { invitationsHandle } from './invitations.ts'
 import { fromPlain, known, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
@@ -43,6 +45,7 @@ export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, Trust
   readonly alarms: Alarms
   readonly webhooks: Webhooks
   readonly keys: Keys
+  readonly invitations: Invitations
   readonly files: Files
   readonly baseUrl: string
 }
@@ -81,6 +84,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     isProven: () => deps.accounts.isProven(access.actor.id),
     clients: clientsHandle(deps.clients, access.actor.id),
     keys: keysHandle(deps.keys, access.actor),
+    invitations: invitationsHandle(deps.invitations, access.actor.id),
     services: servicesHandle(deps.connections, access.actor.id, url),
     activity: activityHandle(deps.auditLog, access.actor.id),
     list: (list: string | AnyDeclared): ListHandle<never, never> =>

@@ -25,6 +25,8 @@ export type Category =
   | 'sessions'
   /** The API keys of the actor. */
   | 'keys'
+  /** The links by which the owner approves relationships in advance. */
+  | 'invitations'
   | 'devtest'
 
 /** A right on a target. `append` only adds items to a list; `write` includes `append`. */

@@ -35,6 +35,7 @@ const creator: RoleTable = {
   www: all,
   sessions: all,
   keys: all,
+  invitations: all,
   devtest: all,
 }
 

@@ -23,6 +23,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   actor_lookup: byActor(),
   attribute: byActor(),
   trust: byActor(),
+  invitation: byActor(),
   companion: byActor(),
   permission_override: byActor(),
   expiry: byActor(),

@@ -6,10 +6,12 @@ import { TrustTypes } from '../permission/trust-types.ts'
 import type { ActorRoom } from '../actor/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
+import { typesForPeople } from '../permission/offered-types.ts'
 import { Companions } from './companions.ts'
 import { endTrust } from './end-trust.ts'
 import { fireDeleted } from './events.ts'
 import { Expiries } from './expiries.ts'
+import { Invitations } from './invitations/invitations.ts'
 import { LastSeen } from './last-seen.ts'
 import { TrustCalls } from './handshake/peer-calls.ts'
 import { Permissions, type PermissionsDeps } from './permissions.ts'
@@ -105,7 +107,12 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
   const trusts = new Trusts(trustDeps)
+  const invitations = new Invitations({
+    ...trustDeps,
+    types: relationships.types,
+    offered: () => typesForPeople(relationships.types, config.clientTrustTypes),
+  })
   const companions = new Companions(trustDeps, trusts, peerClient)
   const contacts = new LastSeen(store, log, now)
-  return { trusts, companions, contacts, permissions, expiries, relationships, trustDeps, ...events }
+  return { trusts, invitations, companions, contacts, permissions, expiries, relationships, trustDeps, ...events }
 }

@@ -9,12 +9,14 @@ import { endTrust } from './end-trust.ts'
 import { fireDeleted, fireIfCompleted } from './events.ts'
 import { parseIncomingRequest } from './handshake/incoming-request.ts'
 import { initiate, type TrustWish } from './handshake/initiate.ts'
+import type { OfferedRelationship } from './handshake/peer-calls.ts'
 import { approvalNotice, deletionNotices, receivesNotices } from './trust-notifications.ts'
 import { type Offer, settle } from './handshake/renewal.ts'
 import { type Received, receiveRequest } from './handshake/receive.ts'
 import type { TrustChange } from './trust-change.ts'
 import type { TrustRecord } from '../app/trust-record.ts'
 import { secretOf, tokensOf, type TrustSecrets, trustRecord } from './record.ts'
+import { type InvitationLink, linkOf, parseLink } from './invitations/link.ts'
 import { parseRelationship } from './relationship-name.ts'
 import { countPending, findTrust, findTrusts, updateTrust } from './trust-store.ts'
 import { isApprovedAt, isNamed, isRequest, type Trust } from './trust.ts'
@@ -28,8 +30,9 @@ export interface TrustFilter {
 }
 
 export interface RelationshipRequest {
+  /** Root address of the peer, or the link of an invitation. */
   readonly url: string
-  /** Name of the trust type. Default, also when empty: the configured one. */
+  /** Name of the trust type. Default, also when empty: that of the invitation, or the configured one. */
   readonly relationship?: string | undefined
   readonly description?: string | undefined
   readonly type?: string | undefined
@@ -86,17 +89,33 @@ export class Trusts {
   /** @throws ServiceError `bad_request`, `peer_failed`, `conflict` */
   async request(actor: Self, wish: RelationshipRequest): Promise<Trust> {
     const { url, relationship = '', description = '', type, judge } = wish
-    const baseuri = parseBaseuri(url)
+    const link = parseLink(url)
+    const baseuri = link?.baseuri ?? parseBaseuri(url)
     if (baseuri === null) throw refused('ask for this relationship', 'url is not the address of an actor')
-    const name = parseRelationship(relationship === '' ? this.#deps.defaultRelationship : relationship)
+    const byDefault =
+      link === null || relationship !== '' ? this.#deps.defaultRelationship : await this.#invitedTo(link)
+    const name = parseRelationship(relationship === '' ? byDefault : relationship)
     if (name === null) throw refused('ask for this relationship', 'the relationship cannot have this name')
     return initiate(this.#deps, actor, {
       baseuri,
       relationship: name,
       description,
+      invitation: link?.code,
       type,
       judge,
     })
+  }
+
+  async #invitedTo(link: InvitationLink): Promise<string> {
+    const offered = await this.invitedTo(link)
+    if (offered === null)
+      throw refused('ask for this relationship', 'the invitation was used, has ended or cannot be reached')
+    return offered.relationship
+  }
+
+  /** Reads the invitation with this link. Null: it was used, has ended or cannot be reached. */
+  invitedTo(link: InvitationLink): Promise<OfferedRelationship | null> {
+    return this.#deps.calls.invitedTo(linkOf(link))
   }
 
   /** Finds out whether a peer has the offered secret. Null: the outcome is known. */

@@ -38,6 +38,7 @@ import { serviceRoutes } from './sign-in/services.ts'
 import { subscriptionRoutes } from './peers/subscriptions.ts'
 import { referenceRoutes } from './system/reference.ts'
 import { systemRoutes } from './system/system.ts'
+import { invitationRoutes } from './invitations/invitations.ts'
 import { trustRoutes } from './peers/trust.ts'
 import { webhookRoutes } from './webhooks/webhooks.ts'
 
@@ -68,6 +69,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof operationRoutes>[0] &
   Parameters<typeof resourceRoutes>[0] &
   Parameters<typeof trustRoutes>[0] &
+  Parameters<typeof invitationRoutes>[0] &
   Parameters<typeof serviceRoutes>[0] &
   Parameters<typeof permissionRoutes>[0] &
   Parameters<typeof ownerSessionRoutes>[0] &
@@ -117,6 +119,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...operationRoutes(deps),
     ...resourceRoutes(deps),
     ...trustRoutes(deps),
+    ...invitationRoutes(deps),
     ...serviceRoutes(deps),
     ...permissionRoutes(deps),
     ...ownerSessionRoutes(deps),

@@ -88,6 +88,7 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   uploaded: 'File uploaded.',
   deleted: 'Deleted.',
   asked: 'Request sent. You’ll see it here when they answer.',
+  connected: 'You’re connected.',
   approved: 'Approved.',
   withdrawn: 'Access paused.',
   resumed: 'Access resumed.',
@@ -101,6 +102,7 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   signedOut: 'Device signed out.',
   disconnected: 'App disconnected.',
   keyRevoked: 'Key revoked.',
+  invitationRevoked: 'Invitation revoked.',
   youAreSignedOut: 'You’ve been signed out.',
   accountDeleted: `Your ${one} was deleted.`,
   sessionExpired: 'Your session expired. Sign in to continue.',
@@ -804,7 +806,8 @@ const connections = ({ one }: EnglishNoun) => ({
   title: 'Connections',
   text: `People and apps connected to your ${one}. Each can do only what you allow.`,
   connect: 'Connect with someone',
-  empty: `No connections yet. Send a request, or share your ${one} URL.`,
+  invite: 'Invite someone',
+  empty: `No connections yet. Invite someone, send a request, or share your ${one} URL.`,
   total: (total: number) => count(total, 'connection', 'connections'),
   inPicture: (shown: number) => `Showing the ${number(shown)} most recently active.`,
   you: 'You',
@@ -837,7 +840,7 @@ const request = ({ one, a }: EnglishNoun) => ({
   title: 'Connect with someone',
   text: `They get a request, and access to your ${one} as selected below. They decide what you can access in theirs. You can change this later.`,
   address: `Their ${one} URL`,
-  addressHint: 'They can copy it from their Overview page.',
+  addressHint: 'They can copy it from their Overview page. An invitation link works too.',
   level: `What they can access in your ${one}`,
   message: 'Message',
   review: 'Review request',
@@ -850,6 +853,8 @@ const request = ({ one, a }: EnglishNoun) => ({
   addressMissing: `Enter their ${one} URL.`,
   addressInvalid: `Enter ${a} URL, like https://example.com/5f0c…`,
   ownAddress: `That’s your own ${one}.`,
+  invitationInvalid: 'That isn’t an invitation link.',
+  invitationEnded: 'This invitation was used, has ended or can’t be reached. Ask for a new one.',
   levelMissing: 'Choose what they can access.',
   levelUnknown: (level: string) => `There’s no access level called ${quote(level)}.`,
   levelPowerful: (level: string) => `${quote(level)} can only be given to an existing connection, on its page.`,
@@ -857,6 +862,44 @@ const request = ({ one, a }: EnglishNoun) => ({
   unreachable: `We couldn’t reach ${a} at this address. Check it and try again.`,
   alreadyConnected: (level: string) =>
     `You’re already connected to this ${one} as ${level}. Disconnect first to change it, or try again later.`,
+})
+
+const invite = ({ one }: EnglishNoun) => ({
+  title: 'Invite someone',
+  text: `Create a link and send it. The first person who opens it and confirms is connected with your ${one}, without a request to approve.`,
+  nickname: 'Nickname',
+  nicknameHint: 'Only you see it, in place of the name that they chose.',
+  valid: 'Valid for',
+  days: (days: number) => count(days, 'day', 'days'),
+  theySee: (name: string) => `They see your name: ${name}.`,
+  withoutName: 'They don’t see your name, because you have no display name. You can set one in Settings.',
+  create: 'Create the link',
+  created: 'Send this link now',
+  createdText: (level: string, end: Html) =>
+    html`We can’t show it again. Whoever opens it first can connect as <strong>${level}</strong>; it ends ${end}.`,
+  link: 'Invitation link',
+  byEmail: 'Send by email',
+  qr: 'QR code of the link',
+  open: (invitations: number) => count(invitations, 'open invitation', 'open invitations'),
+  invitation: (nickname: string, level: string) =>
+    nickname === '' ? html`<strong>${level}</strong>` : html`<strong>${nickname}</strong> as ${level}`,
+  ends: (end: Html) => html`ends ${end}`,
+  revoke: (who: string) => html`Revoke<span class="unseen">: ${who}</span>`,
+  tooMany: (most: number) => `${number(most)} invitations are open. Revoke one first.`,
+})
+
+const invited = ({ one, a }: EnglishNoun) => ({
+  title: (app: string) => `You’re invited to connect on ${app}`,
+  titleFrom: (inviter: string, app: string) => `${inviter} invites you to connect on ${app}`,
+  text: (level: string) => html`You get this access as <strong>${level}</strong>. Nothing happens until you confirm.`,
+  signIn: 'Sign in to continue',
+  review: 'Review and connect',
+  signedInAs: (who: string) => `You’re signed in as ${who}.`,
+  own: 'This is your own invitation. Send its link to the person whom you want to connect with.',
+  elsewhere: `Do you have ${a} elsewhere?`,
+  elsewhereText: `Copy this link, and paste it there as the ${one} URL under “Connect with someone”.`,
+  link: 'Invitation link',
+  ended: 'This invitation was used or has ended. Ask for a new one.',
 })
 
 const peer = ({ one }: EnglishNoun) => ({
@@ -1595,6 +1638,8 @@ function messages(noun: EnglishNoun) {
     connections: connections(noun),
     request: request(noun),
     peer: peer(noun),
+    invite: invite(noun),
+    invited: invited(noun),
     because: because(noun),
     toChange: toChange(noun),
     newKey,

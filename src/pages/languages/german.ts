@@ -55,6 +55,7 @@ const notices = (noun: Declined): Messages['notices'] => ({
   uploaded: 'Datei hochgeladen.',
   deleted: 'Gelöscht.',
   asked: 'Anfrage gesendet. Die Antwort sehen Sie hier.',
+  connected: 'Sie sind verbunden.',
   approved: 'Genehmigt.',
   withdrawn: 'Zugriff pausiert.',
   resumed: 'Zugriff wieder erlaubt.',
@@ -67,6 +68,7 @@ const notices = (noun: Declined): Messages['notices'] => ({
   redriven: 'Die fehlgeschlagenen Aktualisierungen werden erneut gesendet.',
   signedOut: 'Gerät abgemeldet.',
   disconnected: 'App getrennt.',
+  invitationRevoked: 'Einladung widerrufen.',
   keyRevoked: 'Schlüssel widerrufen.',
   youAreSignedOut: 'Sie sind abgemeldet.',
   accountDeleted: `${noun.ein('Ihr', 'nominative')} wurde gelöscht.`,
@@ -775,7 +777,8 @@ const connections = (noun: Declined): Messages['connections'] => ({
   title: 'Verbindungen',
   text: `Personen und Apps, die mit ${noun.ein('Ihr', 'dative')} verbunden sind. Sie können nur, was Sie erlauben.`,
   connect: 'Mit jemandem verbinden',
-  empty: `Noch keine Verbindungen. Senden Sie eine Anfrage, oder geben Sie Ihre ${noun.one}-URL weiter.`,
+  invite: 'Jemanden einladen',
+  empty: `Noch keine Verbindungen. Laden Sie jemanden ein, senden Sie eine Anfrage, oder geben Sie Ihre ${noun.one}-URL weiter.`,
   total: (total) => count(total, 'Verbindung', 'Verbindungen'),
   inPicture: (shown) => `Die ${number(shown)} zuletzt aktiven.`,
   you: 'Sie',
@@ -808,7 +811,7 @@ const request = (noun: Declined): Messages['request'] => ({
   title: 'Mit jemandem verbinden',
   text: `Die andere Person erhält eine Anfrage und den unten gewählten Zugriff auf ${noun.ein('Ihr', 'accusative')}. Sie entscheidet, worauf Sie bei ihr Zugriff haben. Sie können das später ändern.`,
   address: `${noun.one}-URL der anderen Person`,
-  addressHint: 'Die andere Person findet sie auf ihrer Übersicht.',
+  addressHint: 'Die andere Person findet sie auf ihrer Übersicht. Auch ein Einladungslink ist möglich.',
   level: `Zugriff auf ${noun.ein('Ihr', 'accusative')}`,
   message: 'Nachricht',
   review: 'Anfrage prüfen',
@@ -821,6 +824,8 @@ const request = (noun: Declined): Messages['request'] => ({
   addressMissing: `Geben Sie die ${noun.one}-URL der anderen Person ein.`,
   addressInvalid: `Geben Sie eine ${noun.one}-URL ein, zum Beispiel https://example.com/5f0c…`,
   ownAddress: `Das ist ${noun.ein('Ihr', 'nominative', 'eigen')}.`,
+  invitationInvalid: 'Das ist kein Einladungslink.',
+  invitationEnded: 'Diese Einladung wurde verwendet, ist abgelaufen oder nicht erreichbar. Bitten Sie um eine neue.',
   levelMissing: 'Wählen Sie den Zugriff aus.',
   levelUnknown: (level) => `Es gibt keine Zugriffsstufe namens ${quote(level)}.`,
   levelPowerful: (level) => `${quote(level)} können Sie nur einer bestehenden Verbindung geben, auf deren Seite.`,
@@ -828,6 +833,46 @@ const request = (noun: Declined): Messages['request'] => ({
   unreachable: `Unter dieser Adresse ist ${noun.ein('kein', 'nominative')} erreichbar. Prüfen Sie die Adresse und versuchen Sie es erneut.`,
   alreadyConnected: (level) =>
     `Sie sind bereits als ${level} verbunden. Trennen Sie diese Verbindung zuerst, oder versuchen Sie es später erneut.`,
+})
+
+const invite = (noun: Declined): Messages['invite'] => ({
+  title: 'Jemanden einladen',
+  text: `Erstellen Sie einen Link und senden Sie ihn. Wer ihn zuerst öffnet und bestätigt, ist mit ${noun.ein('Ihr', 'dative')} verbunden, ohne weitere Genehmigung.`,
+  nickname: 'Eigener Name',
+  nicknameHint: 'Nur Sie sehen ihn, anstelle des Namens, den die Gegenseite gewählt hat.',
+  valid: 'Gültig für',
+  days: (days) => count(days, 'Tag', 'Tage'),
+  theySee: (name) => `Ihr Name ist sichtbar: ${name}.`,
+  withoutName:
+    'Ihr Name ist nicht sichtbar, weil Sie keinen Anzeigenamen haben. Sie können ihn in den Einstellungen festlegen.',
+  create: 'Link erstellen',
+  created: 'Senden Sie diesen Link jetzt',
+  createdText: (level, end) =>
+    html`Wir können ihn nicht noch einmal anzeigen. Wer ihn zuerst öffnet, kann sich als <strong>${level}</strong> verbinden; er endet ${end}.`,
+  link: 'Einladungslink',
+  byEmail: 'Per E-Mail senden',
+  qr: 'QR-Code des Links',
+  open: (invitations) => count(invitations, 'offene Einladung', 'offene Einladungen'),
+  invitation: (nickname, level) =>
+    nickname === '' ? html`<strong>${level}</strong>` : html`<strong>${nickname}</strong> als ${level}`,
+  ends: (end) => html`endet ${end}`,
+  revoke: (who) => html`Widerrufen<span class="unseen">: ${who}</span>`,
+  tooMany: (most) => `${number(most)} Einladungen sind offen. Widerrufen Sie zuerst eine.`,
+})
+
+const invited = (noun: Declined): Messages['invited'] => ({
+  title: (app) => `Einladung, sich in ${app} zu verbinden`,
+  titleFrom: (inviter, app) => `${inviter} lädt Sie ein, sich in ${app} zu verbinden`,
+  text: (level) =>
+    html`Sie erhalten diesen Zugriff als <strong>${level}</strong>. Es geschieht nichts, bis Sie bestätigen.`,
+  signIn: 'Anmelden und fortfahren',
+  review: 'Prüfen und verbinden',
+  signedInAs: (who) => `Sie sind als ${who} angemeldet.`,
+  own: 'Das ist Ihre eigene Einladung. Senden Sie den Link der Person, mit der Sie sich verbinden möchten.',
+  elsewhere: `Haben Sie ${noun.ein('ein', 'accusative')} bei einem anderen Dienst?`,
+  elsewhereText: `Kopieren Sie diesen Link, und fügen Sie ihn dort unter „Mit jemandem verbinden“ als ${noun.one}-URL ein.`,
+  link: 'Einladungslink',
+  ended: 'Diese Einladung wurde verwendet oder ist abgelaufen. Bitten Sie um eine neue.',
 })
 
 const peer = (noun: Declined): Messages['peer'] => ({
@@ -1572,6 +1617,8 @@ function messages(given: GermanNoun): Messages {
     connections: connections(noun),
     request: request(noun),
     peer: peer(noun),
+    invite: invite(noun),
+    invited: invited(noun),
     because: because(noun),
     toChange: toChange(noun),
     newKey,

@@ -5,6 +5,8 @@ import type { PeerNameDeps } from '../shared/peer-names.ts'
 import type { TrustRowDeps } from '../shared/trust-rows.ts'
 import type { View } from '../shared/values.ts'
 import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues } from './values.ts'
+import type { TrustInviteValues } from './invitations/values.ts'
+import type { Invitations } from '../../trust/invitations/invitations.ts'
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
 import type { Properties } from '../../property/properties.ts'
@@ -21,6 +23,7 @@ export const askQuery = {
 export type AskQuery = ValuesOf<typeof askQuery>
 
 export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
+  readonly invitations: Invitations
   readonly permissions: Permissions
   readonly subscribing: Subscribing
   readonly properties: Properties
@@ -34,5 +37,6 @@ export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDe
     readonly trustNew: View<TrustNewValues>
     readonly trustPeer: View<TrustPeerValues>
     readonly trustView: View<TrustViewValues>
+    readonly trustInvite: View<TrustInviteValues>
   }
 }

@@ -21,7 +21,7 @@ export function trustPage(values: TrustListValues, context: PageContext): Html {
     html`
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>
-<p class="actions"><a class="button" href="${actor_www}/trust/new">${words.connect}</a></p>
+<p class="actions"><a class="button" href="${actor_www}/trust/new">${words.connect}</a><a class="button quiet" href="${actor_www}/trust/invite">${words.invite}</a></p>
 ${following(
   'relationships',
   ['trust'],

@@ -1,13 +1,14 @@
 /** The form that requests a relationship with another actor (WIRE-PAGE-02), with a review before sending. */
 import { quoted, ServiceError } from '../../errors.ts'
 import { parseBaseuri } from '../../trust/baseuri.ts'
-import type { Trust } from '../../trust/trust.ts'
+import { parseLink } from '../../trust/invitations/link.ts'
+import { isConnected, type Trust } from '../../trust/trust.ts'
 import type { Messages } from '../languages/language.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { peerName } from '../shared/peer-names.ts'
+import { peerName, shownText } from '../shared/peer-names.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
@@ -44,7 +45,11 @@ export async function requestTrust(
       const step = sent.get('step') ?? 'send'
       if (step === 'edit') return showTrustNew(deps, exchange, { typed })
       if (step !== 'review' && step !== 'send') throw formRefusal('the step must be review, edit or send')
-      const url = judgeTyped(deps, exchange, typed, sent)
+      if ((sent.get('relationship') ?? '').length > longestRelationship)
+        throw formRefusal(`the relationship is longer than ${longestRelationship} characters`)
+      const link = parseLink(typed.peer_url)
+      if (step === 'review' && link !== null) return await reviewInvitation(deps, exchange, typed.peer_url)
+      const url = judgeTyped(deps, exchange, typed)
       const review = await reviewOf(deps, exchange, typed, url)
       if (step === 'review') return showTrustNew(deps, exchange, { typed, review })
       if (sent.has('reviewed') && sent.get('reviewed') !== review.fields['reviewed']) {
@@ -56,20 +61,50 @@ export async function requestTrust(
         return showTrustNew(deps, exchange, { typed, review, error })
       }
       const { trust_type: relationship, description } = typed
-      await deps.trusts.request(exchange.actor, { url, relationship, description })
-      return goOn(deps, exchange, sent, '/trust', 'asked')
+      const trust = await deps.trusts.request(exchange.actor, { url, relationship, description })
+      return goOn(deps, exchange, sent, '/trust', isConnected(trust) ? 'connected' : 'asked')
     },
     async (error) => showTrustNew(deps, exchange, { error: await inWords(deps, exchange, error, typed), typed }),
   )
 }
 
-/** Returns the URL of the requested actor. @throws ServiceError `bad_request` with the name of the field. */
-function judgeTyped(
+/** Shows what accepting an invitation means. The invitation decides the trust type. */
+export async function reviewInvitation(
   deps: RelationshipPageDeps,
-  { actor, request }: PageExchange,
-  { peer_url, trust_type }: Typed,
-  sent: Params,
-): string {
+  exchange: PageExchange,
+  url: string,
+): Promise<HttpResponse> {
+  const link = parseLink(url)
+  const typed = { peer_url: url, trust_type: '', description: '' }
+  try {
+    if (link === null) throw refused('the link is not an invitation', (words) => words.invitationInvalid, 'peer_url')
+    requireOther(deps, exchange, link.baseuri)
+    const found = await deps.trusts.invitedTo(link)
+    if (found === null)
+      throw refused(
+        'the invitation was used, has ended or cannot be reached',
+        (words) => words.invitationEnded,
+        'peer_url',
+      )
+    const accepted = { ...typed, trust_type: found.relationship }
+    judgeTyped(deps, exchange, accepted)
+    const review = await reviewOf(deps, exchange, accepted, url)
+    const name = shownText(found.name)
+    const who = name === '' ? review.who : `${name} (${new URL(link.baseuri).host})`
+    return await showTrustNew(deps, exchange, { typed: accepted, review: { ...review, who } })
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status >= 500) throw error
+    return showTrustNew(deps, exchange, { error, typed })
+  }
+}
+
+function requireOther({ baseUrl }: RelationshipPageDeps, { actor }: PageExchange, baseuri: string): void {
+  if (baseuri === `${baseUrl}/${actor.id}`)
+    throw refused('this is the address of your own actor', (words) => words.ownAddress, 'peer_url')
+}
+
+/** Returns the URL of the requested actor, or the link of its invitation. @throws ServiceError `bad_request` with the name of the field. */
+function judgeTyped(deps: RelationshipPageDeps, exchange: PageExchange, { peer_url, trust_type }: Typed): string {
   const { types } = deps.relationships
   const address = peer_url.trim()
   if (address === '')
@@ -88,17 +123,19 @@ function judgeTyped(
       (words) => words.levelPowerful(name),
       'trust_type',
     )
-  if (!choicesOf(deps, deps.languages.of(request).messages).some((choice) => choice.name === trust_type))
+  if (!choicesOf(deps, deps.languages.of(exchange.request).messages).some((choice) => choice.name === trust_type))
     throw refused(`“${name}” is for apps`, (words) => words.levelForApps(name), 'trust_type')
-  if ((sent.get('relationship') ?? '').length > longestRelationship)
-    throw formRefusal(`the relationship is longer than ${longestRelationship} characters`)
   const url = actorAt(address)
-  const baseuri = parseBaseuri(url)
+  const baseuri = rootOf(url)
   if (baseuri === null)
     throw refused('the url is not the address of an actor', (words) => words.addressInvalid, 'peer_url')
-  if (baseuri === `${deps.baseUrl}/${actor.id}`)
-    throw refused('this is the address of your own actor', (words) => words.ownAddress, 'peer_url')
+  requireOther(deps, exchange, baseuri)
   return url
+}
+
+/** The root address of the actor at a URL, which may be the link of an invitation. */
+function rootOf(url: string): string | null {
+  return parseLink(url)?.baseuri ?? parseBaseuri(url)
 }
 
 /** Returns the review. An existing override for the peer applies to the new trust type too. */
@@ -120,7 +157,7 @@ async function reviewOf(
   return accessReview(deps, exchange, {
     who:
       known === undefined
-        ? (parseBaseuri(url) ?? url)
+        ? (rootOf(url) ?? url)
         : peerName(known, profile, '', deps.languages.of(exchange.request).messages).name,
     relationship: typed.trust_type,
     override: known === undefined ? null : (overrides?.get(known.peerId) ?? null),
@@ -130,7 +167,7 @@ async function reviewOf(
 }
 
 async function knownAt(deps: RelationshipPageDeps, { actor }: PageExchange, url: string): Promise<Trust | undefined> {
-  const baseuri = parseBaseuri(url)
+  const baseuri = rootOf(url)
   return (await deps.trusts.list(actor.id)).find((trust) => trust.baseuri === baseuri)
 }
 

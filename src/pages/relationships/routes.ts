@@ -1,4 +1,5 @@
 /** Routes of `/<actor>/www/trust`: the pages of relationships, and the forms that create, change and end them. */
+import { optional, stringField } from '../../json/fields.ts'
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import { partQuery } from '../shared/paging.ts'
@@ -6,13 +7,16 @@ import type { Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import { changeAccess, changeRights, changeTrust } from './peer-forms.ts'
 import { showPeer, showTrustNew, showTrusts } from './relationship-pages.ts'
-import { requestTrust } from './request-form.ts'
+import { changeInvitations, showInvite } from './invitations/invite-page.ts'
+import { requestTrust, reviewInvitation } from './request-form.ts'
 import { showViewAsPeer } from './view-as-peer-page.ts'
 import { askQuery, type RelationshipPageDeps } from './deps.ts'
 
 export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Route[] {
-  return [...requestRoutes(deps), ...peerRoutes(deps), ...rightsRoutes(deps)]
+  return [...requestRoutes(deps), ...inviteRoutes(deps), ...peerRoutes(deps), ...rightsRoutes(deps)]
 }
+
+const invitationQuery = { invitation: optional(stringField('The link of an invitation')) }
 
 function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
   return [
@@ -31,9 +35,13 @@ function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/www/trust/new',
       access: 'www',
-      summary: 'A form that asks another actor for a relationship',
+      summary: 'A form that asks another actor for a relationship. With an invitation: what accepting it means',
+      query: invitationQuery,
       responses: pageResponses,
-      handler: (exchange) => showTrustNew(deps, exchange),
+      handler: (exchange) => {
+        const { invitation } = exchange.query
+        return invitation === undefined ? showTrustNew(deps, exchange) : reviewInvitation(deps, exchange, invitation)
+      },
     }),
     defineRoute({
       id: 'requestTrustForm',
@@ -49,6 +57,31 @@ function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
         ...errorResponses(408),
       },
       handler: (exchange) => requestTrust(deps, exchange),
+    }),
+  ]
+}
+
+function inviteRoutes(deps: RelationshipPageDeps): readonly Route[] {
+  return [
+    defineRoute({
+      id: 'invitePage',
+      method: 'GET',
+      path: '/:actor/www/trust/invite',
+      access: 'www',
+      summary: 'A form that creates an invitation, and the open invitations',
+      responses: pageResponses,
+      handler: (exchange) => showInvite(deps, exchange),
+    }),
+    defineRoute({
+      id: 'inviteForm',
+      method: 'POST',
+      path: '/:actor/www/trust/invite',
+      access: 'www',
+      summary:
+        'Creates an invitation (`action=create`), whose link only this page shows, or revokes one (`action=revoke`)',
+      request: pageForm('action', 'trust_type', 'nickname', 'days', 'invitation'),
+      responses: { ...formResponses, 200: { text: 'The page, with the link', type: 'text/html' } },
+      handler: (exchange) => changeInvitations(deps, exchange),
     }),
   ]
 }

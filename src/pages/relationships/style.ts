@@ -9,6 +9,8 @@ export const connectionStyle = styleSheet(
 .access .yes { color: var(--good); }
 .access :is(.ask, .add) { color: var(--warn); }
 .access .no { color: var(--muted); }
+#invitation-link { overflow-wrap: anywhere; }
+.qr { display: block; width: 100%; max-width: 15rem; margin-top: 1rem; border-radius: .5rem; }
 .stage { padding-bottom: .5rem; }
 .picture { display: block; width: 100%; max-width: 27rem; margin: 0 auto; overflow: visible; }
 .picture text { font-size: 15px; fill: var(--ink); }

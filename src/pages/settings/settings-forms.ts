@@ -11,7 +11,8 @@ import { isTimeZone, preferenceCookies, themeNamed } from '../languages/preferen
 import { pageRefusal } from '../shared/error-text.ts'
 import { goOn } from '../shared/page.ts'
 import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
-import { nameProperty, type SettingsPageDeps, showSettings } from './settings-page.ts'
+import { nameProperty } from './display-name.ts'
+import { type SettingsPageDeps, showSettings } from './settings-page.ts'
 
 type FormExchange = PageExchange & Bodied<Params>
 

@@ -14,6 +14,7 @@ import { preferencesOf, timeZones } from '../languages/preferences.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import type { View } from '../shared/values.ts'
 import { visible } from '../shared/visible.ts'
+import { nameIn, nameProperty } from './display-name.ts'
 import type { LanguageChoice, SettingsValues } from './values.ts'
 
 export interface SettingsPageDeps extends PageDeps {
@@ -27,9 +28,6 @@ export interface SettingsPageDeps extends PageDeps {
     readonly settings: View<SettingsValues>
   }
 }
-
-/** The property that holds the name of the owner. */
-export const nameProperty = 'displayname'
 
 /** The input of a refused form. */
 export interface TypedSettings {
@@ -54,6 +52,7 @@ export async function showSettings(
   const { language, timeZone } = preferencesOf(request)
   const page = deps.pages.settings({
     ...values,
+    // A value that is not a text is on the page of properties.
     display_name: name === null ? null : nameIn(name.found),
     name_version: name?.version.whole ?? '',
     typed_name: typed.name ?? null,
@@ -67,13 +66,6 @@ export async function showSettings(
     form_action: `${values.actor_www}/settings`,
   })
   return showPage(deps, exchange, page, error?.status)
-}
-
-/** Null for a stored value that is not a text: the page of properties shows it. */
-function nameIn(found: { readonly kind: string; readonly value: string | null } | null): string | null {
-  if (found === null) return ''
-  const name: unknown = found.value === null ? null : JSON.parse(found.value)
-  return typeof name === 'string' ? name : null
 }
 
 /** A language, named in that language. */

@@ -257,6 +257,22 @@ CREATE TABLE trust (
   PRIMARY KEY (actor_id, peer_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Links by which the owner approves a relationship in advance. Using one deletes it.
+CREATE TABLE invitation (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  invitation_id TEXT_KEY NOT NULL,
+  -- Hash of the code in the link.
+  code_hash TEXT_KEY NOT NULL,
+  relationship TEXT_KEY NOT NULL,
+  -- Nickname that the connection will have.
+  nickname TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  ends_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, invitation_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX invitation_by_code ON invitation (actor_id, code_hash);
+
 CREATE UNIQUE INDEX trust_by_secret ON trust (actor_id, secret_hash);
 CREATE INDEX trust_by_next_secret ON trust (actor_id, next_secret_hash) WHERE next_secret_hash IS NOT NULL;
 CREATE INDEX trust_by_client ON trust (client_id) WHERE client_id IS NOT NULL;

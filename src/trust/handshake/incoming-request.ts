@@ -26,6 +26,8 @@ export interface IncomingRequest {
   readonly verify: string | null
   /** The sender settles crossing requests as this service does: the request of the actor with the lower id wins. */
   readonly comparesIds: boolean
+  /** Code of an invitation of the receiver. Null: none. */
+  readonly invitation: string | null
 }
 
 export const settledById = 'lower-id'
@@ -53,6 +55,7 @@ const fields = {
   ),
   desc: optional(plainStringField('Message of the requesting owner')),
   verify: optional(stringField('Token that the requesting actor returns in the verification')),
+  invitation: optional(stringField('Code of an invitation, which approves the request immediately')),
   crossing: hintField('How the requesting actor settles two requests that cross', [settledById]),
 }
 
@@ -62,7 +65,16 @@ export const incomingRequestSchema = objectSchema(fields)
 export function parseIncomingRequest(relationshipName: string, body: JsonText): IncomingRequest {
   const relationship = parseRelationship(relationshipName)
   if (relationship === null) throw refused('the relationship cannot have this name')
-  const { baseuri, id: peerId, type = '', secret = '', desc, verify = '', crossing } = readObject(what, fields, body)
+  const {
+    baseuri,
+    id: peerId,
+    type = '',
+    secret = '',
+    desc,
+    verify = '',
+    crossing,
+    invitation = '',
+  } = readObject(what, fields, body)
   if (!isPeerId(peerId) || idAt(baseuri) !== peerId) throw refused('id must be the actor that baseuri names')
   return {
     peerId,
@@ -73,6 +85,7 @@ export function parseIncomingRequest(relationshipName: string, body: JsonText): 
     secret: secret === '' ? null : secret,
     verify: verify === '' ? null : verify,
     comparesIds: crossing !== undefined,
+    invitation: invitation === '' ? null : invitation,
   }
 }
 

@@ -20,6 +20,8 @@ export interface TrustWish {
   readonly baseuri: string
   readonly relationship: string
   readonly description: string
+  /** Code of an invitation of the peer. Default: none. */
+  readonly invitation?: string | undefined
   /** Application type that the peer must have. Default: any. */
   readonly type?: string | undefined
   /** Throws to prevent the request. Runs in the transaction, and gets the relationship that is stored at that moment. */
@@ -49,6 +51,7 @@ export async function initiate(deps: TrustDeps, actor: Self, wish: TrustWish): P
     secret,
     verify: tokensOf(deps.keyRing, asking).verification_token,
     description: wish.description,
+    invitation: wish.invitation,
   })
   return finish(deps, actor, { wish, meta, secret, request, outcome })
 }

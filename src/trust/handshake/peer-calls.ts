@@ -24,6 +24,14 @@ export interface OutgoingRequest {
   readonly secret: string
   readonly verify: string
   readonly description: string
+  readonly invitation?: string | undefined
+}
+
+/** What an invitation offers. */
+export interface OfferedRelationship {
+  readonly relationship: string
+  /** Name that the inviting person chose; empty without one. */
+  readonly name: string
 }
 
 /** URL of this relationship at the peer, with the credential for it. */
@@ -68,8 +76,18 @@ export class TrustCalls {
         desc: asked.description,
         verify: asked.verify,
         crossing: settledById,
+        invitation: asked.invitation,
       }),
     })
+  }
+
+  /** Reads the invitation with this link. Null: it is not open, or the peer does not answer. */
+  async invitedTo(url: string): Promise<OfferedRelationship | null> {
+    const outcome = await this.#client.call({ method: 'GET', url, headers: { Accept: 'application/json' } })
+    if (outcome.kind !== 'answered' || outcome.status !== 200) return null
+    const fields = objectIn(outcome.body)
+    const relationship = textIn(fields, 'relationship')
+    return relationship === null ? null : { relationship, name: textIn(fields, 'name') ?? '' }
   }
 
   /** Whether the peer accepted the request but ignored its secret, because the peer's own request wins. */

@@ -10,6 +10,8 @@ import type { IncomingRequest } from './incoming-request.ts'
 import { judgeRequest, type RequestVerdict } from './judge-request.ts'
 import { newTrust, sealedSecret } from '../new-trust.ts'
 import { forget } from './renewal.ts'
+import { findByCode } from '../invitations/invitations.ts'
+import { deleteInvitation, type Invitation } from '../invitations/invitation-store.ts'
 import { countPending, findTrust, findTrustBySecret, insertTrust, updateTrust } from '../trust-store.ts'
 import { isCrossed, isRenewal, type Trust } from '../trust.ts'
 import type { Self, TrustDeps } from '../trust-deps.ts'
@@ -85,13 +87,46 @@ async function known(
   const bySecret = await findTrustBySecret(q, actorId, hashSecret(secret))
   if (bySecret !== null && bySecret.peerId !== request.peerId) throw refused('the secret is in use')
   const found = bySecret ?? (await findTrust(q, actorId, request.peerId))
-  const waits = found === null && !deps.isAutoAccepted(request.relationship)
+  const waits =
+    found === null && !deps.isAutoAccepted(request.relationship) && !(await isInvited(deps, q, actorId, request))
   if (waits && (await countPending(q, actorId)) >= deps.maxPending) {
     throw new ServiceError('too_many_requests', 'Cannot take this trust request: too many wait for approval', {
       retryAfterSeconds: fullSeconds,
     })
   }
   return found
+}
+
+/** Whether the request carries the code of an open invitation for the same trust type. */
+async function isInvited(deps: TrustDeps, q: Queries, actorId: string, request: IncomingRequest): Promise<boolean> {
+  return (await invitationFor(deps, q, actorId, request)) !== null
+}
+
+async function invitationFor(
+  { now }: TrustDeps,
+  q: Queries,
+  actorId: string,
+  { invitation: code, relationship }: IncomingRequest,
+): Promise<Invitation | null> {
+  const found = code === null ? null : await findByCode(q, { actorId, code, now: now() })
+  return found?.relationship === relationship ? found : null
+}
+
+/**
+ * Approves the relationship by the invitation that the request carries, and deletes the invitation. A request without proof
+ * of its sender waits for the owner: with a stolen code, it could claim any address.
+ */
+async function invited(
+  deps: TrustDeps,
+  tx: Transaction,
+  trust: Trust,
+  { request, verified }: JudgedRequest,
+): Promise<Trust> {
+  if (trust.approved || !verified || trust.relationship !== request.relationship) return trust
+  const invitation = await invitationFor(deps, tx, trust.actorId, request)
+  if (invitation === null) return trust
+  await deleteInvitation(tx, invitation)
+  return { ...trust, approved: true, nickname: trust.nickname === '' ? invitation.nickname : trust.nickname }
 }
 
 /** Refuses the secret of an ended relationship. A peer that has not received the end yet would confirm an old request. */
@@ -133,8 +168,9 @@ async function carryOut(
   tx: Transaction,
   actor: LockedActor,
   before: Trust | null,
-  { request, secret, verified, verdict }: JudgedRequest,
+  judged: JudgedRequest,
 ): Promise<Trust> {
+  const { request, secret, verified, verdict } = judged
   const asked = newTrust(deps.keyRing, {
     actorId: actor.id,
     peerId: request.peerId,
@@ -150,12 +186,14 @@ async function carryOut(
     now: deps.now(),
   })
   if (before === null) {
-    await insertTrust(tx, asked)
-    return asked
+    const added = verdict.kind === 'add' ? await invited(deps, tx, asked, judged) : asked
+    await insertTrust(tx, added)
+    return added
   }
-  const after = changed(deps, before, verdict, asked, secret)
+  const renewed = changed(deps, before, verdict, asked, secret)
   // The response shows the request as received, and the stored relationship stays unchanged.
-  if (after === null) return asked
+  if (renewed === null) return asked
+  const after = await invited(deps, tx, renewed, judged)
   await updateTrust(tx, after)
   if (isRenewal(before) && !isRenewal(after)) await forget(deps, tx, before)
   if (after.secretHash !== before.secretHash) await deps.onRenewed(tx, actor.id, after.peerId)

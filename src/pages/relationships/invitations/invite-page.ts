@@ -1,0 +1,128 @@
+/** The page on which an owner creates and revokes invitations. */
+import { ServiceError } from '../../../errors.ts'
+import type { Bodied } from '../../../http/dispatch/define-route.ts'
+import type { PageExchange } from '../../../http/dispatch/route.ts'
+import type { Params } from '../../../http/edge/params.ts'
+import type { HttpResponse } from '../../../http/edge/response.ts'
+import { type CreatedInvitation, mostInvitations } from '../../../trust/invitations/invitations.ts'
+import { longestNickname, nicknameIn } from '../../../trust/trust-change.ts'
+import { explained } from '../../shared/error-text.ts'
+import { goOn, pageValues, showPage } from '../../shared/page.ts'
+import { formRefusal, inputRefusal, refusedOnPage } from '../../shared/refused-on-page.ts'
+import { momentOf } from '../../shared/time.ts'
+import { trustTypeName } from '../../shared/trust-rows.ts'
+import { visible } from '../../shared/visible.ts'
+import { choicesOf } from '../access-review.ts'
+import type { RelationshipPageDeps } from '../deps.ts'
+import { inviterName } from './invited-page.ts'
+import { invitationDays, type TypedInvitation } from './values.ts'
+
+const path = '/trust/invite'
+const dayMs = 86_400_000
+const nothingTyped: TypedInvitation = { trust_type: '', nickname: '', days: '7' }
+
+interface Shown {
+  readonly error: ServiceError | null
+  readonly typed: TypedInvitation
+  readonly created: CreatedInvitation | null
+}
+
+export async function showInvite(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange,
+  shown: Partial<Shown> = {},
+): Promise<HttpResponse> {
+  const { error = null, typed = nothingTyped, created = null } = shown
+  const { actor, request } = exchange
+  const { messages } = deps.languages.of(request)
+  const { types } = deps.relationships
+  const now = deps.now()
+  const [values, invitations, inviter] = await Promise.all([
+    pageValues(deps, exchange, path, error),
+    deps.invitations.list(actor.id),
+    inviterName(deps, actor),
+  ])
+  const page = deps.pages.trustInvite({
+    ...values,
+    form_action: `${values.actor_www}${path}`,
+    trust_types: choicesOf(deps, messages).filter((choice) => !choice.needs_confirmation),
+    default_relationship: deps.config.relationship,
+    inviter,
+    created:
+      created === null
+        ? null
+        : {
+            url: created.url,
+            level: trustTypeName(types, created.invitation.relationship),
+            ends: momentOf(created.invitation.endsAt, created.invitation.createdAt, messages),
+          },
+    invitations: invitations.map(({ invitationId, relationship, nickname, endsAt }) => ({
+      id: invitationId,
+      level: trustTypeName(types, relationship),
+      nickname: visible(nickname),
+      ends: momentOf(endsAt, now, messages),
+    })),
+    typed,
+  })
+  return showPage(deps, exchange, page, error?.status)
+}
+
+/** Handles the form: creates an invitation, whose link only the response shows, or revokes one. */
+export async function changeInvitations(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange & Bodied<Params>,
+): Promise<HttpResponse> {
+  const { actor } = exchange
+  const sent = await exchange.body()
+  const typed = {
+    trust_type: sent.get('trust_type') ?? '',
+    nickname: sent.get('nickname') ?? '',
+    days: sent.get('days') ?? '7',
+  }
+  return refusedOnPage(
+    exchange,
+    async () => {
+      switch (sent.get('action')) {
+        case 'create':
+          return showInvite(deps, exchange, { created: await create(deps, exchange, typed) })
+        case 'revoke':
+          await deps.invitations.revoke(actor.id, sent.get('invitation') ?? '')
+          return goOn(deps, exchange, sent, path, 'invitationRevoked')
+        default:
+          throw formRefusal('the action is unknown')
+      }
+    },
+    (error) => showInvite(deps, exchange, { error, typed }),
+  )
+}
+
+async function create(
+  deps: RelationshipPageDeps,
+  { actor, request }: PageExchange,
+  { trust_type: relationship, nickname, days }: TypedInvitation,
+): Promise<CreatedInvitation> {
+  const { messages } = deps.languages.of(request)
+  const isOffered = choicesOf(deps, messages).some(
+    (choice) => choice.name === relationship && !choice.needs_confirmation,
+  )
+  if (!isOffered)
+    throw inputRefusal('choose one of the access levels', ({ peerErrors }) => peerErrors.levelUnknown, 'trust_type')
+  if (nicknameIn(nickname) === null)
+    throw inputRefusal(
+      `a nickname has at most ${longestNickname} characters`,
+      ({ peerErrors }) => peerErrors.nicknameTooLong(longestNickname),
+      'nickname',
+    )
+  const valid = invitationDays.find((each) => each === days)
+  if (valid === undefined) throw formRefusal('days is none of those that the form offers')
+  try {
+    return await deps.invitations.create(actor.id, {
+      relationship,
+      nickname,
+      endsAt: deps.now() + Number(valid) * dayMs,
+    })
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'conflict') throw error
+    throw explained(error, ({ invite }) => invite.tooMany(mostInvitations))
+  }
+}

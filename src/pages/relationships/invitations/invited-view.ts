@@ -1,0 +1,41 @@
+/** View of `/<actor>/invite/<code>`: the page that an invited person opens. */
+import { html } from 'hono/html'
+import type { Messages } from '../../languages/language.ts'
+import { copyButton } from '../../shared/forms.ts'
+import { page, type PageContext } from '../../shared/layout.ts'
+import type { Html } from '../../shared/values.ts'
+import { beyond } from '../access-review-view.ts'
+import { rightsList } from '../rights-form-view.ts'
+import { connectionStyle } from '../style.ts'
+import type { InvitedValues } from './values.ts'
+
+export function invitedPage(values: InvitedValues, { messages }: PageContext): Html {
+  const { invited: words } = messages
+  const { inviter, level, rights, reach, name } = values
+  const title = inviter === '' ? words.title(name) : words.titleFrom(inviter, name)
+  return page(
+    { ...values, title, messages, styles: [connectionStyle] },
+    html`
+<section class="card">
+<h1>${title}</h1>
+<p class="lead">${words.text(level)}</p>
+${rightsList(rights)}
+${beyond(reach, messages)}
+${next(values, messages)}
+</section>
+<section class="notes">
+<h2>${words.elsewhere}</h2>
+<p>${words.elsewhereText}</p>
+<p><code id="invitation-link">${values.link}</code></p>
+${copyButton('invitation-link', words.link, messages)}
+</section>`,
+  )
+}
+
+function next({ signed_in_as, is_own, continue_href }: InvitedValues, { invited: words }: Messages): Html | string {
+  if (is_own) return html`<p class="notice" role="status">${words.own}</p>`
+  if (continue_href === null) return ''
+  return signed_in_as === null
+    ? html`<p><a class="button" href="${continue_href}">${words.signIn}</a></p>`
+    : html`<p><a class="button" href="${continue_href}">${words.review}</a></p><p class="fine">${words.signedInAs(signed_in_as)}</p>`
+}
