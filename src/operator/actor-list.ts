@@ -1,6 +1,6 @@
 /** The SQL that lists actors for operators: newest first, or by the beginning of the creator. */
 import type { ActorPlace, ListedActor } from '../actor/actor-store.ts'
-import { byActor } from '../store/by-key.ts'
+import { byKey } from '../store/by-key.ts'
 import type { Queries, Store } from '../store/store.ts'
 
 /** Rows of one actor that are counted. With more, the counts are lower limits. */
@@ -61,32 +61,24 @@ export async function findActorsByCreator(
   return found.toSorted((a, b) => (a.creator < b.creator ? -1 : 1)).slice(0, most)
 }
 
-/** The counts of the actors, in one statement, or in one for each actor on a sharded database. */
+/** The counts of the actors, in one statement. A sharded database asks only the servers of these actors. */
 export async function findListedFacts(q: Queries, ids: readonly string[]): Promise<ReadonlyMap<string, ListedFacts>> {
-  const rows = await byActor(
-    q,
-    ids,
-    (id) => id,
-    (own, only) => {
-      // Citus asks one server only when every table is compared with the parameter.
-      const actor = only === null ? 'r.id' : '$2'
-      const some = (columns: string, table: string): string =>
-        `(SELECT ${columns} FROM ${table} AS t WHERE t.actor_id = ${actor} LIMIT ${mostCounted}) AS part`
-      const sizes = (table: string): string =>
-        `SELECT COALESCE(sum(size), 0) FROM ${some('octet_length(t.value) AS size', table)}`
-      const last = (column: string, table: string): string => `SELECT max(at) FROM ${some(`t.${column} AS at`, table)}`
-      return q.all<ListedFacts & { readonly sessionAt: number | null; readonly relationshipAt: number | null }>(
-        `SELECT r.id, (SELECT count(*) FROM ${some('1', 'property')}) AS "values",
-           (SELECT count(*) FROM ${some('1', 'list_item')}) AS items,
-           CAST((${sizes('property')}) + (${sizes('list_item')}) AS BIGINT) AS bytes,
-           COALESCE((SELECT u.bytes FROM file_usage u WHERE u.actor_id = ${actor}), 0) AS "fileBytes",
-           (SELECT count(*) FROM ${some('1', 'trust')}) AS relationships,
-           (${last('last_used_at', 'token_chain')}) AS "sessionAt", (${last('last_accessed', 'trust')}) AS "relationshipAt"
-         FROM rows($1, id TEXT) AS r${only === null ? '' : ' WHERE r.id = $2'}`,
-        JSON.stringify(own.map((id) => [id])),
-        ...(only === null ? [] : [only]),
-      )
-    },
+  const some = (columns: string, table: string): string =>
+    `(SELECT ${columns} FROM ${table} AS t WHERE t.actor_id = r.id LIMIT ${mostCounted}) AS part`
+  const sizes = (table: string): string =>
+    `SELECT COALESCE(sum(size), 0) FROM ${some('octet_length(t.value) AS size', table)}`
+  const last = (column: string, table: string): string => `SELECT max(at) FROM ${some(`t.${column} AS at`, table)}`
+  const rows = await byKey(q, ids, (named, params) =>
+    q.all<ListedFacts & { readonly sessionAt: number | null; readonly relationshipAt: number | null }>(
+      `SELECT r.id, (SELECT count(*) FROM ${some('1', 'property')}) AS "values",
+         (SELECT count(*) FROM ${some('1', 'list_item')}) AS items,
+         CAST((${sizes('property')}) + (${sizes('list_item')}) AS BIGINT) AS bytes,
+         COALESCE((SELECT u.bytes FROM file_usage u WHERE u.actor_id = r.id), 0) AS "fileBytes",
+         (SELECT count(*) FROM ${some('1', 'trust')}) AS relationships,
+         (${last('last_used_at', 'token_chain')}) AS "sessionAt", (${last('last_accessed', 'trust')}) AS "relationshipAt"
+       FROM actor AS r WHERE ${named('r.id')}`,
+      ...params,
+    ),
   )
   return new Map(
     rows.map(({ sessionAt, relationshipAt, ...facts }) => {

@@ -93,7 +93,6 @@ const exceptions: readonly (readonly [reason: keyof typeof reasons, file: string
   ['operator', 'job/schedule-store.ts', '/* schedules */ UPDATE schedule SET due_at = $1, scheduled_at'],
   ['operator', 'operator/actor-list.ts', 'SELECT id, creator, created_at'],
   ['operator', 'operator/actor-list.ts', 'SELECT actor_id AS id, name AS creator'],
-  ['fragment', 'operator/actor-list.ts', 'SELECT r.id, (SELECT count(*)'],
   ['operator', 'operator/app-list.ts', '/* operator */ SELECT DISTINCT client_id'],
   ['operator', 'operator/app-list.ts', '/* operator */ SELECT client_id AS id, count(*)'],
   ['operator', 'operator/app-list.ts', '/* operator */ SELECT client_id AS id, name'],
