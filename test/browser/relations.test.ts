@@ -264,11 +264,10 @@ describe('the pages of relationships', () => {
       'Pending',
     ])
     assert.equal(await page.locator('.picture').getAttribute('aria-hidden'), 'true')
-    assert.deepEqual((await page.locator('.rows .badge').allTextContents()).map((text) => text.trim()).toSorted(), [
-      'Active',
-      'Connected',
-      'Pending',
-    ])
+    assert.deepEqual(
+      (await page.locator('.connections .badge').allTextContents()).map((text) => text.trim()).toSorted(),
+      ['Active', 'Connected', 'Pending'],
+    )
     // The keyboard skips the picture.
     assert.equal(await page.locator('.picture a:not([tabindex="-1"])').count(), 0)
   })

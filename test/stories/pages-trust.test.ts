@@ -108,9 +108,9 @@ forEachService((start) => {
         await actor.request('POST', '/trust/friend', { baseuri: `https://peer.example.com/peer-${n}`, id: `peer-${n}` })
       const first = await (await browser.get('/trust')).text()
       const second = await (await browser.get('/trust?page=2')).text()
-      assert.match(first, /60 connections/)
-      assert.equal(first.match(/<div class="row-head">/g)?.length, 50)
-      assert.equal(second.match(/<div class="row-head">/g)?.length, 10)
+      assert.match(first, /aria-current="true">All <span class="number">60<\/span>/)
+      assert.equal(first.match(/<tr><th scope="row">/g)?.length, 50)
+      assert.equal(second.match(/<tr><th scope="row">/g)?.length, 10)
       const trusts = (await (await actor.request('GET', '/trust')).json()) as { secret: string }[]
       for (const { secret } of trusts) assert.equal(first.includes(secret) || second.includes(secret), false)
     })

@@ -550,7 +550,6 @@ const properties = {
   empty: 'No properties yet. Store your first value or list above.',
   noMatch: 'No property matches.',
   showAll: 'Show all properties',
-  search: 'Search',
   searchLabel: 'Name or beginning of a value',
   types: 'Types',
   allTypes: 'All',
@@ -802,21 +801,29 @@ const review = ({ one }: EnglishNoun) => ({
   none: 'No access by default.',
 })
 
+const listing = { search: 'Search' }
+
 const connections = ({ one }: EnglishNoun) => ({
   title: 'Connections',
   text: `People and apps connected to your ${one}. Each can do only what you allow.`,
   connect: 'Connect with someone',
   invite: 'Invite someone',
   empty: `No connections yet. Invite someone, send a request, or share your ${one} URL.`,
-  total: (total: number) => count(total, 'connection', 'connections'),
   inPicture: (shown: number) => `Showing the ${number(shown)} most recently active.`,
   you: 'You',
+  searchLabel: 'Name, address or access level',
+  kindFilter: 'Kinds of connections',
+  allKinds: 'All',
+  kinds: { people: 'People', apps: 'Apps', waiting: 'Pending', paused: 'Paused' },
+  columns: { name: 'Name', level: 'Access level', state: 'State', active: 'Last active' },
+  noMatch: 'No connection matches.',
+  showAll: 'Show all connections',
+  latest: 'Most recently active',
   pending: (requests: number) => count(requests, 'pending request', 'pending requests'),
   wants: (name: string, level: string) => html`<strong>${name}</strong> wants to connect as <strong>${level}</strong>.`,
   review: (name: string) => html`Review request<span class="unseen"> of ${name}</span>`,
   app: 'App',
   customAccess: 'Custom access',
-  active: (at: Html) => html`active ${at}`,
   unnamed: (id: string) => `${capital(one)} ${id}`,
 })
 
@@ -1599,6 +1606,7 @@ const plain = {
   noAccess,
   reached,
   standing,
+  listing,
   peerErrors,
   ends,
   check,

@@ -525,7 +525,6 @@ const properties: Messages['properties'] = {
   empty: 'Noch keine Eigenschaften. Speichern Sie oben den ersten Wert oder die erste Liste.',
   noMatch: 'Keine Eigenschaft passt.',
   showAll: 'Alle Eigenschaften anzeigen',
-  search: 'Suchen',
   searchLabel: 'Name oder Anfang eines Werts',
   types: 'Typen',
   allTypes: 'Alle',
@@ -773,21 +772,29 @@ const review = (noun: Declined): Messages['review'] => ({
   none: 'Kein Zugriff als Voreinstellung.',
 })
 
+const listing: Messages['listing'] = { search: 'Suchen' }
+
 const connections = (noun: Declined): Messages['connections'] => ({
   title: 'Verbindungen',
   text: `Personen und Apps, die mit ${noun.ein('Ihr', 'dative')} verbunden sind. Sie können nur, was Sie erlauben.`,
   connect: 'Mit jemandem verbinden',
   invite: 'Jemanden einladen',
   empty: `Noch keine Verbindungen. Laden Sie jemanden ein, senden Sie eine Anfrage, oder geben Sie Ihre ${noun.one}-URL weiter.`,
-  total: (total) => count(total, 'Verbindung', 'Verbindungen'),
   inPicture: (shown) => `Die ${number(shown)} zuletzt aktiven.`,
   you: 'Sie',
+  searchLabel: 'Name, Adresse oder Zugriffsstufe',
+  kindFilter: 'Arten von Verbindungen',
+  allKinds: 'Alle',
+  kinds: { people: 'Personen', apps: 'Apps', waiting: 'Offen', paused: 'Pausiert' },
+  columns: { name: 'Name', level: 'Zugriffsstufe', state: 'Status', active: 'Zuletzt aktiv' },
+  noMatch: 'Keine Verbindung passt.',
+  showAll: 'Alle Verbindungen anzeigen',
+  latest: 'Zuletzt aktiv',
   pending: (requests) => count(requests, 'offene Anfrage', 'offene Anfragen'),
   wants: (name, level) => html`<strong>${name}</strong> möchte sich als <strong>${level}</strong> verbinden.`,
   review: (name) => html`Anfrage prüfen<span class="unseen">: ${name}</span>`,
   app: 'App',
   customAccess: 'Angepasster Zugriff',
-  active: (at) => html`aktiv ${at}`,
   unnamed: (id) => `${noun.one} ${id}`,
 })
 
@@ -1577,6 +1584,7 @@ const plain = {
   noAccess,
   reached,
   standing,
+  listing,
   peerErrors,
   ends,
   check,

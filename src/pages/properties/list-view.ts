@@ -4,11 +4,12 @@ import type { Messages } from '../languages/language.ts'
 import { editableOf } from './edit-conflict.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
 import { hiddenFields, pager, valueField } from '../shared/forms.ts'
+import { filterView, searchForm, sortedHeading } from '../listing/view.ts'
 import { icon } from '../shared/icons.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { selectedField } from './selection-field.ts'
 import { propertyStyle } from './style.ts'
-import type { ExistingProperty, PropertiesValues, PropertyRow, SortedColumn, TypedProperty } from './values.ts'
+import type { ExistingProperty, PropertiesValues, PropertyRow, TypedProperty } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
@@ -29,7 +30,7 @@ export function propertiesPage(values: PropertiesValues, context: PageContext): 
     },
     html`
 <div class="head"><h1>${words.title}</h1>
-${values.property_count === 0 ? '' : html`${searchForm(values, messages)}<a class="button quiet" href="${actor_root}/properties?format=full" download="properties.json">${words.exportAll}</a>`}</div>
+${values.property_count === 0 ? '' : html`${searchForm(`${values.actor_www}/properties`, values.search, words.searchLabel, messages)}<a class="button quiet" href="${actor_root}/properties?format=full" download="properties.json">${words.exportAll}</a>`}</div>
 ${existingView(values, messages)}
 ${creation(values, messages)}
 ${following('listing', ['properties', 'trust'], listing(values, messages))}
@@ -38,32 +39,19 @@ ${unsetView(values, words)}`,
   )
 }
 
-function searchForm({ search, actor_www }: PropertiesValues, { properties: words }: Messages): Html {
-  return html`<form class="search" role="search" action="${actor_www}/properties"><label class="unseen" for="search">${words.searchLabel}</label>
-<input id="search" type="search" name="q" value="${search}" placeholder="${words.searchLabel}" maxlength="200"><button class="quiet" type="submit">${words.search}</button></form>
-`
-}
-
 function listing(values: PropertiesValues, messages: Messages): Html {
   const { rows, types, property_count, actor_www } = values
   const words = messages.properties
   if (property_count === 0) return html`<p class="empty">${words.empty}</p>`
-  return html`<nav class="chips" aria-label="${words.types}"><ul>${types.map(
-    ({ name, count, href, is_current }) =>
-      html`<li><a href="${href}"${is_current ? html` aria-current="true"` : ''}>${name} <span class="number">${messages.forms.pageNumber(count)}</span></a></li>`,
-  )}</ul></nav>
+  return html`${filterView(words.types, types, messages)}
 ${
   rows.length === 0
     ? html`<p class="empty">${words.noMatch} <a href="${actor_www}/properties">${words.showAll}</a></p>`
     : html`<form method="post" action="${actor_www}/selection">${forgeryField(values)}
-<div class="table properties" role="region" aria-label="${words.title}" tabindex="0"><table><thead><tr><th scope="col"><span class="unseen">${words.selection}</span></th>${values.columns.map((column) => sortedHeading(column, words))}<th scope="col" class="preview">${words.value}</th><th scope="col">${words.visibleColumn}</th></tr></thead>
+<div class="table properties" role="region" aria-label="${words.title}" tabindex="0"><table><thead><tr><th scope="col"><span class="unseen">${words.selection}</span></th>${values.columns.map((column) => sortedHeading(column, words.columns))}<th scope="col" class="preview">${words.value}</th><th scope="col">${words.visibleColumn}</th></tr></thead>
 <tbody>${rows.map((each) => row(each, words))}</tbody></table></div>
 <p class="actions"><button class="quiet" type="submit" name="action" value="export">${words.exportSelected}</button><button class="quiet danger" type="submit" name="action" value="delete">${words.deleteSelected}</button></p></form>`
 }`
-}
-
-function sortedHeading({ name, order, href }: SortedColumn, { columns }: Words): Html {
-  return html`<th scope="col"${order === null ? '' : html` aria-sort="${order}"`}><a href="${href}">${columns[name]}</a>${order === null ? '' : icon(order)}</th>`
 }
 
 function row(each: PropertyRow, words: Words): Html {

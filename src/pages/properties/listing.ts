@@ -3,10 +3,11 @@ import { hintField, optional, stringField, type ValuesOf } from '../../json/fiel
 import { kindOf } from '../../json/json.ts'
 import { valueOf } from '../../property/kinds.ts'
 import type { StoredProperty } from '../../property/property-store.ts'
+import { addressFor, type ListingColumn } from '../listing/choices.ts'
 import type { Messages } from '../languages/language.ts'
 import { partQuery } from '../shared/paging.ts'
 import { previewOf } from '../shared/value-tree.ts'
-import type { PropertiesValues, PropertyType, SortedColumn } from './values.ts'
+import type { PropertiesValues, PropertyType } from './values.ts'
 
 /** Types in the order of the filter. */
 const types = ['text', 'number', 'boolean', 'object', 'array', 'list'] as const satisfies readonly PropertyType[]
@@ -40,8 +41,8 @@ export function selectProperties(
   const found = search === '' ? all : all.filter((property) => fits(property, search.toLowerCase()))
   const byType = Map.groupBy(found, typeOf)
   const selected = type === undefined ? found : (byType.get(type) ?? [])
-  const current: Choices = { q: search, type: type ?? '', sort, order }
-  const addressOf = (change: Partial<Choices>): string => addressFor(page, { ...current, ...change })
+  const current = { q: search, type: type ?? '', sort, order }
+  const addressOf = (change: Partial<typeof current>): string => addressFor(page, { ...current, ...change }, standard)
   return {
     search,
     selected: sorted(selected, sort, order),
@@ -60,7 +61,7 @@ export function selectProperties(
           : [{ name: messages.types[each], count, href: addressOf({ type: each }), is_current: each === type }]
       }),
     ],
-    columns: (['name', 'type'] as const).map((column): SortedColumn => {
+    columns: (['name', 'type'] as const).map((column): ListingColumn<'name' | 'type'> => {
       const isSorted = column === sort
       const next = isSorted && order === 'ascending' ? 'descending' : 'ascending'
       return { name: column, order: isSorted ? order : null, href: addressOf({ sort: column, order: next }) }
@@ -91,17 +92,4 @@ function sorted(
   return properties.toSorted((a, b) => sign * (place(a) - place(b) || collator.compare(a.name, b.name)))
 }
 
-interface Choices {
-  readonly q: string
-  readonly type: string
-  readonly sort: string
-  readonly order: string
-}
-
-const standard: Choices = { q: '', type: '', sort: 'name', order: 'ascending' }
-
-/** An address without the choices that apply anyway. */
-function addressFor(page: string, choices: Choices): string {
-  const chosen = Object.entries(choices).filter(([name, value]) => value !== standard[name as keyof Choices])
-  return chosen.length === 0 ? page : `${page}?${new URLSearchParams(chosen).toString()}`
-}
+const standard = { q: '', type: '', sort: 'name', order: 'ascending' }

@@ -1,5 +1,6 @@
 /** Values of the pages of properties. */
 import type { Json } from '../../json/json.ts'
+import type { ListingColumn, ListingFilter } from '../listing/choices.ts'
 import type { FieldAttributes } from '../shared/form-field.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
 import type { ActorPageValues } from '../shared/values.ts'
@@ -39,23 +40,6 @@ export interface UnsetProperty {
   readonly description: string
 }
 
-/** A type in the filter of the listing. */
-export interface TypeFilter {
-  readonly name: string
-  readonly count: number
-  readonly href: string
-  readonly is_current: boolean
-}
-
-/** A column by which the listing can be sorted. */
-export interface SortedColumn {
-  readonly name: 'name' | 'type'
-  /** Null when the listing is sorted by another column. */
-  readonly order: 'ascending' | 'descending' | null
-  /** Sorts by this column, or reverses its order. */
-  readonly href: string
-}
-
 export interface PropertiesValues extends ActorPageValues {
   /** The properties on this page by name: the value, or for a list its length in words. */
   readonly properties: Readonly<Record<string, Json>>
@@ -71,8 +55,8 @@ export interface PropertiesValues extends ActorPageValues {
   readonly search: string
   /** Number of all properties. `paging.total` is the number of those that fit the search and the type. */
   readonly property_count: number
-  readonly types: readonly TypeFilter[]
-  readonly columns: readonly SortedColumn[]
+  readonly types: readonly ListingFilter[]
+  readonly columns: readonly ListingColumn<'name' | 'type'>[]
   /** The input of the refused form; null when no form was refused. */
   readonly typed: TypedProperty | null
   /** The existing property that has the name typed for a new one; null unless the form was refused for that. */

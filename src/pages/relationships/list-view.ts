@@ -1,6 +1,8 @@
 /** View of `/<actor>/www/trust`: the actor's relationships, as a picture and as a list. */
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
+import { filterView, searchForm, sortedHeading } from '../listing/view.ts'
+import { avatar } from '../shared/avatar.ts'
 import { pager } from '../shared/forms.ts'
 import { actorPage, following, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
@@ -12,35 +14,43 @@ import type { Html } from '../shared/values.ts'
 type Words = Messages['connections']
 
 export function trustPage(values: TrustListValues, context: PageContext): Html {
-  const { trusts, waiting, paging, actor_www } = values
+  const { waiting, paging } = values
   const { messages } = context
   const words = messages.connections
   return actorPage(
     values,
     { ...context, title: words.title, section: '/trust', styles: [connectionStyle] },
     html`
-<h1>${words.title}</h1>
+<div class="head"><h1>${words.title}</h1>
+${values.connection_count === 0 ? '' : searchForm(`${values.actor_www}/trust`, values.search, words.searchLabel, messages)}</div>
 <p class="lead">${words.text}</p>
-<p class="actions"><a class="button" href="${actor_www}/trust/new">${words.connect}</a><a class="button quiet" href="${actor_www}/trust/invite">${words.invite}</a></p>
-${following(
-  'relationships',
-  ['trust'],
-  html`
-${waiting.length === 0 ? '' : waits(waiting, words)}
-${
-  paging.total === 0
-    ? html`<p class="empty">${words.empty}</p>`
-    : html`
-<section class="card stage" aria-labelledby="all">
-<h2 id="all">${words.total(paging.total)}</h2>
-${trustPicture(trusts, words.you)}
-${paging.total > mostInPicture ? html`<p class="fine">${words.inPicture(mostInPicture)}</p>` : ''}
-</section>
-<ul class="rows">${trusts.map((trust) => row(trust, words))}</ul>`
-}`,
-)}
-${pager(paging, `${actor_www}/trust`, messages)}`,
+<p class="actions"><a class="button" href="${values.actor_www}/trust/new">${words.connect}</a><a class="button quiet" href="${values.actor_www}/trust/invite">${words.invite}</a></p>
+${following('relationships', ['trust'], html`${waiting.length === 0 ? '' : waits(waiting, words)}${listing(values, messages)}`)}
+${pager(paging, values.address, messages)}
+${following('picture', ['trust'], html`${picture(values, words)}`)}`,
   )
+}
+
+function listing(values: TrustListValues, messages: Messages): Html {
+  const { trusts, kinds, columns, connection_count, actor_www } = values
+  const words = messages.connections
+  if (connection_count === 0) return html`<p class="empty">${words.empty}</p>`
+  return html`${filterView(words.kindFilter, kinds, messages)}
+${
+  trusts.length === 0
+    ? html`<p class="empty">${words.noMatch} <a href="${actor_www}/trust">${words.showAll}</a></p>`
+    : html`<div class="table connections" role="region" aria-label="${words.title}" tabindex="0"><table><thead><tr>${columns.map((column) => sortedHeading(column, words.columns))}</tr></thead>
+<tbody>${trusts.map((trust) => row(trust, words))}</tbody></table></div>`
+}`
+}
+
+function picture({ latest, connection_count }: TrustListValues, words: Words): Html | string {
+  if (connection_count === 0) return ''
+  return html`<section class="card stage" aria-labelledby="picture-title">
+<h2 id="picture-title">${words.latest}</h2>
+${trustPicture(latest, words.you)}
+${connection_count > mostInPicture ? html`<p class="fine">${words.inPicture(mostInPicture)}</p>` : ''}
+</section>`
 }
 
 function waits(waiting: readonly TrustRow[], words: Words): Html {
@@ -56,14 +66,7 @@ function row(
   { peer, standing, standing_word, relationship_name, last_contact, has_custom_permissions }: TrustRow,
   words: Words,
 ): Html {
-  return html`<li><div class="row-head"><a href="${peer.href}">${peer.name}</a>${badge(standing, standing_word)}</div>
-<p class="kind">${[
-    peer.is_app ? words.app : peer.host,
-    relationship_name,
-    ...(has_custom_permissions ? [words.customAccess] : []),
-  ]
-    .filter((text) => text !== '')
-    .join(' · ')} · ${words.active(momentView(last_contact))}</p></li>
+  return html`<tr><th scope="row"><div class="who">${avatar(peer.peerid, peer.name, peer.is_app)}<div><a href="${peer.href}">${peer.name}</a> <span class="kind">${peer.is_app ? words.app : peer.host}</span></div></div></th><td>${relationship_name}${has_custom_permissions ? html` <span class="badge">${words.customAccess}</span>` : ''}</td><td>${badge(standing, standing_word)}</td><td>${momentView(last_contact)}</td></tr>
 `
 }
 

@@ -27,7 +27,9 @@ import { rightsVersion, trustVersion } from '../../trust/trust-version.ts'
 import { accessReview, choicesOf, ownNames } from './access-review.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
-import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
+import { pagingOf, partOf } from '../shared/paging.ts'
+import { type ConnectionsQuery, selectConnections } from './listing.ts'
+import { mostInPicture } from './picture.ts'
 import { peerName, peersOf, shownText } from '../shared/peer-names.ts'
 import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
 import type { SubscriberSubscription } from '../../replica/subscriber.ts'
@@ -40,7 +42,7 @@ const rowsOnAPage = 50
 
 export async function showTrusts(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, PartQuery>,
+  exchange: PageExchange<string, ConnectionsQuery>,
 ): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { messages } = deps.languages.of(exchange.request)
@@ -58,12 +60,16 @@ export async function showTrusts(
       const { peerId } = trust
       return trustRow(deps, trust, { peer: nameOf(peerId), isCustom: custom.has(peerId) }, messages)
     })
-  const paging = pagingOf(query, rows.length, rowsOnAPage)
+  const { selected, ...listing } = selectConnections(rows, query, `${values.actor_www}/trust`, messages)
+  const paging = pagingOf(query, selected.length, rowsOnAPage)
   const page = deps.pages.trust({
     ...values,
     // Templates of the reference implementation expect the trailing slash (WIRE-PAGE-01).
     url: `${values.url}/`,
-    trusts: partOf(rows, paging, rowsOnAPage),
+    ...listing,
+    trusts: partOf(selected, paging, rowsOnAPage),
+    latest: rows.slice(0, mostInPicture),
+    connection_count: rows.length,
     waiting: rows.filter(({ standing, peer }) => standing === 'waiting' && !peer.is_app),
     oauth_clients: rows.flatMap(clientOf),
     trust_connections: rows.map(connectionOf),

@@ -8,6 +8,7 @@ import { errorResponses, formResponses, pageResponses } from '../../http/dispatc
 import { changeAccess, changeRights, changeTrust } from './peer-forms.ts'
 import { showPeer, showTrustNew, showTrusts } from './relationship-pages.ts'
 import { changeInvitations, showInvite } from './invitations/invite-page.ts'
+import { connectionsQuery } from './listing.ts'
 import { requestTrust, reviewInvitation } from './request-form.ts'
 import { showViewAsPeer } from './view-as-peer-page.ts'
 import { askQuery, type RelationshipPageDeps } from './deps.ts'
@@ -26,7 +27,7 @@ function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
       path: '/:actor/www/trust',
       access: 'www',
       summary: 'The relationships of the actor',
-      query: partQuery,
+      query: connectionsQuery,
       responses: pageResponses,
       handler: (exchange) => showTrusts(deps, exchange),
     }),

@@ -9,6 +9,11 @@ export const connectionStyle = styleSheet(
 .access .yes { color: var(--good); }
 .access :is(.ask, .add) { color: var(--warn); }
 .access .no { color: var(--muted); }
+.who { display: flex; align-items: center; gap: .6rem; }
+.connections .kind { display: block; font-weight: 400; }
+.connections tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 11rem; font-weight: 600; }
+.connections tbody :is(th, td) { vertical-align: middle; }
+.connections tbody tr:hover { background: var(--sunken); }
 #invitation-link { overflow-wrap: anywhere; }
 .qr { display: block; width: 100%; max-width: 15rem; margin-top: 1rem; border-radius: .5rem; }
 .stage { padding-bottom: .5rem; }

@@ -2,6 +2,7 @@
 import type { RuledCategory } from '../../permission/rules.ts'
 import type { TrustRecord } from '../../app/trust-record.ts'
 import type { Moment } from '../shared/time.ts'
+import type { ListingColumn, ListingFilter } from '../listing/choices.ts'
 import type { Paging } from '../properties/values.ts'
 import type { RightsLine } from '../shared/rights.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
@@ -59,14 +60,26 @@ export interface TrustConnection {
   readonly last_connected_via: string
 }
 
+export type ConnectionColumn = 'name' | 'level' | 'state' | 'active'
+
 export interface TrustListValues extends ActorPageValues {
-  /** Relationships on this page, latest contact first. */
+  /** Relationships on this page, by default with the latest contact first. */
   readonly trusts: readonly TrustRow[]
   /** Relationships that wait for approval, from all pages of the list. */
   readonly waiting: readonly TrustRow[]
   readonly oauth_clients: readonly OauthClient[]
   readonly trust_connections: readonly TrustConnection[]
   readonly paging: Paging
+  /** Path of this page with its search, kind and order, without the page number. */
+  readonly address: string
+  /** The text that names, addresses or access levels contain; empty without a search. */
+  readonly search: string
+  /** Number of all relationships. `paging.total` is the number of those that fit the search and the kind. */
+  readonly connection_count: number
+  /** The relationships with the latest contact, for the picture. */
+  readonly latest: readonly TrustRow[]
+  readonly kinds: readonly ListingFilter[]
+  readonly columns: readonly ListingColumn<ConnectionColumn>[]
 }
 
 /** A trust type that a form offers. Forms list the types with the least access first. */

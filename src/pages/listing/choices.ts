@@ -1,0 +1,28 @@
+/** What a person chose in a listing: the search, the filter and the order, as links. */
+
+/** A choice of the filter of a listing. */
+export interface ListingFilter {
+  readonly name: string
+  readonly count: number
+  readonly href: string
+  readonly is_current: boolean
+}
+
+/** A column by which a listing can be sorted. */
+export interface ListingColumn<Name extends string> {
+  readonly name: Name
+  /** Null when the listing is sorted by another column. */
+  readonly order: 'ascending' | 'descending' | null
+  /** Sorts by this column, or reverses its order. */
+  readonly href: string
+}
+
+/** Returns the address of a listing without the choices that apply anyway. */
+export function addressFor<Choices extends Readonly<Record<string, string>>>(
+  page: string,
+  choices: Choices,
+  standard: Choices,
+): string {
+  const chosen = Object.entries(choices).filter(([name, value]) => value !== standard[name])
+  return chosen.length === 0 ? page : `${page}?${new URLSearchParams(chosen).toString()}`
+}

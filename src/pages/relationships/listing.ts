@@ -1,0 +1,114 @@
+/** The part of all connections that the listing shows: search, kinds and order. */
+import { hintField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
+import { addressFor, type ListingColumn } from '../listing/choices.ts'
+import type { Messages } from '../languages/language.ts'
+import { partQuery } from '../shared/paging.ts'
+import type { ConnectionColumn, TrustListValues, TrustRow } from './values.ts'
+
+const kinds = ['people', 'apps', 'waiting', 'paused'] as const
+type Kind = (typeof kinds)[number]
+
+export const connectionsQuery = {
+  ...partQuery,
+  q: optional(stringField('Part of a name, an address or an access level')),
+  kind: hintField('Only connections of this kind', kinds),
+  sort: hintField('The column to sort by', ['name', 'level', 'state', 'active']),
+  order: hintField('The order of the column', ['ascending', 'descending']),
+}
+export type ConnectionsQuery = ValuesOf<typeof connectionsQuery>
+
+/** The connections that fit the search and the kind, sorted; and the links that change the selection. */
+export interface SelectedConnections extends Pick<TrustListValues, 'search' | 'kinds' | 'columns' | 'address'> {
+  readonly selected: readonly TrustRow[]
+}
+
+/** @param all In the order of their last contact, latest first. @param page Path of the page. */
+export function selectConnections(
+  all: readonly TrustRow[],
+  { q, kind, sort = 'active', order = 'descending' }: ConnectionsQuery,
+  page: string,
+  messages: Messages,
+): SelectedConnections {
+  const search = (q ?? '').trim()
+  const found = search === '' ? all : all.filter((row) => fits(row, search.toLowerCase()))
+  const current = { q: search, kind: kind ?? '', sort, order }
+  const addressOf = (change: Partial<typeof current>): string => addressFor(page, { ...current, ...change }, standard)
+  const of = (each: Kind): readonly TrustRow[] => found.filter((row) => isOfKind(row, each))
+  return {
+    search,
+    selected: sorted(kind === undefined ? found : of(kind), sort, order),
+    address: addressOf({}),
+    kinds: [
+      {
+        name: messages.connections.allKinds,
+        count: found.length,
+        href: addressOf({ kind: '' }),
+        is_current: kind === undefined,
+      },
+      ...kinds.flatMap((each) => {
+        const count = of(each).length
+        return count === 0 && each !== kind
+          ? []
+          : [
+              {
+                name: messages.connections.kinds[each],
+                count,
+                href: addressOf({ kind: each }),
+                is_current: each === kind,
+              },
+            ]
+      }),
+    ],
+    columns: (['name', 'level', 'state', 'active'] as const).map((column): ListingColumn<ConnectionColumn> => {
+      const isSorted = column === sort
+      const next = isSorted ? opposite[order] : firstOrder[column]
+      return { name: column, order: isSorted ? order : null, href: addressOf({ sort: column, order: next }) }
+    }),
+  }
+}
+
+const standard = { q: '', kind: '', sort: 'active', order: 'descending' }
+const opposite = { ascending: 'descending', descending: 'ascending' } as const
+const firstOrder = { name: 'ascending', level: 'ascending', state: 'ascending', active: 'descending' } as const
+
+function isOfKind({ peer, standing, approved }: TrustRow, kind: Kind): boolean {
+  switch (kind) {
+    case 'people':
+      return !peer.is_app
+    case 'apps':
+      return peer.is_app
+    case 'waiting':
+      return standing === 'waiting' && !peer.is_app
+    case 'paused':
+      return !approved && (standing !== 'waiting' || peer.is_app)
+  }
+}
+
+function fits({ peer, relationship_name, baseuri }: TrustRow, search: string): boolean {
+  return [peer.name, peer.own_name, baseuri, relationship_name].some((text) => text.toLowerCase().includes(search))
+}
+
+/** Sorts by the column, and then by the last contact, because the sort is stable. */
+function sorted(
+  rows: readonly TrustRow[],
+  sort: ConnectionColumn,
+  order: 'ascending' | 'descending',
+): readonly TrustRow[] {
+  const sign = order === 'ascending' ? 1 : -1
+  return rows.toSorted((a, b) => sign * compare(a, b, sort))
+}
+
+const collator = new Intl.Collator('en', { numeric: true })
+
+function compare(a: TrustRow, b: TrustRow, by: ConnectionColumn): number {
+  switch (by) {
+    case 'name':
+      return collator.compare(a.peer.name, b.peer.name)
+    case 'level':
+      return collator.compare(a.relationship_name, b.relationship_name)
+    case 'state':
+      return collator.compare(a.standing_word, b.standing_word)
+    case 'active':
+      return a.last_contact.at < b.last_contact.at ? -1 : a.last_contact.at > b.last_contact.at ? 1 : 0
+  }
+}
