@@ -1,4 +1,4 @@
-/* cspell:ignore Jemanden einladen Eigener erstellen Senden diesen jetzt Prüfen verbinden Eigenen geben speichern gesendet */
+/* cspell:ignore Widerrufen Einladung widerrufen Jemanden einladen Eigener erstellen Senden diesen jetzt Prüfen verbinden Eigenen geben speichern gesendet */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'

@@ -1,3 +1,4 @@
+/* cspell:ignore Jemanden einladen lädt sich verbinden */
 /** The pages of invitations: creating a link, opening it signed out and signed in, and connecting with two clicks. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -93,7 +94,7 @@ forEachService((start) => {
         [{ trust_type: 'mcp_client' }, /Choose one of the access levels below\./],
         [{ trust_type: '' }, /Choose one of the access levels below\./],
         [{ nickname: long }, new RegExp(`value="${long}"[^]*Use at most 80 characters\\.`)],
-        [{ days: '365' }, /That request isn’t valid|days is none of those/],
+        [{ days: '365' }, /That request isn’t valid|days does not exist in the form/],
         [{ action: 'other' }, /the action is unknown/],
       ]
       for (const [fields, shown] of refusals) {
@@ -174,7 +175,7 @@ forEachService((start) => {
       assert.deepEqual([await standingOf(ada, grace), await standingOf(grace, ada)], ['true true', 'true true'])
     })
 
-    it('that was used, or is none, is refused on the form, and nothing is requested', async () => {
+    it('that was used, or is not valid, is refused on the form, and nothing is requested', async () => {
       const { adas, graces, ada, grace, service } = await open()
       const { link } = await invite(adas)
       const bob = await service.createActor('bob@example.com')

@@ -1,4 +1,4 @@
-/** What a person chose in a listing: the search, the filter and the order, as links. */
+/** The search, the filter and the order that a person chose in a listing, as links. */
 
 /** A choice of the filter of a listing. */
 export interface ListingFilter {

@@ -27,7 +27,7 @@ export interface OutgoingRequest {
   readonly invitation?: string | undefined
 }
 
-/** What an invitation offers. */
+/** The relationship that an invitation offers. */
 export interface OfferedRelationship {
   readonly relationship: string
   /** Name that the inviting person chose; empty without one. */

@@ -114,7 +114,7 @@ async function create(
       'nickname',
     )
   const valid = invitationDays.find((each) => each === days)
-  if (valid === undefined) throw formRefusal('days is none of those that the form offers')
+  if (valid === undefined) throw formRefusal('days does not exist in the form')
   try {
     return await deps.invitations.create(actor.id, {
       relationship,
