@@ -12,12 +12,15 @@ export interface Backlog extends SubscriptionOf {
   readonly unfetched: number
   /** End of the pause of an open circuit (Unix milliseconds). Null: callbacks are sent. */
   readonly pausedUntil: number | null
+  /** Time of the next attempt, or the end of the current one (Unix milliseconds). Null: nothing is to be sent. */
+  readonly dueAt: number | null
 }
 
 /** Backlogs of all subscriptions of an actor, or of `one`. */
 export async function findBacklogs(q: Queries, actorId: string, one: SubscriptionOf | null = null): Promise<Backlog[]> {
   return q.all(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", t.open_until AS "pausedUntil",
+       s.due_at AS "dueAt",
        SUM(CASE WHEN d.outcome = 'waiting' AND d.sequence > s.committed THEN 1 ELSE 0 END) AS waiting,
        SUM(CASE WHEN d.outcome = 'failed' THEN 1 ELSE 0 END) AS failed,
        SUM(CASE WHEN d.outcome = 'unsent' THEN 1 ELSE 0 END) AS unfetched
@@ -26,7 +29,7 @@ export async function findBacklogs(q: Queries, actorId: string, one: Subscriptio
      LEFT JOIN delivery d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id
        AND d.subscription_id = s.subscription_id AND d.acknowledged_at IS NULL
        AND d.outcome IN ('waiting', 'failed', 'unsent')
-     WHERE s.actor_id = $1${one === null ? '' : ' AND s.peer_id = $2 AND s.subscription_id = $3'} GROUP BY s.peer_id, s.subscription_id, t.open_until`,
+     WHERE s.actor_id = $1${one === null ? '' : ' AND s.peer_id = $2 AND s.subscription_id = $3'} GROUP BY s.peer_id, s.subscription_id, t.open_until, s.due_at`,
     actorId,
     ...(one === null ? [] : [one.peerId, one.subscriptionId]),
   )

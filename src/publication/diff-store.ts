@@ -72,6 +72,8 @@ export interface DiffEntry {
   readonly kind: 'diff' | 'resync'
   readonly data: JsonText
   readonly replaces: boolean
+  /** JSON array: up to five names that changed, and the number of further ones. Empty: everything, as after a resync. */
+  readonly changed: string
   /** True: sent as a callback. False: only kept for polling. */
   readonly isCallback: boolean
   /** Time of the first attempt. Null: none. */
@@ -98,25 +100,46 @@ export async function insertEntries(
   entries: readonly DiffEntry[],
   made: Made,
 ): Promise<void> {
+  // Many subscribers get the same change: each string is sent to the store once.
+  const changed = new Distinct()
   const outcomes = entries.map((entry) => [
     entry.peerId,
     entry.subscriptionId,
     entry.sequence,
     entry.isCallback ? 'waiting' : 'unsent',
+    changed.placeOf(entry.changed),
   ])
   await Promise.all([
     moveSequences(tx, actorId, entries),
     insertDiffs(tx, actorId, entries, made),
     tx.run(
-      `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin)
-       SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4
-       FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
+      `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin, changed)
+       SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4, content.data
+       FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT, text BIGINT) AS made
+       JOIN rows($5, text BIGINT, data TEXT) AS content ON content.text = made.text`,
       actorId,
       JSON.stringify(outcomes),
       made.createdAt,
       made.origin,
+      changed.rows(),
     ),
   ])
+}
+
+/** Strings that many rows share. A statement gets each string once, and joins it by its place. */
+class Distinct {
+  readonly #places = new Map<string, number>()
+
+  placeOf(text: string): number {
+    const place = this.#places.get(text) ?? this.#places.size
+    this.#places.set(text, place)
+    return place
+  }
+
+  /** The rows `(place, text)` as JSON. */
+  rows(): string {
+    return JSON.stringify([...this.#places].map(([text, place]) => [place, text]))
+  }
 }
 
 function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffEntry[]): Promise<number> {
@@ -147,19 +170,13 @@ function insertDiffs(
   entries: readonly DiffEntry[],
   { createdAt, hops }: Made,
 ): Promise<number> {
-  // Many subscribers get the same data: each string is sent to the store once.
-  const texts = new Map<JsonText, number>()
-  const textOf = (data: JsonText): number => {
-    const known_ = texts.get(data) ?? texts.size
-    texts.set(data, known_)
-    return known_
-  }
+  const texts = new Distinct()
   const rows = entries.map((entry) => [
     entry.peerId,
     entry.subscriptionId,
     entry.sequence,
     entry.kind,
-    textOf(entry.data),
+    texts.placeOf(entry.data),
     Number(entry.replaces),
   ])
   return tx.run(
@@ -170,7 +187,7 @@ function insertDiffs(
      JOIN rows($3, text BIGINT, data TEXT) AS content ON content.text = made.text`,
     actorId,
     JSON.stringify(rows),
-    JSON.stringify([...texts].map(([data, text]) => [text, data])),
+    texts.rows(),
     createdAt,
     hops,
   )
@@ -365,6 +382,8 @@ export interface TimelineEntry {
   readonly sentAt: number | null
   readonly answeredAt: number | null
   readonly acknowledgedAt: number | null
+  /** See `DiffEntry`. */
+  readonly changed: string
 }
 
 /** The latest `limit` sequence numbers, descending. */
@@ -379,7 +398,7 @@ export async function findTimeline(
   const [entries, runs] = await Promise.all([
     q.all<TimelineEntry>(
       `SELECT sequence, outcome, reason, attempts, written_at AS "writtenAt", sent_at AS "sentAt",
-         answered_at AS "answeredAt", acknowledged_at AS "acknowledgedAt"
+         answered_at AS "answeredAt", acknowledged_at AS "acknowledgedAt", changed
        FROM delivery
        WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 ORDER BY sequence DESC LIMIT $4`,
       ...key,

@@ -5,7 +5,7 @@
 import { isTemporary } from '../errors.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Permission, Relation } from '../permission/permission.ts'
-import { isObject, known, members, object } from '../json/json.ts'
+import { isObject, type JsonText, known, members, object } from '../json/json.ts'
 import { type Change, type ChangeSink, changedNames } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { requestOrigin } from '../origin.ts'
@@ -138,6 +138,7 @@ export class Publisher {
         kind: 'resync' as const,
         data: known('""'),
         replaces: false,
+        changed: '',
       }))
     await this.#write(tx, actorId, { entries, made })
   }
@@ -212,11 +213,17 @@ function entriesOf(
   return { entries, made }
 }
 
+/** A diff without the parts that the peer may not read. */
+interface VisibleDiff extends ProjectedDiff {
+  /** See `DiffEntry`. */
+  readonly changed: string
+}
+
 /** Subscribers with the same scope and the same rights share their diffs. */
-function diffsByScope(changes: readonly Change[]): (scope: Scope, mayRead: MayRead) => readonly ProjectedDiff[] {
-  const byRights = new Map<MayRead, Map<string, readonly ProjectedDiff[]>>()
+function diffsByScope(changes: readonly Change[]): (scope: Scope, mayRead: MayRead) => readonly VisibleDiff[] {
+  const byRights = new Map<MayRead, Map<string, readonly VisibleDiff[]>>()
   return (scope, mayRead) => {
-    const byScope = byRights.get(mayRead) ?? new Map<string, readonly ProjectedDiff[]>()
+    const byScope = byRights.get(mayRead) ?? new Map<string, readonly VisibleDiff[]>()
     byRights.set(mayRead, byScope)
     const key = JSON.stringify([scope.target, scope.subtarget, scope.resource])
     const diffs = byScope.get(key) ?? diffsFor(scope, changes, mayRead)
@@ -226,19 +233,30 @@ function diffsByScope(changes: readonly Change[]): (scope: Scope, mayRead: MayRe
 }
 
 /** A change that the peer may not read gets no sequence number, so the peer sees no gap. */
-function diffsFor(scope: Scope, changes: readonly Change[], mayRead: MayRead): ProjectedDiff[] {
+function diffsFor(scope: Scope, changes: readonly Change[], mayRead: MayRead): VisibleDiff[] {
   return changes.flatMap((change) => {
     const projected = projectDiff(change, scope)
     const data = projected === null ? null : visiblePart(projected.data, scope, mayRead)
-    return projected === null || data === null ? [] : [{ data, replaces: projected.replaces }]
+    return projected === null || data === null
+      ? []
+      : [{ data, replaces: projected.replaces, changed: changedIn(data, scope) }]
   })
+}
+
+const mostNamed = 5
+
+/** The names in a diff, for the delivery log. */
+function changedIn(data: JsonText, { subtarget }: Scope): string {
+  const names = subtarget === '' ? [...(members(data)?.keys() ?? [])] : [subtarget]
+  const more = names.length - mostNamed
+  return JSON.stringify(more > 0 ? [...names.slice(0, mostNamed), more] : names)
 }
 
 function entryOf(
   { peerId, subscriptionId, granularity, isStopped, openUntil }: Subscriber,
   sequence: number,
   { createdAt }: Made,
-): Omit<DiffEntry, 'kind' | 'data' | 'replaces'> {
+): Omit<DiffEntry, 'kind' | 'data' | 'replaces' | 'changed'> {
   const isSent = deliversCallbacks(granularity)
   const dueAt = isSent && !isStopped ? Math.max(createdAt, openUntil ?? 0) : null
   return { peerId, subscriptionId, sequence, isCallback: isSent, dueAt }

@@ -440,8 +440,8 @@ export async function releaseLeases(
 }
 
 /**
- * Sends failed diffs that are still stored again, in order, and restarts stopped queues. A missing id means every actor,
- * peer or subscription. Returns the number of diffs.
+ * Sends failed diffs that are still stored again, in order, restarts stopped queues, and ends the pauses of open circuits. A
+ * missing id means every actor, peer or subscription. Returns the number of diffs.
  */
 export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now: number): Promise<number> {
   const given = Object.entries({
@@ -477,6 +477,14 @@ export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now:
        WHERE w.actor_id = publisher_subscription.actor_id AND w.peer_id = publisher_subscription.peer_id
          AND w.subscription_id = publisher_subscription.subscription_id AND w.outcome = 'waiting')${where('publisher_subscription')}`,
     ...params,
+    now,
+  )
+  const ofPeer = given.filter(([column]) => column !== 'subscription_id')
+  // The next call is the probe that an open circuit allows after its pause.
+  await tx.run(
+    `/* delivery */ UPDATE trust SET open_until = $${ofPeer.length + 1}
+     WHERE open_until > $${ofPeer.length + 1}${ofPeer.map(([column], index) => ` AND ${column} = $${index + 1}`).join('')}`,
+    ...ofPeer.map(([, value]) => value),
     now,
   )
   return redriven

@@ -126,6 +126,7 @@ const exceptions: readonly (readonly [reason: keyof typeof reasons, file: string
   ['operator', 'publication/queue-store.ts', "/* delivery */ UPDATE delivery SET outcome = 'delivered'"],
   ['operator', 'publication/queue-store.ts', "/* delivery */ UPDATE delivery SET outcome = 'waiting'"],
   ['operator', 'publication/queue-store.ts', "/* delivery */ UPDATE publisher_subscription SET state = 'live'"],
+  ['operator', 'publication/queue-store.ts', '/* delivery */ UPDATE trust SET open_until = $${ofPeer'],
   ['sweep', 'publication/queue-store.ts', '/* delivery */ SELECT COUNT(*) AS queues'],
   [
     'purge',

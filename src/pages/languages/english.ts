@@ -883,7 +883,7 @@ const invite = ({ one }: EnglishNoun) => ({
   create: 'Create the link',
   created: 'Send this link now',
   createdText: (level: string, end: Html) =>
-    html`We can’t show it again. Whoever opens it first can connect as <strong>${level}</strong>; it ends ${end}.`,
+    html`We can’t show it again. The first person who opens it can connect as <strong>${level}</strong>; it ends ${end}.`,
   link: 'Invitation link',
   byEmail: 'Send by email',
   qr: 'QR code of the link',
@@ -1167,6 +1167,15 @@ const subscriptions = {
   missing: 'This subscription doesn’t exist. It may have ended.',
 }
 
+/** The outcomes of the latest updates of a subscription. */
+export interface DeliverySummary {
+  readonly delivered: number
+  readonly waiting: number
+  readonly failed: number
+  /** Milliseconds; null when nothing was delivered. */
+  readonly median: number | null
+}
+
 const subscription = {
   label: 'Subscription',
   subscriber: 'Subscriber',
@@ -1190,19 +1199,31 @@ const subscription = {
       one: `${name} rejected it or was offline too long. We kept it.`,
       other: `${name} rejected them or was offline too long. We kept them.`,
     }),
-  retry: 'Retry',
+  heldBack: 'Updates are held back',
+  heldBackText: (name: string) => `We can’t reach ${name} at the moment. Nothing is lost.`,
+  nextAttempt: (at: Html) => html`The next attempt is ${at}.`,
+  retry: 'Retry now',
   log: 'Delivery log',
+  filter: 'Outcomes',
+  all: 'All',
+  outcomes: { delivered: 'Delivered', waiting: 'Waiting', failed: 'Not delivered' },
+  latest: (updates: number) => `Last ${count(updates, 'update', 'updates')}`,
+  summary: ({ delivered, waiting, failed, median }: DeliverySummary) =>
+    [
+      `${number(delivered)} delivered, ${number(waiting)} waiting, ${number(failed)} not delivered.`,
+      ...(median === null ? [] : [`Half took at most ${number(median)} ms.`]),
+    ].join(' '),
+  everything: 'Everything',
+  changed: (names: readonly string[], more: number) =>
+    and(more === 0 ? names : [...names, count(more, 'other', 'others')]),
+  numbered: (sequence: number, at: Html) => html`#${sequence} · ${at}`,
   empty: 'No updates in the stored log.',
-  order: (newest: Html) => html`Newest first · times of ${newest} and before, in UTC`,
-  number: '#',
-  created: 'Created',
-  sent: 'Sent',
-  confirmed: 'Confirmed',
   attempts: (outcome: string, attempts: number) => `${outcome} · ${count(attempts, 'attempt', 'attempts')}`,
   reason: (outcome: string, reason: string) => `${outcome}: ${reason}`,
   waiting: 'Queued',
   retrying: 'Retrying',
   delivered: 'Delivered',
+  deliveredIn: (ms: number) => `Delivered in ${number(ms)} ms`,
   rejected: 'Not delivered',
   superseded: 'Delivered as part of a later update',
   unsent: 'Ready to fetch',

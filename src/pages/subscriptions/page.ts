@@ -2,6 +2,7 @@
 import type { PageGroup } from '../shared/page-group.ts'
 import { subscriptionPageRoutes } from './routes.ts'
 import { subscriptionsPage } from './list-view.ts'
+import { subscriptionStyle } from './style.ts'
 import { subscriptionPage } from './subscription-view.ts'
 
 export const subscriptions = {
@@ -10,5 +11,6 @@ export const subscriptions = {
     { name: 'subscriptions', template: 'aw-actor-www-subscriptions.html', view: subscriptionsPage },
     { name: 'subscription', template: 'aw-actor-www-subscription.html', view: subscriptionPage },
   ],
+  styles: [subscriptionStyle],
   routes: subscriptionPageRoutes,
 } as const satisfies PageGroup

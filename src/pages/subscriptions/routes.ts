@@ -2,6 +2,7 @@
 import { pageForm } from '../../http/dispatch/request-body.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
 import { partQuery } from '../shared/paging.ts'
+import { timelineQuery } from './timeline.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import {
@@ -29,7 +30,7 @@ export function subscriptionPageRoutes(deps: SubscriptionPageDeps): readonly Rou
       path: '/:actor/www/subscriptions/:peerid/:subscription',
       access: 'www',
       summary: 'A subscription, with the outcome of each sequence number',
-      query: partQuery,
+      query: timelineQuery,
       responses: pageResponses,
       handler: (exchange) => showSubscription(deps, exchange),
     }),
@@ -39,7 +40,7 @@ export function subscriptionPageRoutes(deps: SubscriptionPageDeps): readonly Rou
       path: '/:actor/www/subscriptions/:peerid/:subscription',
       access: 'www',
       summary: 'Ends the subscription, or sends again what failed for good',
-      query: partQuery,
+      query: timelineQuery,
       request: pageForm('action'),
       responses: formResponses,
       handler: (exchange) => changeSubscription(deps, exchange),

@@ -3,11 +3,10 @@ import type { Params } from '../../http/edge/params.ts'
 import type { ServiceError } from '../../errors.ts'
 import { endSubscription } from '../../replica/unsubscribe.ts'
 import type { Backlog } from '../../publication/backlog-store.ts'
-import type { TimelineEntry } from '../../publication/diff-store.ts'
 import type { PublisherSubscription } from '../../publication/publisher-subscription.ts'
 import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { momentOf } from '../shared/time.ts'
-import type { SubscriptionRow, TimelineRow, SubscriptionsValues, SubscriptionValues } from './values.ts'
+import type { SubscriptionRow, SubscriptionsValues, SubscriptionValues } from './values.ts'
 import type { Messages } from '../languages/language.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
@@ -18,6 +17,7 @@ import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { seenList, seenValue } from '../shared/seen-property.ts'
+import { noTimeline, type TimelineQuery, timelineValues } from './timeline.ts'
 import { aboutOf, publisherState } from './subscription-words.ts'
 import type { Publications } from '../../publication/publications.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
@@ -35,7 +35,6 @@ export interface SubscriptionPageDeps extends PageDeps, PeerNameDeps {
 }
 
 const rowsOnAPage = 50
-const numbersOnAPage = 50
 const namesOnAPage = 50
 
 export async function showSubscriptions(
@@ -63,7 +62,7 @@ export async function showSubscriptions(
 
 export async function showSubscription(
   deps: SubscriptionPageDeps,
-  exchange: PageExchange<string, PartQuery>,
+  exchange: PageExchange<string, TimelineQuery>,
   error: ServiceError | null = null,
 ): Promise<HttpResponse> {
   const { actor, params, query } = exchange
@@ -78,17 +77,15 @@ export async function showSubscription(
   const path = `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`
   const values = await pageValues(deps, exchange, path, error)
   const { messages } = deps.languages.of(exchange.request)
-  const entries = (found?.entries ?? []).map((entry) => timelineRow(entry, now, messages))
-  const paging = pagingOf(query, entries.length, numbersOnAPage)
-  const common = { ...values, paging, form_action: `${values.actor_www}${path}` }
+  const form_action = `${values.actor_www}${path}`
   if (found !== null) {
     const page = deps.pages.subscription({
-      ...common,
+      ...values,
+      ...timelineValues(found, query, { page: form_action, now, messages }),
+      form_action,
       subscription: publisherRow(deps, exchange, peers, found.subscription, found.backlog),
       is_own: false,
       known: [],
-      entries: partOf(entries, paging, numbersOnAPage),
-      failed: found.backlog?.failed ?? 0,
     })
     return showPage(deps, exchange, page, error?.status)
   }
@@ -97,7 +94,10 @@ export async function showSubscription(
   const known = [...remote].filter(([name]) => own.subtarget === '' || own.subtarget === name)
   const namePaging = pagingOf(query, known.length, namesOnAPage)
   const page = deps.pages.subscription({
-    ...common,
+    ...values,
+    ...noTimeline,
+    form_action,
+    address: form_action,
     paging: namePaging,
     subscription: subscriberRow(deps, exchange, peers, own),
     is_own: true,
@@ -106,15 +106,13 @@ export async function showSubscription(
         ? seenValue({ name, may: [] }, each.value, messages)
         : seenList({ name, may: [] }, { length: each.items.length, items: each.items }, messages),
     ),
-    entries: [],
-    failed: 0,
   })
   return showPage(deps, exchange, page, error?.status)
 }
 
 export async function changeSubscription(
   deps: SubscriptionPageDeps,
-  exchange: PageExchange<string, PartQuery> & Bodied<Params>,
+  exchange: PageExchange<string, TimelineQuery> & Bodied<Params>,
 ): Promise<HttpResponse> {
   const { actor, params } = exchange
   const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
@@ -205,34 +203,4 @@ function subscriberRow(
 function howOf(granularity: string, { subscriptions: words }: Messages): string {
   if (granularity === 'high') return words.full
   return granularity === 'low' ? words.notifications : words.onRequest
-}
-
-function timelineRow(entry: TimelineEntry, now: number, messages: Messages): TimelineRow {
-  const { subscription: words } = messages
-  const moment = (ms: number | null) => (ms === null ? null : momentOf(ms, now, messages))
-  const { outcome, reason, acknowledgedAt, answeredAt } = entry
-  const text = outcomeOf(entry, words)
-  return {
-    sequence: entry.sequence,
-    outcome,
-    outcome_text: reason === '' || outcome === 'delivered' ? text : words.reason(text, reason),
-    attempts: entry.attempts,
-    written: momentOf(entry.writtenAt, now, messages),
-    sent: moment(entry.sentAt),
-    // A successful response to a callback acknowledges the diff.
-    acknowledged: moment(acknowledgedAt ?? (outcome === 'delivered' ? answeredAt : null)),
-  }
-}
-
-function outcomeOf({ outcome, acknowledgedAt, attempts }: TimelineEntry, words: Messages['subscription']): string {
-  switch (outcome) {
-    case 'waiting':
-      return attempts > 0 ? words.retrying : words.waiting
-    case 'failed':
-      return words.rejected
-    case 'unsent':
-      return acknowledgedAt === null ? words.unsent : words.fetched
-    default:
-      return words[outcome]
-  }
 }

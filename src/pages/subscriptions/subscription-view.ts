@@ -2,9 +2,12 @@
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { confirmation, pager } from '../shared/forms.ts'
+import { icon } from '../shared/icons.ts'
+import { filterView } from '../listing/view.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
-import { clockView, exactView, momentView } from '../shared/time.ts'
+import { momentView } from '../shared/time.ts'
 import { seenRow } from '../relationships/view-as-peer-view.ts'
+import { subscriptionStyle } from './style.ts'
 import { stateBadge } from './list-view.ts'
 import type { SubscriptionValues, TimelineRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
@@ -23,10 +26,11 @@ export function subscriptionPage(values: SubscriptionValues, context: PageContex
       ...context,
       title,
       section: '/subscriptions',
+      styles: [subscriptionStyle],
       trail: [{ text: messages.subscriptions.title, href: `${actor_www}/subscriptions` }],
     },
     html`
-${following('subscription', ['subscriptions', 'properties', 'trust'], html`${head(values, title, words)}${isOwn ? known(values, messages) : html`${failures(values, words)}${timeline(values, messages)}`}`)}
+${following('subscription', ['subscriptions', 'properties', 'trust'], html`${head(values, title, words)}${isOwn ? known(values, messages) : html`${held(values, words)}${timeline(values, messages)}`}`)}
 ${confirmation(values, {
   action: form_action,
   fields: { action: 'end' },
@@ -61,35 +65,38 @@ ${
 ${pager(paging, form_action, messages)}`
 }
 
-function failures(values: SubscriptionValues, words: Words): Html | string {
-  const { failed, form_action, subscription } = values
-  if (failed === 0) return ''
-  return html`<section class="card urgent" aria-labelledby="failed"><h2 id="failed">${words.failures(failed)}</h2>
-<p>${words.failuresText(subscription.peer.name, failed)}</p>
+/** Renders why updates are held back, with the button that tries again now. */
+function held(values: SubscriptionValues, words: Words): Html | string {
+  const { failed, form_action, subscription, next_attempt } = values
+  const { name } = subscription.peer
+  if (failed === 0 && next_attempt === null) return ''
+  return html`<section class="card urgent" aria-labelledby="failed"><h2 id="failed">${failed === 0 ? words.heldBack : words.failures(failed)}</h2>
+<p>${failed === 0 ? words.heldBackText(name) : words.failuresText(name, failed)}${next_attempt === null ? '' : html` ${words.nextAttempt(momentView(next_attempt))}`}</p>
 <form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="action" value="redrive"><button type="submit">${words.retry}</button></form></section>`
 }
 
-function timeline({ entries, paging, form_action }: SubscriptionValues, messages: Messages): Html {
+function timeline(values: SubscriptionValues, messages: Messages): Html {
+  const { entries, paging, filters, address, marks, summary } = values
   const words = messages.subscription
-  const first = entries[0]
-  return html`<h2 id="timeline">${words.log}</h2>
+  return html`<div class="delivery"><section class="card" aria-labelledby="timeline"><h2 id="timeline">${words.log}</h2>
+${marks.length === 0 ? html`<p class="empty">${words.empty}</p>` : filterView(words.filter, filters, messages)}
+<ol class="rail">${entries.map((entry) => line(entry, words))}</ol>
+${pager(paging, address, messages)}</section>
 ${
-  first === undefined
-    ? html`<p class="empty">${words.empty}</p>`
-    : html`<p class="fine">${words.order(exactView(first.written))}</p>
-<div class="table" role="region" aria-labelledby="timeline" tabindex="0"><table>
-<thead><tr><th scope="col">${words.number}</th><th scope="col">${words.status}</th><th scope="col">${words.created}</th><th scope="col">${words.sent}</th><th scope="col">${words.confirmed}</th></tr></thead>
-<tbody>${entries.map((entry) => line(entry, words))}</tbody></table></div>`
-}
-${pager(paging, form_action, messages)}`
+  marks.length === 0
+    ? ''
+    : html`<section class="card" aria-labelledby="latest"><h2 id="latest">${words.latest(marks.length)}</h2>
+<div class="ticks" role="img" aria-label="${summary}">${marks.map((mark) => html`<span class="${mark}"></span>`)}</div><p class="fine">${summary}</p></section>`
+}</div>`
 }
 
+const icons = { delivered: 'check', late: 'clock', waiting: 'clock', failed: 'cross' } as const
+
 function line(
-  { sequence, outcome, outcome_text, attempts, written, sent, acknowledged }: TimelineRow,
+  { sequence, outcome_text, mark, changed, more_changed, attempts, written }: TimelineRow,
   words: Words,
 ): Html {
-  const isWrong = outcome === 'failed'
   const text = attempts > 1 ? words.attempts(outcome_text, attempts) : outcome_text
-  return html`<tr><th scope="row">${sequence}</th><td class="wide">${isWrong ? html`<strong>${text}</strong>` : text}</td><td>${clockView(written)}</td><td>${sent === null ? '–' : clockView(sent)}</td><td>${acknowledged === null ? '–' : clockView(acknowledged)}</td></tr>
+  return html`<li class="${mark}"><span class="dot">${icon(icons[mark])}</span><div><p><strong>${changed.length === 0 ? words.everything : words.changed(changed, more_changed)}</strong></p><p class="kind">${text}</p></div><p class="when">${words.numbered(sequence, momentView(written))}</p></li>
 `
 }

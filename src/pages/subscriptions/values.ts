@@ -1,4 +1,5 @@
 /** Values of the pages of subscriptions. */
+import type { ListingFilter } from '../listing/choices.ts'
 import type { Moment } from '../shared/time.ts'
 import type { Paging } from '../properties/values.ts'
 import type { PeerName, SeenProperty } from '../relationships/values.ts'
@@ -27,11 +28,19 @@ export interface SubscriptionsValues extends ActorPageValues {
   readonly listening: readonly SubscriptionRow[]
 }
 
+/** `late`: delivered after several attempts, or as part of a later update. */
+export type TimelineMark = 'delivered' | 'late' | 'waiting' | 'failed'
+
 export interface TimelineRow {
   readonly sequence: number
   readonly outcome: 'waiting' | 'delivered' | 'failed' | 'superseded' | 'unsent'
   /** Outcome in words, with the reason if any. */
   readonly outcome_text: string
+  readonly mark: TimelineMark
+  /** The first names that changed. Empty: everything, as after a resync. */
+  readonly changed: readonly string[]
+  /** Number of names that `changed` leaves out. */
+  readonly more_changed: number
   readonly attempts: number
   readonly written: Moment
   readonly sent: Moment | null
@@ -45,6 +54,15 @@ export interface SubscriptionValues extends ActorPageValues {
   /** The copied data of the peer on this page; empty unless `is_own`. */
   readonly known: readonly SeenProperty[]
   readonly entries: readonly TimelineRow[]
+  /** The latest 30 updates, oldest first. */
+  readonly marks: readonly TimelineMark[]
+  /** The outcomes of `marks` in words; empty when `is_own`. */
+  readonly summary: string
+  readonly filters: readonly ListingFilter[]
+  /** Path of this page with its filter, without the page number. */
+  readonly address: string
+  /** Time of the next attempt while updates are held back; null otherwise. */
+  readonly next_attempt: Moment | null
   /** Number of permanently failed diffs, which can be retried while they are stored. */
   readonly failed: number
   readonly paging: Paging

@@ -407,6 +407,8 @@ CREATE TABLE delivery (
   outcome TEXT NOT NULL DEFAULT 'waiting',
   reason TEXT NOT NULL DEFAULT '',
   origin TEXT NOT NULL DEFAULT '',
+  -- JSON array: up to five names that changed, and the number of further ones. Empty: everything.
+  changed TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
     REFERENCES publisher_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
