@@ -1088,6 +1088,7 @@ const editAccess = {
   text: (level: string) =>
     html`One pattern per line. Use <code>*</code> as a wildcard, like <code>notes/*</code>. Anything ${level} blocks stays blocked.`,
   byLevel: (level: string, sentences: readonly string[]) => `Default for ${level}: ${sentences.join(' ')}`,
+  matches: (matched: number, all: number) => `Matches ${number(matched)} of ${number(all)} now.`,
   patterns: 'Allow',
   excluded_patterns: 'Except',
   allowed: 'Full access to',

@@ -1058,6 +1058,7 @@ const editAccess: Messages['editAccess'] = {
   text: (level) =>
     html`Ein Muster pro Zeile. <code>*</code> steht für beliebige Zeichen, zum Beispiel <code>notes/*</code>. Was ${level} sperrt, bleibt gesperrt.`,
   byLevel: (level, sentences) => `Voreinstellung von ${level}: ${sentences.join(' ')}`,
+  matches: (matched, all) => `Passt jetzt auf ${number(matched)} von ${number(all)}.`,
   patterns: 'Erlauben',
   excluded_patterns: 'Außer',
   allowed: 'Voller Zugriff auf',

@@ -164,15 +164,16 @@ export async function showPeer(
   const fields = sent?.fields ?? fieldsOf(base, own)
   const isApp = isClient(trust)
   const peer = peerName(trust, profile, values.actor_www, messages)
+  const account = await ownNames(deps, exchange, isApp)
   const page = deps.pages.trustPeer({
     ...values,
     trust: trustRow(deps, trust, { peer, isCustom: override !== null }, messages),
     profile: profileTexts(profile, deps.config.peerProfileAttributes),
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, messages, isApp),
-    access: await accessTableOf(deps, view, await ownNames(deps, exchange, isApp), values.actor_www),
+    access: await accessTableOf(deps, view, account, values.actor_www),
     reach: reachInWords(trust.relationship, isApp, messages),
-    fieldsets: fieldsets(fields, base, messages),
+    fieldsets: fieldsets(fields, base, account.names, messages),
     preview: hasPreview(sent)
       ? await previewOf(deps, exchange, { base, before: own, after: sent.override ?? {}, fields, isApp })
       : null,

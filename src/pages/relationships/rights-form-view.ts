@@ -42,7 +42,7 @@ ${preview === null ? '' : previewCard(values, preview, words)}`
 
 function fieldset(
   { error, error_field, trust }: TrustPeerValues,
-  { category, subject, fields, operations, by_type, has_patterns, has_names }: RightsFieldset,
+  { category, subject, fields, matches, name_count, operations, by_type, has_patterns, has_names }: RightsFieldset,
   messages: Messages,
 ): Html {
   const { editAccess: words } = messages
@@ -52,12 +52,14 @@ function fieldset(
   const area = (part: (typeof texts)[number], label: string): Html => {
     const id = `${category}-${part}`
     const text = fields[part]
+    const matched = text === '' ? null : matches[part]
     return formField({
       id,
       name: `${category}.${part}`,
       label,
       value: text,
       rows: Math.min(8, Math.max(2, text.split('\n').length)),
+      ...(matched === null ? {} : { hint: words.matches(matched, name_count) }),
       error: error_field === `${category}.${part}` ? error : null,
       attributes: { spellcheck: 'false', autocapitalize: 'none' },
     })

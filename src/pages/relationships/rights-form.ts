@@ -10,6 +10,7 @@ import {
   ruledCategories,
   type EffectiveRules,
 } from '../../permission/rules.ts'
+import { covers, reachesBelow } from '../../permission/pattern.ts'
 import type { Messages } from '../languages/language.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import type { RightsFields, RightsFieldset } from './values.ts'
@@ -83,7 +84,13 @@ export function overrideBody(rules: OverrideRules): JsonText {
   return normalize(JSON.stringify({ ...rules, created_by: 'creator' }))
 }
 
-export function fieldsets(fields: Fields, base: EffectiveRules, messages: Messages): readonly RightsFieldset[] {
+/** @param names The names in the account by category, which the patterns are compared with. */
+export function fieldsets(
+  fields: Fields,
+  base: EffectiveRules,
+  names: Readonly<Record<RuledCategory, readonly string[]>>,
+  messages: Messages,
+): readonly RightsFieldset[] {
   const byType = new Map(rightsInWords(base, messages).map((line) => [line.category, line.sentences]))
   return ruledCategories.map((category) => {
     const { patterns, excluded_patterns: excluded, allowed, denied } = fields[category]
@@ -92,12 +99,34 @@ export function fieldsets(fields: Fields, base: EffectiveRules, messages: Messag
       category,
       subject: messages.subjects[category],
       fields: fields[category],
+      matches: matchesOf(fields[category], names[category]),
+      name_count: names[category].length,
       operations: grantableOf[category],
       by_type: byType.get(category) ?? [],
       has_patterns: isData || patterns !== '' || excluded !== '' || base[category]?.patterns !== undefined,
       has_names: !isData || allowed !== '' || denied !== '' || base[category]?.allowed !== undefined,
     }
   })
+}
+
+/** Comparisons of a name with a pattern for one field. More would take too long. */
+const mostCompared = 100_000
+
+/** Counts the names that each field matches, as a whole or in part. */
+function matchesOf(fields: RightsFields, names: readonly string[]): RightsFieldset['matches'] {
+  const count = (text: string): number | null => {
+    const patterns = namesIn(text)
+    if (patterns.length * names.length > mostCompared) return null
+    return names.filter((name) => patterns.some((pattern) => covers(pattern, name) || reachesBelow(pattern, name)))
+      .length
+  }
+  const { patterns, excluded_patterns, allowed, denied } = fields
+  return {
+    patterns: count(patterns),
+    excluded_patterns: count(excluded_patterns),
+    allowed: count(allowed),
+    denied: count(denied),
+  }
 }
 
 function byCategory<T>(of: (category: RuledCategory) => T): Readonly<Record<RuledCategory, T>> {

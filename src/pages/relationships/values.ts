@@ -146,6 +146,10 @@ export interface RightsFieldset {
   readonly category: RuledCategory
   readonly subject: string
   readonly fields: RightsFields
+  /** Number of names in the account that each field matches, as a whole or in part. Null: too many to compare. */
+  readonly matches: Readonly<Record<'patterns' | 'excluded_patterns' | 'allowed' | 'denied', number | null>>
+  /** Number of all names of the category in the account. */
+  readonly name_count: number
   readonly operations: readonly string[]
   /** The rights of the trust type without the override. */
   readonly by_type: readonly string[]
