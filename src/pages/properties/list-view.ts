@@ -4,6 +4,7 @@ import type { Messages } from '../languages/language.ts'
 import { editableOf } from './edit-conflict.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
 import { hiddenFields, pager, valueField } from '../shared/forms.ts'
+import { listingStyle } from '../listing/style.ts'
 import { filterView, searchForm, sortedHeading } from '../listing/view.ts'
 import { icon } from '../shared/icons.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
@@ -26,7 +27,7 @@ export function propertiesPage(values: PropertiesValues, context: PageContext): 
       title: words.title,
       section: '/properties',
       wrongField: wrongFieldOf(values),
-      styles: [propertyStyle],
+      styles: [listingStyle, propertyStyle],
     },
     html`
 <div class="head"><h1>${words.title}</h1>

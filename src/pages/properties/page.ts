@@ -4,6 +4,7 @@ import { propertyPageRoutes } from './routes.ts'
 import { propertiesPage } from './list-view.ts'
 import { propertyPage } from './property-view.ts'
 import { selectionPage } from './selection-view.ts'
+import { listingStyle } from '../listing/style.ts'
 import { propertyStyle } from './style.ts'
 
 export const properties = {
@@ -13,6 +14,6 @@ export const properties = {
     { name: 'selection', template: 'aw-actor-www-selection.html', view: selectionPage },
     { name: 'property', template: 'aw-actor-www-property.html', view: propertyPage },
   ],
-  styles: [propertyStyle],
+  styles: [listingStyle, propertyStyle],
   routes: propertyPageRoutes,
 } as const satisfies PageGroup

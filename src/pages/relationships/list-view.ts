@@ -1,6 +1,7 @@
 /** View of `/<actor>/www/trust`: the actor's relationships, as a picture and as a list. */
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
+import { listingStyle } from '../listing/style.ts'
 import { filterView, searchForm, sortedHeading } from '../listing/view.ts'
 import { avatar } from '../shared/avatar.ts'
 import { pager } from '../shared/forms.ts'
@@ -19,7 +20,7 @@ export function trustPage(values: TrustListValues, context: PageContext): Html {
   const words = messages.connections
   return actorPage(
     values,
-    { ...context, title: words.title, section: '/trust', styles: [connectionStyle] },
+    { ...context, title: words.title, section: '/trust', styles: [listingStyle, connectionStyle] },
     html`
 <div class="head"><h1>${words.title}</h1>
 ${values.connection_count === 0 ? '' : searchForm(`${values.actor_www}/trust`, values.search, words.searchLabel, messages)}</div>

@@ -3,6 +3,7 @@ import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { confirmation, pager } from '../shared/forms.ts'
 import { icon } from '../shared/icons.ts'
+import { listingStyle } from '../listing/style.ts'
 import { filterView } from '../listing/view.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
@@ -26,7 +27,7 @@ export function subscriptionPage(values: SubscriptionValues, context: PageContex
       ...context,
       title,
       section: '/subscriptions',
-      styles: [subscriptionStyle],
+      styles: [listingStyle, subscriptionStyle],
       trail: [{ text: messages.subscriptions.title, href: `${actor_www}/subscriptions` }],
     },
     html`
