@@ -26,3 +26,31 @@ export function addressFor<Choices extends Readonly<Record<string, string>>>(
   const chosen = Object.entries(choices).filter(([name, value]) => value !== standard[name])
   return chosen.length === 0 ? page : `${page}?${new URLSearchParams(chosen).toString()}`
 }
+
+/** Builds a filter: everything, then each choice that fits something or is chosen. */
+export function filtersFor<Choice extends string>(
+  choices: readonly Choice[],
+  {
+    chosen,
+    all,
+    labels,
+    countOf,
+    hrefOf,
+  }: {
+    readonly chosen: Choice | undefined
+    readonly all: { readonly name: string; readonly count: number }
+    readonly labels: Readonly<Record<Choice, string>>
+    readonly countOf: (choice: Choice) => number
+    /** Returns the address with this choice; empty for everything. */
+    readonly hrefOf: (choice: Choice | '') => string
+  },
+): readonly ListingFilter[] {
+  return [
+    { ...all, href: hrefOf(''), is_current: chosen === undefined },
+    ...choices.flatMap((choice) => {
+      const count = countOf(choice)
+      if (count === 0 && choice !== chosen) return []
+      return [{ name: labels[choice], count, href: hrefOf(choice), is_current: choice === chosen }]
+    }),
+  ]
+}

@@ -3,7 +3,7 @@ import { hintField, optional, stringField, type ValuesOf } from '../../json/fiel
 import { kindOf } from '../../json/json.ts'
 import { valueOf } from '../../property/kinds.ts'
 import type { StoredProperty } from '../../property/property-store.ts'
-import { addressFor, type ListingColumn } from '../listing/choices.ts'
+import { addressFor, filtersFor, type ListingColumn } from '../listing/choices.ts'
 import type { Messages } from '../languages/language.ts'
 import { partQuery } from '../shared/paging.ts'
 import { previewOf } from '../shared/value-tree.ts'
@@ -47,20 +47,13 @@ export function selectProperties(
     search,
     selected: sorted(selected, sort, order),
     address: addressOf({}),
-    types: [
-      {
-        name: messages.properties.allTypes,
-        count: found.length,
-        href: addressOf({ type: '' }),
-        is_current: type === undefined,
-      },
-      ...types.flatMap((each) => {
-        const count = byType.get(each)?.length ?? 0
-        return count === 0 && each !== type
-          ? []
-          : [{ name: messages.types[each], count, href: addressOf({ type: each }), is_current: each === type }]
-      }),
-    ],
+    types: filtersFor(types, {
+      chosen: type,
+      all: { name: messages.properties.allTypes, count: found.length },
+      labels: messages.types,
+      countOf: (each) => byType.get(each)?.length ?? 0,
+      hrefOf: (each) => addressOf({ type: each }),
+    }),
     columns: (['name', 'type'] as const).map((column): ListingColumn<'name' | 'type'> => {
       const isSorted = column === sort
       const next = isSorted && order === 'ascending' ? 'descending' : 'ascending'

@@ -1,6 +1,6 @@
 /** The part of all connections that the listing shows: search, kinds and order. */
 import { hintField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
-import { addressFor, type ListingColumn } from '../listing/choices.ts'
+import { addressFor, filtersFor, type ListingColumn } from '../listing/choices.ts'
 import type { Messages } from '../languages/language.ts'
 import { partQuery } from '../shared/paging.ts'
 import type { ConnectionColumn, TrustListValues, TrustRow } from './values.ts'
@@ -38,27 +38,13 @@ export function selectConnections(
     search,
     selected: sorted(kind === undefined ? found : of(kind), sort, order),
     address: addressOf({}),
-    kinds: [
-      {
-        name: messages.connections.allKinds,
-        count: found.length,
-        href: addressOf({ kind: '' }),
-        is_current: kind === undefined,
-      },
-      ...kinds.flatMap((each) => {
-        const count = of(each).length
-        return count === 0 && each !== kind
-          ? []
-          : [
-              {
-                name: messages.connections.kinds[each],
-                count,
-                href: addressOf({ kind: each }),
-                is_current: each === kind,
-              },
-            ]
-      }),
-    ],
+    kinds: filtersFor(kinds, {
+      chosen: kind,
+      all: { name: messages.connections.allKinds, count: found.length },
+      labels: messages.connections.kinds,
+      countOf: (each) => of(each).length,
+      hrefOf: (each) => addressOf({ kind: each }),
+    }),
     columns: (['name', 'level', 'state', 'active'] as const).map((column): ListingColumn<ConnectionColumn> => {
       const isSorted = column === sort
       const next = isSorted ? opposite[order] : firstOrder[column]

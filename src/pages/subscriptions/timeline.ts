@@ -2,7 +2,7 @@
 import { hintField, type ValuesOf } from '../../json/fields.ts'
 import type { TimelineEntry } from '../../publication/diff-store.ts'
 import type { Timeline } from '../../publication/publications.ts'
-import { addressFor } from '../listing/choices.ts'
+import { addressFor, filtersFor } from '../listing/choices.ts'
 import type { Messages } from '../languages/language.ts'
 import { pagingOf, partOf, partQuery } from '../shared/paging.ts'
 import { type Moment, momentOf } from '../shared/time.ts'
@@ -50,7 +50,13 @@ export function timelineValues(
     entries: partOf(selected, paging, rowsOnAPage),
     paging,
     address: addressFor(page, { outcome: query.outcome ?? '' }, { outcome: '' }),
-    filters: filtersOf(rows, query.outcome, page, messages),
+    filters: filtersFor(outcomes, {
+      chosen: query.outcome,
+      all: { name: messages.subscription.all, count: rows.length },
+      labels: messages.subscription.outcomes,
+      countOf: (each) => rows.filter((row) => groupOf(row) === each).length,
+      hrefOf: (outcome) => addressFor(page, { outcome }, { outcome: '' }),
+    }),
     marks: marks.toReversed(),
     summary: summaryOf(marks, entries.slice(0, marksShown), messages),
     next_attempt: next === null ? null : momentOf(next, now, messages),
@@ -68,27 +74,6 @@ function nextAttempt(
   const { dueAt, pausedUntil } = backlog
   const isHeld = failingSince !== null || (pausedUntil ?? 0) > now
   return isHeld ? Math.max(dueAt ?? 0, pausedUntil ?? 0, now) : null
-}
-
-function filtersOf(
-  rows: readonly TimelineRow[],
-  chosen: Outcome | undefined,
-  page: string,
-  { subscription: words }: Messages,
-): SubscriptionValues['filters'] {
-  const filter = (outcome: Outcome | '', name: string, count: number) => ({
-    name,
-    count,
-    href: addressFor(page, { outcome }, { outcome: '' }),
-    is_current: outcome === (chosen ?? ''),
-  })
-  return [
-    filter('', words.all, rows.length),
-    ...outcomes.flatMap((outcome) => {
-      const count = rows.filter((row) => groupOf(row) === outcome).length
-      return count === 0 && outcome !== chosen ? [] : [filter(outcome, words.outcomes[outcome], count)]
-    }),
-  ]
 }
 
 function groupOf({ mark }: TimelineRow): Outcome {
