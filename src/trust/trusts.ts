@@ -70,7 +70,7 @@ export class Trusts {
     return this.#deps.store.read((q) => findTrust(q, actorId, peerId))
   }
 
-  /** The record for a viewer: the owner sees secret and token, the peer sees its token, and others see neither. */
+  /** The record for a viewer: the owner sees secret, token and nickname, the peer sees its token, and others see neither. */
   shown(trust: Trust, to: 'owner' | 'peer' | 'others'): TrustRecord & Partial<TrustSecrets> {
     const { keyRing } = this.#deps
     return {

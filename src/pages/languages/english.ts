@@ -874,8 +874,6 @@ const request = ({ one, a }: EnglishNoun) => ({
 const invite = ({ one }: EnglishNoun) => ({
   title: 'Invite someone',
   text: `Create a link and send it. The first person who opens it and confirms is connected with your ${one}, without a request to approve.`,
-  nickname: 'Nickname',
-  nicknameHint: 'Only you see it, in place of the name that they chose.',
   valid: 'Valid for',
   days: (days: number) => count(days, 'day', 'days'),
   theySee: (name: string) => `They see your name: ${name}.`,

@@ -845,8 +845,6 @@ const request = (noun: Declined): Messages['request'] => ({
 const invite = (noun: Declined): Messages['invite'] => ({
   title: 'Jemanden einladen',
   text: `Erstellen Sie einen Link und senden Sie ihn. Wer ihn zuerst öffnet und bestätigt, ist mit ${noun.ein('Ihr', 'dative')} verbunden, ohne weitere Genehmigung.`,
-  nickname: 'Eigener Name',
-  nicknameHint: 'Nur Sie sehen ihn, anstelle des Namens, den die Gegenseite gewählt hat.',
   valid: 'Gültig für',
   days: (days) => count(days, 'Tag', 'Tage'),
   theySee: (name) => `Ihr Name ist sichtbar: ${name}.`,

@@ -5,7 +5,6 @@ import { readOwnOverride, type RightsJudge } from '../../trust/permissions.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } from '../../trust/trust-version.ts'
-import { longestNickname, nicknameIn } from '../../trust/trust-change.ts'
 import type { TrustJudge } from '../../trust/trusts.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
@@ -15,7 +14,7 @@ import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
 import type { Messages } from '../languages/language.ts'
 import { explained, pageRefusal } from '../shared/error-text.ts'
-import { formRefusal, inputRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { withChoices } from './access/access-choice.ts'
 import { sentChoices } from './access/access-table.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
@@ -26,6 +25,7 @@ import { showPeer } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import { confirmationFieldName, requireConfirmation } from './typed-confirmation.ts'
 import type { AskQuery, RelationshipPageDeps } from './deps.ts'
+import { requireNickname } from './nickname.ts'
 import type { TypedPeer } from './values.ts'
 
 /** Handles the form of a connection: approve, pause, follow, change the access level, or end. */
@@ -52,7 +52,7 @@ export async function changeTrust(
           await moveApprovalEnd(deps, exchange, peerId, sent, judge)
           return goOn(deps, exchange, sent, here, 'saved')
         case 'nickname':
-          await deps.trusts.change(actor, peerId, null, { nickname: sentNickname(sent) })
+          await deps.trusts.change(actor, peerId, null, { nickname: requireNickname(sent.get('nickname') ?? '') })
           return goOn(deps, exchange, sent, here, 'saved')
         case 'grant_until':
         case 'withdraw_grant':
@@ -91,17 +91,6 @@ function typedOf(sent: Params): TypedPeer {
     trust_type: sent.get('trust_type') ?? '',
     nickname: sent.get('nickname') ?? '',
   }
-}
-
-function sentNickname(sent: Params): string {
-  const nickname = nicknameIn(sent.get('nickname') ?? '')
-  if (nickname === null)
-    throw inputRefusal(
-      `a nickname has at most ${longestNickname} characters`,
-      ({ peerErrors }) => peerErrors.nicknameTooLong(longestNickname),
-      'nickname',
-    )
-  return nickname
 }
 
 /** Checks the version of the connection. Forms without a version, such as those of templates, are not checked. */

@@ -5,7 +5,6 @@ import type { PageExchange } from '../../../http/dispatch/route.ts'
 import type { Params } from '../../../http/edge/params.ts'
 import type { HttpResponse } from '../../../http/edge/response.ts'
 import { type CreatedInvitation, mostInvitations } from '../../../trust/invitations/invitations.ts'
-import { longestNickname, nicknameIn } from '../../../trust/trust-change.ts'
 import { explained } from '../../shared/error-text.ts'
 import { goOn, pageValues, showPage } from '../../shared/page.ts'
 import { formRefusal, inputRefusal, refusedOnPage } from '../../shared/refused-on-page.ts'
@@ -14,6 +13,7 @@ import { trustTypeName } from '../../shared/trust-rows.ts'
 import { visible } from '../../shared/visible.ts'
 import { choicesOf } from '../access-review.ts'
 import type { RelationshipPageDeps } from '../deps.ts'
+import { requireNickname } from '../nickname.ts'
 import { inviterName } from './invited-page.ts'
 import { invitationDays, type TypedInvitation } from './values.ts'
 
@@ -107,18 +107,12 @@ async function create(
   )
   if (!isOffered)
     throw inputRefusal('choose one of the access levels', ({ peerErrors }) => peerErrors.levelUnknown, 'trust_type')
-  if (nicknameIn(nickname) === null)
-    throw inputRefusal(
-      `a nickname has at most ${longestNickname} characters`,
-      ({ peerErrors }) => peerErrors.nicknameTooLong(longestNickname),
-      'nickname',
-    )
   const valid = invitationDays.find((each) => each === days)
   if (valid === undefined) throw formRefusal('days does not exist in the form')
   try {
     return await deps.invitations.create(actor.id, {
       relationship,
-      nickname,
+      nickname: requireNickname(nickname),
       endsAt: deps.now() + Number(valid) * dayMs,
     })
   } catch (error) {

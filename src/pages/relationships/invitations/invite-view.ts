@@ -47,7 +47,7 @@ ${qrCode(url, words.qr)}
 }
 
 function form(values: TrustInviteValues, messages: Messages): Html {
-  const { invite: words, forms, request } = messages
+  const { invite: words, forms, peer, request } = messages
   const {
     form_action,
     trust_types,
@@ -73,9 +73,9 @@ ${levelChoice(
 ${formField({
   id: 'nickname',
   name: 'nickname',
-  label: forms.optional(words.nickname),
+  label: forms.optional(peer.nickname),
   value: typed.nickname,
-  hint: words.nicknameHint,
+  hint: peer.nicknameHint,
   error: errorOf('nickname'),
   attributes: { autocomplete: 'off', maxlength: String(longestNickname) },
 })}
