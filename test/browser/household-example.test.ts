@@ -79,7 +79,8 @@ describe('the page of the household example', () => {
   it('leads a person without a session to the sign-in, and back', async () => {
     const page = await signIn('alan@example.com')
     await page.context().clearCookies()
-    await page.reload()
+    // The script of the page may leave the page before it has loaded.
+    await page.reload({ waitUntil: 'commit' })
     await page.getByRole('link', { name: 'Continue as a test user' }).click()
     await page.getByLabel('Email').fill('alan@example.com')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import { accessibilityViolations, desktop, faultsInEveryLook, openPage, type WatchedPage } from '../support/browser.ts'
 import { sqliteService, type TestService } from '../support/service.ts'
 
 const start = sqliteService()
@@ -10,8 +10,8 @@ before(async () => {
   service = await start({ listen: true, host: 'localhost', name: 'Notes', localSignIn: true })
 })
 
-async function choose(viewport = desktop, colorScheme: 'light' | 'dark' = 'light'): Promise<WatchedPage> {
-  const page = await openPage({ viewport, colorScheme })
+async function choose(): Promise<WatchedPage> {
+  const page = await openPage({ viewport: desktop })
   await page.goto(service.url)
   await page.getByRole('link', { name: 'Continue as a test user' }).click()
   await page.waitForURL(/^http:\/\/127\.0\.0\.1:\d+\/interaction\//)
@@ -21,18 +21,12 @@ async function choose(viewport = desktop, colorScheme: 'light' | 'dark' = 'light
 const actorOf = (page: WatchedPage): string => new URL(page.url()).pathname.split('/')[1] ?? ''
 
 describe('the local sign-in of development', () => {
-  it('states that it is for development only, and has no accessibility violation on any screen', async () => {
-    for (const [viewport, colorScheme] of [
-      [desktop, 'light'],
-      [phone, 'dark'],
-    ] as const) {
-      const page = await choose(viewport, colorScheme)
-      assert.equal(await page.title(), 'Choose a test user · Notes')
-      assert.match(await page.locator('main').innerText(), /Development only, no password needed/)
-      assert.deepEqual(await accessibilityViolations(page), [])
-      assert.equal(await isTooWide(page), false)
-      assert.deepEqual(page.complaints, [])
-    }
+  it('states that it is for development only, and has no accessibility violation in any look', async () => {
+    const page = await choose()
+    assert.equal(await page.title(), 'Choose a test user · Notes')
+    assert.match(await page.locator('main').innerText(), /Development only, no password needed/)
+    assert.deepEqual(await faultsInEveryLook(page), [])
+    assert.deepEqual(page.complaints, [])
   })
 
   it('signs in the test user with one click (R-OC-01)', async () => {

@@ -4,7 +4,15 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, it } from 'node:test'
 import type { BrowserContextOptions, Locator } from 'playwright-core'
 import { z } from 'zod'
-import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import {
+  accessibilityViolations,
+  colorRules,
+  desktop,
+  isTooWide,
+  openPage,
+  phone,
+  type WatchedPage,
+} from '../support/browser.ts'
 import { type Hands, keyboard, pointer } from '../support/hands.ts'
 import { authorizePath, newPkce, registerClient, requestTokens } from '../support/oauth-client.ts'
 import { sqliteService, type StartOptions, type TestService } from '../support/service.ts'
@@ -31,12 +39,15 @@ class Person {
   readonly page: WatchedPage
   readonly hands: Hands
   readonly #sees: boolean
+  readonly #rules: readonly string[] | undefined
   readonly #live: boolean
 
-  private constructor(page: WatchedPage, { hands = pointer, javaScriptEnabled = true, bypassCSP = false }: Way) {
+  private constructor(page: WatchedPage, way: Way) {
+    const { hands = pointer, javaScriptEnabled = true, bypassCSP = false, colorScheme } = way
     this.page = page
     this.hands = hands
     this.#sees = bypassCSP && javaScriptEnabled
+    this.#rules = colorScheme === 'dark' ? colorRules : undefined
     this.#live = javaScriptEnabled
   }
 
@@ -63,7 +74,7 @@ class Person {
   async at(title: string): Promise<void> {
     await this.page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
     assert.equal(await isTooWide(this.page), false, title)
-    if (this.#sees) assert.deepEqual(await accessibilityViolations(this.page), [], title)
+    if (this.#sees) assert.deepEqual(await accessibilityViolations(this.page, this.#rules), [], title)
   }
 
   press(role: 'link' | 'button', name: string): Promise<void> {

@@ -34,8 +34,14 @@ afterEach(async () => {
   for (const page of opened.splice(0)) await page.context().close()
 })
 
-export const phone = { width: 390, height: 844 }
-export const desktop = { width: 1280, height: 860 }
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+export const phone: Size = { width: 390, height: 844 }
+export const desktop: Size = { width: 1280, height: 860 }
+const devices = { desktop, phone }
 
 /** A page that records its errors and warnings. */
 export interface WatchedPage extends Page {
@@ -142,15 +148,44 @@ interface AxeResults {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** The rules whose result depends on a color scheme. */
+export const colorRules = ['color-contrast', 'link-in-text-block']
+
 /** Returns violations of WCAG 2.2 AA and of good practice that axe finds. The page needs a context with `bypassCSP`. */
-export async function accessibilityViolations(page: Page): Promise<Violation[]> {
-  await page.evaluate(axeSource)
-  const results = (await page.evaluate('axe.run(document)')) as AxeResults
+export async function accessibilityViolations(page: Page, rules?: readonly string[]): Promise<Violation[]> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axeSource)
+  const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) }
+  const results = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
   return results.violations.map(({ id, help, nodes }) => ({
     id,
     help,
     targets: nodes.map(({ target }) => target.join(' ')),
   }))
+}
+
+/**
+ * Returns what is wrong with a page on a desktop and on a phone, each in light and in dark colors: its violations, and
+ * horizontal scrolling. A color scheme changes colors alone, so all rules run in light colors only.
+ */
+export async function faultsInEveryLook(
+  page: Page,
+  sizes: Readonly<Record<string, Size>> = devices,
+): Promise<string[]> {
+  const before = page.viewportSize()
+  const faults: string[] = []
+  for (const [device, size] of Object.entries(sizes)) {
+    await page.setViewportSize(size)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      const violations = await accessibilityViolations(page, colorScheme === 'light' ? undefined : colorRules)
+      for (const { id, help, targets } of violations)
+        faults.push(`${device}, ${colorScheme}: ${id} (${help}) at ${targets.join(', ')}`)
+    }
+    if (await isTooWide(page)) faults.push(`${device}: the page is wider than the screen`)
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  if (before !== null) await page.setViewportSize(before)
+  return faults
 }
 
 /** Selects the browser: the package's for Linux on x64, and an installed Chrome on other systems. */
