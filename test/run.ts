@@ -1,7 +1,10 @@
 /** `npm test`: runs every test file, or with arguments the files whose path contains one of them. */
+import { globSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { commandOptions } from '../tools/command-options.ts'
+import { joinFiles } from './support/joined-files.ts'
 import { startPostgres } from './support/postgres.ts'
 import { runTestFiles } from './support/test-run.ts'
 
@@ -44,13 +47,18 @@ if (postgres !== null) process.env['TROUPE_TEST_POSTGRES'] = postgres.url
 if (positionals.length === 0)
   console.log('npm run citus is another lane: it needs a Citus cluster, and counts nothing.')
 
-const { failed } = await runTestFiles(chosen, {
-  concurrency: 2,
+// Programs that tests start load these files by their paths.
+const programs = ['src/*.ts', 'src/cli/main.ts', 'test/support/*-app.ts', 'test/support/limited-process.ts']
+const joined = await joinFiles(root, [...chosen, ...globSync(programs, { cwd: root }).map((name) => join(root, name))])
+const { failed } = await runTestFiles(chosen.map(joined.of), {
+  // Files that wait leave room for another one. More would exhaust the memory of a small machine with many cores.
+  concurrency: Math.min(availableParallelism() + 1, 6),
   limitSeconds: values.limit,
   print: (line) => console.log(line),
   everyArea: positionals.length === 0,
-  nameOf,
+  nameOf: (file) => nameOf(joined.sourceOf(file)),
   signal: stop.signal,
 })
+await joined.remove()
 await postgres?.remove()
 process.exitCode = failed === 0 ? 0 : 1

@@ -13,6 +13,7 @@ import { createMetrics } from '../../src/observe/metrics.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { counting, faulty, forEachStore } from '../support/stores.ts'
+import { sourceArguments } from '../support/joined-files.ts'
 
 const ten = { count: 10, seconds: 3600 }
 
@@ -67,7 +68,7 @@ forEachStore((_dialect, open, database) => {
       const { url } = await database()
       await (await open({ url })).close()
       const program = join(import.meta.dirname, '../support/limited-process.ts')
-      const children = [0, 1].map(() => spawn(process.execPath, ['--conditions=troupe-source', program, url]))
+      const children = [0, 1].map(() => spawn(process.execPath, [...sourceArguments(), program, url]))
       try {
         await Promise.all(children.map((child) => prints(child, /ready\n/)))
         for (const child of children) child.stdin.write('go\n')

@@ -4,12 +4,13 @@ import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
+import { sourceArguments } from '../support/joined-files.ts'
 
 const demo = join(dirname(dirname(import.meta.dirname)), 'examples', 'demo', 'run.ts')
 
 describe('npm run demo', () => {
   it('plays the story of two services to its end', async () => {
-    const program = spawn(process.execPath, ['--conditions=troupe-source', demo], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const program = spawn(process.execPath, [...sourceArguments(), demo], { stdio: ['ignore', 'pipe', 'pipe'] })
     const [printed, failed, [code]] = await Promise.all([
       text(program.stdout),
       text(program.stderr),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { sourceArguments } from '../support/joined-files.ts'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { github } from '../../src/index.ts'
 import { sqliteService, type TestService } from '../support/service.ts'
@@ -110,7 +111,7 @@ registerHooks({
     )
   })
   afterEach(() => place.remove())
-  const nodeArgs = ['--conditions=troupe-source', '--import', './watch.mjs']
+  const nodeArgs = [...sourceArguments(), '--import', './watch.mjs']
   const ready = /is ready at (http:\/\/localhost:\d+)/
 
   it('loads the local provider only for a sign-in, and prints none of its output', async () => {

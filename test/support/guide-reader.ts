@@ -4,6 +4,7 @@ import { appendFileSync, chmodSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { compile } from './compile-application.ts'
+import { sourceArguments } from './joined-files.ts'
 import { environmentWithoutSettings, Program, Workplace } from './program.ts'
 
 export interface Step {
@@ -30,7 +31,7 @@ export class GuideReader {
     })
     this.place.write('package.json', '{"type":"module"}')
     // The commands run this source with the Node.js of the tests.
-    const node = `exec ${process.execPath} --conditions=troupe-source`
+    const node = `exec ${process.execPath} ${sourceArguments().join(' ')}`
     this.place.write('bin/node', `#!/bin/sh\n${node} "$@"\n`)
     this.place.write('bin/npx', `#!/bin/sh\nshift\n${node} ${program} "$@"\n`)
     for (const name of ['bin/node', 'bin/npx']) chmodSync(this.place.path(name), 0o755)

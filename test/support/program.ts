@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { sourceArguments } from './joined-files.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 
@@ -92,7 +93,7 @@ export class Workplace {
 
   /** Starts another program in this folder. */
   startFile(file: string, args: readonly string[] = [], options: RunOptions = {}): Program {
-    const { env = {}, nodeArgs = ['--conditions=troupe-source'], node = process.execPath } = options
+    const { env = {}, nodeArgs = sourceArguments(), node = process.execPath } = options
     const child = spawn(node, [...nodeArgs, file, ...args], {
       cwd: this.folder,
       env: { ...environmentWithoutSettings(), ...env },

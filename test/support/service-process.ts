@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import type { Reply, Send } from './history.ts'
+import { sourceArguments } from './joined-files.ts'
 import { testKeys } from './service.ts'
 
 export interface ServiceProcess {
@@ -26,7 +27,7 @@ const root = join(import.meta.dirname, '../..')
 
 export async function startServiceProcess(options: ServiceProcessOptions): Promise<ServiceProcess> {
   const module = options.module ?? join(import.meta.dirname, 'load-app.ts')
-  const args = ['--conditions=troupe-source', join(root, 'bin/troupe.js'), 'dev', '--no-watch', module]
+  const args = [...sourceArguments(), join(root, 'bin/troupe.js'), 'dev', '--no-watch', module]
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

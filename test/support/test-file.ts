@@ -89,6 +89,7 @@ function runProcess(
 ): Promise<Ending> {
   const flags = [
     '--conditions=troupe-source',
+    '--enable-source-maps',
     `--import=${untrackedPromises}`,
     `--test-reporter=${reporter}`,
     `--test-reporter-destination=${recordFile}`,
