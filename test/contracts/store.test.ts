@@ -12,7 +12,7 @@ import { openStore } from '../../src/open-store.ts'
 import { NotCreatedError } from '../../src/store/start-error.ts'
 import { LOCK_ACTOR } from '../../src/store/lock-actor.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
-import { createPostgresDatabase, createTestDatabase, counting, faulty, forEachStore } from '../support/stores.ts'
+import { createPostgresDatabase, createFileFolder, counting, faulty, forEachStore } from '../support/stores.ts'
 import { isLockAwaited, sharedPostgresUrl } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
@@ -724,7 +724,7 @@ forEachStore((dialect, open, database) => {
 
   describe('a migration (OPS-05)', () => {
     const empty = async () =>
-      dialect === 'sqlite' ? createTestDatabase('sqlite') : createPostgresDatabase(await sharedPostgresUrl())
+      dialect === 'sqlite' ? createFileFolder() : createPostgresDatabase(await sharedPostgresUrl())
     const numbers = async (store: Store) =>
       (await store.read((q) => q.all<{ number: number }>('SELECT number FROM schema_migrations ORDER BY number'))).map(
         (row) => row.number,

@@ -104,6 +104,8 @@ async function serve(native: string, folder: string, fsync: 'on' | 'off'): Promi
     shared_buffers: '32MB',
     fsync,
     full_page_writes: fsync,
+    // It would look into hundreds of databases, which live for seconds.
+    autovacuum: 'off',
   }
   const orderFor = (port: number): string =>
     JSON.stringify({

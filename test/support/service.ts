@@ -15,7 +15,7 @@ import type { PeerClient } from '../../src/peer/peer-client.ts'
 import type { RelationshipRules } from '../../src/permission/permission.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createTestDatabase, forEachStore, type TestDatabase } from './stores.ts'
+import { createTestDatabase, forEachStore, type LentDatabase, type TestDatabase } from './stores.ts'
 
 export interface StartOptions extends Partial<TroupeOptions> {
   /** Declares the application. */
@@ -74,8 +74,8 @@ export interface TestActor {
 export function forEachService(
   declare: (start: (options?: StartOptions) => Promise<TestService>, dialect: Dialect) => void,
 ): void {
-  forEachStore((dialect, _open, database) => {
-    declare(starter(database), dialect)
+  forEachStore((dialect, _open, _database, lend) => {
+    declare(starter(lend), dialect)
   })
 }
 
@@ -85,7 +85,7 @@ export function sqliteService(): (options?: StartOptions) => Promise<TestService
   const start = starter(async () => {
     const database = await createTestDatabase('sqlite')
     databases.push(database)
-    return database
+    return { url: database.url, giveBack() {} }
   })
   after(async () => {
     for (const database of databases) await database.remove()
@@ -93,24 +93,31 @@ export function sqliteService(): (options?: StartOptions) => Promise<TestService
   return start
 }
 
-function starter(database: () => Promise<TestDatabase>): (options?: StartOptions) => Promise<TestService> {
-  const ofTest: TestService[] = []
-  const ofGroup: TestService[] = []
+function starter(lend: () => Promise<LentDatabase>): (options?: StartOptions) => Promise<TestService> {
+  const ofTest: (() => Promise<void>)[] = []
+  const ofGroup: (() => Promise<void>)[] = []
   let current = ofGroup
   beforeEach(() => {
     current = ofTest
   })
+  const stop = async (ends: (() => Promise<void>)[]): Promise<void> => {
+    for (const end of ends.splice(0)) await end()
+  }
   afterEach(async () => {
     current = ofGroup
-    for (const service of ofTest.splice(0)) await service.close()
+    await stop(ofTest)
   })
-  after(async () => {
-    for (const service of ofGroup.splice(0)) await service.close()
-  })
+  after(() => stop(ofGroup))
   return async (options = {}) => {
-    const service = await startService(options.database ?? (await database()).url, options)
+    const database = options.database === undefined ? await lend() : null
+    const service = await startService(options.database ?? database?.url ?? '', options)
     // A service started in `before` serves all tests of its group.
-    current.push(service)
+    current.push(async () => {
+      await service.close()
+      if (database === null) return
+      rmSync(filesOf(database.url), { recursive: true, force: true })
+      database.giveBack()
+    })
     return service
   }
 }
