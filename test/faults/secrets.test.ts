@@ -439,23 +439,26 @@ forEachService((start, dialect) => {
       assertNoSecret(service.log, 'the log')
     })
 
-    it('hold no secret when the store fails at any statement (SEC-04)', async () => {
-      for (const error of [undefined, () => new Error('disk I/O error')]) {
-        for (const matching of [/./, /property|attribute/, /INSERT|UPDATE|DELETE/, /list_/]) {
-          // Each round uses a new actor, because the effects on the last one are unknown.
-          await own()
-          service.reset()
-          const times = Number.MAX_SAFE_INTEGER
-          store.plan({ matching, times, ...(error === undefined ? {} : { error }) })
-          const refusals = await drive()
-          assert.ok(store.failed > 5, String(matching))
-          store.plan()
-          assert.ok(service.log.some((line) => line.includes('"level":"error"')))
-          assertNoSecret(refusals, 'an answer')
-          assertNoSecret(service.log, 'the log')
+    // A plan above the store fails the statements, so both databases would show the same.
+    if (dialect === 'sqlite') {
+      it('hold no secret when the store fails at any statement (SEC-04)', async () => {
+        for (const error of [undefined, () => new Error('disk I/O error')]) {
+          for (const matching of [/./, /property|attribute/, /INSERT|UPDATE|DELETE/, /list_/]) {
+            // Each round uses a new actor, because the effects on the last one are unknown.
+            await own()
+            service.reset()
+            const times = Number.MAX_SAFE_INTEGER
+            store.plan({ matching, times, ...(error === undefined ? {} : { error }) })
+            const refusals = await drive()
+            assert.ok(store.failed > 5, String(matching))
+            store.plan()
+            assert.ok(service.log.some((line) => line.includes('"level":"error"')))
+            assertNoSecret(refusals, 'an answer')
+            assertNoSecret(service.log, 'the log')
+          }
         }
-      }
-    })
+      })
+    }
 
     it('hold no secret when the application fails (SEC-04)', async () => {
       service.reset()

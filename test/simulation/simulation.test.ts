@@ -5,12 +5,13 @@ import { Simulator } from './simulation.ts'
 const simulator = new Simulator()
 after(() => simulator.close())
 
+// `npm run simulate -- --seeds 10000` runs more.
 describe('services in virtual time, with a faulty network and dying processes', () => {
   /** Small enough that a failing test locates the seed, large enough for speed. */
   const perTest = 20
   const totals = { callbacks: 0, numbers: 0, starts: 0 }
 
-  for (let from = 1; from <= 200; from += perTest) {
+  for (let from = 1; from <= 80; from += perTest) {
     const last = from + perTest - 1
     it(`satisfy the invariants for seeds ${from} to ${last} (SUB-01, SUB-02, SUB-11, SUB-15, I3, I4, I7, I8)`, async () => {
       for (let seed = from; seed <= last; seed++) {
@@ -24,9 +25,9 @@ describe('services in virtual time, with a faulty network and dying processes', 
   }
 
   it('send diffs and callbacks, and restart, in these runs', () => {
-    assert.ok(totals.numbers > 2000, `${totals.numbers} numbers`)
-    assert.ok(totals.callbacks > 1000, `${totals.callbacks} callbacks`)
-    assert.ok(totals.starts > 600, `${totals.starts} starts`)
+    assert.ok(totals.numbers > 800, `${totals.numbers} numbers`)
+    assert.ok(totals.callbacks > 400, `${totals.callbacks} callbacks`)
+    assert.ok(totals.starts > 240, `${totals.starts} starts`)
   })
 
   it('behave identically with the same seed, to the last line of the trace', async () => {
