@@ -84,14 +84,14 @@ export function forEachStore(
         current.push(() => store.close())
         return store
       }
-      const returned: EmptiableDatabase[] = []
+      const returned: ReusedDatabase[] = []
       const lend = async (): Promise<LentDatabase> => {
         // A new file with a schema costs less than the deletion of rows.
         if (dialect === 'sqlite' || citusServers().length > 0 || givenPooler() !== '')
           return { url: (await database()).url, giveBack() {} }
         const again = returned.pop()
         await again?.empty()
-        const lent = again ?? new EmptiableDatabase((await database()).url)
+        const lent = again ?? new ReusedDatabase((await database()).url)
         if (again === undefined) ofFile.push(() => lent.close())
         return { url: lent.url, giveBack: () => void returned.push(lent) }
       }
@@ -103,7 +103,7 @@ export function forEachStore(
 }
 
 /** A PostgreSQL database whose rows can be deleted, which takes a tenth of the time of another database. */
-class EmptiableDatabase {
+class ReusedDatabase {
   readonly url: string
   readonly #client: pg.Client
   #statements: Promise<string> | undefined
