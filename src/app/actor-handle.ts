@@ -331,7 +331,8 @@ export interface Activity {
   readonly callerKind: 'peer' | 'client' | 'trustee' | 'operator' | 'anonymous'
   /** Id of the peer or client; the name of the operator; for an anonymous caller its IP address, if known. */
   readonly caller: string
-  readonly through: 'http' | 'callback' | 'mcp'
+  /** `push`: this service sent the values to a subscriber. */
+  readonly through: 'http' | 'callback' | 'mcp' | 'push'
   readonly method: string
   /** Path below the actor. */
   readonly path: string

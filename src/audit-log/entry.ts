@@ -17,7 +17,8 @@ export interface AuditEntry {
   readonly callerKind: CallerKind
   /** Id of the peer or client; the name of the operator; for an anonymous caller its IP address, if known. */
   readonly caller: string
-  readonly through: 'http' | 'callback' | 'mcp'
+  /** `push`: this service sent the values to a subscriber. */
+  readonly through: 'http' | 'callback' | 'mcp' | 'push'
   /** HTTP method or MCP method. */
   readonly method: string
   /** Path below the actor, without the query. */
@@ -25,6 +26,7 @@ export interface AuditEntry {
   readonly decision: AuditDecision
   /** Reason of the permission decision. */
   readonly reason: string
+  /** HTTP status. 0: the answer of a subscriber is unknown. */
   readonly status: number
   readonly requestId: string
   /** True when the access changed nothing; repetitions within a minute are counted in one entry. */

@@ -7,6 +7,8 @@ import type { QueueKey } from './queue-store.ts'
 
 export interface OutgoingCallback {
   readonly body: JsonText
+  /** The values in the body. Null: it has none, and the peer fetches them. */
+  readonly carried: JsonText | null
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -55,9 +57,11 @@ export function diffCallback(
     isHigh && !isTooLarge
       ? `${numbered},"granularity":"high","data":${data}${replaces ? ',"replaces":true}' : '}'}`
       : `${numbered},"granularity":"low","url":${JSON.stringify(diffUrl(baseUrl, queue, sequence))}}`
-  if (!isTooLarge && hops === 0) return { body: known(body), headers: {} }
+  const carried = isHigh && !isTooLarge ? data : null
+  if (!isTooLarge && hops === 0) return { body: known(body), carried, headers: {} }
   return {
     body: known(body),
+    carried,
     headers: {
       ...(isTooLarge ? { 'X-ActingWeb-Granularity-Downgraded': 'true' } : {}),
       // An extension of the protocol. Services that do not know the header ignore it.
@@ -95,7 +99,7 @@ export function resyncCallback(
     type: 'resync',
     url: below(baseUrl, [queue.actorId, ...path]),
   }
-  return { body: known(JSON.stringify(fields)), headers: {} }
+  return { body: known(JSON.stringify(fields)), carried: null, headers: {} }
 }
 
 function common(queue: QueueKey, state: QueueState): object {

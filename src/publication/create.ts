@@ -1,4 +1,5 @@
 import type { ActorRoom } from '../actor/create.ts'
+import type { AuditLog } from '../audit-log/audit-log.ts'
 import { subscriptionChange } from '../live/live.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Permission } from '../permission/permission.ts'
@@ -49,6 +50,7 @@ export function createPublisher(
 }
 
 interface PublicationNeeds {
+  readonly auditLog: AuditLog
   readonly permission: Permission
   readonly publisher: Publisher
   readonly waitingChanges: WaitingChanges
@@ -87,11 +89,13 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   return { publications, waitingChanges, deliveries }
 }
 
-function createWorker(runtime: Runtime, { permission, outbox, property, actors, trust }: PublicationNeeds) {
+function createWorker(runtime: Runtime, needs: PublicationNeeds) {
+  const { auditLog, permission, outbox, property, actors, trust } = needs
   const { config, live } = runtime
   const maxDiffAgeMs = config.maxDiffAgeDays * dayMs
   return new DeliveryWorker({
     ...runtime,
+    auditLog,
     permission,
     peerClient: outbox.peerClient,
     times: outbox.times,

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
 import { runInBackground } from '../observe/context.ts'
@@ -29,6 +30,7 @@ import {
   resyncCallback,
   supports,
 } from './callback.ts'
+import { pushEntries } from './pushed.ts'
 import { findQueueStates, findQueuedDiffs, type QueueState, type QueuedDiff } from './queue-state-store.ts'
 import {
   type Attempt,
@@ -55,6 +57,7 @@ export type FullState = (actorId: string, peer: Related, scope: QueueState) => P
 export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly store: Store
   readonly peerClient: PeerClient
+  readonly auditLog: Pick<AuditLog, 'record'>
   readonly permission: Permission
   readonly keyRing: KeyRing
   readonly policy: DeliveryPolicy
@@ -264,12 +267,14 @@ export class DeliveryBatches {
     const { now, isCut, policy, random, metrics, store } = this.#deps
     // A resync covers every diff up to the time of the call.
     const covers = diff.kind === 'resync' ? Math.max(state.sequence, diff.sequence) : diff.sequence
+    const shown = visible(diff, batch)
     const callback =
       diff.kind === 'resync'
         ? resyncCallback(batch, covers, now(), this.#deps)
-        : diffCallback(batch, diff, visible(diff, batch), this.#deps)
+        : diffCallback(batch, diff, shown ?? hidden, this.#deps)
     const sentAt = now()
     const outcome = await this.#call(batch, callback)
+    if (shown !== null) this.#record(batch, diff, callback, outcome)
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
     const { tries, uncertain, failingSince } = before
@@ -317,6 +322,19 @@ export class DeliveryBatches {
           peerClient.call({ ...request, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } }),
         )
       : peerClient.call({ ...request, body, headers })
+  }
+
+  /** Records who received which values, also when the peer may have received them. */
+  #record(
+    { queue, state }: Batch,
+    { requestId }: QueuedDiff,
+    { carried }: OutgoingCallback,
+    outcome: PeerOutcome,
+  ): void {
+    if (carried === null || outcome.kind === 'unreached') return
+    const status = outcome.kind === 'answered' ? outcome.status : 0
+    for (const entry of pushEntries(queue, state, carried, { status, requestId: requestId ?? '' }))
+      this.#deps.auditLog.record(entry)
   }
 
   #report(queue: QueueKey, sequence: number, verdict: DeliveryVerdict): void {
@@ -375,12 +393,17 @@ export class DeliveryBatches {
   }
 }
 
-/** The part of a diff that the peer may read. */
-function visible({ data, replaces }: QueuedDiff, { state, mayRead }: Batch): Pick<QueuedDiff, 'data' | 'replaces'> {
+/** The part of a diff that the peer may read. Null: none. */
+function visible(
+  { data, replaces }: QueuedDiff,
+  { state, mayRead }: Batch,
+): Pick<QueuedDiff, 'data' | 'replaces'> | null {
   const shown = visiblePart(data, state, mayRead)
-  // The empty diff must not replace the peer's copy.
-  return shown === null ? { data: withheld, replaces: false } : { data: shown, replaces }
+  return shown === null ? null : { data: shown, replaces }
 }
+
+/** Tells the peer that something changed, and must not replace its copy. */
+const hidden = { data: withheld, replaces: false }
 
 /** The diffs of a batch mostly touch the same few properties. */
 function memoized(mayRead: MayRead): MayRead {

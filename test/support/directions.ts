@@ -50,7 +50,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   subscription: [],
   job: ['outbox', 'property', 'subscription'],
   webhook: ['job', 'outbox', 'peer', 'property'],
-  publication: ['outbox', 'peer', 'property', 'subscription', 'trust'],
+  publication: ['audit-log', 'outbox', 'peer', 'property', 'subscription', 'trust'],
   replica: ['list', 'outbox', 'peer', 'property', 'publication', 'rate-limit', 'subscription', 'trust'],
   'sign-in': ['peer', 'rate-limit', 'token', 'trust'],
   api: [

@@ -161,6 +161,7 @@ function reasonOf({ reason }: AuditLogEntry, { activityReasons: words }: Message
     'the path names this peer': words.ownPath,
     'open to everybody': words.public,
     'an operator of the service': words.operates,
+    'its subscription': words.subscription,
     'sent to sign in': words.askedToSignIn,
     'the relationship is not approved': words.notApproved,
     'the owner approved it': words.approvedByYou,
@@ -194,6 +195,8 @@ function actOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path' 
     return act === undefined ? { act: 'mcpRequest', name: method } : { act, name: path.replace(/^\//, '') }
   }
   const [, first = '', ...rest] = path.split('/').map(decoded)
+  if (through === 'push')
+    return { act: rest.length === 0 ? 'receiveProperties' : 'receiveProperty', name: rest.join('/') }
   const find = actsOf.get(first)
   const name = rest.join('/')
   return find === undefined ? { act: 'openAddress', name: first } : find({ method, name, rest })

@@ -632,7 +632,7 @@ CREATE TABLE activity (
   caller_kind TEXT NOT NULL,
   -- The caller's id, or its IP address.
   caller TEXT NOT NULL,
-  -- 'http', 'callback' or 'mcp'.
+  -- 'http', 'callback', 'mcp' or 'push'.
   through TEXT NOT NULL,
   method TEXT NOT NULL,
   path TEXT NOT NULL,

@@ -15,7 +15,10 @@ const entrySchema = {
     at: { type: 'string', format: 'date-time', description: 'The first time' },
     caller_kind: { enum: ['peer', 'client', 'trustee', 'operator', 'anonymous'] },
     caller: { ...text, description: 'The peer or client; for an anonymous caller the IP address, if known' },
-    through: { enum: ['http', 'callback', 'mcp'] },
+    through: {
+      enum: ['http', 'callback', 'mcp', 'push'],
+      description: '`push`: the service sent the values to a subscriber',
+    },
     method: text,
     path: text,
     decision: {
@@ -24,7 +27,7 @@ const entrySchema = {
         '`asked`: the call waits for approval and did not run; `approved`, `denied`: the owner’s decision on such a call or on a request to connect',
     },
     reason: text,
-    status: { type: 'integer' },
+    status: { type: 'integer', description: 'HTTP status; 0 if the answer of a subscriber is unknown' },
     request_id: text,
     device: { ...text, description: 'The device on which the owner decided; otherwise empty' },
     times: { type: 'integer', description: 'The number of identical entries within a minute' },
