@@ -328,8 +328,9 @@ export interface ActivityPage {
 export interface Activity {
   /** Time of the first access; `times` counts repetitions within a minute. */
   readonly at: Date
-  readonly callerKind: 'peer' | 'client' | 'trustee' | 'operator' | 'anonymous'
-  /** Id of the peer or client; the name of the operator; for an anonymous caller its IP address, if known. */
+  /** `owner`: the owner changed who may reach the actor. */
+  readonly callerKind: 'owner' | 'peer' | 'client' | 'trustee' | 'operator' | 'anonymous'
+  /** Id of the peer or client; the name of the operator; `owner`; for an anonymous caller its IP address, if known. */
   readonly caller: string
   /** `push`: this service sent the values to a subscriber. */
   readonly through: 'http' | 'callback' | 'mcp' | 'push'

@@ -196,7 +196,8 @@ export async function countByDay(q: Queries, actorId: string, start: number): Pr
   return q.all<DayCount>(
     `SELECT counted.day, CAST(SUM(counted.times) AS BIGINT) AS requests, CAST(SUM(counted.denied) AS BIGINT) AS denied
      FROM (SELECT (at - $2) / ${dayMs} AS day, times, CASE WHEN decision = 'refused' THEN times ELSE 0 END AS denied
-       FROM activity WHERE actor_id = $1 AND at >= $2 AND decision NOT IN ('approved', 'denied')) AS counted
+       FROM activity WHERE actor_id = $1 AND at >= $2 AND decision NOT IN ('approved', 'denied')
+         AND caller_kind <> 'owner') AS counted
      GROUP BY counted.day`,
     actorId,
     start,

@@ -2,8 +2,8 @@
 
 export const dayMs = 86_400_000
 
-/** `operator`: a person who operates the service. */
-export type CallerKind = 'peer' | 'client' | 'trustee' | 'operator' | 'anonymous'
+/** `owner`: the owner changed who may reach the actor. `operator`: a person who operates the service. */
+export type CallerKind = 'owner' | 'peer' | 'client' | 'trustee' | 'operator' | 'anonymous'
 
 /**
  * `asked`: the call waits for the owner's approval and did not run. `approved` and `denied` are decisions of the owner
@@ -15,7 +15,7 @@ export type AuditDecision = 'allowed' | 'asked' | 'approved' | 'denied' | 'refus
 export interface AuditEntry {
   readonly actorId: string
   readonly callerKind: CallerKind
-  /** Id of the peer or client; the name of the operator; for an anonymous caller its IP address, if known. */
+  /** Id of the peer or client; the name of the operator; `owner`; for an anonymous caller its IP address, if known. */
   readonly caller: string
   /** `push`: this service sent the values to a subscriber. */
   readonly through: 'http' | 'callback' | 'mcp' | 'push'
@@ -31,7 +31,7 @@ export interface AuditEntry {
   readonly requestId: string
   /** True when the access changed nothing; repetitions within a minute are counted in one entry. */
   readonly isRead?: boolean
-  /** The device on which the owner decided, such as `Firefox on Linux`. Default: empty. */
+  /** The device of the owner, such as `Firefox on Linux`. Default: empty. */
   readonly device?: string
 }
 
@@ -45,7 +45,7 @@ export interface AuditLogEntry extends AuditEntry {
    * approval share one entry. Other accesses share an entry after 100 entries.
    */
   readonly times: number
-  /** The device on which the owner decided. Empty for an access, and for a decision of the application. */
+  /** The device of the owner. Empty for an access of another caller, and for a decision of the application. */
   readonly device: string
 }
 

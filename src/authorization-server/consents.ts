@@ -4,6 +4,7 @@
  */
 import type { Actor } from '../actor/actor.ts'
 import type { Live } from '../live/live.ts'
+import { noteAct } from '../observe/context.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
@@ -98,7 +99,7 @@ export class Consents {
     }
     const client: Client | null = await clients.find(request.clientId)
     if (client === null) throw clientGone()
-    return store.writeActor(actor.id, async (tx, locked) => {
+    const { code, connected } = await store.writeActor(actor.id, async (tx, locked) => {
       const agreedAt = now()
       if (!isDocumented(client) && !(await keepClient(tx, client.clientId, agreedAt))) throw clientGone()
       const peerId = await ensureClientTrust(tx, keyRing, client, {
@@ -109,8 +110,10 @@ export class Consents {
       })
       await live.record(tx, locked, 'trust', [peerId])
       const data: CodeData = { request, trustType, peerId, identifier: actor.creator, agreedAt }
-      return oneTime.create(tx, { purpose: 'code', data, actorId: actor.id })
+      return { code: await oneTime.create(tx, { purpose: 'code', data, actorId: actor.id }), connected: peerId }
     })
+    noteAct(actor.id, 'POST', 'apps', connected)
+    return code
   }
 }
 

@@ -17,6 +17,18 @@ export interface RequestContext {
   grant?: string | null
   /** Method and request id of an AI client's call. */
   call?: string
+  /** Acts of the owner that the request has made. */
+  acts?: readonly OwnAct[]
+  /** The request decided about a request to connect, which has an entry of its own in the audit log. */
+  isDecision?: boolean
+}
+
+/** An act of the owner that changes who may reach the actor, with the method and the path of the API. */
+export interface OwnAct {
+  readonly actorId: string
+  readonly method: 'POST' | 'PUT' | 'DELETE'
+  /** Path below the actor. */
+  readonly path: string
 }
 
 /** The same shape as `Caller`, which this module may not import. */
@@ -62,6 +74,13 @@ export function isInBackground(): boolean {
 
 export function currentContext(): RequestContext | undefined {
   return current.getStore()?.request
+}
+
+/** Notes an act of the owner, which the audit log records if the request succeeds. Outside a request, nothing is noted. */
+export function noteAct(actorId: string, method: OwnAct['method'], ...path: readonly string[]): void {
+  const context = currentContext()
+  if (context === undefined || isInBackground()) return
+  context.acts = [...(context.acts ?? []), { actorId, method, path: `/${path.map(encodeURIComponent).join('/')}` }]
 }
 
 export function runInTrace<T>(inside: Context, work: () => T): T {

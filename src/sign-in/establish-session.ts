@@ -6,6 +6,7 @@ import { fireForConsent } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
+import { noteAct } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
@@ -232,13 +233,13 @@ export class SessionEntry {
     })
   }
 
-  #store<T>(
+  async #store<T>(
     { person, provider, beganWith, device, trustType = null }: SignInAttempt,
     { actor, identifier, address, isProven, prepare }: ResolvedAccount,
     also?: AlsoStore<T>,
   ): Promise<{ readonly issued: IssuedTokens; readonly also: T | null }> {
     const { store, accounts, tokens, live, keyRing, now } = this.#deps
-    return store.writeActor(actor.id, async (tx, locked) => {
+    const stored = await store.writeActor(actor.id, async (tx, locked) => {
       await prepare?.(tx)
       await accounts.record(tx, actor.id, { provider, person, address, isProven })
       if (trustType !== null && address !== null) {
@@ -250,6 +251,8 @@ export class SessionEntry {
       await live.record(tx, locked, 'sessions', [issued.chainId])
       return { issued, also: done }
     })
+    noteAct(actor.id, 'POST', 'sessions')
+    return stored
   }
 }
 

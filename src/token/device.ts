@@ -26,12 +26,14 @@ const systems: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** Returns a description such as "Firefox on Linux", or "an unknown device". */
+export const unknownDevice = 'an unknown device'
+
+/** Returns a description such as "Firefox on Linux", or `unknownDevice`. */
 export function deviceOf(userAgent: string | undefined): string {
   const text = (userAgent ?? '').slice(0, 512)
   const program = nameIn(programs, text)
   const system = nameIn(systems, text)
-  if (program === null) return system ?? 'an unknown device'
+  if (program === null) return system ?? unknownDevice
   return system === null ? program : `${program} on ${system}`
 }
 

@@ -1,6 +1,7 @@
 /** Sessions of owners: begins, lists and ends them. */
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
+import { noteAct } from '../observe/context.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Chain, IssuedTokens } from './chain.ts'
 import { recognizeToken } from './token-text.ts'
@@ -22,13 +23,15 @@ export class Sessions {
   }
 
   /** Begins a session. @throws ServiceError `actor_not_found` when the actor was deleted meanwhile. */
-  begin(session: NewSession): Promise<IssuedTokens> {
+  async begin(session: NewSession): Promise<IssuedTokens> {
     const { store, tokens, live } = this.#deps
-    return store.writeActor(session.actorId, async (tx, actor) => {
+    const begun = await store.writeActor(session.actorId, async (tx, actor) => {
       const issued = await tokens.startSession(tx, session)
       await live.record(tx, actor, 'sessions', [issued.chainId])
       return issued
     })
+    noteAct(session.actorId, 'POST', 'sessions')
+    return begun
   }
 
   /** Lists valid sessions, most recently used first. */
@@ -111,6 +114,7 @@ export class Sessions {
         await onSignOut(tx, actorId)
         await live.record(tx, actor, 'sessions', [chainId])
       })
+      noteAct(actorId, 'DELETE', 'sessions', chainId)
     } catch (error) {
       // The session was deleted with its actor.
       if (!(error instanceof ServiceError && error.code === 'actor_not_found')) throw error

@@ -177,7 +177,10 @@ export class Trusts {
 
   /** The application may also decide, in the name of the owner. Only the owner's own decision is recorded as one. */
   #decided(trust: Trust, decided: 'approved' | 'denied'): void {
-    if (currentContext()?.caller?.kind === 'creator') this.#deps.onDecided(trust, decided)
+    const context = currentContext()
+    if (context?.caller?.kind !== 'creator') return
+    context.isDecision = true
+    this.#deps.onDecided(trust, decided)
   }
 
   /** Stores that the peer's owner approved. @throws ServiceError `not_found` */

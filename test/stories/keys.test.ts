@@ -233,10 +233,11 @@ forEachService((start) => {
           ['anonymous', '/properties', 'refused'],
           ['client', '/actions/erase', 'refused'],
           ['client', '/actions/push', 'allowed'],
+          ['owner', '/keys', 'allowed'],
         ],
       )
       assert.deepEqual(
-        activity.slice(1).map(({ caller }) => caller),
+        activity.slice(1, 3).map(({ caller }) => caller),
         [id, id],
       )
       const keyed = { 'idempotency-key': 'one' }

@@ -443,6 +443,7 @@ forEachService((start) => {
         ['use the tool “pay”', true, 'denied by you'],
         ['didn’t get your approval to use the tool “pay”', false, 'denied by you'],
         ['requested your approval to use the tool “pay”', false, 'needs your approval'],
+        ['signed in', false, 'as the owner'],
       ])
     })
 

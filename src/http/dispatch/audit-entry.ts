@@ -1,6 +1,7 @@
 /** Makes the audit log entry of a request after its response is known. */
 import { catalogue, type ErrorCode, type ServiceError } from '../../errors.ts'
 import type { AuditEntry } from '../../audit-log/entry.ts'
+import { unknownDevice } from '../../token/device.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import type { RequestState } from './request-state.ts'
 
@@ -15,7 +16,7 @@ export interface Answered {
 
 const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'approval_denied', 'too_many_requests'])
 
-/** Returns null for requests that are not recorded: requests of the owner, and redirects to sign-in without credentials. */
+/** Returns null for requests that are not recorded here: requests of the owner, and redirects to sign-in without credentials. */
 export function auditEntryOf({ state, path, answer, failure }: Answered): AuditEntry | null {
   const { actorId, route, method, requestId } = state
   // A message of an AI client may contain several calls. `mcp` records each call.
@@ -31,13 +32,37 @@ export function auditEntryOf({ state, path, answer, failure }: Answered): AuditE
     ...who,
     through: route.path.startsWith('/:actor/callbacks') ? 'callback' : 'http',
     method,
-    path: (isInvented ? route.path : path).replace(/^\/[^/]*/, '') || '/',
+    path: belowActor(isInvented ? route.path : path),
     decision,
     reason: decision === 'allowed' ? (state.grant ?? 'open to everybody') : reasonOf(failure),
     status: answer.status,
     requestId,
     isRead: method === 'GET',
   }
+}
+
+/** Returns the entries of what the owner did: the acts that the request noted, and the request to a route of such acts. */
+export function ownEntriesOf({ state, path, answer: { status }, failure }: Answered): AuditEntry[] {
+  if (failure !== null || status >= 400 || state.isDecision === true) return []
+  const { actorId, route, method, caller, requestId } = state
+  const described = state.device?.() ?? unknownDevice
+  const device = described === unknownDevice ? '' : described
+  const isOwnAct = route?.isOwnAct === true && caller?.kind === 'creator' && actorId !== null
+  return [...(state.acts ?? []), ...(isOwnAct ? [{ actorId, method, path: belowActor(path) }] : [])].map((act) => ({
+    ...act,
+    callerKind: 'owner',
+    caller: 'owner',
+    through: 'http',
+    decision: 'allowed',
+    reason: 'the owner',
+    status,
+    requestId,
+    device,
+  }))
+}
+
+function belowActor(path: string): string {
+  return path.replace(/^\/[^/]*/, '') || '/'
 }
 
 /** Returns null for the owner and the application, whose requests are not recorded. */

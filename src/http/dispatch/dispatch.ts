@@ -21,7 +21,7 @@ import type { Handle, HttpRequest } from '../edge/request.ts'
 import { requestIdOf } from '../edge/request-id.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { Admission, type AdmissionDeps } from './admission.ts'
-import { auditEntryOf } from './audit-entry.ts'
+import { auditEntryOf, ownEntriesOf } from './audit-entry.ts'
 import { ClientAdmission, type ClientAdmissionDeps } from './client-admission.ts'
 import { type EntranceDeps, Entrances } from './entrances.ts'
 import { type Addressed, Locator } from './locate.ts'
@@ -114,7 +114,7 @@ export class Dispatcher {
     if (log.isLevelEnabled('debug')) {
       log.debug({ method: request.method, route: routeId, status: answer.status, seconds }, 'Answered')
     }
-    if (state.actorId !== null) this.#audit(request, state, answer, failure)
+    if (state.actorId !== null || state.acts !== undefined) this.#audit(request, state, answer, failure)
     describe(span, state, answer, failure)
     return this.#headers.complete(request, await compressed(request, answer), state)
   }
@@ -177,8 +177,10 @@ export class Dispatcher {
   }
 
   #audit(request: HttpRequest, state: RequestState, answer: HttpResponse, failure: ServiceError | null): void {
-    const act = auditEntryOf({ state, path: this.#locator.withoutPrefix(request.path), answer, failure })
+    const answered = { state, path: this.#locator.withoutPrefix(request.path), answer, failure }
+    const act = auditEntryOf(answered)
     if (act !== null) this.#deps.auditLog.record(act)
+    for (const own of ownEntriesOf(answered)) this.#deps.auditLog.record(own)
   }
 }
 

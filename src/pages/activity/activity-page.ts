@@ -2,6 +2,7 @@
 import { hintField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import { type AuditLogEntry, dayMs } from '../../audit-log/entry.ts'
 import { type ActivityFilter, activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
+import { ownSentence } from './own-acts.ts'
 import type { ActivityRow, ActivityValues, ChosenFilter } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
@@ -115,7 +116,11 @@ function rowOf(entry: AuditLogEntry, { peers, now, link, messages }: RowContext)
     at: momentOf(entry.at, now, messages),
     peer,
     who: peer?.name ?? strangerOf(entry, messages),
-    what: visible(sentenceOf(entry, messages)),
+    what: visible(
+      entry.callerKind === 'owner'
+        ? ownSentence(entry, segmentsOf(entry.path), messages.ownActs, (peerId) => peers.nameOf(peerId).name)
+        : sentenceOf(entry, messages),
+    ),
     is_refused: entry.decision === 'refused',
     reason: visible(reasonOf(entry, messages)),
     times: entry.times,
@@ -124,7 +129,8 @@ function rowOf(entry: AuditLogEntry, { peers, now, link, messages }: RowContext)
   }
 }
 
-function strangerOf({ callerKind, caller }: AuditLogEntry, { activity: words }: Messages): string {
+function strangerOf({ callerKind, caller, device }: AuditLogEntry, { activity: words }: Messages): string {
+  if (callerKind === 'owner') return device === '' ? words.you : `${words.you} (${visible(device)})`
   if (callerKind === 'trustee') return words.trustee
   if (callerKind === 'operator') return words.operator(visible(caller))
   return caller === '' ? words.unknown : words.unknownAt(caller)
@@ -162,6 +168,7 @@ function reasonOf({ reason }: AuditLogEntry, { activityReasons: words }: Message
     'open to everybody': words.public,
     'an operator of the service': words.operates,
     'its subscription': words.subscription,
+    'the owner': words.owns,
     'sent to sign in': words.askedToSignIn,
     'the relationship is not approved': words.notApproved,
     'the owner approved it': words.approvedByYou,
@@ -194,12 +201,16 @@ function actOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path' 
     const act = mcpActs[method]
     return act === undefined ? { act: 'mcpRequest', name: method } : { act, name: path.replace(/^\//, '') }
   }
-  const [, first = '', ...rest] = path.split('/').map(decoded)
+  const [first = '', ...rest] = segmentsOf(path)
   if (through === 'push')
     return { act: rest.length === 0 ? 'receiveProperties' : 'receiveProperty', name: rest.join('/') }
   const find = actsOf.get(first)
   const name = rest.join('/')
   return find === undefined ? { act: 'openAddress', name: first } : find({ method, name, rest })
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split('/').slice(1).map(decoded)
 }
 
 interface Addressed {

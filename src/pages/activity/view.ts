@@ -41,7 +41,7 @@ function emptyOf({ is_first, is_filtered }: ActivityValues, words: Words): strin
 
 function filterForm({ callers, filter, is_filtered, actor_www }: ActivityValues, words: Words): Html {
   const { caller, outcome, kind, property, from, to } = filter
-  const isKnown = callers.some(({ peerid }) => peerid === caller)
+  const isKnown = caller === 'owner' || callers.some(({ peerid }) => peerid === caller)
   const people = callers.map(({ peerid, name, host }) => ({
     value: peerid,
     label: `${name}${host === '' ? '' : ` (${host})`}`,
@@ -51,7 +51,7 @@ function filterForm({ callers, filter, is_filtered, actor_www }: ActivityValues,
   const day = (name: string, label: string, value: string): Html =>
     formField({ id: `by-${name}`, name, label, value, attributes: { type: 'date' } })
   return html`<details class="card"${is_filtered ? html` open` : ''}><summary>${words.filterTitle}</summary><form class="filter" method="get" action="${actor_www}/activity">
-${select('caller', words.filter, caller, [{ value: '', label: words.everyone }, ...people, ...(caller === '' || isKnown ? [] : [{ value: caller, label: caller }])])}
+${select('caller', words.filter, caller, [{ value: '', label: words.everyone }, { value: 'owner', label: words.you }, ...people, ...(caller === '' || isKnown ? [] : [{ value: caller, label: caller }])])}
 ${select('outcome', words.outcome, outcome, [{ value: '', label: words.anyOutcome }, ...activityOutcomes.map((value) => ({ value, label: words.outcomes[value] }))])}
 ${select('kind', words.about, kind, [{ value: '', label: words.everything }, ...activityKinds.map((value) => ({ value, label: words.kinds[value] }))])}
 ${formField({ id: 'by-property', name: 'property', label: words.property, value: property, attributes: { ...verbatim, maxlength: '1024' } })}

@@ -2,6 +2,7 @@
 import { disconnectApp } from '../../authorization-server/connected-apps.ts'
 import { pause } from '../../authorization-server/pause.ts'
 import { ServiceError } from '../../errors.ts'
+import { noteAct } from '../../observe/context.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -34,6 +35,7 @@ const changes: Readonly<Record<string, Change>> = {
   end_other_sessions: async (deps, exchange, sent) => {
     const { actor, caller } = exchange
     await deps.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
+    noteAct(actor.id, 'DELETE', 'sessions')
     return goOn(deps, exchange, sent, '/apps', 'signedOut')
   },
   revoke: disconnect,
@@ -43,22 +45,26 @@ const changes: Readonly<Record<string, Change>> = {
 }
 
 async function endSession(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  if (!(await deps.sessions.end(exchange.actor.id, sent.get('session') ?? '')))
+  const session = sent.get('session') ?? ''
+  if (!(await deps.sessions.end(exchange.actor.id, session)))
     throw pageRefusal(
       'conflict',
       'Cannot sign out there: this sign-in has ended already',
       ({ devices }) => devices.alreadySignedOut,
     )
+  noteAct(exchange.actor.id, 'DELETE', 'sessions', session)
   return goOn(deps, exchange, sent, '/apps', 'signedOut')
 }
 
 async function disconnect(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  if (!(await disconnectApp(deps, exchange.actor, sent.get('peerid') ?? '')))
+  const peerId = sent.get('peerid') ?? ''
+  if (!(await disconnectApp(deps, exchange.actor, peerId)))
     throw pageRefusal(
       'conflict',
       'Cannot disconnect it: the app is no longer connected',
       ({ apps }) => apps.notConnected,
     )
+  noteAct(exchange.actor.id, 'DELETE', 'apps', peerId)
   return goOn(deps, exchange, sent, '/apps', 'disconnected')
 }
 
@@ -69,15 +75,19 @@ async function changePause(
   isPaused: boolean,
 ): Promise<HttpResponse> {
   const { types } = deps.relationships
-  await pause({ ...deps, types }, exchange.actor, sent.get('peerid') ?? '', isPaused).catch((error: unknown) => {
+  const peerId = sent.get('peerid') ?? ''
+  await pause({ ...deps, types }, exchange.actor, peerId, isPaused).catch((error: unknown) => {
     throw error instanceof ServiceError ? explained(error, ({ apps }) => apps.cannotPause) : error
   })
+  noteAct(exchange.actor.id, 'PUT', 'trust', peerId)
   return goOn(deps, exchange, sent, '/apps', isPaused ? 'withdrawn' : 'resumed')
 }
 
 async function revokeKey(deps: AppPageDeps, exchange: PageExchange, sent: Params): Promise<HttpResponse> {
-  if (!(await deps.keys.revoke(exchange.actor, sent.get('key') ?? '')))
+  const key = sent.get('key') ?? ''
+  if (!(await deps.keys.revoke(exchange.actor, key)))
     throw pageRefusal('conflict', 'Cannot revoke the key: it does not exist any longer', ({ apps }) => apps.keyGone)
+  noteAct(exchange.actor.id, 'DELETE', 'keys', key)
   return goOn(deps, exchange, sent, '/apps', 'keyRevoked')
 }
 
@@ -87,5 +97,6 @@ async function createKey(deps: AppPageDeps, exchange: PageExchange, sent: Params
   const createdKey = await deps.keys.create(exchange.actor.id, key, exchange.caller).catch((error: unknown) => {
     throw error instanceof ServiceError ? explainedRefusal(error) : error
   })
+  noteAct(exchange.actor.id, 'POST', 'keys')
   return showApps(deps, exchange, { createdKey })
 }

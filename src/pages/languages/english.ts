@@ -1450,7 +1450,7 @@ const reference = {
 
 const activity = {
   title: 'Activity',
-  text: 'What people and apps did with your data, and what you decided about their calls. Values are never recorded.',
+  text: 'What people and apps did with your data, and how you decided or changed who may use it. Values are never recorded.',
   off: 'Activity is turned off for this service.',
   empty: 'No activity yet.',
   noOlder: 'No older activity.',
@@ -1458,6 +1458,7 @@ const activity = {
   older: 'Older',
   filter: 'Person or app',
   everyone: 'Everyone',
+  you: 'You',
   filterTitle: 'Filter',
   outcome: 'Outcome',
   anyOutcome: 'Any outcome',
@@ -1490,6 +1491,30 @@ const activity = {
   requestedApproval: (what: string) => `requested your approval to ${what}`,
   gotApproval: (what: string) => `got your approval to ${what}`,
   gotNoApproval: (what: string) => `didn’t get your approval to ${what}`,
+}
+
+/** Acts of the owner, which follow “You”. */
+const ownActs = {
+  other: (request: string) => `sent ${request}`,
+  signIn: 'signed in',
+  signOut: 'signed out',
+  signOutOthers: 'signed out all other devices',
+  connect: (name: string) => `connected ${name}`,
+  disconnect: (name: string) => `disconnected ${name}`,
+  createKey: 'created an API key',
+  changeKey: 'changed an API key',
+  revokeKey: 'revoked an API key',
+  invite: 'created an invitation',
+  revokeInvitation: 'revoked an invitation',
+  requestConnection: 'requested a connection',
+  changeConnection: (name: string) => `changed the connection with ${name}`,
+  changeAccess: (name: string) => `changed the access of ${name}`,
+  resetAccess: (name: string) => `reset the access of ${name}`,
+  changeTrustee: 'changed the trustee',
+  decideProgram: 'decided about a program with a password',
+  addWebhook: 'added a webhook',
+  removeWebhook: 'removed a webhook',
+  newWebhookSecret: 'changed the secret of a webhook',
 }
 
 /** Allowed requests, in the past tense. */
@@ -1597,6 +1622,7 @@ const activityReasons = {
   ownPath: 'own data',
   public: 'public',
   operates: 'operates this service',
+  owns: 'as the owner',
   subscription: 'subscribed',
   askedToSignIn: 'asked to sign in',
   needsApproval: 'needs your approval',
@@ -1647,6 +1673,7 @@ const plain = {
   reference,
   activity,
   didActs,
+  ownActs,
   toActs,
   activityReasons,
 }

@@ -1422,7 +1422,7 @@ const reference: Messages['reference'] = {
 
 const activity: Messages['activity'] = {
   title: 'Aktivität',
-  text: 'Was Personen und Apps mit Ihren Daten getan haben und was Sie über deren Aufrufe entschieden haben. Werte werden nie aufgezeichnet.',
+  text: 'Was Personen und Apps mit Ihren Daten getan haben und wie Sie über den Zugriff darauf entschieden oder ihn geändert haben. Werte werden nie aufgezeichnet.',
   off: 'Die Aktivität ist für diesen Dienst ausgeschaltet.',
   empty: 'Noch keine Aktivität.',
   noOlder: 'Keine ältere Aktivität.',
@@ -1430,6 +1430,7 @@ const activity: Messages['activity'] = {
   older: 'Ältere',
   filter: 'Person oder App',
   everyone: 'Alle',
+  you: 'Sie',
   filterTitle: 'Filtern',
   outcome: 'Ergebnis',
   anyOutcome: 'Jedes Ergebnis',
@@ -1462,6 +1463,29 @@ const activity: Messages['activity'] = {
   requestedApproval: (what) => `hat um Ihre Genehmigung gebeten: ${what}`,
   gotApproval: (what) => `hat Ihre Genehmigung erhalten: ${what}`,
   gotNoApproval: (what) => `hat Ihre Genehmigung nicht erhalten: ${what}`,
+}
+
+const ownActs: Messages['ownActs'] = {
+  other: (request) => `haben ${request} gesendet`,
+  signIn: 'haben sich angemeldet',
+  signOut: 'haben sich abgemeldet',
+  signOutOthers: 'haben alle anderen Geräte abgemeldet',
+  connect: (name) => `haben ${name} verbunden`,
+  disconnect: (name) => `haben ${name} getrennt`,
+  createKey: 'haben einen API-Schlüssel erstellt',
+  changeKey: 'haben einen API-Schlüssel geändert',
+  revokeKey: 'haben einen API-Schlüssel widerrufen',
+  invite: 'haben eine Einladung erstellt',
+  revokeInvitation: 'haben eine Einladung widerrufen',
+  requestConnection: 'haben um eine Verbindung gebeten',
+  changeConnection: (name) => `haben die Verbindung mit ${name} geändert`,
+  changeAccess: (name) => `haben den Zugriff von ${name} geändert`,
+  resetAccess: (name) => `haben den Zugriff von ${name} zurückgesetzt`,
+  changeTrustee: 'haben den Treuhänder geändert',
+  decideProgram: 'haben über ein Programm mit Passwort entschieden',
+  addWebhook: 'haben einen Webhook hinzugefügt',
+  removeWebhook: 'haben einen Webhook entfernt',
+  newWebhookSecret: 'haben das Geheimnis eines Webhooks geändert',
 }
 
 const didActs: Messages['didActs'] = {
@@ -1565,6 +1589,7 @@ const toActs: Messages['toActs'] = {
 const activityReasons: Messages['activityReasons'] = {
   ownPath: 'eigene Daten',
   operates: 'betreibt diesen Dienst',
+  owns: 'als Inhaber',
   subscription: 'hat abonniert',
   public: 'öffentlich',
   askedToSignIn: 'zur Anmeldung aufgefordert',
@@ -1616,6 +1641,7 @@ const plain = {
   reference,
   activity,
   didActs,
+  ownActs,
   toActs,
   activityReasons,
 }

@@ -1,5 +1,6 @@
 /** The page about programs with a password, and its form. */
 import { ServiceError } from '../../errors.ts'
+import { noteAct } from '../../observe/context.ts'
 import { mostProgramsListed, type PasswordAccess } from '../../sign-in/password-access.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
@@ -67,6 +68,7 @@ export async function decidePasswordAccess(
       try {
         const actorId = sent.get('actor') ?? ''
         await deps.passwordAccess.decide({ ownerId: actor.id, actorId, decision, by: caller })
+        noteAct(actor.id, 'PUT', 'password-access', actorId)
       } catch (error) {
         if (!(error instanceof ServiceError) || (error.code !== 'not_found' && error.code !== 'actor_not_found'))
           throw error

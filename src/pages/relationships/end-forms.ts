@@ -1,4 +1,5 @@
 /** The forms on the page of a peer that move the end of the approval or of a grant, or withdraw a grant. */
+import { noteAct } from '../../observe/context.ts'
 import { type RuledCategory, ruledCategories } from '../../permission/rules.ts'
 import type { RightsJudge } from '../../trust/permissions.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
@@ -44,12 +45,17 @@ export async function changeGrant(
   const pattern = sent.get('pattern') ?? ''
   if (category === undefined || pattern === '') throw formRefusal('the grant is unknown')
   const expected = sent.get('version') ?? null
-  const judge: RightsJudge = (trust, override) => requireRightsVersion(expected, rightsVersion(trust, override))
+  let relationship = ''
+  const judge: RightsJudge = (trust, override) => {
+    requireRightsVersion(expected, rightsVersion(trust, override))
+    relationship = trust.relationship
+  }
   if (sent.get('action') === 'withdraw_grant') {
     await deps.permissions.withdraw(actor.id, peerId, withdrawalOf(category, pattern), judge)
   } else {
     await deps.permissions.moveEnd({ actorId: actor.id, peerId }, { category, pattern }, endIn(sent, deps.now()), judge)
   }
+  noteAct(actor.id, 'PUT', 'trust', relationship, peerId, 'permissions')
 }
 
 function withdrawalOf(category: RuledCategory, pattern: string): object {

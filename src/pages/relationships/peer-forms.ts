@@ -1,5 +1,6 @@
 /** The forms on the page of a peer (WIRE-PAGE-02, with additional actions). */
 import { ServiceError } from '../../errors.ts'
+import { noteAct } from '../../observe/context.ts'
 import { findOverride } from '../../trust/override-store.ts'
 import { readOwnOverride, type RightsJudge } from '../../trust/permissions.ts'
 import type { TrustTypes } from '../../permission/trust-types.ts'
@@ -44,15 +45,19 @@ export async function changeTrust(
       switch (sent.get('action')) {
         case 'approve':
           await approve(deps, exchange, peerId, sent)
+          noteAct(actor.id, 'PUT', 'trust', peerId)
           return goOn(deps, exchange, sent, here, 'approved')
         case 'withdraw':
           await deps.trusts.change(actor, peerId, null, { approved: false }, judge)
+          noteAct(actor.id, 'PUT', 'trust', peerId)
           return goOn(deps, exchange, sent, here, 'withdrawn')
         case 'approve_until':
           await moveApprovalEnd(deps, exchange, peerId, sent, judge)
+          noteAct(actor.id, 'PUT', 'trust', peerId)
           return goOn(deps, exchange, sent, here, 'saved')
         case 'nickname':
           await deps.trusts.change(actor, peerId, null, { nickname: requireNickname(sent.get('nickname') ?? '') })
+          noteAct(actor.id, 'PUT', 'trust', peerId)
           return goOn(deps, exchange, sent, here, 'saved')
         case 'grant_until':
         case 'withdraw_grant':
@@ -72,10 +77,12 @@ export async function changeTrust(
             'followed',
           )
         }
-        case 'end':
-          await deps.trusts.require(actor.id, peerId, null)
+        case 'end': {
+          const { relationship } = await deps.trusts.require(actor.id, peerId, null)
           await deps.trusts.delete(actor, peerId, null, { byPeer: false, notify: true, judge })
+          noteAct(actor.id, 'DELETE', 'trust', relationship, peerId)
           return goOn(deps, exchange, sent, '/trust', 'connectionEnded')
+        }
         default:
           throw formRefusal('the action is unknown')
       }
@@ -174,6 +181,7 @@ async function changeLevel(
       description: trust.description,
       judge: judgeLevel(sent, trust),
     })
+    noteAct(actor.id, 'POST', 'trust')
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
     return showPeer(deps, exchange, { review, error: notTaken(error, types, trust), typed: typedOf(sent) })
@@ -255,6 +263,7 @@ export async function changeRights(
     async () => {
       if (step === 'reset') {
         await deps.permissions.reset(trust, judge)
+        noteAct(actor.id, 'DELETE', 'trust', relationship, peerId, 'permissions')
         return done('reset')
       }
       if (step !== 'preview' && step !== 'save') throw formRefusal('the step is neither preview, save nor reset')
@@ -266,6 +275,7 @@ export async function changeRights(
       if (step === 'preview') return showPeer(deps, exchange, { sent: { fields, override, error: null } })
       if (body === null) await deps.permissions.resetRules(trust, judge)
       else await deps.permissions.override(trust, body, caller, judge)
+      noteAct(actor.id, 'PUT', 'trust', relationship, peerId, 'permissions')
       return done('saved')
     },
     (error) => {
@@ -300,6 +310,7 @@ export async function changeAccess(
       judge(trust, override)
       const changed = withChoices(override?.rules ?? {}, chosen)
       if (Object.keys(changed).length > 0) await deps.permissions.override(trust, overrideBody(changed), caller, judge)
+      noteAct(actor.id, 'PUT', 'trust', trust.relationship, peerId, 'permissions')
       return goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'saved')
     },
     (error) => showPeer(deps, exchange, { error }),

@@ -16,6 +16,7 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { showTrustNew } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { RelationshipPageDeps } from './deps.ts'
+import { noteAct } from '../../observe/context.ts'
 
 const longestRelationship = 100
 
@@ -62,6 +63,7 @@ export async function requestTrust(
       }
       const { trust_type: relationship, description } = typed
       const trust = await deps.trusts.request(exchange.actor, { url, relationship, description })
+      noteAct(exchange.actor.id, 'POST', 'trust')
       return goOn(deps, exchange, sent, '/trust', isConnected(trust) ? 'connected' : 'asked')
     },
     async (error) => showTrustNew(deps, exchange, { error: await inWords(deps, exchange, error, typed), typed }),

@@ -628,7 +628,7 @@ CREATE TABLE activity (
   at BIGINT NOT NULL,
   -- Random suffix: gives entries of several processes at the same time one order.
   id TEXT_KEY NOT NULL,
-  -- 'peer', 'client', 'trustee', or 'anonymous' without valid credentials.
+  -- 'owner', 'peer', 'client', 'trustee', 'operator', or 'anonymous' without valid credentials.
   caller_kind TEXT NOT NULL,
   -- The caller's id, or its IP address.
   caller TEXT NOT NULL,
@@ -642,7 +642,7 @@ CREATE TABLE activity (
   -- Id of the first request, when the same request was repeated within a minute, and the number of repetitions.
   request_id TEXT NOT NULL,
   times BIGINT NOT NULL,
-  -- The owner's device, for a decision of the owner; otherwise empty.
+  -- The owner's device, for an act or a decision of the owner; otherwise empty.
   device TEXT NOT NULL,
   PRIMARY KEY (actor_id, at, id)
 ) STRICT, WITHOUT ROWID;

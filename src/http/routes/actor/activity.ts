@@ -13,8 +13,11 @@ const entrySchema = {
   type: 'object',
   properties: {
     at: { type: 'string', format: 'date-time', description: 'The first time' },
-    caller_kind: { enum: ['peer', 'client', 'trustee', 'operator', 'anonymous'] },
-    caller: { ...text, description: 'The peer or client; for an anonymous caller the IP address, if known' },
+    caller_kind: {
+      enum: ['owner', 'peer', 'client', 'trustee', 'operator', 'anonymous'],
+      description: '`owner`: the owner changed who may reach the actor',
+    },
+    caller: { ...text, description: 'The peer or client; `owner`; for an anonymous caller the IP address, if known' },
     through: {
       enum: ['http', 'callback', 'mcp', 'push'],
       description: '`push`: the service sent the values to a subscriber',
@@ -29,7 +32,7 @@ const entrySchema = {
     reason: text,
     status: { type: 'integer', description: 'HTTP status; 0 if the answer of a subscriber is unknown' },
     request_id: text,
-    device: { ...text, description: 'The device on which the owner decided; otherwise empty' },
+    device: { ...text, description: 'The device of the owner; otherwise empty' },
     times: { type: 'integer', description: 'The number of identical entries within a minute' },
   },
 }

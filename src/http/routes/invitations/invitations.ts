@@ -101,6 +101,7 @@ function ownerRoutes(deps: InvitationRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/invitations',
       access: 'invitations',
+      isOwnAct: true,
       showsSecret: true,
       summary: 'Creates an invitation that one person can use. Its link is shown only in this response',
       request: jsonBody('invite', wishFields),
@@ -125,6 +126,7 @@ function ownerRoutes(deps: InvitationRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor/invitations/:invitation',
       access: 'invitations',
+      isOwnAct: true,
       summary: 'Revokes an invitation',
       responses: { 204: 'Revoked', ...actorErrors },
       handler: async ({ actor, params }) => {

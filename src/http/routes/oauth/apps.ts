@@ -79,6 +79,7 @@ export function appRoutes(deps: AppRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor/apps/:app',
       access: 'sessions',
+      isOwnAct: true,
       summary: 'Disconnects a program: its tokens and its relationship end at once',
       responses: { 204: 'Disconnected', ...actorErrors },
       handler: async ({ actor, params }) => {

@@ -96,6 +96,7 @@ function allKeysRoutes(deps: KeyRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/:actor/keys',
       access: 'keys',
+      isOwnAct: true,
       showsSecret: true,
       summary: 'Creates an API key, which is shown only in this response',
       request: jsonBody('create a key', {
@@ -129,6 +130,7 @@ function oneKeyRoutes(deps: KeyRouteDeps): readonly Route[] {
       method: 'PUT',
       path: '/:actor/keys/:key',
       access: 'keys',
+      isOwnAct: true,
       summary: 'Renames an API key, or moves its end. Absent members stay',
       request: jsonBody('change the key', { name: optional(nameField), until: optional(endField) }),
       responses: { 204: 'Changed', ...errorResponses(409), ...writeErrors },
@@ -144,6 +146,7 @@ function oneKeyRoutes(deps: KeyRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: '/:actor/keys/:key',
       access: 'keys',
+      isOwnAct: true,
       summary: 'Revokes an API key immediately',
       responses: { 204: 'Revoked', ...actorErrors },
       handler: async ({ actor, params }) => {

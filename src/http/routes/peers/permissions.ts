@@ -45,6 +45,7 @@ export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
       method: 'PUT',
       path,
       access: 'trust',
+      isOwnAct: true,
       summary: 'Replaces categories of the override; `"merge": false` in one lets its grants stand alone',
       // The override is kept as it was sent.
       request: parsedBody(overrideSchema, (body) => body),
@@ -56,6 +57,7 @@ export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
       method: 'DELETE',
       path,
       access: 'trust',
+      isOwnAct: true,
       summary: 'Removes the override',
       responses: { 204: 'Removed', ...actorErrors },
       handler: async ({ actor, params }) => {

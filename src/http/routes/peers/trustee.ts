@@ -25,6 +25,7 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
       method: 'PUT',
       path,
       access: 'trust',
+      isOwnAct: true,
       summary: 'Sets the trustee of the actor',
       request: jsonBody('set the trustee', trusteeFields),
       responses: { 204: 'Done', ...writeErrors },
@@ -35,6 +36,7 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
       method: 'DELETE',
       path,
       access: 'trust',
+      isOwnAct: true,
       summary: 'Removes the trustee of the actor',
       responses: { 204: 'Done', ...actorErrors },
       handler: async ({ actor }) => {

@@ -45,6 +45,7 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
       method: 'DELETE',
       path: '/:actor/sessions',
       access: 'sessions',
+      isOwnAct: true,
       summary: 'Ends every session except the one of this request',
       responses: {
         200: {
@@ -61,6 +62,7 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
       method: 'DELETE',
       path: '/:actor/sessions/:chain',
       access: 'sessions',
+      isOwnAct: true,
       summary: 'Ends a session immediately',
       responses: { 204: 'Ended', ...actorErrors },
       handler: (exchange) => end(sessions, exchange),

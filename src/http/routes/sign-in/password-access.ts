@@ -45,6 +45,7 @@ export function passwordAccessRoutes(deps: PasswordAccessRouteDeps): readonly Ro
       method: 'PUT',
       path: '/:actor/password-access/:created',
       access: 'sessions',
+      isOwnAct: true,
       summary: 'Keeps or revokes the access of a program; needs a session of the owner. A revocation is final',
       request: jsonBody('decide', {
         decision: choiceField('Whether the program keeps its access', ['keep', 'revoke']),

@@ -90,6 +90,7 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       method: 'DELETE',
       path: `${path}/:service`,
       access: 'services',
+      isOwnAct: true,
       summary: 'Ends the connection and revokes the token',
       responses: { 200: { text: 'Disconnected', schema: doneSchema }, ...errorResponses(502), ...actorErrors },
       handler: (exchange) => disconnect(deps, exchange),

@@ -1,5 +1,6 @@
 /** The page on which an owner creates and revokes invitations. */
 import { ServiceError } from '../../../errors.ts'
+import { noteAct } from '../../../observe/context.ts'
 import type { Bodied } from '../../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../../http/dispatch/route.ts'
 import type { Params } from '../../../http/edge/params.ts'
@@ -87,6 +88,7 @@ export async function changeInvitations(
           return showInvite(deps, exchange, { created: await create(deps, exchange, typed) })
         case 'revoke':
           await deps.invitations.revoke(actor.id, sent.get('invitation') ?? '')
+          noteAct(actor.id, 'DELETE', 'invitations', sent.get('invitation') ?? '')
           return goOn(deps, exchange, sent, path, 'invitationRevoked')
         default:
           throw formRefusal('the action is unknown')
@@ -110,11 +112,13 @@ async function create(
   const valid = invitationDays.find((each) => each === days)
   if (valid === undefined) throw formRefusal('days does not exist in the form')
   try {
-    return await deps.invitations.create(actor.id, {
+    const created = await deps.invitations.create(actor.id, {
       relationship,
       nickname: requireNickname(nickname),
       endsAt: deps.now() + Number(valid) * dayMs,
     })
+    noteAct(actor.id, 'POST', 'invitations')
+    return created
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'conflict') throw error
     throw explained(error, ({ invite }) => invite.tooMany(mostInvitations))
