@@ -35,6 +35,9 @@ export interface AuditEntry {
   readonly device?: string
 }
 
+/** Reasons of entries that no rule decided. */
+export const entryReasons = { owner: 'the owner', subscription: 'its subscription' } as const
+
 /** A stored entry of the audit log. */
 export interface AuditLogEntry extends AuditEntry {
   readonly id: string

@@ -1,5 +1,5 @@
 /** The audit log entries of values that a callback carried to its subscriber. */
-import type { AuditEntry } from '../audit-log/entry.ts'
+import { type AuditEntry, entryReasons } from '../audit-log/entry.ts'
 import { type JsonText, members } from '../json/json.ts'
 import type { Scope } from '../subscription/scope.ts'
 import type { QueueKey } from './queue-store.ts'
@@ -25,7 +25,7 @@ export function pushEntries(
     method: 'POST',
     path: ['/properties', ...path.map(encodeURIComponent)].join('/'),
     decision: 'allowed',
-    reason: 'its subscription',
+    reason: entryReasons.subscription,
     status,
     requestId,
     isRead: true,

@@ -1,6 +1,6 @@
 /** Makes the audit log entry of a request after its response is known. */
 import { catalogue, type ErrorCode, type ServiceError } from '../../errors.ts'
-import type { AuditEntry } from '../../audit-log/entry.ts'
+import { type AuditEntry, entryReasons } from '../../audit-log/entry.ts'
 import { unknownDevice } from '../../token/device.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import type { RequestState } from './request-state.ts'
@@ -54,7 +54,7 @@ export function ownEntriesOf({ state, path, answer: { status }, failure }: Answe
     caller: 'owner',
     through: 'http',
     decision: 'allowed',
-    reason: 'the owner',
+    reason: entryReasons.owner,
     status,
     requestId,
     device,

@@ -1,6 +1,6 @@
 /** The page of the audit log: describes its entries in words. */
 import { hintField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
-import { type AuditLogEntry, dayMs } from '../../audit-log/entry.ts'
+import { type AuditLogEntry, dayMs, entryReasons } from '../../audit-log/entry.ts'
 import { type ActivityFilter, activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
 import { ownSentence } from './own-acts.ts'
 import type { ActivityRow, ActivityValues, ChosenFilter } from './values.ts'
@@ -167,8 +167,8 @@ function reasonOf({ reason }: AuditLogEntry, { activityReasons: words }: Message
     'the path names this peer': words.ownPath,
     'open to everybody': words.public,
     'an operator of the service': words.operates,
-    'its subscription': words.subscription,
-    'the owner': words.owns,
+    [entryReasons.subscription]: words.subscription,
+    [entryReasons.owner]: words.owns,
     'sent to sign in': words.askedToSignIn,
     'the relationship is not approved': words.notApproved,
     'the owner approved it': words.approvedByYou,
