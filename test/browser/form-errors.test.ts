@@ -208,7 +208,7 @@ describe('a form with errors', () => {
     const peer = await service.createActor(`grace${Math.random()}@example.com`)
     await relate(peer, [service, actor])
     const page = await visit(actor, `/trust/${peer.id}`, { bypassCSP: true })
-    await page.getByText('Edit access').click()
+    await page.getByText('Advanced', { exact: true }).click()
     await page.locator('summary', { hasText: 'Methods' }).click()
     await page.locator('#methods-denied').fill('x'.repeat(1025))
     assert.equal(await send(page, 'Preview changes'), 400)

@@ -228,7 +228,7 @@ describe('a walk through the pages of two services', () => {
       await ada.at('Viewing as Grace Hopper')
       assert.match(await ada.text(), /color[^]*green[^]*diary[^]*A walk/)
       await ada.page.goBack()
-      await ada.unfold('Edit access')
+      await ada.unfold('Advanced')
       await ada.unfold('Properties')
       await ada.hands.type(ada.page.locator('#properties-excluded_patterns'), 'diary')
       await ada.press('button', 'Preview changes')

@@ -16,7 +16,7 @@ export function initPage(values: ActorPageValues, context: PageContext): Html {
 <h1>${words.title}</h1>
 <ol class="steps">
 <li class="card"><h2>${words.data}</h2><p>${words.dataText}</p><p><a class="button" href="${actor_www}/properties">${words.dataButton}</a></p></li>
-<li class="card"><h2>${words.connection}</h2><p>${words.connectionText}</p><p><a class="button" href="${actor_www}/trust/new">${words.connectionButton}</a></p></li>
+<li class="card"><h2>${words.connection}</h2><p>${words.connectionText}</p><p><a class="button" href="${actor_www}/trust/invite">${words.connectionButton}</a></p></li>
 <li class="card"><h2>${words.app}</h2><p>${words.appText}</p><p><a class="button" href="${actor_www}/apps">${words.appButton}</a></p></li>
 </ol>`,
   )
@@ -38,7 +38,7 @@ export function checklist(values: DashboardValues, { firstSteps: words }: Messag
       title: words.connection,
       text: words.connectionText,
       link: words.connectionButton,
-      href: '/trust/new',
+      href: '/trust/invite',
     },
     { isDone: app_count > 0, title: words.app, text: words.appText, link: words.appButton, href: '/apps' },
   ]

@@ -352,7 +352,7 @@ const firstSteps = ({ one }: EnglishNoun) => ({
   dataButton: 'Add a property',
   connection: 'Connect with someone',
   connectionText: `Share data with another ${one}. You choose what they see and can stop at any time.`,
-  connectionButton: 'Send a request',
+  connectionButton: 'Invite someone',
   app: 'Connect an app',
   appText: 'Give an AI assistant, phone or script limited access. Disconnect it any time.',
   appButton: 'Connect an app',
@@ -1040,11 +1040,11 @@ const missing = {
 const toChange = ({ one }: EnglishNoun) => ({
   offer: 'The app would have to offer it.',
   onlyForApps: `No setting allows it for another ${one}.`,
-  put: (name: string, field: string) => `Under “Edit access”, add ${quote(name)} to ${quote(field)}.`,
+  put: (name: string, field: string) => `Under “Advanced”, add ${quote(name)} to ${quote(field)}.`,
   putAndTick: (name: string, field: string, verb: string) =>
-    `Under “Edit access”, add ${quote(name)} to ${quote(field)} and tick ${quote(verb)}.`,
-  tick: (verb: string) => `Under “Edit access”, tick ${quote(verb)}.`,
-  remove: (field: string) => `Under “Edit access”, remove it from ${quote(field)}.`,
+    `Under “Advanced”, add ${quote(name)} to ${quote(field)} and tick ${quote(verb)}.`,
+  tick: (verb: string) => `Under “Advanced”, tick ${quote(verb)}.`,
+  remove: (field: string) => `Under “Advanced”, remove it from ${quote(field)}.`,
   pause: 'Pause access.',
   approve: 'Approve the connection.',
   otherLevel: (level: string) => `${level} always blocks this. Choose another access level.`,
@@ -1082,7 +1082,7 @@ const accessTable = {
 }
 
 const editAccess = {
-  title: 'Edit access',
+  title: 'Advanced',
   text: (level: string) =>
     html`One pattern per line. Use <code>*</code> as a wildcard, like <code>notes/*</code>. Anything ${level} blocks stays blocked.`,
   byLevel: (level: string, sentences: readonly string[]) => `Default for ${level}: ${sentences.join(' ')}`,

@@ -322,7 +322,7 @@ const firstSteps = (noun: Declined): Messages['firstSteps'] => ({
   dataButton: 'Eigenschaft hinzufügen',
   connection: 'Mit jemandem verbinden',
   connectionText: `Teilen Sie Daten mit ${noun.ein('ein', 'dative', 'ander')}. Sie wählen aus, was sichtbar ist, und können es jederzeit beenden.`,
-  connectionButton: 'Anfrage senden',
+  connectionButton: 'Jemanden einladen',
   app: 'App verbinden',
   appText:
     'Geben Sie einem KI-Assistenten, einem Smartphone oder einem Skript begrenzten Zugriff. Sie können ihn jederzeit beenden.',
@@ -1010,11 +1010,11 @@ const missing: Messages['missing'] = {
 const toChange = (noun: Declined): Messages['toChange'] => ({
   offer: 'Die Anwendung müsste es anbieten.',
   onlyForApps: `Keine Einstellung erlaubt das für ${noun.ein('ein', 'accusative', 'ander')}.`,
-  put: (name, field) => `Tragen Sie unter „Zugriff bearbeiten“ ${quote(name)} bei ${quote(field)} ein.`,
+  put: (name, field) => `Tragen Sie unter „Erweitert“ ${quote(name)} bei ${quote(field)} ein.`,
   putAndTick: (name, field, verb) =>
-    `Tragen Sie unter „Zugriff bearbeiten“ ${quote(name)} bei ${quote(field)} ein, und wählen Sie ${quote(verb)} aus.`,
-  tick: (verb) => `Wählen Sie unter „Zugriff bearbeiten“ ${quote(verb)} aus.`,
-  remove: (field) => `Entfernen Sie den Eintrag unter „Zugriff bearbeiten“ bei ${quote(field)}.`,
+    `Tragen Sie unter „Erweitert“ ${quote(name)} bei ${quote(field)} ein, und wählen Sie ${quote(verb)} aus.`,
+  tick: (verb) => `Wählen Sie unter „Erweitert“ ${quote(verb)} aus.`,
+  remove: (field) => `Entfernen Sie den Eintrag unter „Erweitert“ bei ${quote(field)}.`,
   pause: 'Pausieren Sie den Zugriff.',
   approve: 'Genehmigen Sie die Verbindung.',
   otherLevel: (level) => `${level} sperrt das immer. Wählen Sie eine andere Zugriffsstufe.`,
@@ -1052,7 +1052,7 @@ const accessTable: Messages['accessTable'] = {
 }
 
 const editAccess: Messages['editAccess'] = {
-  title: 'Zugriff bearbeiten',
+  title: 'Erweitert',
   text: (level) =>
     html`Ein Muster pro Zeile. <code>*</code> steht für beliebige Zeichen, zum Beispiel <code>notes/*</code>. Was ${level} sperrt, bleibt gesperrt.`,
   byLevel: (level, sentences) => `Voreinstellung von ${level}: ${sentences.join(' ')}`,
