@@ -14,7 +14,12 @@ export function compile(place: Workplace): string {
     'tsconfig.json',
     JSON.stringify({
       extends: join(root, 'tsconfig.json'),
-      compilerOptions: { typeRoots: [join(root, 'node_modules', '@types')] },
+      compilerOptions: {
+        typeRoots: [join(root, 'node_modules', '@types')],
+        // The sources of the project are checked again only when they change.
+        incremental: true,
+        tsBuildInfoFile: join(root, 'node_modules', '.cache', 'applications.tsbuildinfo'),
+      },
       include: ['*.ts'],
     }),
   )
