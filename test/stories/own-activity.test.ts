@@ -35,7 +35,7 @@ async function actsOf(service: TestService, actor: TestActor): Promise<string[]>
   const lines = await activityOf(service, actor)
   return lines
     .filter(({ caller_kind }) => caller_kind === 'owner')
-    .map(({ method, path }) => `${method} ${path}`)
+    .map(({ method, path }) => `${method} ${path.replace(/^\/sessions\/.+/, '/sessions/<session>')}`)
     .reverse()
 }
 
@@ -132,6 +132,20 @@ forEachService((start) => {
       await sent(`${peerPath}/permissions`, { step: 'reset' })
       await sent('/apps', { action: 'create_key', name: 'Sensor', properties: 'view' }, 200)
       await sent('/trust/invite', { action: 'create', trust_type: 'friend', nickname: '', days: '7' }, 200)
+      const listed = async (at: string): Promise<string[]> => {
+        const text = await (await owner.request('GET', at)).text()
+        return [...text.matchAll(/"id": ?"([^"]+)"/g)].map(([, id = '']) => id)
+      }
+      const [[key = ''], [invitation = '']] = [await listed('/keys'), await listed('/invitations')]
+      await sent('/apps', { action: 'revoke_key', key })
+      await sent('/trust/invite', { action: 'revoke', invitation })
+      await sent(peerPath, { action: 'nickname', nickname: 'Aunt Grace' })
+      await sent(`${peerPath}/access`, { 'set:properties:diary': 'block' })
+      const before = await listed('/sessions')
+      const elsewhere = await OwnersBrowser.open(service, owner)
+      const session = (await listed('/sessions')).find((id) => !before.includes(id)) ?? assert.fail()
+      await sent('/apps', { action: 'end_session', session })
+      assert.notEqual((await elsewhere.get('')).status, 200)
       await sent('/apps', { action: 'end_other_sessions' })
       await sent(peerPath, { action: 'end' })
       assert.deepEqual(await actsOf(service, owner), [
@@ -141,6 +155,12 @@ forEachService((start) => {
         `DELETE ${path}/permissions`,
         'POST /keys',
         'POST /invitations',
+        `DELETE /keys/${key}`,
+        `DELETE /invitations/${invitation}`,
+        `PUT ${peerPath}`,
+        `PUT ${path}/permissions`,
+        'POST /sessions',
+        'DELETE /sessions/<session>',
         'DELETE /sessions',
         `DELETE ${path}`,
       ])
