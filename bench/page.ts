@@ -48,6 +48,12 @@ with a bare server that stores each body on the disk and computes no hash.`,
 clients that have a value each. On SQLite, transactions of one actor share commits
 ([decision 063](decisions/063-transactions-run-ahead-of-commits.md)).`,
   },
+  history: {
+    page: 'benchmarks.md',
+    heading: '## History',
+    introduction: `\`npm run bench -- --only history --write\` writes this section. The same service without the history answers in turn
+([decision 081](decisions/081-the-history-is-stored-with-the-change.md)).`,
+  },
   scale: {
     page: 'benchmarks.md',
     heading: '## A million actors',

@@ -15,6 +15,7 @@ import { capacityTables } from './capacity-report.ts'
 import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureDeclared } from './declared.ts'
+import { measureHistory } from './history.ts'
 import { measureDelivery } from './delivery.ts'
 import { measureFiles } from './files.ts'
 import { measureJobs } from './jobs.ts'
@@ -49,6 +50,7 @@ const command = {
         'lists',
         'files',
         'declared',
+        'history',
         'scale',
         'delivery',
         'jobs',
@@ -142,6 +144,8 @@ const parts: readonly (readonly [section: SectionName, measure: () => Promise<re
   ['files', async () => measureFiles('SQLite', file('files'), loader, slices)],
   ['declared', async () => measureDeclared('SQLite', file('declared'), loader, slices)],
   ['declared', async () => measureDeclared('PostgreSQL', await onPostgres(), loader, slices)],
+  ['history', async () => measureHistory('SQLite', newFile, loader, slices)],
+  ['history', async () => measureHistory('PostgreSQL', onPostgres, loader, slices)],
   ['scale', async () => measureScale(file('few'), file('many'), actors, loader, slices)],
   ['requests', async () => measureRequests('PostgreSQL', await onPostgres(), loader, slices)],
   ['lists', async () => measureLists('PostgreSQL', await onPostgres(), loader, slices)],

@@ -19,6 +19,7 @@ export async function subjectApp(level: 'info' | 'warn'): Promise<App> {
       env: {},
       // No rate limits: a refused request would cost less than the measured one.
       rateLimits: { '*': null },
+      ...(subject.historyDays === undefined ? {} : { historyDays: subject.historyDays }),
     },
     { log: createLog(level) },
   )

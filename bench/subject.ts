@@ -8,6 +8,8 @@ export interface Subject {
   readonly tools?: number
   /** Whether the application declares data. Version 0.1 cannot start with declared data. Default: true. */
   readonly declares?: boolean
+  /** `TroupeOptions.historyDays`. Default: as in the configuration. */
+  readonly historyDays?: number
 }
 
 export interface Usage {

@@ -14,6 +14,7 @@ import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
 import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
 import { deleteExpiredApprovals } from './operation/approval-store.ts'
+import { createHistory } from './history/create.ts'
 import { createFiles } from './file/create.ts'
 import { openFileBytes } from './file/open-bytes.ts'
 import { fileEvent } from './job/change-event.ts'
@@ -34,6 +35,7 @@ import { createAccounts, createSignIn } from './sign-in/create.ts'
 import { createTokens } from './token/create.ts'
 import { createTransactions } from './transaction/create.ts'
 import { createPermission, createTrust } from './trust/create.ts'
+import { createUndo } from './undo/create.ts'
 import { createWebhooks } from './webhook/create.ts'
 import type { ThirdPartyService } from './connection/configured.ts'
 import type { FileBytes } from './file/file-bytes.ts'
@@ -105,7 +107,6 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...tokenRoom,
     ...outbox,
     ...property,
-    transactions: ground.transactions,
     ...ground.job,
     ...ground.fileRoom,
     webhooks: ground.webhooks,
@@ -119,6 +120,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     permission,
     declared,
     auditLog,
+    ...ground.changes,
     connections,
     reports,
     embedding,
@@ -161,7 +163,8 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     ...(options.changeSink === undefined ? [] : [options.changeSink]),
   ]
   const observes = (actor: LockedActor): boolean => job.events.isHandled || actor.webhookCount > 0
-  const property = createProperties(runtime, { permission, changeSinks, observes })
+  const history = createHistory(runtime)
+  const property = createProperties(runtime, { permission, history, changeSinks, observes })
   const accounts = createAccounts(runtime)
   const transactions = createTransactions(runtime, property)
   const actorRoom = createActors(runtime, {
@@ -185,8 +188,8 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     permission,
     publisher,
     waitingChanges,
+    changes: { history, undo: createUndo(runtime, { history, property }), transactions },
     property,
-    transactions,
     accounts,
     actorRoom,
     declared,
@@ -236,6 +239,7 @@ export async function closeRooms({ live, store, readReplicas }: Runtime, rooms: 
     rooms.sessionUses.settled(),
     rooms.purge.stop(),
     rooms.removedLists.stop(),
+    rooms.history.stop(),
     rooms.unusedObjects.stop(),
     rooms.deletedOwners.stop(),
     rooms.listIndexes.stop(),

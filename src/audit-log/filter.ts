@@ -1,6 +1,5 @@
 /** Selects entries of the audit log. */
-import { choiceField, optional, parsedField, stringField, type RequestFields, type ValuesOf } from '../json/fields.ts'
-import { stringValue } from '../json/json.ts'
+import { choiceField, optional, stringField, timeField, type RequestFields, type ValuesOf } from '../json/fields.ts'
 
 /** `allowed` includes calls that the owner approved, and `denied` those that the owner denied. */
 export const activityOutcomes = ['allowed', 'asked', 'denied'] as const
@@ -23,11 +22,6 @@ export interface ActivityFilter {
   readonly until?: number | null | undefined
 }
 
-const timeField = (description: string) =>
-  parsedField({ type: 'string', description }, 'a date or a time in ISO 8601, such as 2026-11-27', (value) =>
-    timeOf(stringValue(value) ?? ''),
-  )
-
 /** The query parameters of a filter. */
 export const activityFilterFields = {
   caller: optional(stringField('Only entries of this peer, client or address')),
@@ -39,10 +33,3 @@ export const activityFilterFields = {
 } satisfies RequestFields
 
 export type ActivityFilterValues = ValuesOf<typeof activityFilterFields>
-
-/** Returns Unix milliseconds. Undefined for a text that is not a valid date or time. */
-function timeOf(text: string): number | undefined {
-  const isTime = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text)
-  const time = isTime ? Date.parse(text) : Number.NaN
-  return Number.isNaN(time) ? undefined : time
-}

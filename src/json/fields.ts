@@ -141,6 +141,19 @@ export function parsedField<T>(
   return fieldOf(schema, expected, (value) => parse(value) ?? violation)
 }
 
+/** A date or time in ISO 8601, as Unix milliseconds. */
+export function timeField(description: string): RequestField<number> {
+  return parsedField({ type: 'string', description }, 'a date or a time in ISO 8601, such as 2026-11-27', (value) =>
+    timeOf(stringValue(value) ?? ''),
+  )
+}
+
+function timeOf(text: string): number | undefined {
+  const isTime = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text)
+  const time = isTime ? Date.parse(text) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
 export function optional<T>(field: RequestField<T>): RequestField<T | undefined>
 export function optional<T extends string | number | boolean>(field: RequestField<T>, fallback: T): RequestField<T>
 export function optional(field: RequestField<unknown>, fallback?: string | number | boolean): RequestField<unknown> {

@@ -1,4 +1,5 @@
 import type { JsonText } from '../json/json.ts'
+import type { ListHistory } from './list-steps.ts'
 
 /** The version of items without a declared version. */
 export const firstVersion = 1
@@ -19,6 +20,8 @@ export interface ListAddress {
   readonly list: string
   /** Null for a list without a declaration, whose items are read as they are. */
   readonly format: ItemFormat | null
+  /** Receives every change of the list. Absent: changes are not kept. */
+  readonly history?: ListHistory | undefined
 }
 
 /** The version with which items of the list are written. */

@@ -58,8 +58,8 @@ export function rowText({ value, older }: StoredItem): JsonText {
   return older ?? value
 }
 
-/** `origin`: default is the origin of the transaction. */
-export type NewItem = readonly [item: number, value: JsonText, origin?: string]
+/** `origin`: default is the origin of the transaction. `revision`: of an item that comes back; default is 1. */
+export type NewItem = readonly [item: number, value: JsonText, origin?: string | undefined, revision?: number]
 
 /** Matches the numbers in parameter 3. */
 const isOneOf = (column: 'node' | 'item'): string =>
@@ -424,7 +424,7 @@ export async function insertItems(tx: Transaction, at: ListAddress, items: reado
     items.length === 1
       ? await tx.run(
           `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum, version)
-           VALUES ($1, $2, $3, 1, $4, $5, $6, $7)`,
+           VALUES ($1, $2, $3, $8, $4, $5, $6, $7)`,
           actorId,
           list,
           first[0],
@@ -432,11 +432,12 @@ export async function insertItems(tx: Transaction, at: ListAddress, items: reado
           first[2] ?? tx.origin,
           checksumOf(actorId, itemName(list, first[0]), first[1]),
           versionOf(at),
+          first[3] ?? 1,
         )
       : await tx.run(
           `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum, version)
-           SELECT $1, $2, added.item, 1, added.value, COALESCE(added.origin, $4), added.crc, $5
-           FROM rows($3, item BIGINT, value TEXT, crc BIGINT, origin TEXT) AS added`,
+           SELECT $1, $2, added.item, COALESCE(added.revision, 1), added.value, COALESCE(added.origin, $4), added.crc, $5
+           FROM rows($3, item BIGINT, value TEXT, crc BIGINT, origin TEXT, revision BIGINT) AS added`,
           actorId,
           list,
           withChecksums(actorId, list, items),
@@ -564,7 +565,13 @@ export async function markRemoved(
 
 function withChecksums(actorId: string, list: string, items: readonly NewItem[]): string {
   return JSON.stringify(
-    items.map(([item, value, ...origin]) => [item, value, checksumOf(actorId, itemName(list, item), value), ...origin]),
+    items.map(([item, value, origin = null, revision = null]) => [
+      item,
+      value,
+      checksumOf(actorId, itemName(list, item), value),
+      origin,
+      revision,
+    ]),
   )
 }
 

@@ -5,16 +5,14 @@
  * The number of statements of an operation does not depend on the length of the list. Every function throws
  * `list_corrupted` when it finds stored parts that contradict each other.
  */
-import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
-import { randomBytes } from '../secret/random.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import { type ListAddress, versionOf } from './list-address.ts'
+import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
-import { listFacts, type ListFacts, listMetadata, type ListMetadata, writeHeadText } from './list-head.ts'
+import { listFacts, type ListFacts, listMetadata, type ListMetadata } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
-import { deleteHead, findForCreation, findNamed, insertHead } from './list-store.ts'
-import { checkListName } from '../actor/property-name.ts'
+import { textsChange } from './list-creation.ts'
+import { findNamed } from './list-store.ts'
 import { OpenList, type ListTexts } from './open-list.ts'
 
 export { firstVersion, type ItemFormat, type ListAddress } from './list-address.ts'
@@ -61,74 +59,11 @@ export {
   type ListContent,
   type ListPage,
 } from './list-read.ts'
+export { canBeKept, type ListHistory, type ListStep, type ListSteps, parseSteps, stepsText } from './list-steps.ts'
+export { findAdded, type KeptSteps, type Reversal, reverseSteps } from './list-reversal.ts'
+export { createList, deleteList, ensureList, keepDeletions, makeList } from './list-creation.ts'
 export { isShort, ListScan, pageItems, scanPages, type ScanPage } from './list-scan.ts'
 export type { ListTexts } from './open-list.ts'
-
-/**
- * Creates an empty list. An existing list keeps its items, and the given texts replace its description or explanation.
- *
- * @returns true when the list is new.
- * @throws ServiceError `invalid_name`; `conflict` when a simple property has the name; `list_corrupted`
- */
-export async function createList(tx: Transaction, at: ListAddress, texts: ListTexts, nowMs: number): Promise<boolean> {
-  return (await makeList(tx, at, texts, nowMs)).isNew
-}
-
-/** Creates the list if it does not exist, with indexes of these fields. @throws ServiceError as `createList` */
-export async function ensureList(
-  tx: Transaction,
-  at: ListAddress,
-  { description, explanation, indexes }: Required<ListTexts> & { readonly indexes: readonly string[] },
-  nowMs: number,
-): Promise<void> {
-  if ((await findNamed(tx, at)) === undefined) await makeList(tx, at, { description, explanation }, nowMs, indexes)
-}
-
-/** Like `createList`, but also returns the metadata change that subscribers receive. */
-export async function makeList(
-  tx: Transaction,
-  at: ListAddress,
-  texts: ListTexts,
-  nowMs: number,
-  indexes: readonly string[] = [],
-): Promise<{ readonly isNew: boolean; readonly change: ListChange }> {
-  checkListName(at.list)
-  const { kind, lastItem, lastNode } = await findForCreation(tx, at)
-  if (kind !== null && kind !== 'list') {
-    throw new ServiceError('conflict', `Cannot create the list ${JSON.stringify(at.list)}: a property has this name`)
-  }
-  if (kind === 'list') {
-    const list = await OpenList.require(tx, at)
-    if (texts.description !== undefined || texts.explanation !== undefined) await list.save(tx, nowMs, {}, texts)
-    return { isNew: false, change: textsChange(list, texts) }
-  }
-  const now = new Date(nowMs).toISOString()
-  const head = {
-    id: randomBytes(8).toString('hex'),
-    description: texts.description ?? '',
-    explanation: texts.explanation ?? '',
-    createdAt: now,
-    updatedAt: now,
-    nextItem: lastItem + 1,
-    nextNode: lastNode + 1,
-    firstItem: lastItem + 1,
-    firstNode: lastNode + 1,
-    bytes: 0,
-    root: [],
-    revision: 1,
-    indexes,
-    newestVersion: versionOf(at),
-  }
-  await insertHead(tx, at, writeHeadText(head))
-  return { isNew: true, change: { operation: 'metadata', length: 0, ...texts } }
-}
-
-function textsChange(list: OpenList, texts: ListTexts): ListChange {
-  const { description, explanation } = list.metadata
-  const isSame = (given: string | undefined, stored: string): boolean => given === undefined || given === stored
-  const changesNothing = isSame(texts.description, description) && isSame(texts.explanation, explanation)
-  return { operation: 'metadata', length: list.length, ...texts, ...(changesNothing ? { changesNothing } : {}) }
-}
 
 /** The metadata of a list. Null when the list does not exist. @throws ServiceError `list_corrupted` */
 export async function readMetadata(q: Queries, at: ListAddress): Promise<ListMetadata | null> {
@@ -281,11 +216,6 @@ export async function clear(tx: Transaction, at: ListAddress, nowMs: number): Pr
   const wasEmpty = list.length === 0
   await list.clear(tx, nowMs)
   return { operation: 'clear', length: 0, ...(wasEmpty ? { changesNothing: true } : {}) }
-}
-
-/** Removes the list, even when it is damaged. Null when the list does not exist. */
-export async function deleteList(tx: Transaction, at: ListAddress): Promise<ListChange | null> {
-  return (await deleteHead(tx, at)) ? { operation: 'delete_all', length: 0 } : null
 }
 
 async function addItem(

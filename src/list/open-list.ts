@@ -1,10 +1,11 @@
 /** A list in one transaction: its head and the loaded nodes of its order. `save` writes all changes. */
-import { ServiceError } from '../errors.ts'
+import { isTemporary, ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { fieldKey } from './index-key.ts'
 import { deleteAllIndexed, deleteIndexed, everyItem, findMarks, insertIndexed, setMark } from './index-store.ts'
 import { type ListAddress, versionOf } from './list-address.ts'
+import { canBeKept, checksumOfItem, clearingSteps, type ListStep, stepsOf } from './list-steps.ts'
 import { damagedList } from './list-damage.ts'
 import { type ListHead, type ListMetadata, metadataOf, readHeadText, writeHeadText } from './list-head.ts'
 import {
@@ -178,9 +179,58 @@ export class OpenList {
       deleteNodes(tx, this.address, removed),
       this.#saveHead(tx, nowMs, { ...texts, root, nextNode, bytes }, insert.at(-1)?.[2]),
       this.#saveIndexes(tx, items),
+      this.#keepChange(tx, items, texts),
     ])
     const [first] = insert
     if (first !== undefined && versionOf(this.address) < this.version) await this.#markOlder(tx, first[0])
+  }
+
+  async #keepChange(tx: Transaction, items: ItemChanges, texts: ListTexts): Promise<void> {
+    if (this.address.history === undefined) return
+    const { insert = [], update = [], delete: removed = [], passing = [] } = items
+    const { description, explanation } = this.#head
+    const isRetitled =
+      (texts.description ?? description) !== description || (texts.explanation ?? explanation) !== explanation
+    const steps = stepsOf({
+      moves: this.order.moves,
+      inserted: new Map([
+        ...insert.map(([item, value]) => [item, value] as const),
+        ...passing.map(({ item, value }) => [item, value] as const),
+      ]),
+      updated: update.filter(([old, value]) => old.value !== value),
+      positionOf: (item) => this.order.positionOf(item) ?? 0,
+      removed: [...removed, ...passing],
+      texts: isRetitled ? { description, explanation } : null,
+    })
+    const origins = new Set(insert.map(([, , origin]) => origin))
+    // Items of several callers are added together. Each caller has its own entry.
+    const isShared = steps !== null && origins.size > 1
+    await this.#keep(
+      tx,
+      isShared
+        ? insert.map(([row, item, origin], n) => ({
+            steps: [
+              { kind: 'insert', row, index: this.length - insert.length + n, after: [checksumOfItem(item)] } as const,
+            ],
+            origin,
+          }))
+        : [{ steps, origin: insert[0]?.[2] }],
+    )
+  }
+
+  async #keep(
+    tx: Transaction,
+    changes: readonly { readonly steps: readonly ListStep[] | null; readonly origin?: string | undefined }[],
+  ): Promise<void> {
+    const { actorId, list, history } = this.address
+    const kept = changes.filter(({ steps }) => steps?.length !== 0)
+    if (history === undefined || kept.length === 0) return
+    const facts = { list, listId: this.id, version: versionOf(this.address) }
+    await history.keep(
+      tx,
+      actorId,
+      kept.map((change) => ({ ...facts, ...change })),
+    )
   }
 
   /** A newer release must upgrade the items that this release has added, from this number on. */
@@ -258,6 +308,12 @@ export class OpenList {
 
   /** Removes every item and the whole order. `RemovedLists` deletes the rows of a long list later. */
   async clear(tx: Transaction, nowMs: number): Promise<void> {
+    if (this.address.history !== undefined) {
+      const isKept = canBeKept(this.length, this.bytes ?? 0)
+      await this.#keep(tx, [
+        { steps: isKept ? await readableOrNull(async () => clearingSteps(await this.loadAll())) : null },
+      ])
+    }
     if (this.length > mostClearedAtOnce) {
       const { nextItem, nextNode } = this.#head
       await Promise.all([
@@ -303,6 +359,8 @@ export interface ItemChanges {
   readonly insert?: readonly NewItem[]
   readonly update?: readonly (readonly [old: StoredItem, value: JsonText])[]
   readonly delete?: readonly StoredItem[]
+  /** Items that the change inserts and removes again. */
+  readonly passing?: readonly StoredItem[]
 }
 
 export interface ListTexts {
@@ -334,6 +392,16 @@ export function arrange<R extends { readonly item: number }>(
 function givenFor(wanted: readonly number[], nodes: readonly StoredNode[]): StoredNode[] {
   const names = new Set(wanted)
   return nodes.filter(({ node }) => names.has(node))
+}
+
+/** Null for a damaged list, which can be removed but not be put back. */
+export async function readableOrNull<T>(read: () => Promise<T> | T): Promise<T | null> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof ServiceError && !isTemporary(error)) return null
+    throw error
+  }
 }
 
 function sizeOf(values: readonly JsonText[]): number {

@@ -39,6 +39,14 @@ export interface UnsavedTree {
   readonly removed: readonly number[]
 }
 
+/** An insertion or removal, with its position at that moment. */
+export interface OrderMove {
+  readonly kind: 'insert' | 'remove'
+  /** The number of the item. */
+  readonly row: number
+  readonly index: number
+}
+
 interface Place {
   readonly rootAt: number
   readonly midAt: number
@@ -56,6 +64,7 @@ export class OrderTree {
   readonly #dirty = new Set<number>()
   readonly #created = new Set<number>()
   readonly #removed = new Set<number>()
+  readonly #moves: OrderMove[] = []
   #nextNode: number
   #length = 0
 
@@ -184,12 +193,18 @@ export class OrderTree {
     return nodes
   }
 
+  /** The insertions and removals, as they happened. */
+  get moves(): readonly OrderMove[] {
+    return this.#moves
+  }
+
   append(item: number): void {
     this.insert(this.#length, item)
   }
 
   /** Inserts an item before the item at `index`, or after the last item. */
   insert(index: number, item: number): void {
+    this.#moves.push({ kind: 'insert', row: item, index: Math.min(index, this.#length) })
     const top = this.#root
     if (top.length === 0) {
       const leaf = this.#newLeaf([item])
@@ -238,6 +253,7 @@ export class OrderTree {
     const items = this.#leaf(leaf)
     const [item] = items.splice(place.offset, 1)
     if (mid === undefined || item === undefined) throw this.#damaged(`position ${index} is empty`)
+    this.#moves.push({ kind: 'remove', row: item, index })
     this.#length--
     mid.count--
     leaf.count--

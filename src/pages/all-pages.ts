@@ -8,6 +8,7 @@ import { consent } from './consent/page.ts'
 import { home } from './home/page.ts'
 import { properties } from './properties/page.ts'
 import { files } from './files/page.ts'
+import { history } from './history/page.ts'
 import { relationships } from './relationships/page.ts'
 import { subscriptions } from './subscriptions/page.ts'
 import { apps } from './apps/page.ts'
@@ -32,6 +33,7 @@ const groups = [
   home,
   requests,
   properties,
+  history,
   files,
   relationships,
   subscriptions,

@@ -16,6 +16,8 @@ export type Category =
   | 'permissions'
   | 'services'
   | 'activity'
+  /** What changes replaced. */
+  | 'history'
   /** Calls that need the owner's approval. */
   | 'approvals'
   /** URLs that receive the changes of the actor. */

@@ -30,6 +30,7 @@ const creator: RoleTable = {
   permissions: all,
   services: all,
   activity: ['read'],
+  history: all,
   approvals: ['read', 'write'],
   webhooks: all,
   www: all,

@@ -3,6 +3,7 @@ import { present } from '../json/present.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { checkName } from '../actor/property-name.ts'
 import { ServiceError } from '../errors.ts'
+import type { History } from '../history/history.ts'
 import { absent } from '../json/absent.ts'
 import { isNull, isObject, type JsonText, members, object } from '../json/json.ts'
 import { refusal } from '../permission/permission.ts'
@@ -18,11 +19,12 @@ import { deleteValues, findBefore, findKinds, putValues } from './property-store
 import { statesFrom } from './value-diff.ts'
 
 /** The effect of one key of the body: a value to set, or a step of another kind of property. */
-type Entry = JsonText | BulkStep
+export type PreparedEntry = JsonText | BulkStep
 
 export interface BulkWriteDeps {
   readonly room: KindRoom
   readonly indexes: Indexes
+  readonly history: Pick<History, 'keepValues'>
   readonly now: () => number
 }
 
@@ -40,6 +42,17 @@ export class BulkWrite {
    * @throws ServiceError `conflict` for a value with the name of a list, or a list with the name of a value.
    */
   async write(access: Access, body: JsonText, operation: 'put' | 'post'): Promise<JsonText> {
+    const entries = await this.prepare(access, body, operation)
+    if (entries.size === 0 && access.condition === undefined) return object([])
+    return this.#deps.room.writer.change(access, (tx, record, actor) => this.store(tx, record, actor, access, entries))
+  }
+
+  /** Checks names, fields, rights and hooks of all entries. Returns the entries to store. */
+  async prepare(
+    access: Access,
+    body: JsonText,
+    operation: 'put' | 'post',
+  ): Promise<ReadonlyMap<string, PreparedEntry>> {
     const fields = isObject(body) ? members(body) : null
     if (fields === null) throw new ServiceError('bad_request', 'Cannot set properties: the body must be a JSON object')
     if (fields.size === 0 && operation === 'post')
@@ -50,14 +63,12 @@ export class BulkWrite {
       else entry.checkName()
     }
     const allowed = await this.#requireRights(access, asked)
-    const entries = new Map<string, Entry>()
+    const entries = new Map<string, PreparedEntry>()
     for (const [name, entry] of allowed) entries.set(name, await this.#passHooks(access, name, entry, operation))
-    if (entries.size === 0 && access.condition === undefined) return object([])
     // A hook may turn a change into a removal.
     const turned = [...entries].filter(([name, entry]) => rightFor(name, entry) !== rightFor(name, asked.get(name)))
     if (turned.length > 0) await this.#requireRights(access, new Map(turned))
-    const { writer } = this.#deps.room
-    return writer.change(access, (tx, record, actor) => this.#store(tx, record, actor, access, entries))
+    return entries
   }
 
   /**
@@ -65,12 +76,15 @@ export class BulkWrite {
    *
    * @returns the entries. For a caller that may only append, a step is replaced by one that only appends.
    */
-  async #requireRights(access: Access, asked: ReadonlyMap<string, Entry>): Promise<ReadonlyMap<string, Entry>> {
+  async #requireRights(
+    access: Access,
+    asked: ReadonlyMap<string, PreparedEntry>,
+  ): Promise<ReadonlyMap<string, PreparedEntry>> {
     const { room } = this.#deps
     const { permission } = room
     const { actor, caller } = access
     const judge = await permission.judgeRights(actor.id, caller, 'properties')
-    const allowed = new Map<string, Entry>()
+    const allowed = new Map<string, PreparedEntry>()
     for (const [name, entry] of asked) {
       const right = rightFor(name, entry)
       const verdict = judge(right, name)
@@ -83,7 +97,12 @@ export class BulkWrite {
     return allowed
   }
 
-  async #passHooks(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
+  async #passHooks(
+    access: Access,
+    name: string,
+    entry: PreparedEntry,
+    operation: 'put' | 'post',
+  ): Promise<PreparedEntry> {
     const { room } = this.#deps
     if (typeof entry !== 'string') return entry.pass(room, access, operation)
     const passed = await room.gate.pass(access, operation, [name], entry)
@@ -91,12 +110,13 @@ export class BulkWrite {
     return passed === absent ? passed : room.declared.fitValue([name], passed)
   }
 
-  async #store(
+  /** Stores the result of `prepare`. @throws as `write` */
+  async store(
     tx: Transaction,
     record: Record,
     actor: LockedActor,
     access: Access,
-    entries: ReadonlyMap<string, Entry>,
+    entries: ReadonlyMap<string, PreparedEntry>,
   ): Promise<JsonText> {
     const context = { access, declared: this.#deps.room.declared, now: this.#deps.now() }
     const values = [...entries].flatMap(([name, entry]) => (typeof entry === 'string' ? [[name, entry] as const] : []))
@@ -127,6 +147,11 @@ export class BulkWrite {
     }
     const kept = new Map([...values].filter(([, value]) => value !== absent))
     const gone = [...values.keys()].filter((name) => !kept.has(name))
+    await this.#deps.history.keepValues(
+      tx,
+      actorId,
+      [...values].map(([name, value]) => ({ name, value: value === absent ? null : value })),
+    )
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
     const { declared } = this.#deps.room
     if (kept.size > 0)
@@ -144,11 +169,11 @@ export class BulkWrite {
   }
 }
 
-function rightFor(name: string, entry: Entry | undefined): Right {
+function rightFor(name: string, entry: PreparedEntry | undefined): Right {
   return entry === undefined || typeof entry === 'string' ? rightToPut([name], entry ?? absent) : entry.right
 }
 
-function readEntry(name: string, given: JsonText): Entry {
+function readEntry(name: string, given: JsonText): PreparedEntry {
   if (isNull(given))
     throw new ServiceError('invalid_value', `Cannot set ${quote([name])}: null is not a property value`)
   const fields = isObject(given) ? members(given) : null

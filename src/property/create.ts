@@ -1,4 +1,5 @@
 import { Indexes } from '../actor/indexes.ts'
+import type { History } from '../history/history.ts'
 import { ListIndexes } from '../list/list-indexes.ts'
 import { RemovedLists } from '../list/removed-lists.ts'
 import { ShortLists } from '../list/short-list.ts'
@@ -19,6 +20,7 @@ import { Versions } from './version.ts'
 
 interface PropertyNeeds {
   readonly permission: Permission
+  readonly history: History
   /** The sinks that receive the changes of every write inside its transaction, in this order. */
   readonly changeSinks: readonly ChangeSink[]
   /** Whether a sink stores the changes of the actor with their origins, besides subscriptions. */
@@ -27,12 +29,12 @@ interface PropertyNeeds {
 
 export type PropertyRoom = ReturnType<typeof createProperties>
 
-export function createProperties(runtime: Runtime, { permission, changeSinks, observes }: PropertyNeeds) {
+export function createProperties(runtime: Runtime, { permission, history, changeSinks, observes }: PropertyNeeds) {
   const { config, registry, store, readReplicas, timers, log, now, keyRing, live, handles } = runtime
   const removedLists = new RemovedLists({ store, timers, log })
   const listIndexes = new ListIndexes({ store, log })
   const deleteRemoved = removedLists.wake
-  const declared = new DeclaredData(registry.data)
+  const declared = new DeclaredData(registry.data, history.isOn ? history : undefined)
   const versions = new Versions(keyRing, declared)
   const writer = new ActorWriter(store, versions, async (tx, actor, changes, by) => {
     for (const sink of changeSinks) await sink(tx, actor, changes, by)
@@ -48,24 +50,15 @@ export function createProperties(runtime: Runtime, { permission, changeSinks, ob
   })
   const isObserved = (actor: LockedActor): boolean =>
     actor.subscriptionCount > 0 || actor.watchedUntil >= now() || observes(actor)
-  const values = new Values({ store, writer, permission, gate, indexes, versions, declared, isObserved, replaceOther })
+  const writing = { store, writer, permission, versions, declared, isObserved }
+  const values = new Values({ ...writing, gate, indexes, history, replaceOther })
   const hooks = new ListHooks(store, gate, declared)
   const shortLists = new ShortLists()
   const listReader = new ListReader({ store, permission, hooks, declared, listIndexes, shortLists })
-  const listWriter = new ListWriter({
-    store,
-    writer,
-    permission,
-    versions,
-    declared,
-    hooks,
-    now,
-    deleteRemoved,
-    isObserved,
-  })
+  const listWriter = new ListWriter({ ...writing, hooks, now, deleteRemoved })
   const room = { writer, permission, gate, declared, versions, values, listReader, listWriter }
-  const properties = new Properties({ room, store, readReplicas, indexes, versions, deleteRemoved })
-  const bulkWrite = new BulkWrite({ room, indexes, now })
+  const properties = new Properties({ room, store, readReplicas, indexes, versions, history, deleteRemoved })
+  const bulkWrite = new BulkWrite({ room, indexes, history, now })
   return {
     properties,
     listReader,

@@ -10,7 +10,14 @@ import { checkListName, checkName } from '../actor/property-name.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { ServiceError } from '../errors.ts'
 import { fromPlain, isNull, type JsonText, known, toPlain } from '../json/json.ts'
-import { emptyHeadText, ensureList, firstVersion, type ItemFormat, type ListAddress } from '../list/list.ts'
+import {
+  emptyHeadText,
+  ensureList,
+  firstVersion,
+  type ItemFormat,
+  type ListAddress,
+  type ListHistory,
+} from '../list/list.ts'
 import type { Transaction } from '../store/store.ts'
 import { quote } from './property-errors.ts'
 import type { NewValue, PropertyBefore, UnreadProperty, StoredProperty } from './property-store.ts'
@@ -20,9 +27,12 @@ export class DeclaredData {
   /** The content of each declared name before its first write. */
   readonly #initial = new Map<string, UnreadProperty>()
   readonly #formats = new Map<string, ItemFormat>()
+  readonly #history: ListHistory | undefined
 
-  constructor(declarations: ReadonlyMap<string, DataDeclaration>) {
+  /** @param history Receives the changes of lists. */
+  constructor(declarations: ReadonlyMap<string, DataDeclaration>, history?: ListHistory) {
     this.#declarations = declarations
+    this.#history = history
     for (const declaration of declarations.values()) {
       const initial = initialOf(declaration)
       if (initial !== null) this.#initial.set(declaration.name, initial)
@@ -49,7 +59,7 @@ export class DeclaredData {
   }
 
   addressOf(actorId: string, name: string): ListAddress {
-    return { actorId, list: name, format: this.formatOf(name) }
+    return { actorId, list: name, format: this.formatOf(name), history: this.#history }
   }
 
   /** The stored row, or what the declared name holds without a row. */

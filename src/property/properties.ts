@@ -2,10 +2,13 @@
 import type { Indexes } from '../actor/indexes.ts'
 import type { DataDeclaration } from '../app/data-declarations.ts'
 import { ServiceError } from '../errors.ts'
+import type { History, PropertySize } from '../history/history.ts'
 import { array, type JsonText, members } from '../json/json.ts'
 import {
   factsOf,
   type ItemFormat,
+  keepDeletions,
+  listFacts,
   type ListContent,
   listMetadata,
   readManyLists,
@@ -44,6 +47,7 @@ export interface PropertiesDeps {
   readonly readReplicas: Pick<ReadReplicas, 'within'>
   readonly indexes: Indexes
   readonly versions: Versions
+  readonly history: Pick<History, 'keepValues'>
   /** Called when a change may have left rows to delete. */
   readonly deleteRemoved: (actorId: string) => void
 }
@@ -52,6 +56,7 @@ export interface PropertiesDeps {
 export interface FoundProperty {
   readonly kind: PropertyKind
   readonly value: JsonText | null
+  readonly size: PropertySize
 }
 
 /** A listing of the properties that a caller may see. */
@@ -169,9 +174,13 @@ export class Properties {
     if (property === null) return { found: null, version }
     const { kind } = property
     const value = valueOf(property)
-    if (value === null) return { found: { kind, value }, version }
+    if (value === null) {
+      const { length: items, bytes } = listFacts(name, property.content)
+      return { found: { kind, value, size: { items, characters: bytes ?? 0 } }, version }
+    }
     const shown = await room.gate.pass(access, 'get', [name], value)
-    return { found: shown === null ? null : { kind, value: shown }, version }
+    const size = { items: 1, characters: value.length }
+    return { found: shown === null ? null : { kind, value: shown, size }, version }
   }
 
   /** Handles PUT. `Values.put` sets a name alone (see `Kind.replace`); the kind handles a path below the name. */
@@ -403,6 +412,7 @@ export class Properties {
       const present = await findProperties(tx, access.actor.id)
       if (permission.isRuled(access.caller) && present.some(({ name }) => !judged.has(name)))
         throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
+      await this.#keepRemoved(tx, access, present)
       await deleteAllProperties(tx, access.actor.id)
       return present
     })
@@ -415,9 +425,27 @@ export class Properties {
     await this.#passDeletion(access, { judged: new Set(present), stored, items })
     await this.#delete(access, async (tx) => {
       const found = [...(await findNamedProperties(tx, access.actor.id, present)).values()]
+      await this.#keepRemoved(tx, access, found)
       await deleteNamedProperties(tx, access.actor.id, present)
       return found
     })
+  }
+
+  /** Keeps the properties that the transaction removes next, in the history. */
+  async #keepRemoved(tx: Transaction, { actor }: Access, removed: readonly UnreadProperty[]): Promise<void> {
+    const { declared } = this.#deps.room
+    const values = removed.filter(({ kind }) => !holdsItems(kind))
+    await this.#deps.history.keepValues(
+      tx,
+      actor.id,
+      values.map(({ name }) => ({ name, value: null })),
+    )
+    const lists = removed.filter(({ kind }) => holdsItems(kind))
+    await keepDeletions(
+      tx,
+      actor.id,
+      lists.map(({ name, content }) => ({ at: declared.addressOf(actor.id, name), head: content })),
+    )
   }
 
   /** Requires the rights and runs the hooks of a deletion. */

@@ -2,6 +2,7 @@
 import type { Indexes } from '../actor/indexes.ts'
 import { checkName } from '../actor/property-name.ts'
 import { ServiceError } from '../errors.ts'
+import type { History } from '../history/history.ts'
 import { absent } from '../json/absent.ts'
 import { deleteAt, getAt, isNull, type JsonText, known, mergeAt } from '../json/json.ts'
 import type { Permission } from '../permission/permission.ts'
@@ -35,6 +36,7 @@ export interface ValuesDeps {
   readonly indexes: Indexes
   readonly versions: Versions
   readonly declared: DeclaredData
+  readonly history: Pick<History, 'keepValues'>
   /** Whether changes of the actor are announced, each with its own origin. */
   readonly isObserved: (actor: LockedActor) => boolean
   /** Sets a property of another kind. */
@@ -121,11 +123,12 @@ export class Values {
     const last = new Map<string, NewValue>()
     for (const { given: put, origin } of puts)
       last.set(put.name, { ...this.#deps.declared.newValue(put.name, put.value), origin })
-    const [first, ...others] = last.values()
-    const isStored =
-      first === undefined || others.length > 0
-        ? await putValues(tx, actor.id, [...last.values()])
-        : await putValue(tx, actor.id, first)
+    const values = [...last.values()]
+    const [first, ...others] = values
+    const [, isStored] = await Promise.all([
+      this.#deps.history.keepValues(tx, actor.id, values),
+      first === undefined || others.length > 0 ? putValues(tx, actor.id, values) : putValue(tx, actor.id, first),
+    ])
     // After an error, each value is stored alone, because a list is replaced in its own way.
     if (!isStored) throw new ServiceError('conflict', 'Cannot set the values together: a list has one of the names')
     for (const put of puts) await record(wholeValue(put.given.name, put.given.value), put.access.caller)
@@ -195,9 +198,20 @@ export class Values {
 
   /** Stores the value. True when a row changed. Only with subscriptions does it detect that the value stays the same. */
   async #store(tx: Transaction, actor: LockedActor, name: string, value: JsonText): Promise<boolean> {
-    if (value === absent) return (await deleteValues(tx, actor.id, [name])) > 0
+    const { history, declared } = this.#deps
+    if (value === absent) {
+      const [, deleted] = await Promise.all([
+        history.keepValues(tx, actor.id, [{ name, value: null }]),
+        deleteValues(tx, actor.id, [name]),
+      ])
+      return deleted > 0
+    }
     const put = actor.subscriptionCount === 0 ? putValue : putChangedValue
-    return put(tx, actor.id, this.#deps.declared.newValue(name, value))
+    const [, isChanged] = await Promise.all([
+      history.keepValues(tx, actor.id, [{ name, value }]),
+      put(tx, actor.id, declared.newValue(name, value)),
+    ])
+    return isChanged
   }
 
   async #merge(tx: Transaction, actor: LockedActor, path: readonly string[], value: JsonText): Promise<Change> {
@@ -209,7 +223,7 @@ export class Values {
     const together = mergeAt(before, below, value)
     const merged = declared.fitValue(path, together)
     const written = declared.newValue(name, merged)
-    await putValue(tx, actor.id, written)
+    await this.#putPart(tx, actor, written)
     await this.#deps.indexes.update(tx, actor.id, new Map([[name, merged]]))
     const states = stateFor(actor, name, { before: before ?? null, after: merged })
     // A peer may have a copy of the older version, into which a part does not fit.
@@ -253,12 +267,17 @@ export class Values {
     if (stored?.kind !== 'value' || without === undefined) throw noSuchKey(path)
     const rest = declared.fitValue(path, without)
     const written = declared.newValue(name, rest)
-    await putValue(tx, actor.id, written)
+    await this.#putPart(tx, actor, written)
     await indexes.update(tx, actor.id, new Map([[name, rest]]))
     const states = stateFor(actor, name, { before: stored.content, after: rest })
     const isPart = rest === without && (row === null || row.version === written.version)
     const change = isPart ? partOfValue(name, below, absent, states) : wholeValue(name, rest, states)
     return { change, isChanged: true }
+  }
+
+  /** Stores a value of which a part has changed. */
+  async #putPart(tx: Transaction, actor: LockedActor, written: NewValue): Promise<void> {
+    await Promise.all([this.#deps.history.keepValues(tx, actor.id, [written]), putValue(tx, actor.id, written)])
   }
 
   #currentValue(name: string, row: UnreadProperty | null): StoredProperty | null {

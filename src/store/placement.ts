@@ -39,6 +39,7 @@ export const placements: Readonly<Record<string, Placement>> = {
   account: byActor(),
   token_chain: byActor(),
   activity: byActor(),
+  history: byActor(),
   service_connection: byActor(),
   recent_change: byActor(),
   mcp_session: byActor(),

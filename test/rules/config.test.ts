@@ -236,6 +236,9 @@ const rows: Readonly<Record<string, Row>> = {
   },
   activityPerActor: number('TROUPE_ACTIVITY_PER_ACTOR', 10_000, [0, 1_000_000]),
   activityDays: number('TROUPE_ACTIVITY_DAYS', 90, [1, 3650], 'days'),
+  historyDays: number('TROUPE_HISTORY_DAYS', 30, [0, 3650], 'days'),
+  historyPerActor: number('TROUPE_HISTORY_PER_ACTOR', 1000, [1, 100_000]),
+  historySize: number('TROUPE_HISTORY_SIZE', 4_194_304, [1024, 1_073_741_824], 'characters'),
   logLevel: {
     env: 'LOG_LEVEL',
     byDefault: 'info',

@@ -34,6 +34,9 @@ const flashMessages = [
   'accountDeleted',
   'sessionExpired',
   'signedInAgain',
+  'undone',
+  'undoneInPart',
+  'historyDeleted',
   'accessKept',
   'accessRevoked',
 ] as const
@@ -48,9 +51,23 @@ export function noticeCookie(notice: FlashMessage, maxAgeSeconds = 60): string {
   return `${name}=${notice}; Max-Age=${maxAgeSeconds}; ${attributes}`
 }
 
+/** Like `noticeCookie`, for a message with a button that takes back the changes of the request. */
+export function undoableNoticeCookie(notice: FlashMessage, requestId: string): string {
+  return `${name}=${notice}.${requestId}; Max-Age=60; ${attributes}`
+}
+
 export const noticeShown = `${name}=; Max-Age=0; ${attributes}`
 
 export function noticeOf(request: HttpRequest): FlashMessage | null {
-  const given = cookieValue(request.header('cookie'), name)
+  const [given] = partsOf(request)
   return flashMessages.find((message) => message === given) ?? null
+}
+
+/** The request whose changes the message offers to take back. Null: none. */
+export function undoableRequestOf(request: HttpRequest): string | null {
+  return partsOf(request)[1] ?? null
+}
+
+function partsOf(request: HttpRequest): readonly string[] {
+  return /^([A-Za-z]+)(?:\.([\w-]{1,64}))?$/.exec(cookieValue(request.header('cookie'), name) ?? '')?.slice(1) ?? []
 }

@@ -5,6 +5,7 @@ import { operatorRoutes } from '../../pages/operator/routes.ts'
 import type { Route } from '../dispatch/route.ts'
 import type { Runtime } from '../../runtime.ts'
 import { activityRoutes } from './actor/activity.ts'
+import { historyRoutes } from './history/history.ts'
 import { appRoutes } from './oauth/apps.ts'
 import { actorRoutes } from './actor/actor.ts'
 import { approvalRoutes } from './actor/approvals.ts'
@@ -59,6 +60,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof actorRoutes>[0] &
   Parameters<typeof metaRoutes>[0] &
   Parameters<typeof activityRoutes>[0] &
+  Parameters<typeof historyRoutes>[0] &
   Parameters<typeof appRoutes>[0] &
   Parameters<typeof approvalRoutes>[0] &
   Parameters<typeof liveRoutes>[0] &
@@ -109,6 +111,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...actorRoutes(deps),
     ...metaRoutes(deps),
     ...activityRoutes(deps),
+    ...historyRoutes(deps),
     ...appRoutes(deps),
     ...approvalRoutes(deps),
     ...liveRoutes(deps),

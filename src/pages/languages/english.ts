@@ -107,6 +107,9 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   accountDeleted: `Your ${one} was deleted.`,
   sessionExpired: 'Your session expired. Sign in to continue.',
   signedInAgain: 'Your session had expired. You’re signed in again.',
+  undone: 'Undone.',
+  undoneInPart: 'Undone, except for what has changed since.',
+  historyDeleted: 'History deleted.',
   accessKept: 'The password keeps working.',
   accessRevoked: 'The password no longer works.',
 })
@@ -575,6 +578,8 @@ const properties = {
       one: 'The property can’t be restored. Subscribers are notified.',
       other: 'The properties can’t be restored. Subscribers are notified.',
     }),
+  deleteKeptText: (days: number) =>
+    `You can undo this for ${count(days, 'day', 'days')}, except for what is too long to keep. Subscribers are notified.`,
   keep: 'Keep',
   readOnly: (kind: string) => `${kind} · Read-only`,
   notSet: 'Not set yet',
@@ -603,6 +608,8 @@ const properties = {
   tooLarge: 'Too large to edit here. Use the API.',
   deleteValue: (name: string) => `Delete ${quote(name)}`,
   deleteValueText: (name: string) => `Delete ${quote(name)}? This can’t be undone. Subscribers are notified.`,
+  deleteKeptValueText: (name: string, days: number) =>
+    `Delete ${quote(name)}? You can undo this for ${count(days, 'day', 'days')}. Subscribers are notified.`,
   nameMissing: 'Enter a name.',
   valueMissing: 'Enter a value.',
   listExists: (name: string) => `The list ${quote(name)} already exists. Choose another name.`,
@@ -630,6 +637,8 @@ const list = {
   deleteList: 'Delete the list',
   deleteListText: (name: string, items: number) =>
     `Delete the list ${quote(name)} with ${count(items, 'item', 'items')}? This can’t be undone. Subscribers are notified.`,
+  deleteKeptListText: (name: string, items: number, days: number) =>
+    `Delete the list ${quote(name)} with ${count(items, 'item', 'items')}? You can undo this for ${count(days, 'day', 'days')}. Subscribers are notified.`,
   add: 'Add item',
   newItem: 'Item',
   addButton: 'Add item',
@@ -650,6 +659,59 @@ const list = {
   moveUp: 'Up',
   moveDown: 'Down',
   itemGone: (position: number) => `Item ${number(position)} no longer exists.`,
+}
+
+const history = {
+  title: 'History',
+  titleOf: (name: string) => `History of ${quote(name)}`,
+  link: 'History',
+  text: (days: number) =>
+    `What your properties and lists contained before each change of the last ${count(days, 'day', 'days')}. Only you can see this.`,
+  off: 'The history is turned off for this service.',
+  empty: 'No changes yet.',
+  noOlder: 'No older changes.',
+  newest: 'Newest',
+  older: 'Older',
+  only: (who: string) => `Only changes by ${who}.`,
+  showAll: 'Show all',
+  you: 'You',
+  application: 'The application',
+  other: 'Another caller',
+  everyone: 'everyone',
+  did: (who: Html, what: Html) => html`${who} ${what}`,
+  was: (value: string) => `Before: ${value}`,
+  nothing: 'nothing',
+  tooLong: 'Too long to keep, so it can’t be undone',
+  undo: 'Undo',
+  undoAll: 'Undo all of these…',
+  undoSince: (who: string) => `Undo everything by ${who} since then…`,
+  undoTitle: 'Undo changes',
+  undoText: (who: Html, since: Html | null) =>
+    since === null ? html`Changes by ${who}.` : html`Changes by ${who} since ${since}.`,
+  nothingToUndo: 'Nothing can be undone.',
+  willBeUndone: (properties: number) => `${count(properties, 'property', 'properties')} will be as before`,
+  willStay: (properties: number) => `${count(properties, 'property stays', 'properties stay')} as now`,
+  reasons: {
+    changed: 'Changed again since',
+    too_long: 'Too long to keep',
+    refused: 'The application doesn’t accept what it contained before',
+  },
+  undoButton: (properties: number) => `Undo ${count(properties, 'property', 'properties')}`,
+  keep: 'Keep everything',
+  gone: 'There is nothing to undo. The history no longer has this change.',
+  conflict: 'That can’t be undone: it has changed again since, or it was too long to keep.',
+  acts: {
+    createValue: (name: string) => `created ${quote(name)}`,
+    setValue: (name: string) => `changed ${quote(name)}`,
+    deleteValue: (name: string) => `deleted ${quote(name)}`,
+    createList: (name: string) => `created the list ${quote(name)}`,
+    deleteList: (name: string) => `deleted the list ${quote(name)}`,
+    addItems: (name: string, items: number) => `added ${count(items, 'item', 'items')} to ${quote(name)}`,
+    removeItems: (name: string, items: number) => `removed ${count(items, 'item', 'items')} from ${quote(name)}`,
+    updateItems: (name: string, items: number) => `changed ${count(items, 'item', 'items')} of ${quote(name)}`,
+    describeList: (name: string) => `changed the description of ${quote(name)}`,
+    changeList: (name: string) => `changed the list ${quote(name)}`,
+  },
 }
 
 const conflict = {
@@ -1651,6 +1713,7 @@ const plain = {
   types,
   properties,
   list,
+  history,
   conflict,
   subjects,
   verbs,

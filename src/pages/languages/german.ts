@@ -12,6 +12,10 @@ function count(value: number, one: string, many: string): string {
   return `${number(value)} ${plural(value, { one, other: many })}`
 }
 
+function inDays(days: number): string {
+  return plural(days, { one: 'einen Tag lang', other: `${number(days)} Tage lang` })
+}
+
 function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
@@ -74,6 +78,9 @@ const notices = (noun: Declined): Messages['notices'] => ({
   accountDeleted: `${noun.ein('Ihr', 'nominative')} wurde gelöscht.`,
   sessionExpired: 'Ihre Sitzung ist abgelaufen. Melden Sie sich an, um fortzufahren.',
   signedInAgain: 'Ihre Sitzung war abgelaufen. Sie sind wieder angemeldet.',
+  undone: 'Rückgängig gemacht.',
+  undoneInPart: 'Rückgängig gemacht, außer was sich seitdem geändert hat.',
+  historyDeleted: 'Verlauf gelöscht.',
   accessKept: 'Das Passwort gilt weiterhin.',
   accessRevoked: 'Das Passwort gilt nicht mehr.',
 })
@@ -550,6 +557,8 @@ const properties: Messages['properties'] = {
       one: 'Die Eigenschaft kann nicht wiederhergestellt werden. Abonnenten werden benachrichtigt.',
       other: 'Die Eigenschaften können nicht wiederhergestellt werden. Abonnenten werden benachrichtigt.',
     }),
+  deleteKeptText: (days) =>
+    `Sie können das ${inDays(days)} rückgängig machen, außer was zum Aufbewahren zu lang ist. Abonnenten werden benachrichtigt.`,
   keep: 'Behalten',
   readOnly: (kind) => `${kind} · Schreibgeschützt`,
   notSet: 'Noch nicht gesetzt',
@@ -579,6 +588,8 @@ const properties: Messages['properties'] = {
   deleteValue: (name) => `${quote(name)} löschen`,
   deleteValueText: (name) =>
     `${quote(name)} löschen? Das kann nicht rückgängig gemacht werden. Abonnenten werden benachrichtigt.`,
+  deleteKeptValueText: (name, days) =>
+    `${quote(name)} löschen? Sie können das ${inDays(days)} rückgängig machen. Abonnenten werden benachrichtigt.`,
   nameMissing: 'Geben Sie einen Namen ein.',
   valueMissing: 'Geben Sie einen Wert ein.',
   listExists: (name) => `Die Liste ${quote(name)} gibt es schon. Wählen Sie einen anderen Namen.`,
@@ -612,6 +623,8 @@ const list: Messages['list'] = {
   deleteList: 'Liste löschen',
   deleteListText: (name, items) =>
     `Die Liste ${quote(name)} mit ${plural(items, { one: `${number(items)} Element`, other: `${number(items)} Elementen` })} löschen? Das kann nicht rückgängig gemacht werden. Abonnenten werden benachrichtigt.`,
+  deleteKeptListText: (name, items, days) =>
+    `Die Liste ${quote(name)} mit ${plural(items, { one: `${number(items)} Element`, other: `${number(items)} Elementen` })} löschen? Sie können das ${inDays(days)} rückgängig machen. Abonnenten werden benachrichtigt.`,
   add: 'Element hinzufügen',
   newItem: 'Element',
   addButton: 'Element hinzufügen',
@@ -626,6 +639,72 @@ const list: Messages['list'] = {
   moveUp: 'Nach oben',
   moveDown: 'Nach unten',
   itemGone: (position) => `Element ${number(position)} gibt es nicht mehr.`,
+}
+
+const history: Messages['history'] = {
+  title: 'Verlauf',
+  titleOf: (name) => `Verlauf von ${quote(name)}`,
+  link: 'Verlauf',
+  text: (days) =>
+    `Was Ihre Eigenschaften und Listen vor jeder Änderung enthielten. Der Verlauf reicht ${plural(days, { one: 'einen Tag', other: `${number(days)} Tage` })} zurück. Nur Sie können ihn sehen.`,
+  off: 'Der Verlauf ist für diesen Dienst ausgeschaltet.',
+  empty: 'Noch keine Änderungen.',
+  noOlder: 'Keine älteren Änderungen.',
+  newest: 'Neueste',
+  older: 'Ältere',
+  only: (who) => `Nur Änderungen von ${who}.`,
+  showAll: 'Alle zeigen',
+  you: 'Sie',
+  application: 'Die Anwendung',
+  other: 'Ein anderer Aufrufer',
+  everyone: 'allen',
+  did: (who, what) => html`${who}: ${what}`,
+  was: (value) => `Vorher: ${value}`,
+  nothing: 'nichts',
+  tooLong: 'Zu lang zum Aufbewahren, daher nicht rückgängig zu machen',
+  undo: 'Rückgängig machen',
+  undoAll: 'Alle rückgängig machen…',
+  undoSince: (who) => `Alles von ${who} seitdem rückgängig machen…`,
+  undoTitle: 'Änderungen rückgängig machen',
+  undoText: (who, since) =>
+    since === null ? html`Änderungen von ${who}.` : html`Änderungen von ${who} seit ${since}.`,
+  nothingToUndo: 'Nichts kann rückgängig gemacht werden.',
+  willBeUndone: (properties) =>
+    plural(properties, {
+      one: '1 Eigenschaft wird wie vorher',
+      other: `${number(properties)} Eigenschaften werden wie vorher`,
+    }),
+  willStay: (properties) =>
+    plural(properties, {
+      one: '1 Eigenschaft bleibt wie jetzt',
+      other: `${number(properties)} Eigenschaften bleiben wie jetzt`,
+    }),
+  reasons: {
+    changed: 'Seitdem wieder geändert',
+    too_long: 'Zu lang zum Aufbewahren',
+    refused: 'Die Anwendung nimmt den früheren Inhalt nicht an',
+  },
+  undoButton: (properties) =>
+    plural(properties, {
+      one: '1 Eigenschaft zurücksetzen',
+      other: `${number(properties)} Eigenschaften zurücksetzen`,
+    }),
+  keep: 'Alles behalten',
+  gone: 'Es gibt nichts rückgängig zu machen. Der Verlauf enthält diese Änderung nicht mehr.',
+  conflict:
+    'Das kann nicht rückgängig gemacht werden: Es hat sich seitdem wieder geändert, oder es war zu lang zum Aufbewahren.',
+  acts: {
+    createValue: (name) => `${quote(name)} erstellt`,
+    setValue: (name) => `${quote(name)} geändert`,
+    deleteValue: (name) => `${quote(name)} gelöscht`,
+    createList: (name) => `die Liste ${quote(name)} erstellt`,
+    deleteList: (name) => `die Liste ${quote(name)} gelöscht`,
+    addItems: (name, items) => `${count(items, 'Element', 'Elemente')} zu ${quote(name)} hinzugefügt`,
+    removeItems: (name, items) => `${count(items, 'Element', 'Elemente')} aus ${quote(name)} entfernt`,
+    updateItems: (name, items) => `${count(items, 'Element', 'Elemente')} von ${quote(name)} geändert`,
+    describeList: (name) => `die Beschreibung von ${quote(name)} geändert`,
+    changeList: (name) => `die Liste ${quote(name)} geändert`,
+  },
 }
 
 const conflict: Messages['conflict'] = {
@@ -1619,6 +1698,7 @@ const plain = {
   types,
   properties,
   list,
+  history,
   conflict,
   subjects,
   verbs,

@@ -38,7 +38,10 @@ ${deletion(
   {
     action: form_action,
     fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
-    warning: words.deleteListText(property, paging.total),
+    warning:
+      values.undo_days === 0
+        ? words.deleteListText(property, paging.total)
+        : words.deleteKeptListText(property, paging.total, values.undo_days),
     button: words.deleteList,
   },
   messages,

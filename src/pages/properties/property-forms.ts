@@ -7,7 +7,7 @@ import { noVersion } from '../../property/version.ts'
 import type { TypedItem, TypedProperty } from './values.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { sentValue } from '../shared/forms.ts'
-import { goOn } from '../shared/page.ts'
+import { goOnUndoable } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { fieldNameAt, readForm, sentFields } from './form-fields.ts'
 import type { FormShape } from './form-shape.ts'
@@ -43,7 +43,7 @@ export async function createProperty(
       if (typed.property_type === 'list') await createList(deps, exchange, typed)
       else if (typed.property_type === 'simple') await createValue(deps, exchange, typed, sent.has('create_only'))
       else throw formRefusal('the type is neither simple nor list')
-      return goOn(deps, exchange, sent, '/properties', 'created')
+      return goOnUndoable(deps, exchange, sent, '/properties', 'created')
     },
     (error) => showProperties(deps, exchange, { error, typed }),
   )
@@ -124,7 +124,7 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
       await atFormField(shape, 'value', () =>
         explainRejection(deps, name, () => deps.properties.put(access, { path: [name] }, value, { expected })),
       )
-      return goOn(deps, exchange, sent, '/properties', 'saved')
+      return goOnUndoable(deps, exchange, sent, '/properties', 'saved')
     },
     (error) => showProperty(deps, exchange, { error, typed }),
   )
@@ -150,7 +150,7 @@ export async function deleteProperty(deps: PropertyPageDeps, exchange: FormExcha
     exchange,
     async () => {
       await deps.properties.remove({ actor, caller }, { path: [name] }, { expected, mustExist: true })
-      return goOn(deps, exchange, sent, '/properties', 'deleted')
+      return goOnUndoable(deps, exchange, sent, '/properties', 'deleted')
     },
     (error) => {
       if (error.code !== 'conflict') throw error
@@ -206,12 +206,12 @@ async function changeItemAs(
       const { index } = await atFormField(shape, 'item_value', () =>
         keepTyped(sent, () => deps.listWriter.append(access, name, item)),
       )
-      return goOn(deps, exchange, sent, lastPage(path, index + 1), 'added')
+      return goOnUndoable(deps, exchange, sent, lastPage(path, index + 1), 'added')
     }
     case 'add_several': {
       const items = await atField('items', () => severalOf(deps, typed))
       const length = await atField('items', () => keepTyped(sent, () => deps.listWriter.extend(access, name, items)))
-      return goOn(deps, exchange, sent, lastPage(path, length ?? 0), 'addedSeveral')
+      return goOnUndoable(deps, exchange, sent, lastPage(path, length ?? 0), 'addedSeveral')
     }
     case 'update': {
       const item = await typedItem(shape === null ? undefined : await shownItem(deps, access, name, typed))
@@ -221,7 +221,7 @@ async function changeItemAs(
           byIndex: (index) => deps.listWriter.update(access, name, index, item),
         }),
       )
-      return goOn(deps, exchange, sent, path, 'saved')
+      return goOnUndoable(deps, exchange, sent, path, 'saved')
     }
     case 'move':
       return moveItem(deps, exchange, typed, sent)
@@ -230,7 +230,7 @@ async function changeItemAs(
         byHandle: (handle) => deps.listWriter.deleteByHandle(access, name, handle),
         byIndex: (index) => deps.listWriter.deleteItem(access, name, index),
       })
-      return goOn(deps, exchange, sent, path, 'deleted')
+      return goOnUndoable(deps, exchange, sent, path, 'deleted')
     default:
       throw formRefusal('the action is neither add, add_several, update, move nor delete')
   }
@@ -254,7 +254,7 @@ async function moveItem(
   })
   const [moved] = await deps.listReader.itemsWithHandles(access, name, { from: to, to: to + 1 })
   const place = moved === undefined ? lastPage(path, to + 1) : `${path}?edit=${moved.handle}#item-${to}`
-  return goOn(deps, exchange, sent, place, 'moved')
+  return goOnUndoable(deps, exchange, sent, place, 'moved')
 }
 
 /** Reads a position that is counted from 1, and returns it counted from 0. */
@@ -363,7 +363,7 @@ export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange
       await atField('description', () =>
         keepTyped(sent, () => deps.listWriter.setTexts({ actor, caller }, name, texts(typed), { expected })),
       )
-      return goOn(deps, exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
+      return goOnUndoable(deps, exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
     },
     (error) => showProperty(deps, exchange, { error, typed }),
   )

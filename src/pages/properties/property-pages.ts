@@ -1,5 +1,7 @@
 /** The pages of properties. */
+import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
+import type { History } from '../../history/history.ts'
 import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import { type Json, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
@@ -35,7 +37,8 @@ import type { BodyLimits } from '../../http/edge/body.ts'
 
 export interface PropertyPageDeps extends PageDeps, KindViewDeps, ViewersDeps, PeerNameDeps {
   readonly listWriter: ListWriter
-  readonly config: BodyLimits
+  readonly config: BodyLimits & Pick<Config, 'historyDays'>
+  readonly history: Pick<History, 'hasRequest' | 'isOn' | 'keepsWhole'>
   readonly pages: {
     readonly properties: View<PropertiesValues>
     readonly property: View<PropertyValues>
@@ -178,6 +181,7 @@ export async function showProperty(
     version: version.whole,
     texts_version: version.texts,
     conflict,
+    undo_days: found !== null && deps.history.keepsWhole(found.size) ? deps.config.historyDays : 0,
     ...named,
   }
   return showPage(deps, exchange, deps.pages.property({ ...values, ...shown }), error?.status)

@@ -30,7 +30,7 @@ export function propertyPage(values: PropertyValues, context: PageContext): Html
       styles: [propertyStyle],
     },
     html`
-<h1>${property}</h1>
+<div class="head"><h1>${property}</h1>${values.qual === 'a' ? html`<p class="actions"><a class="button quiet" href="${actor_www}/history?name=${encodeURIComponent(property)}">${messages.history.link}</a></p>` : ''}</div>
 ${conflictView(values, messages)}
 ${values.qual === 'a' ? stored(values, address, messages) : values.conflict === null ? unset(values, messages) : ''}
 ${values.qual === 'a' ? audience(values, messages) : ''}`,
@@ -134,7 +134,8 @@ ${deletion(
   {
     action: form_action,
     fields: { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version: values.version },
-    warning: words.deleteValueText(property),
+    warning:
+      values.undo_days === 0 ? words.deleteValueText(property) : words.deleteKeptValueText(property, values.undo_days),
     button: words.deleteValue(property),
   },
   messages,

@@ -6,7 +6,7 @@ import { type HttpResponse, jsonStream, jsonText } from '../../http/edge/respons
 import type { Access } from '../../property/access.ts'
 import { fullPieces, fullView } from '../../property/full-json.ts'
 import { formRefusal, inputRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
-import { goOn, pageValues, showPage } from '../shared/page.ts'
+import { goOnUndoable, pageValues, showPage } from '../shared/page.ts'
 import type { ListingQuery } from './listing.ts'
 import { type PropertyPageDeps, showProperties } from './property-pages.ts'
 import { selectedField } from './selection-field.ts'
@@ -30,7 +30,7 @@ export async function useSelection(deps: PropertyPageDeps, exchange: SelectionEx
           return confirmDeletion(deps, exchange, names)
         case 'confirm':
           await deps.properties.deleteNamed(access, names)
-          return goOn(deps, exchange, sent, '/properties', 'deleted')
+          return goOnUndoable(deps, exchange, sent, '/properties', 'deleted')
         default:
           throw formRefusal('the action is neither export, delete nor confirm')
       }
@@ -69,6 +69,11 @@ async function confirmDeletion(
   names: readonly string[],
 ): Promise<HttpResponse> {
   const values = await pageValues(deps, exchange, '/properties')
-  const page = deps.pages.selection({ ...values, names, form_action: `${values.actor_www}/selection` })
+  const page = deps.pages.selection({
+    ...values,
+    names,
+    undo_days: deps.history.isOn ? deps.config.historyDays : 0,
+    form_action: `${values.actor_www}/selection`,
+  })
   return showPage(deps, exchange, page)
 }

@@ -67,6 +67,8 @@ export interface PropertiesValues extends ActorPageValues {
 export interface SelectionValues extends ActorPageValues {
   readonly names: readonly string[]
   readonly form_action: string
+  /** For how many days the deletion can be undone. 0: it cannot. */
+  readonly undo_days: number
 }
 
 export interface ExistingProperty {
@@ -185,6 +187,8 @@ export interface PropertyValues extends ActorPageValues {
   readonly texts_version: string
   /** The newer content in the place that the refused form edited; null without a conflict. */
   readonly conflict: EditConflict | null
+  /** For how many days its deletion can be undone. 0: it cannot. */
+  readonly undo_days: number
 }
 
 export interface EditConflict {

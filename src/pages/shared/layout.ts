@@ -80,7 +80,7 @@ ${following('navigation', ['trust', 'approvals', 'sessions', 'subscriptions'], s
 ${owner(values, messages)}</header>
 <main id="content" tabindex="-1"${isAnswer ? '' : live}>
 ${frame.trail === undefined ? '' : trail(frame.trail, frame.title, messages)}
-${outcome(values, frame.wrongField ?? null)}
+${outcome(values, frame.wrongField ?? null, messages)}
 ${content}
 </main>
 </div>`,
@@ -114,9 +114,14 @@ function countOf({ count }: Section, values: ActorPageValues, { frame }: Message
 }
 
 /** Renders the outcome of a form. It takes the focus for screen readers, unless a refused field does. */
-function outcome({ notice, error }: ActorPageValues, wrongField: string | null): Html {
+function outcome(values: ActorPageValues, wrongField: string | null, messages: Messages): Html {
+  const { notice, notice_undo, error } = values
   return html`<div aria-live="polite">${
-    notice === null ? '' : html`<p class="notice" role="status" tabindex="-1" autofocus>${notice}</p>`
+    notice === null
+      ? ''
+      : notice_undo === null
+        ? html`<p class="notice" role="status" tabindex="-1" autofocus>${notice}</p>`
+        : html`<div class="undoable"><p class="notice" role="status" tabindex="-1" autofocus>${notice}</p><form method="post" action="${values.actor_www}/history/undo">${forgeryField(values)}<input type="hidden" name="request_id" value="${notice_undo}"><input type="hidden" name="redirect_to" value="${new URL(values.url).pathname}"><button class="quiet" type="submit">${messages.history.undo}</button></form></div>`
   }${error === null ? '' : errorMessage(error, wrongField)}</div>`
 }
 

@@ -5,7 +5,16 @@ import { errorText } from './error-text.ts'
 import { inLanguage, type SiteDeps, siteValues } from './site.ts'
 import type { ActorPageValues, Html } from './values.ts'
 import { type HttpResponse, html, redirect } from '../../http/edge/response.ts'
-import { type FlashMessage, noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
+import {
+  type FlashMessage,
+  noticeCookie,
+  noticeOf,
+  noticeShown,
+  undoableNoticeCookie,
+  undoableRequestOf,
+} from '../../http/dispatch/flash-messages.ts'
+import type { History } from '../../history/history.ts'
+import { currentContext } from '../../observe/context.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { parseRedirectTarget } from '../../http/dispatch/redirect-target.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -15,6 +24,7 @@ import { urlOf } from '../../http/dispatch/urls.ts'
 export interface PageDeps extends SiteDeps, CountDeps {
   /** Public URL without a trailing slash. */
   readonly baseUrl: string
+  readonly history: Pick<History, 'hasRequest' | 'isOn'>
 }
 
 /** @param path Path of the page below `/<actor>/www`: empty, or beginning with a slash. */
@@ -39,9 +49,15 @@ export async function pageValues(
     // A browser keeps Basic credentials until it is closed, so the service cannot sign it out.
     can_sign_out: caller.kind === 'creator' && caller.via !== 'basic',
     notice: notice === null ? null : language.messages.notices[notice],
+    notice_undo: await undoableNow(deps, actor.id, undoableRequestOf(request)),
     error: error === null || error === undefined ? null : errorText(error, language),
     error_field: error?.detail.field ?? null,
   }
+}
+
+/** The request, if the history has its changes. */
+async function undoableNow({ history }: PageDeps, actorId: string, requestId: string | null): Promise<string | null> {
+  return requestId !== null && (await history.hasRequest(actorId, requestId)) ? requestId : null
 }
 
 /** @param deps Names the languages of the service. */
@@ -71,4 +87,18 @@ export function goOn(
   const wanted = parseRedirectTarget(form.get('redirect_to') ?? '', deps)
   const target = wanted ?? `${deps.basePath}/${actor.id}/www${path}`
   return { ...redirect(302, new URL(target, deps.baseUrl).href), cookies: [noticeCookie(notice)] }
+}
+
+/** Like `goOn`, after a change of properties. The next page offers to take it back. */
+export function goOnUndoable(
+  deps: PageDeps,
+  exchange: PageExchange,
+  form: Params,
+  path: string,
+  notice: FlashMessage,
+): HttpResponse {
+  const response = goOn(deps, exchange, form, path, notice)
+  const requestId = currentContext()?.requestId
+  const isUndoable = deps.history.isOn && requestId !== undefined
+  return isUndoable ? { ...response, cookies: [undoableNoticeCookie(notice, requestId)] } : response
 }

@@ -94,6 +94,8 @@ details.card[open] { padding-bottom: 1.1rem; }
 .notes h2 { color: var(--ink); }
 .notes ul { margin: 0 0 .75rem; padding-inline-start: 1.2rem; }
 .notice, .error { background: var(--good-soft); border: 1px solid var(--good); border-radius: 8px; padding: .6rem .9rem; margin: 0 0 1rem; overflow-wrap: anywhere; }
+.undoable { display: flex; gap: .75rem; align-items: start; }
+.undoable .notice { flex: 1; }
 .error { color: var(--danger); background: var(--danger-soft); border-color: var(--danger); }
 .facts { display: grid; gap: .2rem; margin: 0 0 .75rem; }
 .facts dt { color: var(--muted); font-size: .875rem; }

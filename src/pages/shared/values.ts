@@ -110,6 +110,8 @@ export interface ActorPageValues extends SiteValues, NavigationCounts {
   readonly can_sign_out: boolean
   /** Flash message about the last form, shown once. */
   readonly notice: string | null
+  /** The request whose changes the notice offers to take back; null without an offer. */
+  readonly notice_undo: string | null
   /** Error of the refused form; null otherwise. */
   readonly error: string | null
   /** Name of the field that caused the error; null when no single field did. */

@@ -651,6 +651,35 @@ CREATE INDEX activity_by_age ON activity (at);
 -- The owner's decisions are few among many accesses.
 CREATE INDEX activity_decisions ON activity (actor_id, at, id) WHERE decision IN ('approved', 'denied');
 
+-- What each change of a property or list replaced (docs/decisions/081).
+CREATE TABLE history (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  -- Ascends with the changes of the actor.
+  seq BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  name TEXT_KEY NOT NULL,
+  -- 'value' or 'list'.
+  kind TEXT NOT NULL,
+  -- 'set' or 'delete' for a value; what happened to the items for a list.
+  operation TEXT NOT NULL,
+  -- 1 when the property existed before.
+  existed BIGINT NOT NULL,
+  -- The value before, or the steps of the change of a list. NULL when there was none, or it was too long to keep.
+  content TEXT,
+  characters BIGINT NOT NULL,
+  version BIGINT NOT NULL,
+  -- The checksum of the value as the property had it.
+  checksum BIGINT,
+  -- Who made the change, from its origin.
+  caller_kind TEXT NOT NULL,
+  caller TEXT NOT NULL,
+  request TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  PRIMARY KEY (actor_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX history_by_age ON history (at);
+
 -- Tokens of an actor at third-party services.
 CREATE TABLE service_connection (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,

@@ -1,0 +1,16 @@
+import type { Runtime } from '../runtime.ts'
+import { History } from './history.ts'
+
+const dayMs = 86_400_000
+
+export function createHistory({ config, store, timers, now, log }: Runtime): History {
+  return new History({
+    store,
+    timers,
+    now,
+    log,
+    maxAgeMs: config.historyDays * dayMs,
+    mostPerActor: config.historyPerActor,
+    mostCharacters: config.historySize,
+  })
+}

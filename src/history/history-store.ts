@@ -1,0 +1,247 @@
+/** The SQL of the history. The actor is locked, so the numbers of its entries ascend in the order of its changes. */
+import type { Queries, Transaction } from '../store/store.ts'
+
+/** Who made a change, as columns of its entry. */
+export interface EntryOrigin {
+  /** `Origin.by` */
+  readonly callerKind: string
+  /** The id of the peer or client. Empty for any other caller. */
+  readonly caller: string
+  readonly request: string
+  /** `Transaction.origin` */
+  readonly origin: string
+}
+
+/** A value that a change sets, or removes with null. */
+export interface WrittenValue extends EntryOrigin {
+  readonly name: string
+  readonly value: string | null
+}
+
+const columns = `actor_id, seq, at, name, kind, operation, existed, content, characters, version, checksum, caller_kind, caller,
+  request, origin`
+
+const next = `COALESCE((SELECT max(h.seq) FROM history AS h WHERE h.actor_id = $1), 0)`
+
+const valueBefore = `CASE WHEN p.name IS NULL THEN 0 ELSE 1 END, CASE WHEN length(p.value) <= $5 THEN p.value END,
+  COALESCE(length(p.value), 0), COALESCE(p.version, 1), p.checksum`
+
+/**
+ * Keeps the value that a change replaces next. Keeps nothing when the value stays the same, or a list has the name.
+ *
+ * @param longest The most characters of a value that is kept.
+ */
+export async function keepValue(
+  tx: Transaction,
+  actorId: string,
+  { name, value, callerKind, caller, request, origin }: WrittenValue,
+  at: number,
+  longest: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO history (${columns})
+     SELECT actor.id, ${next} + 1, CAST($3 AS BIGINT), CAST($2 AS TEXT), 'value', CAST($4 AS TEXT), ${valueBefore},
+       CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS TEXT)
+     FROM actor LEFT JOIN property AS p ON p.actor_id = actor.id AND p.name = $2
+     WHERE actor.id = $1 AND COALESCE(p.kind, 'value') = 'value'
+       AND ((p.name IS NULL AND $4 = 'set') OR p.value <> $10)`,
+    actorId,
+    name,
+    at,
+    value === null ? 'delete' : 'set',
+    longest,
+    callerKind,
+    caller,
+    request,
+    origin,
+    value ?? '',
+  )
+}
+
+/** Like `keepValue`, for several values of different names. */
+export async function keepValues(
+  tx: Transaction,
+  actorId: string,
+  values: readonly WrittenValue[],
+  at: number,
+  longest: number,
+): Promise<void> {
+  const rows = values.map((given, n) => [
+    n + 1,
+    given.name,
+    given.value === null ? 'delete' : 'set',
+    given.value ?? '',
+    given.callerKind,
+    given.caller,
+    given.request,
+    given.origin,
+  ])
+  await tx.run(
+    `INSERT INTO history (${columns})
+     SELECT actor.id, ${next} + w.n, CAST($3 AS BIGINT), w.name, 'value', w.operation,
+       ${valueBefore.replaceAll('$5', '$4')}, w.caller_kind, w.caller, w.request, w.origin
+     FROM actor JOIN rows($2, n BIGINT, name TEXT, operation TEXT, value TEXT, caller_kind TEXT, caller TEXT, request TEXT,
+       origin TEXT) AS w ON true
+     LEFT JOIN property AS p ON p.actor_id = actor.id AND p.name = w.name
+     WHERE actor.id = $1 AND COALESCE(p.kind, 'value') = 'value'
+       AND ((p.name IS NULL AND w.operation = 'set') OR p.value <> w.value)`,
+    actorId,
+    JSON.stringify(rows),
+    at,
+    longest,
+  )
+}
+
+/** A change of a list. */
+export interface WrittenSteps extends EntryOrigin {
+  readonly name: string
+  readonly operation: string
+  /** `stepsText`. Null when it is too long to keep. */
+  readonly content: string | null
+  readonly characters: number
+  readonly version: number
+}
+
+export async function keepSteps(
+  tx: Transaction,
+  actorId: string,
+  changes: readonly WrittenSteps[],
+  at: number,
+): Promise<void> {
+  const rows = changes.map((change, n) => [
+    n + 1,
+    change.name,
+    change.operation,
+    change.content,
+    change.characters,
+    change.version,
+    change.callerKind,
+    change.caller,
+    change.request,
+    change.origin,
+  ])
+  await tx.run(
+    `INSERT INTO history (${columns})
+     SELECT actor.id, ${next} + w.n, CAST($3 AS BIGINT), w.name, 'list', w.operation, 1, w.content, w.characters, w.version,
+       NULL, w.caller_kind, w.caller, w.request, w.origin
+     FROM actor JOIN rows($2, n BIGINT, name TEXT, operation TEXT, content TEXT, characters BIGINT, version BIGINT,
+       caller_kind TEXT, caller TEXT, request TEXT, origin TEXT) AS w ON true
+     WHERE actor.id = $1`,
+    actorId,
+    JSON.stringify(rows),
+    at,
+  )
+}
+
+/** An entry as its row has it. */
+export interface EntryRow {
+  readonly seq: number
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly name: string
+  readonly kind: 'value' | 'list'
+  readonly operation: string
+  /** Whether the property existed before the change. */
+  readonly existed: number
+  /** The value before, or the steps of a list. Null when there was none, or it was too long to keep. */
+  readonly content: string | null
+  /** The characters of the value or of the steps, also when they were not kept. */
+  readonly characters: number
+  readonly version: number
+  readonly checksum: number | null
+  readonly callerKind: string
+  readonly caller: string
+  readonly request: string
+  readonly origin: string
+}
+
+const selected = `seq, at, name, kind, operation, existed, content, characters, version, checksum,
+  caller_kind AS "callerKind", caller, request, origin`
+
+/** Which entries to read. Null and absent: any. */
+export interface EntryFilter {
+  readonly name?: string | null | undefined
+  /** The id of a peer or client, or a kind of caller. */
+  readonly caller?: string | null | undefined
+  readonly request?: string | null | undefined
+  /** Changes since this time, in Unix milliseconds. */
+  readonly since?: number | null | undefined
+  readonly seq?: number | null | undefined
+}
+
+export interface EntryQuery extends EntryFilter {
+  /** Returns only entries with a lower number. */
+  readonly before: number | null
+  readonly limit: number
+}
+
+/** The entries, newest first. */
+export function findEntries(
+  q: Queries,
+  actorId: string,
+  { name = null, caller = null, request = null, since = null, seq = null, before, limit }: EntryQuery,
+): Promise<EntryRow[]> {
+  return q.all(
+    `SELECT ${selected} FROM history WHERE actor_id = $1 AND (CAST($2 AS BIGINT) IS NULL OR seq < $2)
+       AND (CAST($3 AS TEXT) IS NULL OR name = $3)
+       AND (CAST($4 AS TEXT) IS NULL OR caller = $4 OR caller_kind = $4)
+       AND (CAST($5 AS TEXT) IS NULL OR request = $5) AND (CAST($6 AS BIGINT) IS NULL OR at >= $6)
+       AND (CAST($7 AS BIGINT) IS NULL OR seq = $7)
+     ORDER BY seq DESC LIMIT $8`,
+    actorId,
+    before,
+    name,
+    caller,
+    request,
+    since,
+    seq,
+    limit,
+  )
+}
+
+/** All entries of these names from a number on, oldest first, without their content. */
+export function findLater(
+  q: Queries,
+  actorId: string,
+  names: readonly string[],
+  from: number,
+): Promise<Pick<EntryRow, 'seq' | 'name'>[]> {
+  return q.all(
+    `SELECT seq, name FROM history WHERE actor_id = $1 AND seq >= $2
+       AND name IN (SELECT name FROM rows($3, name TEXT) AS wanted) ORDER BY seq`,
+    actorId,
+    from,
+    JSON.stringify(names.map((name) => [name])),
+  )
+}
+
+/** Deletes the oldest entries of an actor beyond a number of entries or of characters. */
+export async function trimActor(tx: Transaction, actorId: string, most: number, mostCharacters: number): Promise<void> {
+  await tx.run(
+    `/* history */ DELETE FROM history WHERE actor_id = $1 AND seq <= COALESCE((
+       SELECT max(ranked.seq) FROM (
+         SELECT h.seq, ROW_NUMBER() OVER (ORDER BY h.seq DESC) AS place,
+           SUM(CASE WHEN h.content IS NULL THEN 0 ELSE h.characters END) OVER (ORDER BY h.seq DESC) AS total
+         FROM history AS h WHERE h.actor_id = $1) AS ranked
+       WHERE ranked.place > $2 OR ranked.total > $3), 0)`,
+    actorId,
+    most,
+    mostCharacters,
+  )
+}
+
+/** Deletes entries that are older than a time: at most `most` on a plain database. Returns their number. */
+export function deleteBefore(tx: Transaction, at: number, most: number): Promise<number> {
+  if (tx.isSharded) return tx.run('/* history */ DELETE FROM history WHERE at < $1', at)
+  return tx.run(
+    `/* history */ DELETE FROM history WHERE (actor_id, seq) IN (
+       SELECT actor_id, seq FROM history WHERE at < $1 ORDER BY at LIMIT $2)`,
+    at,
+    most,
+  )
+}
+
+/** Deletes all entries of an actor, or those of one name. */
+export async function deleteHistory(tx: Transaction, actorId: string, name: string | null): Promise<void> {
+  await tx.run('DELETE FROM history WHERE actor_id = $1 AND (CAST($2 AS TEXT) IS NULL OR name = $2)', actorId, name)
+}

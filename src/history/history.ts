@@ -1,0 +1,204 @@
+/**
+ * The history: what each change of a property or list replaced, with its origin. An entry is stored with its change or not at
+ * all (docs/decisions/081). Old entries are deleted in the background.
+ */
+import { ServiceError } from '../errors.ts'
+import { canBeKept, type ListHistory, type ListSteps, stepsText } from '../list/list.ts'
+import { runInBackground } from '../observe/context.ts'
+import type { Log } from '../observe/log.ts'
+import { parseOrigin } from '../origin.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { Cancel, Timers } from '../timers.ts'
+import { type HistoryEntry, entryOf, operationOf } from './entry.ts'
+import {
+  deleteBefore,
+  deleteHistory,
+  type EntryFilter,
+  type EntryOrigin,
+  findEntries,
+  keepSteps,
+  keepValue,
+  keepValues,
+  trimActor,
+  type WrittenSteps,
+} from './history-store.ts'
+
+export interface HistoryDeps {
+  readonly store: Pick<Store, 'read' | 'write'>
+  readonly timers: Timers
+  readonly now: () => number
+  readonly log: Log
+  /** 0 turns the history off. */
+  readonly maxAgeMs: number
+  /** The most entries of an actor. */
+  readonly mostPerActor: number
+  /** The most characters of the entries of an actor. */
+  readonly mostCharacters: number
+}
+
+/** A value that a change sets, or removes with null. */
+export interface ReplacingValue {
+  readonly name: string
+  readonly value: string | null
+  /** Default: the origin of the transaction. */
+  readonly origin?: string | undefined
+}
+
+export interface PropertySize {
+  readonly items: number
+  readonly characters: number
+}
+
+export interface HistoryPage {
+  /** Newest first. */
+  readonly entries: readonly HistoryEntry[]
+  /** Where the next page begins: `HistoryQuery.before`. Null on the last page. */
+  readonly next: number | null
+}
+
+export interface HistoryQuery extends EntryFilter {
+  /** Only entries with lower numbers. */
+  readonly before?: number | null | undefined
+  /** From 1 to 1000. Default: 100. */
+  readonly limit?: number
+}
+
+/** The share of the limit of an actor that one entry may use. */
+const shareOfOne = 4
+/** The most characters that a removed item needs besides its content. */
+const charactersOfStep = 64
+/** Changes of an actor after which its entries are counted. */
+const changesUntilTrim = 64
+const tidyEveryMs = 3_600_000
+const mostTouched = 10_000
+/** Expired entries that one transaction deletes. */
+const batchEntries = 500
+
+export class History implements ListHistory {
+  readonly #deps: HistoryDeps
+  /** Number of entries of an actor since they were last counted. */
+  readonly #touched = new Map<string, number>()
+  #running: Promise<void> | undefined
+  #cancelTimer: Cancel | undefined
+
+  constructor(deps: HistoryDeps) {
+    this.#deps = deps
+    if (this.isOn) this.#tidyLater()
+  }
+
+  get isOn(): boolean {
+    return this.#deps.maxAgeMs > 0
+  }
+
+  get #longest(): number {
+    return Math.floor(this.#deps.mostCharacters / shareOfOne)
+  }
+
+  /** Keeps the values that the next statements replace. Values that stay the same have no entry. */
+  async keepValues(tx: Transaction, actorId: string, values: readonly ReplacingValue[]): Promise<void> {
+    const [first] = values
+    if (!this.isOn || first === undefined) return
+    const written = values.map(({ name, value, origin }) => ({ name, value, ...originOf(origin ?? tx.origin) }))
+    this.#touch(actorId, values.length)
+    const [only] = written
+    if (written.length === 1 && only !== undefined) await keepValue(tx, actorId, only, this.#deps.now(), this.#longest)
+    else await keepValues(tx, actorId, written, this.#deps.now(), this.#longest)
+  }
+
+  readonly keep = async (tx: Transaction, actorId: string, changes: readonly ListSteps[]): Promise<void> => {
+    if (!this.isOn) return
+    const written = changes.map(({ list, listId, version, steps, origin }): WrittenSteps => {
+      const text = steps === null ? null : stepsText(listId, steps)
+      const isKept = text !== null && text.length <= this.#longest
+      return {
+        name: list,
+        operation: operationOf(steps),
+        content: isKept ? text : null,
+        characters: text?.length ?? 0,
+        version,
+        ...originOf(origin ?? tx.origin),
+      }
+    })
+    this.#touch(actorId, written.length)
+    await keepSteps(tx, actorId, written, this.#deps.now())
+  }
+
+  /** A page of entries, newest first. @throws ServiceError `bad_request` for an invalid limit; `value_corrupted` */
+  async page(actorId: string, { before = null, limit = 100, ...filter }: HistoryQuery = {}): Promise<HistoryPage> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
+      throw new ServiceError('bad_request', 'Cannot list the history: limit must be from 1 to 1000')
+    const { store, now, maxAgeMs } = this.#deps
+    const since = Math.max(filter.since ?? 0, now() - maxAgeMs)
+    const rows = await store.read((q) => findEntries(q, actorId, { ...filter, since, before, limit: limit + 1 }))
+    const entries = rows.slice(0, limit).map((row) => entryOf(actorId, row))
+    return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null }
+  }
+
+  /** Whether the history has a change by the request. */
+  async hasRequest(actorId: string, request: string): Promise<boolean> {
+    return (await this.page(actorId, { request, limit: 1 })).entries.length > 0
+  }
+
+  /** Whether a property of this size can be put back after its deletion. A value is one item. */
+  keepsWhole({ items, characters }: PropertySize): boolean {
+    return this.isOn && canBeKept(items, characters) && characters + items * charactersOfStep <= this.#longest
+  }
+
+  /** Deletes the history of an actor, or of one property. */
+  async forget(actorId: string, name: string | null): Promise<void> {
+    await this.#deps.store.write((tx) => deleteHistory(tx, actorId, name))
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelTimer?.()
+    await this.#running
+  }
+
+  #touch(actorId: string, entries: number): void {
+    if (this.#touched.size >= mostTouched && !this.#touched.has(actorId)) this.#touched.clear()
+    const count = (this.#touched.get(actorId) ?? 0) + entries
+    this.#touched.set(actorId, count)
+    if (count >= changesUntilTrim) this.#tidy(false)
+  }
+
+  #tidyLater(): void {
+    this.#cancelTimer = this.#deps.timers.setTimer(tidyEveryMs, () => {
+      this.#tidy(true)
+      this.#tidyLater()
+    })
+  }
+
+  #tidy(isHourly: boolean): void {
+    this.#running ??= runInBackground(async () => {
+      try {
+        await this.#trim(isHourly)
+        if (isHourly) await this.#expire()
+      } catch (error) {
+        this.#deps.log.warn({ error }, 'Cannot delete old entries of the history: the service will retry')
+      }
+    }).finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  async #trim(isHourly: boolean): Promise<void> {
+    const { store, mostPerActor, mostCharacters } = this.#deps
+    for (const [actorId, count] of this.#touched) {
+      if (!isHourly && count < changesUntilTrim) continue
+      this.#touched.delete(actorId)
+      await store.write((tx) => trimActor(tx, actorId, mostPerActor, mostCharacters), { durability: 'relaxed' })
+    }
+  }
+
+  async #expire(): Promise<void> {
+    const { store, now, maxAgeMs } = this.#deps
+    const expired = (tx: Transaction): Promise<number> => deleteBefore(tx, now() - maxAgeMs, batchEntries)
+    while ((await store.write(expired, { durability: 'relaxed' })) >= batchEntries);
+  }
+}
+
+function originOf(origin: string): EntryOrigin {
+  const { by, name = '', request = '' } = parseOrigin(origin) ?? { by: 'application' }
+  // The session of the owner is not a caller.
+  return { callerKind: by, caller: by === 'creator' ? '' : name, request, origin }
+}

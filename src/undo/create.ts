@@ -1,0 +1,14 @@
+import type { History } from '../history/history.ts'
+import type { PropertyRoom } from '../property/create.ts'
+import type { Runtime } from '../runtime.ts'
+import { Undo } from './undo.ts'
+
+interface UndoNeeds {
+  readonly history: History
+  readonly property: PropertyRoom
+}
+
+export function createUndo({ store, now }: Runtime, { history, property }: UndoNeeds): Undo {
+  const { writer, bulkWrite, hooks, declared, removedLists } = property
+  return new Undo({ store, history, writer, bulkWrite, hooks, declared, now, deleteRemoved: removedLists.wake })
+}

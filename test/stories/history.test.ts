@@ -1,0 +1,433 @@
+/** The history of changes, and how the owner takes them back. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import type { ActorHandle } from '../../src/app/actor-handle.ts'
+import { TestCallers } from '../support/callers.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { type Random, seeded } from '../support/random.ts'
+import { forEachService, type TestActor } from '../support/service.ts'
+
+interface Entry {
+  readonly id: number
+  readonly name: string
+  readonly kind: string
+  readonly operation: string
+  readonly before?: unknown
+  readonly too_long?: boolean
+  readonly items?: number
+  readonly caller_kind: string
+  readonly caller?: string
+  readonly request_id: string
+}
+
+interface Undone {
+  readonly undone: string[]
+  readonly conflicts: { readonly name: string; readonly reason: string }[]
+}
+
+async function historyOf(actor: TestActor, query = ''): Promise<Entry[]> {
+  const answer = await actor.request('GET', `/history${query}`)
+  assert.equal(answer.status, 200)
+  return ((await answer.json()) as { history: Entry[] }).history
+}
+
+async function undo(actor: TestActor, body: object): Promise<Undone> {
+  const answer = await actor.request('POST', '/history/undo', body)
+  const text = await answer.text()
+  assert.equal(answer.status, 200, text)
+  return JSON.parse(text) as Undone
+}
+
+async function sent(actor: TestActor, method: string, path: string, body?: unknown): Promise<void> {
+  const answer = await actor.request(method, path, body)
+  assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${await answer.text()}`)
+}
+
+async function valueOf(actor: TestActor, name: string): Promise<unknown> {
+  const answer = await actor.request('GET', `/properties/${name}`, undefined, { accept: 'application/json' })
+  return answer.status === 404 ? undefined : answer.json()
+}
+
+/** Creates a list with items. */
+async function makeList(actor: TestActor, name: string, items: readonly unknown[]): Promise<void> {
+  await sent(actor, 'POST', '/properties', { [name]: { _type: 'list' } })
+  for (const item of items) await sent(actor, 'POST', `/properties/${name}`, item)
+}
+
+forEachService((start) => {
+  describe('GET /<actor>/history', () => {
+    it('lists what each change of a value replaced, newest first, with who made it', async () => {
+      const callers = new TestCallers()
+      const service = await start(callers.parts)
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      await sent(actor, 'PUT', '/properties/color', 'blue')
+      const token = callers.client(actor.id, { grants: () => true })
+      const changed = await service.request(`/${actor.id}/properties/color`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-request-id': 'r-7' },
+        body: '"green"',
+      })
+      assert.equal(changed.status, 204)
+      await sent(actor, 'DELETE', '/properties/color')
+      const entries = await historyOf(actor)
+      assert.deepEqual(
+        entries.map(({ name, kind, operation, before, caller_kind }) => [name, kind, operation, before, caller_kind]),
+        [
+          ['color', 'value', 'delete', 'green', 'creator'],
+          ['color', 'value', 'set', 'blue', 'client'],
+          ['color', 'value', 'set', 'red', 'creator'],
+          ['color', 'value', 'set', undefined, 'creator'],
+        ],
+      )
+      assert.match(entries[1]?.caller ?? '', /^client-/)
+    })
+
+    it('has no entry for a write of the same value, or for a refused one', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      assert.equal((await actor.request('PUT', '/properties/color', null)).status, 400)
+      await sent(actor, 'DELETE', '/properties/shape')
+      assert.equal((await historyOf(actor)).length, 1)
+    })
+
+    it('keeps nested writes and the writes of one request as changes of whole values', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties', { a: { x: 1 }, b: 2 })
+      await sent(actor, 'PUT', '/properties/a/y', 2)
+      await sent(actor, 'DELETE', '/properties/a/x')
+      const entries = await historyOf(actor, '?name=a')
+      assert.deepEqual(
+        entries.map(({ before }) => before),
+        [{ x: 1, y: 2 }, { x: 1 }, undefined],
+      )
+      const all = await historyOf(actor)
+      assert.equal(all[2]?.request_id, all[3]?.request_id)
+    })
+
+    it('filters by name, caller and time, and pages', async () => {
+      const clock = new ManualClock(Date.parse('2026-11-27T12:00:00Z'))
+      const service = await start({ now: clock.now })
+      const actor = await service.createActor()
+      for (let n = 0; n < 5; n++) {
+        await sent(actor, 'PUT', '/properties/n', n)
+        await sent(actor, 'PUT', `/properties/m${n}`, n)
+        clock.pass(60_000)
+      }
+      assert.deepEqual((await historyOf(actor, '?name=n')).length, 5)
+      assert.deepEqual((await historyOf(actor, '?since=2026-11-27T12:03:00Z')).length, 4)
+      assert.deepEqual((await historyOf(actor, '?caller=creator')).length, 10)
+      assert.deepEqual((await historyOf(actor, '?caller=client')).length, 0)
+      const page = (await (await actor.request('GET', '/history?limit=4')).json()) as { history: Entry[]; next: number }
+      assert.deepEqual(
+        page.history.map(({ id }) => id),
+        [10, 9, 8, 7],
+      )
+      assert.deepEqual(
+        (await historyOf(actor, `?limit=4&before=${page.next}`)).map(({ id }) => id),
+        [6, 5, 4, 3],
+      )
+      assert.equal((await actor.request('GET', '/history?limit=0')).status, 400)
+      assert.equal((await actor.request('GET', '/history?since=yesterday')).status, 400)
+    })
+
+    it('is for the owner alone', async () => {
+      const callers = new TestCallers()
+      const service = await start(callers.parts)
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      const tokens = [
+        callers.client(actor.id, { grants: () => true }),
+        callers.peer(actor.id, { grants: () => true }),
+        callers.peer(actor.id, { relationship: 'admin', grants: () => true }),
+      ]
+      for (const token of tokens) {
+        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+        for (const [method, path] of [
+          ['GET', '/history'],
+          ['POST', '/history/undo'],
+          ['DELETE', '/history'],
+        ] as const) {
+          const body = method === 'POST' ? JSON.stringify({ name: 'color' }) : undefined
+          const answer = await service.request(`/${actor.id}${path}`, {
+            method,
+            headers,
+            ...(body === undefined ? {} : { body }),
+          })
+          assert.equal(answer.status, 403, `${method} ${path}`)
+        }
+      }
+      assert.equal(await valueOf(actor, 'color'), 'red')
+      assert.equal((await historyOf(actor)).length, 1)
+    })
+
+    it('is deleted by DELETE, for one name or all, and with the actor', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties', { a: 1, b: 2 })
+      await sent(actor, 'DELETE', '/history?name=a')
+      assert.deepEqual(
+        (await historyOf(actor)).map(({ name }) => name),
+        ['b'],
+      )
+      await sent(actor, 'DELETE', '/history')
+      assert.deepEqual(await historyOf(actor), [])
+    })
+
+    it('is empty with TROUPE_HISTORY_DAYS=0', async () => {
+      const service = await start({ historyDays: 0 })
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      await makeList(actor, 'todo', ['a'])
+      assert.deepEqual(await historyOf(actor), [])
+      assert.equal((await actor.request('POST', '/history/undo', { name: 'color' })).status, 404)
+    })
+
+    it('keeps the newest changes within the limits of number and size, and forgets old ones', async () => {
+      const clock = new ManualClock(Date.parse('2026-11-27T12:00:00Z'))
+      const service = await start({
+        now: clock.now,
+        timers: clock.timers,
+        historyPerActor: 5,
+        historySize: 40_000,
+        historyDays: 3,
+      })
+      const actor = await service.createActor()
+      for (let n = 0; n < 70; n++) await sent(actor, 'PUT', '/properties/n', n)
+      await sent(actor, 'PUT', '/properties/long', 'x'.repeat(12_000))
+      await sent(actor, 'PUT', '/properties/long', 'short')
+      clock.pass(3_600_000)
+      await service.settled()
+      const entries = await historyOf(actor)
+      assert.equal(entries.length, 5)
+      assert.deepEqual(
+        entries.slice(0, 2).map(({ before, too_long }) => [before, too_long]),
+        [
+          [undefined, true],
+          [undefined, undefined],
+        ],
+      )
+      const refused = await actor.request('POST', '/history/undo', { id: entries[0]?.id })
+      assert.equal(refused.status, 409)
+      assert.match(await refused.text(), /too long/)
+      clock.pass(3 * 86_400_000)
+      assert.deepEqual(await historyOf(actor), [])
+    })
+  })
+
+  describe('POST /<actor>/history/undo', () => {
+    it('sets a value back, removes a new one, and restores a deleted one', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties', { changed: 1, deleted: { deep: [1, 2.5] } })
+      await sent(actor, 'PUT', '/properties/changed', 2)
+      await sent(actor, 'PUT', '/properties/created', 3)
+      await sent(actor, 'DELETE', '/properties/deleted')
+      for (const name of ['changed', 'created', 'deleted']) {
+        const [newest] = await historyOf(actor, `?name=${name}`)
+        assert.deepEqual(await undo(actor, { id: newest?.id }), { undone: [name], conflicts: [] })
+      }
+      assert.equal(await valueOf(actor, 'changed'), 1)
+      assert.equal(await valueOf(actor, 'created'), undefined)
+      assert.deepEqual(await valueOf(actor, 'deleted'), { deep: [1, 2.5] })
+    })
+
+    it('can be taken back itself', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      await sent(actor, 'PUT', '/properties/color', 'blue')
+      for (const expected of ['red', 'blue', 'red']) {
+        const [newest] = await historyOf(actor)
+        await undo(actor, { id: newest?.id })
+        assert.equal(await valueOf(actor, 'color'), expected)
+      }
+    })
+
+    it('takes back everything that one request did', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties', { a: 1, b: 2 })
+      await makeList(actor, 'todo', ['milk', 'bread'])
+      await sent(actor, 'DELETE', '/properties')
+      const [newest] = await historyOf(actor)
+      const result = await undo(actor, { request_id: newest?.request_id })
+      assert.deepEqual(result.undone.toSorted(), ['a', 'b', 'todo'])
+      assert.deepEqual([await valueOf(actor, 'a'), await valueOf(actor, 'b')], [1, 2])
+      assert.deepEqual(await valueOf(actor, 'todo'), ['milk', 'bread'])
+    })
+
+    it('keeps what others have changed since, and lists it', async () => {
+      const callers = new TestCallers()
+      const service = await start(callers.parts)
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties', { a: 1, b: 1 })
+      const token = callers.client(actor.id, { grants: () => true })
+      await service.request(`/${actor.id}/properties`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: '{"a":2,"b":2}',
+      })
+      await sent(actor, 'PUT', '/properties/b', 3)
+      const preview = await undo(actor, { caller: 'client', preview: true })
+      const expected = { undone: ['a'], conflicts: [{ name: 'b', reason: 'changed' }] }
+      assert.deepEqual(preview, expected)
+      assert.deepEqual([await valueOf(actor, 'a'), await valueOf(actor, 'b')], [2, 3])
+      assert.deepEqual(await undo(actor, { caller: 'client' }), expected)
+      assert.deepEqual([await valueOf(actor, 'a'), await valueOf(actor, 'b')], [1, 3])
+      const [, ofB] = await historyOf(actor, '?name=b')
+      const refused = await actor.request('POST', '/history/undo', { id: ofB?.id })
+      assert.equal(refused.status, 409)
+      assert.match(await refused.text(), /changed again since/)
+      assert.deepEqual(await undo(actor, { id: ofB?.id, overwrite: true }), { undone: ['b'], conflicts: [] })
+      assert.equal(await valueOf(actor, 'b'), 1)
+    })
+
+    it('refuses a body without a choice, and an unknown change', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      assert.equal((await actor.request('POST', '/history/undo', {})).status, 400)
+      assert.equal((await actor.request('POST', '/history/undo', { id: 99 })).status, 404)
+      assert.equal((await actor.request('POST', '/history/undo', { id: 'first' })).status, 400)
+    })
+
+    it('runs the hooks and checks the schema of the application, and keeps what they refuse', async () => {
+      const isClosed = { value: false }
+      const service = await start({
+        declare(app) {
+          app.property('note', { schema: z.string().min(2) })
+          app.property('locked', ({ operation, value }) => (operation === 'put' && isClosed.value ? undefined : value))
+        },
+      })
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties/note', 'first')
+      await sent(actor, 'PUT', '/properties/note', 'second')
+      await sent(actor, 'PUT', '/properties/locked', 1)
+      await sent(actor, 'PUT', '/properties/locked', 2)
+      isClosed.value = true
+      const [locked] = await historyOf(actor, '?name=locked')
+      const refused = await actor.request('POST', '/history/undo', { id: locked?.id })
+      assert.equal(refused.status, 409)
+      assert.match(await refused.text(), /the application does not accept/)
+      const [note] = await historyOf(actor, '?name=note')
+      await undo(actor, { id: note?.id })
+      assert.deepEqual([await valueOf(actor, 'note'), await valueOf(actor, 'locked')], ['first', 2])
+    })
+
+    it('takes back changes of items, also when other items were added or removed since', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await makeList(actor, 'todo', ['a', 'b', 'c', 'd'])
+      await sent(actor, 'PUT', '/properties/todo?index=2', 'C')
+      const [update] = await historyOf(actor)
+      await sent(actor, 'DELETE', '/properties/todo?index=1')
+      const [removal] = await historyOf(actor)
+      await sent(actor, 'POST', '/properties/todo', 'e')
+      const [added] = await historyOf(actor)
+      await sent(actor, 'DELETE', '/properties/todo?index=0')
+      assert.deepEqual(await valueOf(actor, 'todo'), ['C', 'd', 'e'])
+      await undo(actor, { id: update?.id })
+      assert.deepEqual(await valueOf(actor, 'todo'), ['c', 'd', 'e'])
+      await undo(actor, { id: added?.id })
+      assert.deepEqual(await valueOf(actor, 'todo'), ['c', 'd'])
+      await undo(actor, { id: removal?.id })
+      assert.deepEqual(await valueOf(actor, 'todo'), ['c', 'b', 'd'])
+    })
+
+    it('keeps an item that was changed since it was added', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await makeList(actor, 'todo', ['a'])
+      await sent(actor, 'POST', '/properties/todo', 'b')
+      const [added] = await historyOf(actor)
+      await sent(actor, 'PUT', '/properties/todo?index=1', 'B')
+      const refused = await actor.request('POST', '/history/undo', { id: added?.id })
+      assert.equal(refused.status, 409)
+      assert.deepEqual(await valueOf(actor, 'todo'), ['a', 'B'])
+    })
+
+    it('restores a deleted list with its texts, and removes a created one', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await sent(actor, 'POST', '/properties', {
+        todo: { _type: 'list', description: 'Chores', explanation: 'Weekly' },
+      })
+      for (const item of ['a', { b: 1 }]) await sent(actor, 'POST', '/properties/todo', item)
+      await sent(actor, 'DELETE', '/properties/todo')
+      assert.equal(await valueOf(actor, 'todo'), undefined)
+      const [deleted] = await historyOf(actor)
+      assert.equal(deleted?.operation, 'delete')
+      await undo(actor, { id: deleted?.id })
+      assert.deepEqual(await valueOf(actor, 'todo'), ['a', { b: 1 }])
+      const metadata = (await (await actor.request('GET', '/properties/todo/metadata')).json()) as Record<
+        string,
+        unknown
+      >
+      assert.deepEqual([metadata['description'], metadata['explanation']], ['Chores', 'Weekly'])
+      await undo(actor, { name: 'todo' })
+      assert.equal(await valueOf(actor, 'todo'), undefined)
+    })
+
+    it('restores any series of changes of a list exactly, one by one and at once', async () => {
+      const clock = new ManualClock(Date.parse('2026-11-27T12:00:00Z'))
+      const service = await start({ now: clock.now })
+      const actor = await service.createActor()
+      const handle = await service.app.actors.get(actor.id)
+      assert.ok(handle !== undefined)
+      for (let seed = 1; seed <= 12; seed++) {
+        const name = `list${seed}`
+        await makeList(
+          actor,
+          name,
+          Array.from({ length: 8 }, (_, n) => `item ${n}`),
+        )
+        const before = await valueOf(actor, name)
+        clock.pass(1000)
+        const since = new Date(clock.now()).toISOString()
+        await changeAtRandom(actor, handle, name, seeded(seed))
+        const after = await valueOf(actor, name)
+        const changes = await historyOf(actor, `?name=${name}&limit=1000&since=${since}`)
+        if (seed % 2 === 0) await undo(actor, { name, since })
+        else for (const { id } of changes) await undo(actor, { id })
+        assert.deepEqual(await valueOf(actor, name), before, `seed ${seed}`)
+        const undos = (await historyOf(actor, `?name=${name}&limit=1000`)).filter(
+          ({ id }) => id > (changes[0]?.id ?? 0),
+        )
+        for (const { id } of undos) await undo(actor, { id })
+        assert.deepEqual(await valueOf(actor, name), after, `seed ${seed}, again`)
+      }
+    })
+  })
+})
+
+/** Makes 25 changes of a list, which may also be deleted and created again. */
+async function changeAtRandom(actor: TestActor, handle: ActorHandle, name: string, random: Random): Promise<void> {
+  const own = handle.list(name)
+  for (let step = 0; step < 25; step++) {
+    const items = (await valueOf(actor, name)) as unknown[] | undefined
+    if (items === undefined) {
+      await makeList(actor, name, [`new ${step}`])
+      continue
+    }
+    const at = random.below(items.length)
+    const changes: [() => Promise<unknown>, ...(() => Promise<unknown>)[]] = [
+      () => own.insert(random.below(items.length + 1), `insert ${step}`),
+      () => own.extend([`x ${step}`, `y ${step}`]),
+      () => sent(actor, 'POST', `/properties/${name}`, `append ${step}`),
+      ...(items.length === 0
+        ? []
+        : [
+            () => sent(actor, 'PUT', `/properties/${name}?index=${at}`, `update ${step}`),
+            () => sent(actor, 'PUT', `/properties/${name}?index=${at}`, `update ${step}`),
+            () => sent(actor, 'DELETE', `/properties/${name}?index=${at}`),
+            () => sent(actor, 'DELETE', `/properties/${name}?index=${at}`),
+          ]),
+      ...(random.below(4) === 0 ? [() => own.clear(), () => sent(actor, 'DELETE', `/properties/${name}`)] : []),
+    ]
+    await random.pick(changes)()
+  }
+}
