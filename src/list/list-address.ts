@@ -1,5 +1,5 @@
 import type { JsonText } from '../json/json.ts'
-import type { ListHistory } from './list-steps.ts'
+import type { ListHistory } from './steps/list-steps.ts'
 
 /** The version of items without a declared version. */
 export const firstVersion = 1

@@ -6,7 +6,7 @@ import type { Transaction } from '../store/store.ts'
 import { type ListAddress, versionOf } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
 import { lengthOf, type ListHead, readHeadText, writeHeadText } from './list-head.ts'
-import { canBeKept, clearingSteps, type ListStep, type ListSteps } from './list-steps.ts'
+import { canBeKept, clearingSteps, type ListStep, type ListSteps } from './steps/list-steps.ts'
 import {
   currentItems,
   deleteHead,

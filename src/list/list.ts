@@ -59,8 +59,8 @@ export {
   type ListContent,
   type ListPage,
 } from './list-read.ts'
-export { canBeKept, type ListHistory, type ListStep, type ListSteps, parseSteps, stepsText } from './list-steps.ts'
-export { findAdded, type KeptSteps, type Reversal, reverseSteps } from './list-reversal.ts'
+export { canBeKept, type ListHistory, type ListStep, type ListSteps, parseSteps, stepsText } from './steps/list-steps.ts'
+export { findAdded, type KeptSteps, type Reversal, reverseSteps } from './steps/list-reversal.ts'
 export { createList, deleteList, ensureList, keepDeletions, makeList } from './list-creation.ts'
 export { isShort, ListScan, pageItems, scanPages, type ScanPage } from './list-scan.ts'
 export type { ListTexts } from './open-list.ts'

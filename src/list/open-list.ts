@@ -5,7 +5,7 @@ import type { Queries, Transaction } from '../store/store.ts'
 import { fieldKey } from './index-key.ts'
 import { deleteAllIndexed, deleteIndexed, everyItem, findMarks, insertIndexed, setMark } from './index-store.ts'
 import { type ListAddress, versionOf } from './list-address.ts'
-import { canBeKept, checksumOfItem, clearingSteps, type ListStep, stepsOf } from './list-steps.ts'
+import { canBeKept, checksumOfItem, clearingSteps, type ListStep, stepsOf } from './steps/list-steps.ts'
 import { damagedList } from './list-damage.ts'
 import { type ListHead, type ListMetadata, metadataOf, readHeadText, writeHeadText } from './list-head.ts'
 import {

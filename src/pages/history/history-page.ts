@@ -55,11 +55,11 @@ export async function showHistory(
   const { actor, query, request } = exchange
   const { messages } = deps.languages.of(request)
   const { name, caller } = query
-  const [values, peers, { entries, next, isFirst, lastState }] = await Promise.all([
+  const [values, peers] = await Promise.all([
     pageValues(deps, exchange, '/history', error),
     peersOf(deps, actor.id, messages),
-    changesOf(deps, exchange),
   ])
+  const { entries, next, isFirst, lastState } = await changesOf(deps, exchange, peers)
   const context = { peers, now: deps.now(), messages, www: values.actor_www }
   const isOfOne = isHistoryOfOne(query)
   const rows = entries.map((entry, at): ChangeRow => {
@@ -106,9 +106,14 @@ interface Changes {
   readonly lastState: State
 }
 
-async function changesOf(deps: HistoryPageDeps, exchange: PageExchange<string, Query>): Promise<Changes> {
+async function changesOf(
+  deps: HistoryPageDeps,
+  exchange: PageExchange<string, Query>,
+  peers: Peers,
+): Promise<Changes> {
   const { actor, caller: owner, query } = exchange
-  const { name, caller } = query
+  const { name } = query
+  const caller = query.caller === undefined ? undefined : nameInOrigin(query.caller, peers)
   const before = cursorOf(query.before)
   const isOfOne = isHistoryOfOne(query)
   // The last entry of the page before tells what the first change of this page led to.
@@ -136,6 +141,12 @@ function cursorOf(text: string | undefined): number | null {
   if (text === undefined) return null
   if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text)
   throw new ServiceError('bad_request', 'Cannot list the history: the cursor is not valid')
+}
+
+/** The id in origins of a peer or app. Apps have another id there than their relationship. */
+export function nameInOrigin(caller: string, peers: Peers): string {
+  const trust = peers.trusts.find(({ peerId }) => peerId === caller)
+  return trust === undefined ? caller : (clientIdOf(trust) ?? caller)
 }
 
 /** The peer or app with the id in an origin. */

@@ -12,7 +12,7 @@ import { goOnUndoable, pageValues, showPage } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { momentOf } from '../shared/time.ts'
 import { requireUndone } from '../../undo/undo.ts'
-import { type HistoryPageDeps, historyQuery, nameOf, propertyHref, showHistory } from './history-page.ts'
+import { type HistoryPageDeps, historyQuery, nameInOrigin, nameOf, propertyHref, showHistory } from './history-page.ts'
 
 export const undoQuery = {
   name: optional(stringField('Only changes of this property or list')),
@@ -28,20 +28,21 @@ export async function previewUndo(
   const { messages } = deps.languages.of(request)
   if (query.name === undefined && query.caller === undefined)
     throw new ServiceError('bad_request', 'Cannot undo: give a name or a caller')
-  const [values, peers, { undone, conflicts }] = await Promise.all([
+  const [values, peers] = await Promise.all([
     pageValues(deps, exchange, '/history/undo'),
     peersOf(deps, actor.id, messages),
-    deps.undo.run({ actor, caller }, query, { preview: true }),
   ])
+  const by = query.caller === undefined ? undefined : nameInOrigin(query.caller, peers)
+  const { undone, conflicts } = await deps.undo.run({ actor, caller }, { ...query, caller: by }, { preview: true })
   const linked = (name: string) => ({ name, href: propertyHref(values.actor_www, name) })
   const since = query.since === undefined ? {} : { since: new Date(query.since).toISOString() }
   const shown = deps.pages.undo({
     ...values,
-    who: query.caller === undefined ? messages.history.everyone : nameOf(query.caller, peers).name,
+    who: by === undefined ? messages.history.everyone : nameOf(by, peers).name,
     since: query.since === undefined ? null : momentOf(query.since, deps.now(), messages),
     undone: undone.map(linked),
     conflicts: conflicts.map(({ name, reason }) => ({ ...linked(name), reason })),
-    fields: { ...given('name', query.name), ...given('caller', query.caller), ...since },
+    fields: { ...given('name', query.name), ...given('caller', by), ...since },
   })
   return showPage(deps, exchange, shown)
 }

@@ -176,7 +176,7 @@ ${beyond(reach, messages)}
 <p class="fine">${
     trust.has_custom_permissions ? words.customized(trust.relationship_name) : words.byLevel(trust.relationship_name)
   }</p>
-<p class="actions"><a class="button quiet" href="${form_action}/view">${words.viewAs(trust.peer.name)}</a><a class="button quiet" href="${actor_www}/activity?caller=${encodeURIComponent(trust.peerid)}">${words.viewActivity}</a></p>
+<p class="actions"><a class="button quiet" href="${form_action}/view">${words.viewAs(trust.peer.name)}</a><a class="button quiet" href="${actor_www}/activity?caller=${encodeURIComponent(trust.peerid)}">${words.viewActivity}</a><a class="button quiet" href="${actor_www}/history?caller=${encodeURIComponent(trust.peerid)}">${messages.history.link}</a></p>
 </section>`
 }
 

@@ -1,13 +1,13 @@
 /** Takes back changes of a list. Items that others have changed since are conflicts, and then nothing changes. */
-import type { JsonText } from '../json/json.ts'
-import type { Queries, Transaction } from '../store/store.ts'
-import type { ListAddress } from './list-address.ts'
-import type { ListChange } from './list-change.ts'
-import { deleteList, makeList } from './list-creation.ts'
-import { findPosition } from './list-position.ts'
+import type { JsonText } from '../../json/json.ts'
+import type { Queries, Transaction } from '../../store/store.ts'
+import type { ListAddress } from '../list-address.ts'
+import type { ListChange } from '../list-change.ts'
+import { deleteList, makeList } from '../list-creation.ts'
+import { findPosition } from '../list-position.ts'
 import { checksumOfItem, type ListStep } from './list-steps.ts'
-import { findItems, type StoredItem } from './list-store.ts'
-import { OpenList, type ListTexts } from './open-list.ts'
+import { findItems, type StoredItem } from '../list-store.ts'
+import { OpenList, type ListTexts } from '../open-list.ts'
 
 /** The steps of one kept change, oldest first. */
 export interface KeptSteps {

@@ -1,11 +1,11 @@
 /**
- * The steps of a change of a list, from which `list-revert.ts` restores the state before it. A step names an item by the number
+ * The steps of a change of a list, from which `list-reversal.ts` restores the state before it. A step names an item by the number
  * of its row, which stays when the positions of other items change.
  */
 import { crc32 } from 'node:zlib'
-import { array, elements, type JsonText, known, members, object, stringText } from '../json/json.ts'
-import type { Transaction } from '../store/store.ts'
-import type { OrderMove } from './order-tree.ts'
+import { array, elements, type JsonText, known, members, object, stringText } from '../../json/json.ts'
+import type { Transaction } from '../../store/store.ts'
+import type { OrderMove } from '../order-tree.ts'
 
 export type ListStep =
   /** Items with successive numbers at successive positions. `after`: the checksum of each one. */
