@@ -59,7 +59,14 @@ export {
   type ListContent,
   type ListPage,
 } from './list-read.ts'
-export { canBeKept, type ListHistory, type ListStep, type ListSteps, parseSteps, stepsText } from './steps/list-steps.ts'
+export {
+  canBeKept,
+  type ListHistory,
+  type ListStep,
+  type ListSteps,
+  parseSteps,
+  stepsText,
+} from './steps/list-steps.ts'
 export { findAdded, type KeptSteps, type Reversal, reverseSteps } from './steps/list-reversal.ts'
 export { createList, deleteList, ensureList, keepDeletions, makeList } from './list-creation.ts'
 export { isShort, ListScan, pageItems, scanPages, type ScanPage } from './list-scan.ts'

@@ -77,7 +77,10 @@ describe('the history, in a real browser', () => {
       const actor = await afterAnApp()
       const page = await visitAsOwner(service, actor, '/properties', { javaScriptEnabled })
       await page.getByRole('link', { name: 'History' }).click()
-      await page.getByRole('link', { name: /Undo everything by/ }).last().click()
+      await page
+        .getByRole('link', { name: /Undo everything by/ })
+        .last()
+        .click()
       await page.getByRole('heading', { name: '1 property will be as before' }).waitFor()
       await page.getByRole('heading', { name: '1 property stays as now' }).waitFor()
       await page.getByRole('button', { name: 'Undo 1 property' }).click()

@@ -106,11 +106,7 @@ interface Changes {
   readonly lastState: State
 }
 
-async function changesOf(
-  deps: HistoryPageDeps,
-  exchange: PageExchange<string, Query>,
-  peers: Peers,
-): Promise<Changes> {
+async function changesOf(deps: HistoryPageDeps, exchange: PageExchange<string, Query>, peers: Peers): Promise<Changes> {
   const { actor, caller: owner, query } = exchange
   const { name } = query
   const caller = query.caller === undefined ? undefined : nameInOrigin(query.caller, peers)

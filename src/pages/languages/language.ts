@@ -1,5 +1,6 @@
 /** The types of the languages of the pages. */
 import type { english, EnglishNoun } from './english.ts'
+import type { Look, LookOptions } from '../theme/look.ts'
 import type { GermanNoun } from './german-noun.ts'
 
 /** All messages of the pages in one language, by group and name. A message is a string, or a function of its values. */
@@ -16,6 +17,8 @@ export interface PageLanguage {
   readonly tag: string
   readonly direction: Direction
   readonly messages: Messages
+  /** The logo and the accent color, the same in every language. */
+  readonly look: Look
 }
 
 export type Theme = 'light' | 'dark'
@@ -26,8 +29,8 @@ export interface Presentation extends PageLanguage {
   readonly theme: Theme | null
 }
 
-/** The words of the pages. English (`en`) and German (`de`) are built in. Languages have the names of BCP 47. */
-export interface ConsoleOptions {
+/** The words and the look of the pages. English (`en`) and German (`de`) are built in. Languages have the names of BCP 47. */
+export interface ConsoleOptions extends LookOptions {
   /** The language for readers whose languages the pages do not have. Default: `en`. */
   readonly language?: string
   /** The languages to offer, such as `['en']`. Default: all, with those of `languages`. */

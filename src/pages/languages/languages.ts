@@ -5,12 +5,15 @@ import type { RequestHead } from '../../http/edge/request.ts'
 import { english } from './english.ts'
 import { german } from './german.ts'
 import type { ConsoleOptions, Direction, MessageOverrides, Messages, PageLanguage, Presentation } from './language.ts'
+import { type Asset, commonAssets } from '../shared/assets.ts'
+import { type Look, lookOf } from '../theme/look.ts'
 import { inTimeZone, preferencesOf } from './preferences.ts'
 import { requireConsole } from './validate-console.ts'
 
 export class Languages {
   readonly #byTag: ReadonlyMap<string, PageLanguage>
   readonly #byDefault: PageLanguage
+  readonly look: Look
 
   /** @throws ConfigError */
   constructor(options: ConsoleOptions = {}) {
@@ -21,11 +24,12 @@ export class Languages {
       de: german.messages(nouns.de ?? german.noun),
       ...languages,
     }
+    this.look = lookOf(options)
     this.#byTag = new Map(
       (offered ?? Object.keys(all)).flatMap((tag) => {
         const own = all[tag]
         if (own === undefined) return []
-        return [[tag.toLowerCase(), languageOf(tag, withOverrides(own, messages[tag] ?? {}))] as const]
+        return [[tag.toLowerCase(), this.#languageOf(tag, withOverrides(own, messages[tag] ?? {}))] as const]
       }),
     )
     const byDefault = this.#byTag.get(language.toLowerCase())
@@ -44,6 +48,16 @@ export class Languages {
     const { language, theme, timeZone } = preferencesOf(request)
     const found = this.#lookUp(language ?? '') ?? this.accepted(request.header('accept-language') ?? '')
     return { ...found, messages: inTimeZone(found.messages, timeZone), theme }
+  }
+
+  /** The files of the look, beside those of every service. */
+  get ownAssets(): readonly Asset[] {
+    const { logo, accent } = this.look
+    return [...(logo === commonAssets.logo ? [] : [logo]), ...(accent === null ? [] : [accent])]
+  }
+
+  #languageOf(tag: string, messages: Messages): PageLanguage {
+    return { tag, direction: directionOf(tag), messages, look: this.look }
   }
 
   /** The languages that the pages have. */
@@ -75,10 +89,6 @@ export class Languages {
     }
     return undefined
   }
-}
-
-function languageOf(tag: string, messages: Messages): PageLanguage {
-  return { tag, direction: directionOf(tag), messages }
 }
 
 function directionOf(tag: string): Direction {

@@ -11,6 +11,8 @@ const members = {
   languages: true,
   messages: true,
   nouns: true,
+  accent: true,
+  logo: true,
 } as const satisfies Record<keyof ConsoleOptions, true>
 
 /** The forms of each noun; `false` marks a form that may be missing. */

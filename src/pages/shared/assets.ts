@@ -48,6 +48,11 @@ export function styleSheet(name: string, text: string): Asset {
   return assetOf(`troupe-${name}.css`, 'text/css; charset=utf-8', compactStyle(text))
 }
 
+/** Makes the logo of an application. @param text SVG. */
+export function logoFile(text: string): Asset {
+  return assetOf('troupe-logo.svg', 'image/svg+xml', text)
+}
+
 /** The assets of every page. */
 export const commonAssets = {
   style: assetOf('troupe.css', 'text/css; charset=utf-8', compactStyle(style)),

@@ -168,7 +168,7 @@ export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>
 
 /** Renders the logo and the name of the service, as a link. */
 export function brand(frame: SiteValues, home: string): Html {
-  return html`<a class="brand" href="${home}"><img src="${frame.base_path}${assetPath(commonAssets.logo)}" alt="" width="28" height="28">${frame.name}</a>`
+  return html`<a class="brand" href="${home}"><img src="${frame.base_path}${frame.logo}" alt="" width="28" height="28">${frame.name}</a>`
 }
 
 /** Renders the document around a layout. @param isLive Loads the script of live updates. */
@@ -183,7 +183,7 @@ export function shell(frame: Frame, body: Html, isLive = false): Html {
 ${[commonAssets.style, ...(frame.styles ?? [])].map(
   (sheet) => html`<link rel="stylesheet" href="${frame.base_path}${assetPath(sheet)}">
 `,
-)}<link rel="icon" href="${frame.base_path}${assetPath(commonAssets.logo)}" type="image/svg+xml">${
+)}${frame.accent_sheet === null ? '' : html`<link rel="stylesheet" href="${frame.base_path}${frame.accent_sheet}">`}<link rel="icon" href="${frame.base_path}${frame.logo}" type="image/svg+xml">${
     isLive
       ? html`
 <script type="module" src="${frame.base_path}${assetPath(commonAssets.script)}"></script>`

@@ -21,6 +21,10 @@ export interface SiteValues {
   readonly direction: 'ltr' | 'rtl'
   /** Theme that the person chose for this browser; null for that of the browser. */
   readonly theme: 'light' | 'dark' | null
+  /** Path of the logo below `base_path`. */
+  readonly logo: string
+  /** Path below `base_path` of the sheet with the accent color of the application; null without one. */
+  readonly accent_sheet: string | null
 }
 
 export interface LinkedText {

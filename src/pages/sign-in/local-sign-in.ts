@@ -22,7 +22,7 @@ export function localPages(name: string, languages: Languages): LocalPages {
       const language = languages.accepted(acceptLanguage)
       return String(await localEndedPage(site(language), language))
     },
-    asset: (file) => findAsset(file, Object.values(commonAssets))?.asset ?? null,
+    asset: (file) => findAsset(file, [...languages.ownAssets, ...Object.values(commonAssets)])?.asset ?? null,
   }
 }
 

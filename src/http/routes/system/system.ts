@@ -9,6 +9,7 @@ import { identityProof } from '../../../secret/identity-proof.ts'
 import type { KeyRing } from '../../../secret/key-ring.ts'
 import { assets } from '../../../pages/all-pages.ts'
 import { findAsset } from '../../../pages/shared/assets.ts'
+import type { Languages } from '../../../pages/languages/languages.ts'
 import { type HttpResponse, json, jsonText } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
@@ -29,6 +30,7 @@ const liveQuery = {
 }
 
 export interface SystemRouteDeps {
+  readonly languages: Pick<Languages, 'ownAssets'>
   readonly health: Health
   readonly metrics: Metrics
   readonly keyRing: KeyRing
@@ -118,7 +120,7 @@ async function metrics(deps: SystemRouteDeps, { request }: Exchange): Promise<Ht
 
 async function asset(deps: SystemRouteDeps, { rest, request }: Exchange): Promise<HttpResponse> {
   const name = rest.join('/')
-  const found = findAsset(name, assets)
+  const found = findAsset(name, [...deps.languages.ownAssets, ...assets])
   if (found !== null) return cachedFile(request, { ...found.asset, body: found.asset.text, cache: found.cache })
   const { singlePage } = deps.config
   const own = singlePage === null ? null : await fileResponse(request, singlePage, rest)
