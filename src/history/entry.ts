@@ -5,7 +5,7 @@ import { type Origin, parseOrigin } from '../origin.ts'
 import { requireIntact } from '../store/checksum.ts'
 import type { EntryRow } from './history-store.ts'
 
-/** What happened to the items of a list. `change`: several of these, or more than the history keeps. */
+/** The effect on the items of a list. `change`: several of these, or more than the history keeps. */
 export type ListOperationKept = 'create' | 'delete' | 'add' | 'remove' | 'update' | 'texts' | 'change'
 
 export interface HistoryEntry {
@@ -46,7 +46,7 @@ export function entryOf(actorId: string, row: EntryRow): HistoryEntry {
   }
 }
 
-/** What a list change did, in one word. */
+/** The effect of the change of a list, in one word. */
 export function operationOf(steps: readonly ListStep[] | null): ListOperationKept {
   if (steps === null) return 'change'
   const kinds = new Set(steps.map(({ kind }) => kind))

@@ -40,7 +40,7 @@ export async function ensureList(
   if ((await findNamed(tx, at)) === undefined) await makeList(tx, at, { description, explanation }, nowMs, { indexes })
 }
 
-/** What a new list has besides its texts. */
+/** A new list, besides its texts. */
 interface NewList {
   readonly indexes?: readonly string[]
   /** The id of a list that comes back. Default: a new one. */

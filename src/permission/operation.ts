@@ -16,7 +16,7 @@ export type Category =
   | 'permissions'
   | 'services'
   | 'activity'
-  /** What changes replaced. */
+  /** The content that changes replaced. */
   | 'history'
   /** Calls that need the owner's approval. */
   | 'approvals'

@@ -57,7 +57,7 @@ export interface UndoOptions {
 /** The most changes that one undo takes back. */
 const mostEntries = 1000
 
-/** What happens to a property. */
+/** The plan for a property. */
 type Plan =
   | { readonly kind: 'value'; readonly name: string; readonly ids: ReadonlySet<number>; readonly entry: PreparedEntry }
   | {

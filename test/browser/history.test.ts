@@ -17,9 +17,9 @@ before(async () => {
 /** An owner whose app has changed two properties, one of which the owner changed again. */
 async function afterAnApp(): Promise<TestActor> {
   const actor = await service.createActor()
-  await actor.request('PUT', '/properties', { color: 'red', prefs: { theme: 'dark', size: 1 } })
+  await actor.request('PUT', '/properties', { color: 'red', preferences: { theme: 'dark', size: 1 } })
   const token = callers.client(actor.id, { grants: everything })
-  const changes = { color: 'blue', prefs: { theme: 'light', size: 1, font: 'serif' } }
+  const changes = { color: 'blue', preferences: { theme: 'light', size: 1, font: 'serif' } }
   for (const [name, value] of Object.entries(changes)) {
     const answer = await fetch(`${service.url}/${actor.id}/properties/${name}`, {
       method: 'PUT',
@@ -86,14 +86,14 @@ describe('the history, in a real browser', () => {
       await page.getByRole('button', { name: 'Undo 1 property' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Undone, except for what has changed since.')
       assert.equal(await colorOf(actor), 'green')
-      const prefs = await (await actor.request('GET', '/properties/prefs')).json()
-      assert.deepEqual(prefs, { theme: 'dark', size: 1 })
+      const preferences = await (await actor.request('GET', '/properties/preferences')).json()
+      assert.deepEqual(preferences, { theme: 'dark', size: 1 })
       assert.deepEqual(page.complaints, [])
     })
 
   it('has no faults on a phone and a desktop, in light and dark', async () => {
     const actor = await afterAnApp()
-    for (const path of ['/history', '/history?name=prefs', '/history/undo?caller=client']) {
+    for (const path of ['/history', '/history?name=preferences', '/history/undo?caller=client']) {
       const page = await visitAsOwner(service, actor, path, { bypassCSP: true })
       assert.deepEqual(await faultsInEveryLook(page), [], path)
     }

@@ -1,3 +1,4 @@
+/* cspell:ignore svgx */
 /** The accent color and the logo of an application. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -65,7 +66,7 @@ describe('the accent color of an application', () => {
     assert.deepEqual(tokensOf({ light: '#0a6b52', dark: '#7fd8bd' })['accent'], ['#0a6b52', '#7fd8bd'])
   })
 
-  it('refuses what cannot be read, and what is no color, with the reason', () => {
+  it('refuses what cannot be read, and texts that are not colors, with the reason', () => {
     const refusal = (accent: unknown): string => {
       try {
         lookOf({ accent } as LookOptions)

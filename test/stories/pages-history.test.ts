@@ -1,4 +1,4 @@
-/* cspell:ignore Rückgängig Verlauf Nichts gemacht geändert */
+/* cspell:ignore machen Rückgängig Verlauf Nichts gemacht geändert */
 /** The pages of the history, and Undo after a change. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -148,10 +148,10 @@ forEachService((start) => {
     it('shows the differences of one property, also across pages', async () => {
       const seen: PageValues<'history'>[] = []
       const { actor, open } = await world({ pages: { history: (values) => (seen.push(values), html`history`) } })
-      await actor.request('PUT', '/properties/prefs', { theme: 'dark', size: 1 })
-      await actor.request('PUT', '/properties/prefs', { theme: 'light', size: 1, font: 'serif' })
+      await actor.request('PUT', '/properties/preferences', { theme: 'dark', size: 1 })
+      await actor.request('PUT', '/properties/preferences', { theme: 'light', size: 1, font: 'serif' })
       await actor.request('PUT', '/properties/other', 1)
-      await open('/history?name=prefs')
+      await open('/history?name=preferences')
       assert.deepEqual(
         seen[0]?.rows.map(({ differences }) => differences),
         [

@@ -1,4 +1,4 @@
-/* cspell:ignore GRÜSSE */
+/* cspell:ignore GRÜSSE ypdlv */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'

@@ -1,3 +1,4 @@
+/* cspell:ignore ypdlv */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { html } from '../../src/index.ts'

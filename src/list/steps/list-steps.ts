@@ -85,7 +85,7 @@ interface ItemBefore {
   readonly value: JsonText
 }
 
-/** What `OpenList.save` writes. */
+/** A change that `OpenList.save` writes. */
 export interface SavedChange {
   /** The insertions and removals of the order, as they happened. */
   readonly moves: readonly OrderMove[]

@@ -102,7 +102,7 @@ interface Changes {
   /** `before` of the next page. Null on the last page. */
   readonly next: number | null
   readonly isFirst: boolean
-  /** What the newest change on the page led to. */
+  /** The state after the newest change on the page. */
   readonly lastState: State
 }
 
@@ -212,7 +212,7 @@ function sentenceOf(entry: HistoryEntry, { history: { acts } }: Messages): strin
   }
 }
 
-/** What the change of a value altered. Of two objects, only the keys that differ. */
+/** The differences that a change of a value made. Of two objects, only the keys that differ. */
 function differing({ kind, before, isTooLong }: HistoryEntry, after: State): Partial<ChangeRow> {
   if (kind !== 'value' || isTooLong || after === undefined) return {}
   return { before: null, differences: differencesOf(before, after) }

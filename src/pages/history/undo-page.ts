@@ -12,7 +12,14 @@ import { goOnUndoable, pageValues, showPage } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { momentOf } from '../shared/time.ts'
 import { requireUndone } from '../../undo/undo.ts'
-import { type HistoryPageDeps, historyQuery, nameInOrigin, nameOf, propertyHref, showHistory } from './history-page.ts'
+import {
+  type HistoryPageDeps,
+  type historyQuery,
+  nameInOrigin,
+  nameOf,
+  propertyHref,
+  showHistory,
+} from './history-page.ts'
 
 export const undoQuery = {
   name: optional(stringField('Only changes of this property or list')),

@@ -1014,6 +1014,7 @@ const peer = ({ one }: EnglishNoun) => ({
   customized: (level: string) => `${level}, customized by you. Anything not listed is blocked.`,
   viewAs: (name: string) => `View as ${name}`,
   viewActivity: 'View activity',
+  recent: 'Recent activity',
 })
 
 const peerErrors = {

@@ -1003,6 +1003,7 @@ const peer = (noun: Declined): Messages['peer'] => ({
   byLevel: (level) => `Zugriffsstufe: ${level}. Alles andere ist gesperrt.`,
   customized: (level) => `${level}, von Ihnen angepasst. Alles andere ist gesperrt.`,
   viewAs: (name) => `Als ${name} ansehen`,
+  recent: 'Letzte Aktivität',
   viewActivity: 'Aktivität ansehen',
 })
 

@@ -1,4 +1,5 @@
 /** Deps of the handlers of the relationship pages. */
+import type { AuditLog } from '../../audit-log/audit-log.ts'
 import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import type { PageDeps } from '../shared/page.ts'
 import type { PeerNameDeps } from '../shared/peer-names.ts'
@@ -23,6 +24,7 @@ export const askQuery = {
 export type AskQuery = ValuesOf<typeof askQuery>
 
 export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
+  readonly auditLog: Pick<AuditLog, 'page'>
   readonly invitations: Invitations
   readonly permissions: Permissions
   readonly subscribing: Subscribing

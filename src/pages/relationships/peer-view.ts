@@ -4,6 +4,7 @@ import { operationsOf, ruledCategories } from '../../permission/rules.ts'
 import { longestNickname } from '../../trust/trust-change.ts'
 import type { Messages } from '../languages/language.ts'
 import { beyond, confirmationField, levelChoice, reviewView } from './access-review-view.ts'
+import { avatar } from '../shared/avatar.ts'
 import { formField } from '../shared/form-field.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
@@ -33,19 +34,35 @@ export function trustPeerPage(values: TrustPeerValues, context: PageContext): Ht
       wrongField: wrongFieldOf(values),
     },
     html`
-${following('peer', ['trust', 'subscriptions'], html`${head(values)}${decision(values, messages)}${facts(values, messages)}${follow(values, messages)}${rights(values, messages)}`, peer.peerid)}
-${following('access', ['trust', 'properties'], html`${accessTableView(values, messages)}`)}
+${following('peer', ['trust', 'subscriptions'], html`${head(values, messages)}${decision(values, messages)}`, peer.peerid)}
+<div class="columns"><div>
+${following('access', ['trust', 'properties'], html`${rights(values, messages)}${accessTableView(values, messages)}`)}
 ${following('grants', ['trust'], html`${grantList(values, messages)}${approvalEnd(values, messages)}`, peer.peerid)}
 ${mayBox(values, messages)}
 ${following('rights', ['trust'], rightsForm(values, messages), peer.peerid)}
 ${following('access-level', ['trust'], html`${level(values, messages)}`, peer.peerid)}
+</div><div>
+${following('facts-of', ['trust', 'subscriptions'], html`${facts(values, messages)}${follow(values, messages)}`, peer.peerid)}
+${recent(values, messages)}
+</div></div>
 ${ending(values, messages)}`,
   )
 }
 
-function head({ trust }: TrustPeerValues): Html {
-  return html`<h1>${trust.peer.name}</h1>
+function head({ trust, form_action }: TrustPeerValues, { peer: words }: Messages): Html {
+  const { peer } = trust
+  return html`<div class="head"><div class="person">${avatar(peer.peerid, peer.name, peer.is_app)}<h1>${peer.name}</h1></div>
+<p class="actions"><a class="button quiet" href="${form_action}/view">${words.viewAs(peer.name)}</a></p></div>
 <p class="lead">${badge(trust.standing, trust.standing_word)} ${trust.standing_text}</p>`
+}
+
+/** The latest acts of the peer. */
+function recent({ recent: acts, trust, actor_www }: TrustPeerValues, messages: Messages): Html | string {
+  const { peer: words, activity, history } = messages
+  const caller = encodeURIComponent(trust.peerid)
+  return html`<section class="card" aria-labelledby="recent"><h2 id="recent">${words.recent}</h2>
+${acts.length === 0 ? html`<p class="kind">${activity.empty}</p>` : html`<ul class="rows">${acts.map(({ at, what, is_refused }) => html`<li>${what} ${is_refused ? html`<span class="badge bad">${activity.outcomes.denied}</span>` : ''}<p class="kind">${momentView(at)}</p></li>`)}</ul>`}
+<p class="actions"><a class="button quiet" href="${actor_www}/activity?caller=${caller}">${words.viewActivity}</a><a class="button quiet" href="${actor_www}/history?caller=${caller}">${history.link}</a></p></section>`
 }
 
 /** Returns the id of the refused field. */
@@ -167,7 +184,7 @@ ${
 }</section>`
 }
 
-function rights({ trust, rights: lines, reach, form_action, actor_www }: TrustPeerValues, messages: Messages): Html {
+function rights({ trust, rights: lines, reach }: TrustPeerValues, messages: Messages): Html {
   const words = messages.peer
   return html`<section class="card" aria-labelledby="may"><h2 id="may">${words.access}</h2>
 ${trust.approved ? '' : html`<p>${words.noAccessYet}</p>`}
@@ -176,7 +193,6 @@ ${beyond(reach, messages)}
 <p class="fine">${
     trust.has_custom_permissions ? words.customized(trust.relationship_name) : words.byLevel(trust.relationship_name)
   }</p>
-<p class="actions"><a class="button quiet" href="${form_action}/view">${words.viewAs(trust.peer.name)}</a><a class="button quiet" href="${actor_www}/activity?caller=${encodeURIComponent(trust.peerid)}">${words.viewActivity}</a><a class="button quiet" href="${actor_www}/history?caller=${encodeURIComponent(trust.peerid)}">${messages.history.link}</a></p>
 </section>`
 }
 

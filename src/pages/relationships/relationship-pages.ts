@@ -1,5 +1,8 @@
 /** The pages of relationships: the list, the request form, and the page of a peer. */
+import type { AuditLogEntry } from '../../audit-log/entry.ts'
 import type { ServiceError } from '../../errors.ts'
+import { sentenceOf } from '../activity/activity-page.ts'
+import { visible } from '../shared/visible.ts'
 import { accessTableOf } from './access/access-table.ts'
 import { parseQuestion } from '../../permission/explain.ts'
 import { keepingGrants, unexpired } from '../../permission/grants.ts'
@@ -10,6 +13,7 @@ import { reachInWords, rightsInWords, verbOf } from '../shared/rights.ts'
 import { momentOf } from '../shared/time.ts'
 import { answerInWords } from './rights-answer-view.ts'
 import type {
+  RecentAct,
   AccessReview,
   GrantRow,
   LevelForm,
@@ -152,11 +156,12 @@ export async function showPeer(
   const peerId = params['peerid'] ?? ''
   const path = `/trust/${encodeURIComponent(peerId)}`
   const refused = sent?.error ?? error
-  const [values, view, profile, [followed]] = await Promise.all([
+  const [values, view, profile, [followed], { entries }] = await Promise.all([
     pageValues(deps, exchange, path, refused),
     deps.permissions.require(actor.id, peerId),
     deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
     deps.subscribing.list(actor.id, peerId),
+    deps.auditLog.page(actor.id, { caller: peerId, limit: mostRecent }),
   ])
   const { trust, override, effective } = view
   const base = deps.relationships.effective(trust.relationship, null)
@@ -169,6 +174,7 @@ export async function showPeer(
     ...values,
     trust: trustRow(deps, trust, { peer, isCustom: override !== null }, messages),
     profile: profileTexts(profile, deps.config.peerProfileAttributes),
+    recent: entries.map((entry) => recentAct(entry, deps.now(), messages)),
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, messages, isApp),
     access: await accessTableOf(deps, view, account, values.actor_www),
@@ -195,6 +201,17 @@ const nothingAnswered: PeerAnswer = {
   error: null,
   review: null,
   typed: { action: '', confirmation: '', trust_type: '', nickname: '' },
+}
+
+/** Acts of the peer on its page. */
+const mostRecent = 3
+
+function recentAct(entry: AuditLogEntry, now: number, messages: Messages): RecentAct {
+  return {
+    at: momentOf(entry.at, now, messages),
+    what: visible(sentenceOf(entry, messages)),
+    is_refused: entry.decision === 'refused',
+  }
 }
 
 function grantRows(rules: OverrideRules, now: number, messages: Messages): readonly GrantRow[] {

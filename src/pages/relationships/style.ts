@@ -3,7 +3,10 @@ import { styleSheet } from '../shared/assets.ts'
 
 export const connectionStyle = styleSheet(
   'connections',
-  `.access tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; font-weight: 600; }
+  `.columns { display: grid; gap: 0 1rem; align-items: start; }
+.columns > div { min-width: 0; }
+@media (min-width: 75rem) { .columns { grid-template-columns: minmax(0, 1fr) 20rem; } .shell main:has(.columns) { max-width: 78rem; } }
+.access tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; font-weight: 600; }
 .access select { width: auto; min-height: 2rem; padding: .15rem .4rem; margin: 0; }
 .access tbody :is(th, td) { vertical-align: middle; }
 .access .yes { color: var(--good); }

@@ -233,6 +233,8 @@ export interface TrustPeerValues extends ActorPageValues {
   readonly reach: readonly string[]
   readonly fieldsets: readonly RightsFieldset[]
   readonly preview: RightsPreview | null
+  /** The latest acts of the peer, at most three. */
+  readonly recent: readonly RecentAct[]
   /** Link to the owner's subscriptions to the peer; null without any. */
   readonly followed: string | null
   /** True when the rights form was refused or is under review. */
@@ -250,6 +252,13 @@ export interface TrustPeerValues extends ActorPageValues {
   readonly level: LevelForm | null
   /** Input of the refused form; empty otherwise. */
   readonly typed: TypedPeer
+}
+
+export interface RecentAct {
+  readonly at: Moment
+  /** `changed the property “color”` */
+  readonly what: string
+  readonly is_refused: boolean
 }
 
 export interface TypedPeer {

@@ -651,7 +651,7 @@ CREATE INDEX activity_by_age ON activity (at);
 -- The owner's decisions are few among many accesses.
 CREATE INDEX activity_decisions ON activity (actor_id, at, id) WHERE decision IN ('approved', 'denied');
 
--- What each change of a property or list replaced (docs/decisions/081).
+-- The content that each change of a property or list replaced (docs/decisions/081).
 CREATE TABLE history (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
   -- Ascends with the changes of the actor.
