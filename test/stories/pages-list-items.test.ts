@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { html } from '../../src/index.ts'
 import type { PropertyValues } from '../../src/pages.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
-import { OwnersBrowser } from '../support/sessions.ts'
+import { cookiesOf, OwnersBrowser } from '../support/sessions.ts'
 
 interface World {
   readonly service: TestService
@@ -117,8 +117,8 @@ forEachService((start) => {
           ...fields,
         })
         assert.equal(answer.status, 302)
-        assert.deepEqual(answer.headers.getSetCookie(), [
-          '__Host-notice=moved; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+        assert.deepEqual(cookiesOf(answer), [
+          '__Host-notice=moved.<request>; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
         ])
         assert.deepEqual(await stored(world), order)
         const { search, hash } = new URL(answer.headers.get('location') ?? '')

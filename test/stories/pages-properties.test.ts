@@ -5,7 +5,7 @@ import { html } from '../../src/index.ts'
 import type { PropertiesValues, PropertyValues } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
-import { asBrowser, OwnersBrowser } from '../support/sessions.ts'
+import { asBrowser, cookiesOf, OwnersBrowser } from '../support/sessions.ts'
 
 interface World {
   readonly service: TestService
@@ -441,8 +441,8 @@ forEachService((start) => {
         [answer.status, answer.headers.get('location')],
         [302, `http://troupe.test/${actor.id}/www/properties`],
       )
-      assert.deepEqual(answer.headers.getSetCookie(), [
-        '__Host-notice=created; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+      assert.deepEqual(cookiesOf(answer), [
+        '__Host-notice=created.<request>; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
       ])
       assert.equal(await stored(world, 'color'), 'blue')
       assert.deepEqual(
@@ -714,8 +714,8 @@ forEachService((start) => {
           [302, `http://troupe.test/${world.actor.id}/www/properties`],
           name,
         )
-        assert.deepEqual(answer.headers.getSetCookie(), [
-          '__Host-notice=saved; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+        assert.deepEqual(cookiesOf(answer), [
+          '__Host-notice=saved.<request>; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
         ])
         assert.equal(await stored(world, name), 'red', name)
         assert.equal((await world.browser.get(`/properties/${encodeURIComponent(name)}`)).status, 200)
@@ -853,8 +853,8 @@ forEachService((start) => {
           [answer.status, answer.headers.get('location')],
           [302, `http://troupe.test/${world.actor.id}/www/properties/notes?page=2`],
         )
-        assert.deepEqual(answer.headers.getSetCookie(), [
-          '__Host-notice=addedSeveral; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+        assert.deepEqual(cookiesOf(answer), [
+          '__Host-notice=addedSeveral.<request>; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
         ])
         assert.deepEqual(((await stored(world, 'notes')) as unknown[]).slice(49), items)
         assert.equal(world.service.changes.length, 1)

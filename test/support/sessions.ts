@@ -16,6 +16,13 @@ export async function signIn(service: TestService, { id, passphrase }: TestActor
 /** The `Accept` header that a browser sends when a person opens a URL. */
 export const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
+/** The cookies of an answer. The request that a notice offers to take back is `<request>`. */
+export function cookiesOf(answer: Response): string[] {
+  return answer.headers
+    .getSetCookie()
+    .map((cookie) => cookie.replace(/^(__Host-notice=\w+)\.[0-9a-f-]{36};/, '$1.<request>;'))
+}
+
 /** Sends requests like a browser of the owner: with its cookie, and from a page of the service. */
 export class OwnersBrowser {
   readonly #service: TestService
