@@ -200,6 +200,20 @@ forEachService((start) => {
       assert.deepEqual([await valueOf(actor, 'a'), await valueOf(actor, 'b')], [1, 3])
     })
 
+    it('deletes the history of one property, or all of it', async () => {
+      const { actor, browser, open, change } = await world()
+      await actor.request('PUT', '/properties', { a: 1, b: 2 })
+      assert.match(await open('/history?name=a'), /Deletes what “a” contained before/)
+      const deleted = await change('/history', { action: 'delete', name: 'a' })
+      assert.match(deleted.page, /History deleted\./)
+      assert.ok(!deleted.page.includes('created “a”'))
+      assert.match(deleted.page, /created “b”/)
+      await change('/history', { action: 'delete' })
+      assert.match(await open('/history'), /No changes yet/)
+      assert.equal((await browser.send('/history', {})).status, 400)
+      assert.deepEqual([await valueOf(actor, 'a'), await valueOf(actor, 'b')], [1, 2])
+    })
+
     it('refuses an invalid cursor and a preview without a choice', async () => {
       const { browser } = await world()
       assert.equal((await browser.get('/history?before=x')).status, 400)

@@ -287,6 +287,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   passwordAccessPage: { path: '/:actor/www/password-access', status: 200 },
   passwordAccessForm: { path: '/:actor/www/password-access', form: { action: 'keep', actor: 'none' }, status: 409 },
   historyPage: { path: '/:actor/www/history', status: 200 },
+  historyForm: { path: '/:actor/www/history', form: { action: 'delete', name: 'none' }, status: 302 },
   undoPage: { path: '/:actor/www/history/undo?name=none', status: 404 },
   undoForm: { path: '/:actor/www/history/undo', form: { request_id: 'none' }, status: 409 },
   activityPage: { path: '/:actor/www/activity', status: 200 },

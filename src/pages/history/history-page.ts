@@ -21,7 +21,7 @@ import { visible } from '../shared/visible.ts'
 import type { ChangeRow, Difference, HistoryValues, UndoValues } from './values.ts'
 
 export interface HistoryPageDeps extends PageDeps, PeerNameDeps {
-  readonly history: Pick<History, 'page' | 'hasRequest' | 'isOn' | 'keepsWhole'>
+  readonly history: Pick<History, 'page' | 'hasRequest' | 'isOn' | 'keepsWhole' | 'forget'>
   readonly undo: Pick<Undo, 'run'>
   readonly properties: Properties
   readonly config: Pick<Config, 'historyDays'>

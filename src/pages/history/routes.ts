@@ -4,7 +4,7 @@ import { pageForm } from '../../http/dispatch/request-body.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import { type HistoryPageDeps, historyQuery, showHistory } from './history-page.ts'
-import { previewUndo, undoChanges, undoQuery } from './undo-page.ts'
+import { deleteShownHistory, previewUndo, undoChanges, undoQuery } from './undo-page.ts'
 
 export function historyPageRoutes(deps: HistoryPageDeps): readonly Route[] {
   return [
@@ -17,6 +17,16 @@ export function historyPageRoutes(deps: HistoryPageDeps): readonly Route[] {
       query: historyQuery,
       responses: { ...pageResponses, ...errorResponses(400) },
       handler: (exchange) => showHistory(deps, exchange),
+    }),
+    defineRoute({
+      id: 'historyForm',
+      method: 'POST',
+      path: '/:actor/www/history',
+      access: 'www',
+      summary: 'Deletes the history of all properties or of one',
+      request: pageForm('action', 'name'),
+      responses: formResponses,
+      handler: (exchange) => deleteShownHistory(deps, exchange),
     }),
     defineRoute({
       id: 'undoPage',

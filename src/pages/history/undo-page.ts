@@ -8,7 +8,7 @@ import type { HttpResponse } from '../../http/edge/response.ts'
 import { optional, stringField, timeField, type ValuesOf } from '../../json/fields.ts'
 import { peersOf } from '../shared/peer-names.ts'
 import { explained } from '../shared/error-text.ts'
-import { goOnUndoable, pageValues, showPage } from '../shared/page.ts'
+import { goOn, goOnUndoable, pageValues, showPage } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { momentOf } from '../shared/time.ts'
 import { requireUndone } from '../../undo/undo.ts'
@@ -82,6 +82,16 @@ export async function undoChanges(
     },
     (error) => showHistory(deps, exchange, error),
   )
+}
+
+export async function deleteShownHistory(
+  deps: HistoryPageDeps,
+  exchange: PageExchange & Bodied<Params>,
+): Promise<HttpResponse> {
+  const sent = await exchange.body()
+  if (sent.get('action') !== 'delete') throw formRefusal('the action is not delete')
+  await deps.history.forget(exchange.actor.id, sent.get('name') ?? null)
+  return goOn(deps, exchange, sent, '/history', 'historyDeleted')
 }
 
 function filterIn(sent: Params): EntryFilter {

@@ -1,6 +1,7 @@
 /** View of `/<actor>/www/history`. */
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
+import { confirmation } from '../shared/forms.ts'
 import { actorPage, forgeryField, type PageContext } from '../shared/layout.ts'
 import { clockView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
@@ -30,8 +31,21 @@ ${
   older_href === null && is_first
     ? ''
     : html`<nav class="pager" aria-label="${forms.pages}">${is_first ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`}${older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`}</nav>`
-}`,
+}
+${rows.length === 0 || who !== null ? '' : removal(values, words)}`,
   )
+}
+
+function removal(values: HistoryValues, words: Words): Html {
+  const { property, actor_www } = values
+  return confirmation(values, {
+    action: `${actor_www}/history`,
+    fields: { action: 'delete', ...(property === null ? {} : { name: property.text }) },
+    summary: words.remove,
+    warning: property === null ? words.removeText : words.removeOneText(property.text),
+    button: words.removeButton,
+    isDanger: true,
+  })
 }
 
 function change(row: ChangeRow, values: HistoryValues, words: Words): Html {

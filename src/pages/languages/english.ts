@@ -698,6 +698,11 @@ const history = {
   },
   undoButton: (properties: number) => `Undo ${count(properties, 'property', 'properties')}`,
   keep: 'Keep everything',
+  remove: 'Delete history…',
+  removeText: 'Deletes what your properties contained before. Those changes can then no longer be undone.',
+  removeOneText: (name: string) =>
+    `Deletes what ${quote(name)} contained before. Those changes can then no longer be undone.`,
+  removeButton: 'Delete history',
   gone: 'There is nothing to undo. The history no longer has this change.',
   conflict: 'That can’t be undone: it has changed again since, or it was too long to keep.',
   acts: {

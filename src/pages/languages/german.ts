@@ -663,8 +663,8 @@ const history: Messages['history'] = {
   nothing: 'nichts',
   tooLong: 'Zu lang zum Aufbewahren, daher nicht rückgängig zu machen',
   undo: 'Rückgängig machen',
-  undoAll: 'Alle rückgängig machen…',
-  undoSince: (who) => `Alles von ${who} seitdem rückgängig machen…`,
+  undoAll: 'Alle rückgängig machen …',
+  undoSince: (who) => `Alles von ${who} seitdem rückgängig machen …`,
   undoTitle: 'Änderungen rückgängig machen',
   undoText: (who, since) =>
     since === null ? html`Änderungen von ${who}.` : html`Änderungen von ${who} seit ${since}.`,
@@ -690,6 +690,12 @@ const history: Messages['history'] = {
       other: `${number(properties)} Eigenschaften zurücksetzen`,
     }),
   keep: 'Alles behalten',
+  remove: 'Verlauf löschen …',
+  removeText:
+    'Löscht, was Ihre Eigenschaften vorher enthielten. Diese Änderungen können dann nicht mehr rückgängig gemacht werden.',
+  removeOneText: (name) =>
+    `Löscht, was ${quote(name)} vorher enthielt. Diese Änderungen können dann nicht mehr rückgängig gemacht werden.`,
+  removeButton: 'Verlauf löschen',
   gone: 'Es gibt nichts rückgängig zu machen. Der Verlauf enthält diese Änderung nicht mehr.',
   conflict:
     'Das kann nicht rückgängig gemacht werden: Es hat sich seitdem wieder geändert, oder es war zu lang zum Aufbewahren.',
