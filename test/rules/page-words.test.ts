@@ -112,7 +112,6 @@ const allowed: ReadonlySet<string> = new Set([
   'src/pages/activity/activity-page.ts: the owner approved it',
   'src/pages/activity/activity-page.ts: the owner denied it',
   'src/pages/activity/view.ts: UTC · ¤¤ ·',
-  'src/pages/history/view.ts: UTC¤¤',
   'src/pages/properties/selection.ts: attachment; filename="properties.json"',
   'src/pages/relationships/peer-view.ts: notes/1',
   'src/pages/shared/layout.ts: light dark',

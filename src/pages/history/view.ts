@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { confirmation } from '../shared/forms.ts'
 import { actorPage, forgeryField, type PageContext } from '../shared/layout.ts'
-import { clockView } from '../shared/time.ts'
+import { momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
 import type { ChangeRow, Difference, HistoryValues } from './values.ts'
 
@@ -60,7 +60,7 @@ function change(row: ChangeRow, values: HistoryValues, words: Words): Html {
 ${before === null ? '' : html`<p class="kind">${words.was(before)}</p>`}
 ${items.length === 0 ? '' : html`<ul class="plain short">${items.map((item) => html`<li>${item}</li>`)}</ul>`}
 ${differences.map((one) => differenceView(one, words))}
-<p class="kind">${clockView(at)} UTC${can_undo ? '' : html` · ${words.tooLong}`}${since_href === null ? '' : html` · <a href="${since_href}">${words.undoSince(who)}</a>`}</p></li>
+<p class="kind">${momentView(at)}${can_undo ? '' : html` · ${words.tooLong}`}${since_href === null ? '' : html` · <a href="${since_href}">${words.undoSince(who)}</a>`}</p></li>
 `
 }
 
