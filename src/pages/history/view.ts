@@ -11,7 +11,7 @@ type Words = Messages['history']
 
 export function historyPage(values: HistoryValues, context: PageContext): Html {
   const { history: words, properties, forms } = context.messages
-  const { rows, property, who, older_href, newest_href, is_first, days, all_href, actor_www } = values
+  const { rows, property, who, days, all_href, actor_www } = values
   const title = property === null ? words.title : words.titleOf(property.text)
   return actorPage(
     values,
@@ -25,15 +25,23 @@ export function historyPage(values: HistoryValues, context: PageContext): Html {
 <div class="head"><h1>${title}</h1>${all_href === null ? '' : html`<p class="actions"><a class="button quiet" href="${all_href}">${words.undoAll}</a></p>`}</div>
 ${days === 0 ? html`<p class="empty">${words.off}</p>` : html`<p class="lead">${words.text(days)}</p>`}
 ${who === null ? '' : html`<p>${words.only(who)} <a href="${actor_www}/history">${words.showAll}</a></p>`}
-${rows.length === 0 && days > 0 ? html`<p class="empty">${is_first ? words.empty : words.noOlder}</p>` : ''}
-${rows.length === 0 ? '' : html`<ul class="rows">${rows.map((row) => change(row, values, words))}</ul>`}
-${
-  older_href === null && is_first
-    ? ''
-    : html`<nav class="pager" aria-label="${forms.pages}">${is_first ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`}${older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`}</nav>`
-}
+${list(values, words)}
+${pager(values, words, forms.pages)}
 ${rows.length === 0 || who !== null ? '' : removal(values, words)}`,
   )
+}
+
+function list(values: HistoryValues, words: Words): Html | string {
+  const { rows, days, is_first } = values
+  if (rows.length > 0) return html`<ul class="rows">${rows.map((row) => change(row, values, words))}</ul>`
+  return days === 0 ? '' : html`<p class="empty">${is_first ? words.empty : words.noOlder}</p>`
+}
+
+function pager({ is_first, newest_href, older_href }: HistoryValues, words: Words, label: string): Html | string {
+  if (older_href === null && is_first) return ''
+  const newest = is_first ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`
+  const older = older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`
+  return html`<nav class="pager" aria-label="${label}">${newest}${older}</nav>`
 }
 
 function removal(values: HistoryValues, words: Words): Html {
