@@ -375,6 +375,7 @@ describe('the pages of an actor', () => {
       'Settings',
       'Sign out',
       'Properties',
+      'History',
       'View JSON',
       'Edit',
       'For developers',

@@ -31,7 +31,7 @@ export function propertiesPage(values: PropertiesValues, context: PageContext): 
     },
     html`
 <div class="head"><h1>${words.title}</h1>
-${values.property_count === 0 ? '' : html`${searchForm(`${values.actor_www}/properties`, values.search, words.searchLabel, messages)}<a class="button quiet" href="${actor_root}/properties?format=full" download="properties.json">${words.exportAll}</a><a class="button quiet" href="${values.actor_www}/history">${messages.history.link}</a>`}</div>
+${values.property_count === 0 ? '' : html`${searchForm(`${values.actor_www}/properties`, values.search, words.searchLabel, messages)}<a class="button quiet" href="${values.actor_www}/history">${messages.history.link}</a><a class="button quiet" href="${actor_root}/properties?format=full" download="properties.json">${words.exportAll}</a>`}</div>
 ${existingView(values, messages)}
 ${creation(values, messages)}
 ${following('listing', ['properties', 'trust'], listing(values, messages))}
