@@ -68,7 +68,7 @@ export function itemsOf({ steps }: HistoryEntry): number {
 const mostShown = 100
 
 /** The entry as the API shows it. */
-export function entryMembers(entry: HistoryEntry): JsonText {
+export function historyMembers(entry: HistoryEntry): JsonText {
   const { id, at, name, kind, operation, before, steps, isTooLong, origin } = entry
   const text = (key: string, value: string | undefined): (readonly [string, JsonText])[] =>
     value === undefined ? [] : [[key, stringText(value)]]

@@ -176,7 +176,7 @@ export interface EntryQuery extends EntryFilter {
 }
 
 /** The entries, newest first. */
-export function findEntries(
+export function findHistory(
   q: Queries,
   actorId: string,
   { name = null, caller = null, request = null, since = null, seq = null, before, limit }: EntryQuery,

@@ -15,7 +15,7 @@ import {
   deleteHistory,
   type EntryFilter,
   type EntryOrigin,
-  findEntries,
+  findHistory,
   keepSteps,
   keepValue,
   keepValues,
@@ -129,7 +129,7 @@ export class History implements ListHistory {
       throw new ServiceError('bad_request', 'Cannot list the history: limit must be from 1 to 1000')
     const { store, now, maxAgeMs } = this.#deps
     const since = Math.max(filter.since ?? 0, now() - maxAgeMs)
-    const rows = await store.read((q) => findEntries(q, actorId, { ...filter, since, before, limit: limit + 1 }))
+    const rows = await store.read((q) => findHistory(q, actorId, { ...filter, since, before, limit: limit + 1 }))
     const entries = rows.slice(0, limit).map((row) => entryOf(actorId, row))
     return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null }
   }

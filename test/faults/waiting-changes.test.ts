@@ -514,7 +514,7 @@ forEachService((start) => {
       for (const value of [1, 2, 3]) {
         service.reset()
         await put(actor, value)
-        assert.equal(service.statements.length, 6)
+        assert.equal(service.statements.length, 7)
       }
       await service.settled()
       assert.equal(await waitingRows(service), 0)

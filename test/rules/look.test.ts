@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConfigError } from '../../src/config/config-error.ts'
 import { colorText, contrast, mixed, parseColor, type Color } from '../../src/pages/theme/colors.ts'
-import { lookOf, type LookOptions } from '../../src/pages/theme/look.ts'
+import type { LookOptions } from '../../src/pages/theme/look-options.ts'
+import { lookOf } from '../../src/pages/theme/look.ts'
 
 const color = (text: string): Color => parseColor(text) ?? assert.fail(text)
 

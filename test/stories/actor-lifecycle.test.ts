@@ -20,7 +20,7 @@ async function furnish(service: TestService, actor: TestActor): Promise<void> {
   await done(await actor.request('PUT', '/devtest/attribute/bucket/name', '1'))
 }
 
-const tables = ['actor', 'attribute', 'creator', 'list_item', 'list_node', 'property', 'property_lookup']
+const tables = ['actor', 'attribute', 'creator', 'history', 'list_item', 'list_node', 'property', 'property_lookup']
 /** A sharded database has the names of indexed properties a second time, with the actor. */
 const furnished = onShards() ? [...tables, 'actor_lookup'].toSorted() : tables
 

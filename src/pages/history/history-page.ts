@@ -74,7 +74,7 @@ export async function showHistory(
   const shown = deps.pages.history({
     ...values,
     property: name === undefined ? null : { text: name, href: propertyHref(values.actor_www, name) },
-    who: caller === undefined ? null : nameOf(caller, peers).name,
+    who: caller === undefined ? null : callerNameOf(caller, peers).name,
     rows,
     older_href: next === null ? null : href('', { before: String(next) }),
     newest_href: href(''),
@@ -146,7 +146,7 @@ export function nameInOrigin(caller: string, peers: Peers): string {
 }
 
 /** The peer or app with the id in an origin. */
-export function nameOf(caller: string, peers: Peers): PeerName {
+export function callerNameOf(caller: string, peers: Peers): PeerName {
   const client = peers.trusts.find((trust) => clientIdOf(trust) === caller)
   return peers.nameOf(client?.peerId ?? caller)
 }
@@ -161,7 +161,7 @@ interface RowContext {
 function rowOf(entry: HistoryEntry, { peers, now, messages, www }: RowContext): ChangeRow {
   const { id, at, name, before, steps, isTooLong, origin } = entry
   const isKnown = (origin.by === 'peer' || origin.by === 'client') && origin.name !== undefined
-  const peer = isKnown ? nameOf(origin.name ?? '', peers) : null
+  const peer = isKnown ? callerNameOf(origin.name ?? '', peers) : null
   const since = new URLSearchParams({ caller: origin.name ?? '', since: new Date(at).toISOString() })
   const items = (steps?.steps ?? []).flatMap((step) =>
     step.kind === 'remove' || step.kind === 'update' ? step.item : [],

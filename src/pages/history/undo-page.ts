@@ -16,7 +16,7 @@ import {
   type HistoryPageDeps,
   type historyQuery,
   nameInOrigin,
-  nameOf,
+  callerNameOf,
   propertyHref,
   showHistory,
 } from './history-page.ts'
@@ -45,7 +45,7 @@ export async function previewUndo(
   const since = query.since === undefined ? {} : { since: new Date(query.since).toISOString() }
   const shown = deps.pages.undo({
     ...values,
-    who: by === undefined ? messages.history.everyone : nameOf(by, peers).name,
+    who: by === undefined ? messages.history.everyone : callerNameOf(by, peers).name,
     since: query.since === undefined ? null : momentOf(query.since, deps.now(), messages),
     undone: undone.map(linked),
     conflicts: conflicts.map(({ name, reason }) => ({ ...linked(name), reason })),

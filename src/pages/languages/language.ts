@@ -1,6 +1,6 @@
 /** The types of the languages of the pages. */
 import type { english, EnglishNoun } from './english.ts'
-import type { Look, LookOptions } from '../theme/look.ts'
+import type { Look, LookOptions } from '../theme/look-options.ts'
 import type { GermanNoun } from './german-noun.ts'
 
 /** All messages of the pages in one language, by group and name. A message is a string, or a function of its values. */

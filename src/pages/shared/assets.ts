@@ -3,17 +3,11 @@
  * their content, such as `troupe.Xy12….css`, so that browsers keep them for ever.
  */
 import { hash } from 'node:crypto'
+import type { Asset } from '../theme/asset.ts'
 import { liveScript } from '../live/live-script.ts'
 import { style } from './style.ts'
 
-export interface Asset {
-  /** File name without the hash, such as `troupe.css`. */
-  readonly name: string
-  /** File name with a hash of the content, such as `troupe.Xy12….css`. */
-  readonly file: string
-  readonly type: string
-  readonly text: string
-}
+export type { Asset } from '../theme/asset.ts'
 
 const mark = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#7a2e3a"/><g fill="#fff"><circle cx="16" cy="10" r="3.6"/><circle cx="8.5" cy="20.5" r="3.6"/><circle cx="23.5" cy="20.5" r="3.6"/></g><path d="M14.3 13.2 10.3 17.4M17.7 13.2l4 4.2M12.4 20.7h7.2" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>
 `

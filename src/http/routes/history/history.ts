@@ -1,6 +1,6 @@
 /** `/<actor>/history`: what changes replaced, and how the owner takes them back. */
 import { ServiceError } from '../../../errors.ts'
-import { entryMembers } from '../../../history/entry.ts'
+import { historyMembers } from '../../../history/entry.ts'
 import type { History } from '../../../history/history.ts'
 import { flagField, integerField, optional, stringField, timeField, type ValuesOf } from '../../../json/fields.ts'
 import { array, known, object } from '../../../json/json.ts'
@@ -152,7 +152,7 @@ async function list(
 ): Promise<HttpResponse> {
   const { entries, next } = await history.page(actor.id, query)
   const shown = object([
-    ['history', array(entries.map(entryMembers))],
+    ['history', array(entries.map(historyMembers))],
     ['next', known(next === null ? 'null' : String(next))],
   ])
   return jsonText(200, shown)
