@@ -571,7 +571,7 @@ forEachService((start) => {
       for (const id of ids) await peer.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
       service.reset()
       await actor.request('PUT', '/properties/mood', 1)
-      assert.equal(service.statements.length, 3)
+      assert.equal(service.statements.length, 4)
     })
 
     it('with the relationship stops the numbering', async () => {
@@ -581,7 +581,7 @@ forEachService((start) => {
       assert.equal((await actor.request('DELETE', `/trust/friend/${peer.peerId}`)).status, 204)
       service.reset()
       await actor.request('PUT', '/properties/mood', 1)
-      assert.equal(service.statements.length, 3)
+      assert.equal(service.statements.length, 4)
     })
   })
 
