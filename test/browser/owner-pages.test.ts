@@ -353,7 +353,7 @@ describe('the pages of an actor', () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/color')
     const places: string[] = []
-    for (let step = 0; step < 17; step += 1) {
+    for (let step = 0; step < 18; step += 1) {
       await page.keyboard.press('Tab')
       const [text, outline] = (await page.evaluate(
         '[document.activeElement.textContent.trim(), getComputedStyle(document.activeElement).outlineStyle]',
