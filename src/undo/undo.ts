@@ -19,7 +19,7 @@ import type { LockedActor, Store, Transaction } from '../store/store.ts'
 
 export interface UndoDeps {
   readonly store: Pick<Store, 'snapshot'>
-  readonly history: Pick<History, 'page' | 'isOn'>
+  readonly history: Pick<History, 'page'>
   readonly writer: ActorWriter
   readonly bulkWrite: BulkWrite
   readonly hooks: ListHooks

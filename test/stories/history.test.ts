@@ -351,6 +351,19 @@ forEachService((start) => {
       assert.deepEqual(await valueOf(actor, 'todo'), ['a', 'B'])
     })
 
+    it('puts a removed item back once', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      await makeList(actor, 'todo', ['a', 'b'])
+      await sent(actor, 'DELETE', '/properties/todo?index=0')
+      const [removal] = await historyOf(actor)
+      await undo(actor, { id: removal?.id })
+      const again = await actor.request('POST', '/history/undo', { id: removal?.id })
+      assert.equal(again.status, 409)
+      assert.match(await again.text(), /changed again since/)
+      assert.deepEqual(await valueOf(actor, 'todo'), ['a', 'b'])
+    })
+
     it('restores a deleted list with its texts, and removes a created one', async () => {
       const service = await start()
       const actor = await service.createActor()

@@ -116,7 +116,7 @@ class RunningReversal {
     const own = kept.filter(({ listId }) => listId === list.id).flatMap(({ steps }) => steps)
     const numbers = own.flatMap((step) => {
       if (step.kind === 'insert') return step.after.map((_, n) => step.row + n)
-      return step.kind === 'update' ? [step.row] : []
+      return step.kind === 'update' || step.kind === 'remove' ? [step.row] : []
     })
     for (const stored of await findItems(this.#tx, this.#at, [...new Set(numbers)]))
       this.#rows.set(stored.item, { number: stored.item, revision: stored.revision, value: stored.value, stored })
@@ -136,8 +136,7 @@ class RunningReversal {
           if (!(await this.#takeOut(list, step.row + n, step.index + n, after))) return false
         return true
       case 'remove':
-        await this.#putBack(list, step)
-        return true
+        return this.#putBack(list, step)
       case 'update':
         return this.#setBack(list, step)
       case 'texts': {
@@ -161,7 +160,9 @@ class RunningReversal {
     return true
   }
 
-  async #putBack(list: OpenList, step: Extract<ListStep, { readonly kind: 'remove' }>): Promise<void> {
+  /** False for an item that is back already. */
+  async #putBack(list: OpenList, step: Extract<ListStep, { readonly kind: 'remove' }>): Promise<boolean> {
+    if ((this.#rows.get(step.row) ?? null) !== null) return false
     const index = Math.min(step.index, list.length)
     await list.load([list.order.spanForInsert(index)])
     // The version of the order contains the next number, so it changes also when the item gets its number back.
@@ -170,6 +171,7 @@ class RunningReversal {
     list.order.insert(index, number)
     this.#rows.set(step.row, { number, revision: step.revision + 1, value: step.item, stored: null })
     this.changes.push({ operation: 'insert', length: list.length, index, item: step.item })
+    return true
   }
 
   async #setBack(list: OpenList, step: Extract<ListStep, { readonly kind: 'update' }>): Promise<boolean> {

@@ -81,7 +81,7 @@ const resultSchema = {
 } as const
 
 export interface HistoryRouteDeps {
-  readonly history: Pick<History, 'page' | 'forget' | 'isOn'>
+  readonly history: Pick<History, 'page' | 'forget'>
   readonly undo: Pick<Undo, 'run'>
 }
 
