@@ -4,6 +4,7 @@ import type { ActivityRow, ActivityValues } from './values.ts'
 import type { Messages } from '../languages/language.ts'
 import { activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
 import { formField, selectField, verbatim } from '../shared/form-field.ts'
+import { olderPager } from '../shared/forms.ts'
 import { actorPage, type PageContext } from '../shared/layout.ts'
 import { clockView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
@@ -11,8 +12,8 @@ import type { Html } from '../shared/values.ts'
 type Words = Messages['activity']
 
 export function activityPage(values: ActivityValues, context: PageContext): Html {
-  const { activity: words, forms } = context.messages
-  const { days, newest_href, older_href, export_links, is_first, is_off, is_filtered } = values
+  const { activity: words } = context.messages
+  const { days, export_links, is_first, is_off, is_filtered } = values
   return actorPage(
     values,
     { ...context, title: words.title, section: '/activity' },
@@ -26,11 +27,7 @@ export function activityPage(values: ActivityValues, context: PageContext): Html
 ${is_off ? html`<p class="empty">${words.off}</p>` : days.length === 0 && is_first && !is_filtered ? '' : filterForm(values, words)}
 ${days.length === 0 && !is_off ? html`<p class="empty">${emptyOf(values, words)}</p>` : ''}
 ${days.map(({ day, entries }) => html`<h2 class="day">${day}</h2><ul class="rows">${entries.map((entry) => row(entry, words))}</ul>`)}
-${
-  older_href === null && is_first
-    ? ''
-    : html`<nav class="pager" aria-label="${forms.pages}">${is_first ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`}${older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`}</nav>`
-}`,
+${olderPager(values, words, context.messages)}`,
   )
 }
 

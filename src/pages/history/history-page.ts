@@ -12,6 +12,7 @@ import { clientIdOf } from '../../trust/trust.ts'
 import type { Undo } from '../../undo/undo.ts'
 import type { Messages } from '../languages/language.ts'
 import type { PeerName } from '../relationships/values.ts'
+import { propertyHref } from '../properties/property-pages.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { momentOf } from '../shared/time.ts'
@@ -83,10 +84,6 @@ export async function showHistory(
     all_href: chosen.length === 0 || rows.length === 0 ? null : href('/undo'),
   })
   return showPage(deps, exchange, shown, error?.status)
-}
-
-export function propertyHref(www: string, name: string): string {
-  return `${www}/properties/${encodeURIComponent(name)}`
 }
 
 /** True when the entries on the page follow each other, so that each one tells what the next older one led to. */

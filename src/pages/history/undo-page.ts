@@ -10,16 +10,10 @@ import { peersOf } from '../shared/peer-names.ts'
 import { explained } from '../shared/error-text.ts'
 import { goOn, goOnUndoable, pageValues, showPage } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { propertyHref } from '../properties/property-pages.ts'
 import { momentOf } from '../shared/time.ts'
 import { requireUndone } from '../../undo/undo.ts'
-import {
-  type HistoryPageDeps,
-  type historyQuery,
-  nameInOrigin,
-  callerNameOf,
-  propertyHref,
-  showHistory,
-} from './history-page.ts'
+import { type HistoryPageDeps, type historyQuery, nameInOrigin, callerNameOf, showHistory } from './history-page.ts'
 
 export const undoQuery = {
   name: optional(stringField('Only changes of this property or list')),

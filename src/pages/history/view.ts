@@ -1,7 +1,7 @@
 /** View of `/<actor>/www/history`. */
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
-import { confirmation } from '../shared/forms.ts'
+import { confirmation, olderPager } from '../shared/forms.ts'
 import { actorPage, forgeryField, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
@@ -10,7 +10,7 @@ import type { ChangeRow, Difference, HistoryValues } from './values.ts'
 type Words = Messages['history']
 
 export function historyPage(values: HistoryValues, context: PageContext): Html {
-  const { history: words, properties, forms } = context.messages
+  const { history: words, properties } = context.messages
   const { rows, property, who, days, all_href, actor_www } = values
   const title = property === null ? words.title : words.titleOf(property.text)
   return actorPage(
@@ -26,7 +26,7 @@ export function historyPage(values: HistoryValues, context: PageContext): Html {
 ${days === 0 ? html`<p class="empty">${words.off}</p>` : html`<p class="lead">${words.text(days)}</p>`}
 ${who === null ? '' : html`<p>${words.only(who)} <a href="${actor_www}/history">${words.showAll}</a></p>`}
 ${list(values, words)}
-${pager(values, words, forms.pages)}
+${olderPager(values, words, context.messages)}
 ${rows.length === 0 || who !== null ? '' : removal(values, words)}`,
   )
 }
@@ -35,13 +35,6 @@ function list(values: HistoryValues, words: Words): Html | string {
   const { rows, days, is_first } = values
   if (rows.length > 0) return html`<ul class="rows">${rows.map((row) => change(row, values, words))}</ul>`
   return days === 0 ? '' : html`<p class="empty">${is_first ? words.empty : words.noOlder}</p>`
-}
-
-function pager({ is_first, newest_href, older_href }: HistoryValues, words: Words, label: string): Html | string {
-  if (older_href === null && is_first) return ''
-  const newest = is_first ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`
-  const older = older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`
-  return html`<nav class="pager" aria-label="${label}">${newest}${older}</nav>`
 }
 
 function removal(values: HistoryValues, words: Words): Html {

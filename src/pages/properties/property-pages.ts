@@ -80,7 +80,7 @@ export async function showProperties(
     read_only_properties: rows.filter((row) => row.is_read_only).map(({ name }) => name),
     list_properties: rows.filter((row) => row.is_list_property).map(({ name }) => name),
     rows,
-    unset: unset.map(({ name, description }) => ({ name, description, href: hrefOf(values.actor_www, name) })),
+    unset: unset.map(({ name, description }) => ({ name, description, href: propertyHref(values.actor_www, name) })),
     paging,
     typed,
     existing:
@@ -91,7 +91,7 @@ export async function showProperties(
   return showPage(deps, exchange, page, refused?.error.status)
 }
 
-function hrefOf(www: string, name: string): string {
+export function propertyHref(www: string, name: string): string {
   return `${www}/properties/${encodeURIComponent(name)}`
 }
 
@@ -109,7 +109,7 @@ async function existingOf(
   const { messages } = deps.languages.of(request)
   return {
     name,
-    href: hrefOf(www, name),
+    href: propertyHref(www, name),
     kind: value === null ? messages.values.anyList : kindInWords(value, messages),
     tree: value === null ? null : treeOf(value),
     version: version.whole,
@@ -136,7 +136,7 @@ async function rowOf(
   const { name, kind } = property
   return {
     name,
-    href: hrefOf(www, name),
+    href: propertyHref(www, name),
     type: typeOf(property),
     ...viewersOf(name),
     ...(await kindViews[kind].row(deps, access, property, messages)),

@@ -116,6 +116,19 @@ export function pager({ page, pages }: Paging, path: string, { forms }: Messages
   return html`<nav class="pager" aria-label="${forms.pages}">${step(page - 1, forms.previous, 'prev')}<ol class="numbers">${pagesNear(page, pages).map(numbered)}</ol><span>${forms.pageOf(page, pages)}</span>${step(page + 1, forms.next, 'next')}</nav>`
 }
 
+/** Renders links to the newest and the next older entries; nothing when all are on the page. */
+export function olderPager(
+  shown: { readonly is_first: boolean; readonly newest_href: string; readonly older_href: string | null },
+  words: { readonly newest: string; readonly older: string },
+  { forms }: Messages,
+): Html | string {
+  const { is_first, newest_href, older_href } = shown
+  if (older_href === null && is_first) return ''
+  const newest = is_first ? html`<span></span>` : html`<a href="${newest_href}" rel="first">${words.newest}</a>`
+  const older = older_href === null ? html`<span></span>` : html`<a href="${older_href}" rel="next">${words.older}</a>`
+  return html`<nav class="pager" aria-label="${forms.pages}">${newest}${older}</nav>`
+}
+
 /** The pages to link, with null for a gap: `1 … 6 7 8 … 40`. */
 function pagesNear(page: number, pages: number): readonly (number | null)[] {
   const near = [...new Set([1, page - 1, page, page + 1, pages])].filter((each) => each >= 1 && each <= pages)
