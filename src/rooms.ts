@@ -2,6 +2,7 @@
 import { createActors } from './actor/create.ts'
 import { connectHandles } from './api/create.ts'
 import type { Authenticate } from './app/embedding/authenticate.ts'
+import { createArchives } from './archive/create.ts'
 import { createAuditLog } from './audit-log/create.ts'
 import { finishPath } from './authorization-server/consents.ts'
 import { createAuthorizationServer } from './authorization-server/create.ts'
@@ -120,7 +121,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     permission,
     declared,
     auditLog,
-    ...ground.changes,
+    ...ground.wholeActor,
     connections,
     reports,
     embedding,
@@ -188,7 +189,12 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
     permission,
     publisher,
     waitingChanges,
-    changes: { history, undo: createUndo(runtime, { history, property }), transactions },
+    wholeActor: {
+      history,
+      undo: createUndo(runtime, { history, property }),
+      transactions,
+      archives: createArchives(runtime, { property, ...fileRoom }),
+    },
     property,
     accounts,
     actorRoom,

@@ -32,7 +32,7 @@ const bundled = [
   'thread-stream',
 ]
 const startModules =
-  /[\\/]src[\\/](actor[\\/](address|all-actors|lookup)|publication[\\/]queue-store|operator[\\/](actor-facts|redrive))\.ts$/
+  /[\\/]src[\\/](actor[\\/](address|all-actors|lookup)|peer[\\/]url-rules|publication[\\/]queue-store|operator[\\/](actor-facts|redrive)|secret[\\/](hash|identity-proof))\.ts$/
 const inside = [...bundled, '@oxc-project/runtime']
 
 /**

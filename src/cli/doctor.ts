@@ -11,6 +11,7 @@ import { missingScaleSteps, openStore } from '../open-store.ts'
 import { NotCreatedError, StoreStartError } from '../store/start-error.ts'
 import type { Store } from '../store/store.ts'
 import { addressProblem } from './public-address.ts'
+import { publicUrlOf } from './existing-store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
 
@@ -28,7 +29,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
   )
   const config = resolveConfig({}, processEnvironment())
   print(`mode      ${config.mode}`)
-  print(`address   ${config.baseUrl ?? `http://localhost:${config.port}`}`)
+  print(`address   ${publicUrlOf(config)}`)
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)
@@ -39,7 +40,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
 /** Asks the public address of the running service. @throws ConfigError when it does not lead to a service with these keys. */
 async function checkAddress(): Promise<number> {
   const config = resolveConfig({}, processEnvironment())
-  const baseUrl = (config.baseUrl ?? `http://localhost:${config.port}`).replace(/\/+$/, '')
+  const baseUrl = publicUrlOf(config)
   const problem = await addressProblem(baseUrl, { keyRing: await keyRingOf(config) })
   if (problem !== null) throw new ConfigError(problem)
   process.stdout.write(`${baseUrl} leads to this service.\n`)

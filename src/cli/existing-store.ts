@@ -15,3 +15,8 @@ export async function withExistingStore<T>(work: (store: Store, config: Config) 
     await store.close()
   }
 }
+
+/** The URL of the service in these settings, without a trailing slash. */
+export function publicUrlOf({ baseUrl, port }: Pick<Config, 'baseUrl' | 'port'>): string {
+  return (baseUrl ?? `http://localhost:${port}`).replace(/\/+$/, '')
+}

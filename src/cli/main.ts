@@ -18,7 +18,7 @@ Usage
   troupe keys rotate       encrypts every stored secret again with the first key
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
-  troupe actors ls         lists the actors; show, delete and seed are for one actor and for data to begin with
+  troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
   troupe redrive           retries failed deliveries and background work; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
 
@@ -95,12 +95,17 @@ webhooks. Without an actor, also failed schedules.
 ${settings}`,
   actors: `troupe actors ls [--limit <number>] [--after <place>] [--created-after <date>] [--json]
 troupe actors show <actor> [--json]
+troupe actors export <actor> [--secrets] [--output <file>]
+troupe actors import <file>
 troupe actors delete <actor> [module] [--yes]
 troupe actors seed <module> [file]
 
 ls lists actors, oldest first, 50 unless --limit names another number. The last line names the place of the next page.
 show prints when the actor was created and last used, how much it stores, its relationships and sessions. It prints no
 stored values.
+export writes the archive of an actor: JSON Lines, to standard output or to a new file. With --secrets, it also has the
+secrets of relationships and webhooks, so that they work after an import. Keep such a file like a password.
+import creates an actor from an archive, with the same id. The actor must not exist. - reads standard input.
 delete deletes an actor with all its data, and notifies its peers. It asks first, unless --yes is given. With the module of
 the application, its handlers receive the same events as when the owner deletes the actor.
 seed runs seed.ts beside the module, or another file: export default async ({ app, actors }) => { … }

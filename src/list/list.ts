@@ -31,6 +31,15 @@ export {
   type ListMetadata,
 } from './list-head.ts'
 export {
+  archivedItems,
+  archivedList,
+  beginList,
+  endList,
+  returnItems,
+  type ArchivedItem,
+  type ArchivedList,
+} from './archive/archived-list.ts'
+export {
   countIndexed,
   queryIndexed,
   sortEntries,

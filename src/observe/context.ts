@@ -26,7 +26,7 @@ export interface RequestContext {
 /** An act of the owner that changes who may reach the actor, with the method and the path of the API. */
 export interface OwnAct {
   readonly actorId: string
-  readonly method: 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Path below the actor. */
   readonly path: string
 }

@@ -18,6 +18,8 @@ export type Category =
   | 'activity'
   /** The content that changes replaced. */
   | 'history'
+  /** Everything of the actor in one file. */
+  | 'archive'
   /** Calls that need the owner's approval. */
   | 'approvals'
   /** URLs that receive the changes of the actor. */

@@ -31,6 +31,7 @@ const creator: RoleTable = {
   services: all,
   activity: ['read'],
   history: all,
+  archive: all,
   approvals: ['read', 'write'],
   webhooks: all,
   www: all,

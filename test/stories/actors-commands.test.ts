@@ -1,6 +1,6 @@
 /** `troupe actors`: an operator lists, shows, deletes and seeds actors. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import { App } from '../../src/troupe.ts'
@@ -29,7 +29,12 @@ forEachStore((_dialect, _open, database) => {
     beforeEach(async () => {
       place = new Workplace()
       place.write('app.ts', listening)
-      env = { DATABASE_URL: (await database()).url, TROUPE_SECRET_KEYS: key, LOG_LEVEL: 'error' }
+      env = {
+        DATABASE_URL: (await database()).url,
+        TROUPE_SECRET_KEYS: key,
+        TROUPE_FILES: place.path('files'),
+        LOG_LEVEL: 'error',
+      }
     })
     afterEach(() => place.remove())
 
@@ -42,6 +47,7 @@ forEachStore((_dialect, _open, database) => {
           type,
           mode: 'development',
           database: env['DATABASE_URL'] ?? '',
+          files: place.path('files'),
           secretKeys: key,
           env: {},
           logLevel: 'silent',
@@ -58,6 +64,45 @@ forEachStore((_dialect, _open, database) => {
 
     const createAda = async (app: App): Promise<ActorHandle> =>
       (await app.actors.create({ id: 'ada', creator: 'ada@example.com' })).actor
+
+    it('export writes an archive, and import creates the actor from it', async () => {
+      await fill(async (app) => {
+        const ada = await createAda(app)
+        await ada.set('color', 'red')
+        await ada.list('shopping').extend(['milk', 'bread'])
+        await ada.files.put('notes/hello.txt', 'hello', { type: 'text/plain' })
+      })
+      const whole = await run('export', 'ada', '--secrets')
+      assert.deepEqual([whole.code, whole.stderr], [0, ''])
+      assert.equal((await run('export', 'ada', '--output', 'ada.jsonl')).stdout, '')
+      assert.equal(statSync(place.path('ada.jsonl')).mode & 0o777, 0o600)
+      refused(await run('import', 'ada.jsonl'), 'Cannot import the archive: actor "ada" exists already.')
+      await run('delete', 'ada', '--yes')
+      const back = await run('import', 'ada.jsonl')
+      assert.match(
+        back.stdout,
+        /^Imported actor ada: property 1, list 1, item 2, file 1, change 3\.\nIts new passphrase is \S{20,}\n$/,
+      )
+      const again = await run('export', 'ada')
+      const data = (text: string): string[] => text.split('\n').filter((line) => !/"kind":"(?:archive|end)"/.test(line))
+      assert.deepEqual(data(again.stdout), data(whole.stdout))
+      assert.equal((await run('show', 'ada')).stdout.match(/creator +(.*)/)?.[1], 'ada@example.com (not proven)')
+    })
+
+    it('export and import refuse what they cannot do', async () => {
+      await fill(async (app) => void (await createAda(app)))
+      refused(await run('export'), 'Cannot run troupe actors export: expected the id of one actor.')
+      refused(await run('export', 'bob'), 'Cannot export actor bob: it does not exist.')
+      place.write('taken', '')
+      const taken = await run('export', 'ada', '--output', 'taken')
+      assert.deepEqual([taken.code, taken.stdout], [1, ''])
+      assert.match(taken.stderr, /^Cannot create taken: EEXIST/)
+      refused(await run('import'), 'Cannot run troupe actors import: expected one file, or - for standard input.')
+      const none = await run('import', 'none')
+      assert.equal(none.stderr, 'Cannot read none: the file does not exist.\n')
+      place.write('broken', '{"kind":"archive"')
+      assert.match((await run('import', 'broken')).stderr, /^Cannot read line 1 of the archive: /)
+    })
 
     it('ls lists actors in pages, as text and as JSON', async () => {
       await fill(async (app) => {
@@ -194,8 +239,8 @@ export default seed
       await fill(async (app) => void (await createAda(app)))
       place.write('value.ts', 'export default 7\n')
       const refusals: [args: string[], sentence: string][] = [
-        [[], 'Cannot run troupe actors: expected ls, show, delete or seed.'],
-        [['list'], 'Cannot run troupe actors: expected ls, show, delete or seed.'],
+        [[], 'Cannot run troupe actors: expected ls, show, export, import, delete or seed.'],
+        [['list'], 'Cannot run troupe actors: expected ls, show, export, import, delete or seed.'],
         [['ls', 'ada'], 'Cannot run troupe actors ls: expected options only.'],
         [['ls', '--all'], 'Unknown option --all of troupe actors ls: troupe actors ls --help lists the options.'],
         [['ls', '--limit'], 'Cannot run troupe actors ls: --limit has a missing or unexpected value.'],

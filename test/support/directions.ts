@@ -78,6 +78,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'open-store': ['store', 'store/postgres', 'store/sqlite'],
   'open-runtime': ['open-store'],
   operation: ['audit-log', 'property'],
+  archive: ['file', 'list', 'peer', 'property', 'publication', 'sign-in', 'subscription'],
   'http/dispatch': [
     'audit-log',
     'auth',
@@ -111,6 +112,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'trust',
     'undo',
   ],
+  'http/routes/archive': ['archive', 'http/dispatch', 'http/edge'],
   'http/routes/history': ['history', 'http/dispatch', 'http/edge', 'undo'],
   'http/routes/actor': ['audit-log', 'http/dispatch', 'http/edge', 'list', 'operation', 'pages', 'property', 'trust'],
   'http/routes/files': ['file', 'http/dispatch', 'http/edge', 'http/routes/actor', 'property'],
@@ -133,6 +135,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'http/routes': [
     'http/dispatch',
     'http/routes/actor',
+    'http/routes/archive',
     'http/routes/files',
     'http/routes/history',
     'http/routes/invitations',
@@ -160,6 +163,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   embedding: ['auth', 'authorization-server', 'http/dispatch', 'http/edge', 'sign-in', 'token'],
   rooms: [
     'api',
+    'archive',
     'audit-log',
     'authorization-server',
     'connection',
@@ -187,8 +191,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   service: ['auth', 'http', 'http/edge', 'mcp', 'open-runtime', 'outbox', 'pages', 'rooms'],
   troupe: ['api', 'authorization-server', 'connection', 'http/edge', 'pages', 'property', 'service', 'sign-in'],
   cli: [
+    'archive',
+    'file',
     'http/edge',
     'job',
+    'list',
     'open-runtime',
     'open-store',
     'operator',

@@ -110,6 +110,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   listHistory: { path: '/:actor/history', status: 200 },
   undoChanges: { path: '/:actor/history/undo', body: { name: 'none' }, status: 404 },
   deleteHistory: { path: '/:actor/history?name=none', status: 204 },
+  exportActor: { path: '/:actor/export', status: 200 },
+  exportPage: { path: '/:actor/www/export', status: 200 },
   listApprovals: { path: '/:actor/approvals', status: 200 },
   getApproval: { path: '/:actor/approvals/none', status: 404 },
   decideApproval: { path: '/:actor/approvals/none', body: { approved: true }, status: 404 },

@@ -4,6 +4,8 @@ import { UsageError } from '../usage-error.ts'
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   ls: async (args) => (await import('./list-actors.ts')).listActors(args),
   show: async (args) => (await import('./show-actor.ts')).showActor(args),
+  export: async (args) => (await import('./archive-actor.ts')).exportActorByCommand(args),
+  import: async (args) => (await import('./archive-actor.ts')).importActorByCommand(args),
   delete: async (args) => (await import('./delete-actor.ts')).deleteActorByCommand(args),
   seed: async (args) => (await import('./seed-actors.ts')).seedActors(args),
 }
@@ -11,6 +13,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
 export async function actors(args: readonly string[]): Promise<number> {
   const [word = '', ...rest] = args
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
-  if (command === undefined) throw new UsageError('Cannot run troupe actors: expected ls, show, delete or seed.')
+  if (command === undefined)
+    throw new UsageError('Cannot run troupe actors: expected ls, show, export, import, delete or seed.')
   return command(rest)
 }

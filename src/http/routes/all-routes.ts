@@ -5,6 +5,7 @@ import { operatorRoutes } from '../../pages/operator/routes.ts'
 import type { Route } from '../dispatch/route.ts'
 import type { Runtime } from '../../runtime.ts'
 import { activityRoutes } from './actor/activity.ts'
+import { archiveRoutes } from './archive/archive.ts'
 import { historyRoutes } from './history/history.ts'
 import { appRoutes } from './oauth/apps.ts'
 import { actorRoutes } from './actor/actor.ts'
@@ -61,6 +62,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof metaRoutes>[0] &
   Parameters<typeof activityRoutes>[0] &
   Parameters<typeof historyRoutes>[0] &
+  Parameters<typeof archiveRoutes>[0] &
   Parameters<typeof appRoutes>[0] &
   Parameters<typeof approvalRoutes>[0] &
   Parameters<typeof liveRoutes>[0] &
@@ -112,6 +114,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...metaRoutes(deps),
     ...activityRoutes(deps),
     ...historyRoutes(deps),
+    ...archiveRoutes(deps),
     ...appRoutes(deps),
     ...approvalRoutes(deps),
     ...liveRoutes(deps),

@@ -25,6 +25,7 @@ export function ownSentence(
 
 const sentences: ReadonlyMap<string, (act: Act) => string | null> = new Map([
   ['apps', appSentence],
+  ['export', ({ words }: Act) => words.exportData],
   ['invitations', ({ method, words }: Act) => (method === 'POST' ? words.invite : words.revokeInvitation)],
   ['keys', keySentence],
   ['password-access', ({ words }: Act) => words.decideProgram],

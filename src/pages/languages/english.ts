@@ -318,6 +318,10 @@ const settings = ({ one }: EnglishNoun) => ({
   unverifiedEmail: (email: string) => html`Your email is <strong>${email}</strong>, and it isn’t verified.`,
   devicesLink: 'View where you are signed in',
   operatorLink: 'Open the operator pages',
+  export: 'Export your data',
+  exportText:
+    'One file with your properties, lists, files, connections, subscriptions, connected apps and activity, and with the changes that can be undone. Passwords, keys and other secrets are not in it.',
+  exportButton: 'Download everything',
   deletion: `Delete ${one}`,
   deletionFold: `Delete ${one}…`,
   deletionText:
@@ -1569,6 +1573,7 @@ const ownActs = {
   signOutOthers: 'signed out all other devices',
   connect: (name: string) => `connected ${name}`,
   disconnect: (name: string) => `disconnected ${name}`,
+  exportData: 'exported your data',
   createKey: 'created an API key',
   changeKey: 'changed an API key',
   revokeKey: 'revoked an API key',

@@ -291,6 +291,10 @@ const settings = (noun: Declined): Messages['settings'] => ({
   unverifiedEmail: (email) => html`Ihre E-Mail-Adresse ist <strong>${email}</strong>, und sie ist nicht bestätigt.`,
   devicesLink: 'Anzeigen, wo Sie angemeldet sind',
   operatorLink: 'Seiten für den Betrieb öffnen',
+  export: 'Ihre Daten exportieren',
+  exportText:
+    'Eine Datei mit Ihren Eigenschaften, Listen, Dateien, Verbindungen, Abonnements, verbundenen Apps und Aktivitäten und mit den Änderungen, die sich rückgängig machen lassen. Passwörter, Schlüssel und andere Geheimnisse sind nicht darin.',
+  exportButton: 'Alles herunterladen',
   deletion: `${noun.one} löschen`,
   deletionFold: `${noun.one} löschen …`,
   deletionText:
@@ -1558,6 +1562,7 @@ const ownActs: Messages['ownActs'] = {
   signOutOthers: 'haben alle anderen Geräte abgemeldet',
   connect: (name) => `haben ${name} verbunden`,
   disconnect: (name) => `haben ${name} getrennt`,
+  exportData: 'haben Ihre Daten exportiert',
   createKey: 'haben einen API-Schlüssel erstellt',
   changeKey: 'haben einen API-Schlüssel geändert',
   revokeKey: 'haben einen API-Schlüssel widerrufen',

@@ -26,6 +26,7 @@ export function settingsPage(values: SettingsValues, context: PageContext): Html
 ${profile(values, words)}
 ${appearance(values, words)}
 ${signIn(values, context.messages)}
+${exporting(values, words)}
 ${deletion(values, words)}`,
   )
 }
@@ -83,6 +84,12 @@ function signIn(values: SettingsValues, { settings: words }: Messages): Html {
 ${email === null ? '' : html`<p>${is_verified ? words.verifiedEmail(email) : words.unverifiedEmail(email)}</p>`}
 <p class="fine"><a href="${actor_www}/apps#sessions">${words.devicesLink}</a></p>
 ${values.operator_href === null ? '' : html`<p class="fine"><a href="${values.operator_href}">${words.operatorLink}</a></p>`}</section>`
+}
+
+function exporting({ actor_www }: SettingsValues, words: Words): Html {
+  return html`<section class="card" aria-labelledby="export"><h2 id="export">${words.export}</h2>
+<p>${words.exportText}</p>
+<p><a class="button" href="${actor_www}/export" download>${words.exportButton}</a></p></section>`
 }
 
 /** The form stays open after a refused attempt. */

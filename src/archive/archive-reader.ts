@@ -1,0 +1,71 @@
+/** Reads the records of an archive from its bytes, with bounded memory. */
+import { ServiceError } from '../errors.ts'
+import { members, normalize, stringValue } from '../json/json.ts'
+import type { ArchiveMembers } from './record-rows.ts'
+
+export interface ArchiveRecord {
+  readonly kind: string
+  readonly members: ArchiveMembers
+}
+
+/** The longest line, in bytes. */
+const longestLine = 67_108_864
+const lineFeed = 0x0a
+
+/** @throws ServiceError `invalid_value` for a line that is not a record, with its number. */
+export async function* readRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveRecord, void> {
+  let at = 0
+  for await (const text of linesOf(bytes)) {
+    at += 1
+    if (text.trim() === '') continue
+    yield recordIn(text, at)
+  }
+}
+
+function recordIn(text: string, at: number): ArchiveRecord {
+  const found = parsed(text, at)
+  const kind = stringValue(found?.get('kind') ?? normalize('null'))
+  if (found === null || kind === null) throw unreadable(at, 'it is not an object with a kind')
+  return { kind, members: found }
+}
+
+function parsed(text: string, at: number): ArchiveMembers | null {
+  try {
+    return members(normalize(text))
+  } catch (error) {
+    throw unreadable(at, error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let kept: Uint8Array[] = []
+  let size = 0
+  let at = 0
+  const take = (last: Uint8Array): string => {
+    at += 1
+    const whole = kept.length === 0 ? last : Buffer.concat([...kept, last])
+    kept = []
+    size = 0
+    try {
+      return decoder.decode(whole)
+    } catch {
+      throw unreadable(at, 'it is not UTF-8')
+    }
+  }
+  for await (const chunk of bytes) {
+    let start = 0
+    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
+      yield take(chunk.subarray(start, end))
+      start = end + 1
+    }
+    kept.push(chunk.subarray(start))
+    size += chunk.length - start
+    if (size > longestLine) throw unreadable(at + 1, `it has more than ${longestLine} bytes`)
+  }
+  if (size > 0) yield take(new Uint8Array())
+}
+
+function unreadable(at: number, why: string): ServiceError {
+  return new ServiceError('invalid_value', `Cannot read line ${at} of the archive: ${why}`)
+}

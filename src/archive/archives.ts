@@ -1,0 +1,41 @@
+/** The archive of an actor for its owner. */
+import type { Actor } from '../actor/actor.ts'
+import type { Caller } from '../caller.ts'
+import { noteAct } from '../observe/context.ts'
+import type { Access } from '../property/access.ts'
+import type { PropertyRoom } from '../property/create.ts'
+import { type ArchiveView, exportActor, type ExportDeps } from './export-actor.ts'
+
+export interface ArchivesDeps extends ExportDeps, Pick<PropertyRoom, 'declared' | 'gate' | 'hooks'> {}
+
+export class Archives {
+  readonly #deps: ArchivesDeps
+
+  constructor(deps: ArchivesDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Yields the archive as text. It has what the owner sees after the hooks, in the declared versions, and no secrets.
+   *
+   * @throws ServiceError `value_corrupted`, `list_corrupted`, `file_missing`, `migration_failed`, `newer_data`
+   */
+  export(actor: Actor, caller: Caller): AsyncGenerator<string, void> {
+    noteAct(actor.id, 'GET', 'export')
+    return exportActor(this.#deps, actor, { view: this.#viewOf({ actor, caller }), hasSecrets: false })
+  }
+
+  #viewOf(access: Access): ArchiveView {
+    const { declared, gate, hooks } = this.#deps
+    return {
+      property: async (stored) => {
+        const { name, content, version } = declared.current(stored)
+        const shown = await gate.pass(access, 'get', [name], content)
+        return shown === null ? null : { content: shown, version }
+      },
+      formatOf: (list) => declared.formatOf(list),
+      items: (list, items) => hooks.passItems(access, list, items),
+      hasHistoryOf: (name) => gate.isOpen(access, 'get', name),
+    }
+  }
+}

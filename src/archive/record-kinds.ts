@@ -1,0 +1,245 @@
+/** The records of an archive that are rows of one table, in their order in the archive (docs/archives.md). */
+import {
+  companionPassphrase,
+  type SealedColumn,
+  serviceTokens,
+  trustSecret,
+  trustToken,
+  webhookSecrets,
+} from '../secret/sealed-columns.ts'
+
+/**
+ * How a member of a record is stored. `time`: Unix milliseconds as an ISO 8601 text; `never`: like `time`, with 0 for null. `json`:
+ * JSON as text, with an empty text for null. `flag`: 0 or 1. `secret`: sealed.
+ */
+export type MemberType = 'text' | 'integer' | 'flag' | 'time' | 'never' | 'json' | 'secret'
+
+export interface RecordMember {
+  readonly name: string
+  readonly column: string
+  readonly type: MemberType
+  /** Place of a secret. */
+  readonly sealed?: SealedColumn
+}
+
+export interface RecordKind {
+  readonly kind: string
+  readonly table: string
+  /** The columns of the key besides the actor, which order the records. Without one, the actor has at most one record. */
+  readonly key: readonly string[]
+  readonly members: readonly RecordMember[]
+  /** Which rows of the table have this kind. */
+  readonly where?: string
+  /** True for records that only archives with secrets contain. */
+  readonly isSecret?: true
+  /** A column of long texts. A page ends before they become too long together. */
+  readonly longColumn?: string
+}
+
+function member(type: MemberType, name: string, column = name): RecordMember {
+  return { name, column, type }
+}
+
+const text = (name: string, column?: string): RecordMember => member('text', name, column)
+const integer = (name: string, column?: string): RecordMember => member('integer', name, column)
+const flag = (name: string, column?: string): RecordMember => member('flag', name, column)
+const time = (name: string, column?: string): RecordMember => member('time', name, column)
+const never = (name: string, column?: string): RecordMember => member('never', name, column)
+const json = (name: string, column?: string): RecordMember => member('json', name, column)
+
+function secret(name: string, sealed: SealedColumn): RecordMember {
+  return { name, column: sealed.column, type: 'secret', sealed }
+}
+
+export const account: RecordKind = {
+  kind: 'account',
+  table: 'account',
+  key: [],
+  members: [text('identifier'), flag('verified'), text('subject'), json('fields')],
+}
+
+/** Records after the properties, lists and files. */
+export const recordKinds: readonly RecordKind[] = [
+  {
+    kind: 'attribute',
+    table: 'attribute',
+    key: ['bucket', 'name'],
+    members: [text('bucket'), text('name'), json('data'), time('timestamp')],
+    isSecret: true,
+    longColumn: 'data',
+  },
+  {
+    kind: 'alarm',
+    table: 'job',
+    key: ['id'],
+    where: `kind = 'alarm'`,
+    members: [json('alarm', 'id'), time('at'), text('setting', 'entry_id'), json('data'), integer('hops')],
+  },
+  {
+    kind: 'change',
+    table: 'history',
+    key: ['seq'],
+    members: [
+      integer('id', 'seq'),
+      time('at'),
+      text('name'),
+      text('property_kind', 'kind'),
+      text('operation'),
+      flag('existed'),
+      text('content'),
+      integer('characters'),
+      integer('version'),
+      integer('checksum'),
+      text('caller_kind'),
+      text('caller'),
+      text('request_id', 'request'),
+      text('origin'),
+    ],
+    longColumn: 'content',
+  },
+  {
+    kind: 'activity',
+    table: 'activity',
+    key: ['at', 'id'],
+    members: [
+      time('at'),
+      text('id'),
+      text('caller_kind'),
+      text('caller'),
+      text('through'),
+      text('method'),
+      text('path'),
+      text('decision'),
+      text('reason'),
+      integer('status'),
+      text('request_id'),
+      integer('times'),
+      text('device'),
+    ],
+  },
+  {
+    kind: 'relationship',
+    table: 'trust',
+    key: ['peer_id'],
+    where: `baseuri <> ''`,
+    members: [
+      text('peer_id'),
+      text('baseuri'),
+      text('type'),
+      text('relationship'),
+      secret('secret', trustSecret),
+      secret('verification_token', trustToken),
+      text('description'),
+      text('nickname'),
+      flag('approved'),
+      time('approved_until'),
+      flag('peer_approved'),
+      flag('verified'),
+      text('established_via'),
+      json('facts'),
+      time('created_at'),
+      never('last_accessed'),
+      text('last_connected_via'),
+      text('request'),
+    ],
+  },
+  {
+    kind: 'app',
+    table: 'trust',
+    key: ['peer_id'],
+    where: `baseuri = ''`,
+    members: [
+      text('peer_id'),
+      text('relationship'),
+      text('description'),
+      text('nickname'),
+      flag('approved'),
+      time('approved_until'),
+      text('established_via'),
+      json('facts'),
+      time('created_at'),
+      never('last_accessed'),
+    ],
+  },
+  {
+    kind: 'rights',
+    table: 'permission_override',
+    key: ['peer_id'],
+    members: [text('peer_id'), json('rules'), text('created_by'), text('notes'), time('updated_at')],
+  },
+  { kind: 'expiry', table: 'expiry', key: ['peer_id'], members: [text('peer_id'), time('due_at')] },
+  {
+    kind: 'companion',
+    table: 'companion',
+    key: ['kind'],
+    members: [
+      text('name', 'kind'),
+      text('peer_id'),
+      text('baseuri'),
+      text('type'),
+      secret('passphrase', companionPassphrase),
+    ],
+  },
+  {
+    kind: 'suspension',
+    table: 'suspension',
+    key: ['target', 'subtarget'],
+    members: [text('target'), text('subtarget')],
+  },
+  {
+    kind: 'subscription_of_peer',
+    table: 'publisher_subscription',
+    key: ['peer_id', 'subscription_id'],
+    members: [
+      text('peer_id'),
+      text('subscription_id'),
+      text('target'),
+      text('subtarget'),
+      text('resource'),
+      text('granularity'),
+      integer('sequence'),
+      text('state'),
+      time('created_at'),
+    ],
+  },
+  {
+    kind: 'subscription_to_peer',
+    table: 'subscriber_subscription',
+    key: ['peer_id', 'subscription_id'],
+    members: [
+      text('peer_id'),
+      text('subscription_id'),
+      text('target'),
+      text('subtarget'),
+      text('resource'),
+      text('granularity'),
+      integer('sequence'),
+      time('created_at'),
+    ],
+  },
+  {
+    kind: 'webhook',
+    table: 'webhook',
+    key: ['webhook_id'],
+    members: [
+      text('webhook_id'),
+      text('url'),
+      json('events'),
+      json('names'),
+      text('description'),
+      secret('secrets', webhookSecrets),
+      time('created_at'),
+    ],
+  },
+  {
+    kind: 'service_connection',
+    table: 'service_connection',
+    key: ['service'],
+    members: [text('service'), secret('tokens', serviceTokens), time('connected_at')],
+  },
+]
+
+/** Whether records of this kind come back only with their secrets. */
+export function needsSecrets({ members }: RecordKind): boolean {
+  return members.some(({ type }) => type === 'secret')
+}

@@ -1,0 +1,483 @@
+/**
+ * Creates an actor from its archive, with its id, for an operator. Until the last transaction the actor has no creator and no
+ * account, so no one can sign in to it. An import that breaks off leaves an unfinished actor; the next attempt deletes it.
+ */
+import { parseActorId } from '../actor/actor.ts'
+import {
+  clearDeletionMarker,
+  deleteActor,
+  findActor,
+  insertActor,
+  isCreatorFree,
+  lockActor,
+  setCreator,
+  setTrusteeRoot,
+} from '../actor/actor-store.ts'
+import { replaceLookups } from '../actor/lookup.ts'
+import { quoted, ServiceError } from '../errors.ts'
+import type { FileBytes } from '../file/file-bytes.ts'
+import { insertObject, keepObject, putFile } from '../file/file-store.ts'
+import { objectLeaseMs } from '../file/unused-objects.ts'
+import { type JsonText, known, stringValue } from '../json/json.ts'
+import { type ArchivedItem, type ArchivedList, beginList, endList, returnItems } from '../list/list.ts'
+import { putValues } from '../property/property-store.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { randomId, randomPassphrase } from '../secret/random.ts'
+import { accountTokens, actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
+import { seal } from '../secret/sealed.ts'
+import { type AccountFields, insertAccount, updateAccount, findAccount } from '../sign-in/account-store.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import { type ArchiveRecord, readRecords } from './archive-reader.ts'
+import { archiveVersion } from './export-actor.ts'
+import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
+import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
+import { insertKind } from './restored-rows.ts'
+
+export interface RestoreDeps {
+  readonly store: Store
+  readonly keyRing: KeyRing
+  readonly bytes: FileBytes
+  readonly uniqueCreator: boolean
+  /** Deletes the rows that removed lists of an earlier actor with this id left behind. */
+  readonly deleteRemoved: (actorId: string) => Promise<void>
+  /** Called after each transaction, with the number of records so far. */
+  readonly progress?: (records: number) => void
+}
+
+export interface Restored {
+  readonly actorId: string
+  /** A new one: an archive has none. */
+  readonly passphrase: string
+  /** Number of records of each kind that are back. */
+  readonly restored: Readonly<Record<string, number>>
+  /** Number of records of each kind that the archive has without what they need. */
+  readonly leftOut: Readonly<Record<string, number>>
+}
+
+/** Records in one transaction, and the characters after which it ends earlier. */
+const batchRecords = 512
+const batchCharacters = 1_048_576
+
+/**
+ * @throws ServiceError `invalid_value` for an archive that cannot be read or is incomplete, `conflict` when the actor exists, or
+ *   another one has its creator or account. Then nothing is left.
+ */
+export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uint8Array>): Promise<Restored> {
+  const records = new Records(readRecords(archive))
+  const restore = new Restore(deps, records, headerOf(await records.next()))
+  return restore.run()
+}
+
+/** The records, one ahead. */
+class Records {
+  readonly #source: AsyncGenerator<ArchiveRecord, void>
+  #ahead: ArchiveRecord | undefined
+  count = 0
+
+  constructor(source: AsyncGenerator<ArchiveRecord, void>) {
+    this.#source = source
+  }
+
+  async peek(): Promise<ArchiveRecord | undefined> {
+    this.#ahead ??= (await this.#source.next()).value ?? undefined
+    return this.#ahead
+  }
+
+  async next(): Promise<ArchiveRecord | undefined> {
+    const record = await this.peek()
+    this.#ahead = undefined
+    if (record !== undefined) this.count += 1
+    return record
+  }
+
+  /** The next records of a kind, as many as one transaction takes. */
+  async batch(kind: string): Promise<ArchiveMembers[]> {
+    const taken: ArchiveMembers[] = []
+    let characters = 0
+    while (taken.length < batchRecords && characters < batchCharacters) {
+      const ahead = await this.peek()
+      if (ahead?.kind !== kind) break
+      taken.push(ahead.members)
+      for (const value of ahead.members.values()) characters += value.length
+      await this.next()
+    }
+    return taken
+  }
+}
+
+interface Header {
+  readonly id: string
+  readonly creator: string
+  readonly trusteeRoot: string | null
+  readonly createdAt: number
+}
+
+function headerOf(first: ArchiveRecord | undefined): Header {
+  if (first?.kind !== 'archive') throw unusable('it does not begin with a record of the kind archive')
+  const given = first.members
+  const version = recordInteger(given, 'archive', 'version', 1)
+  if (version > archiveVersion)
+    throw unusable(`it has version ${version}, and this release reads versions up to ${archiveVersion}`)
+  const id = parseActorId(recordText(given, 'archive', 'actor'))
+  if (id === null) throw unfit('archive', 'actor', 'it is not the id of an actor')
+  const createdAt = Date.parse(recordText(given, 'archive', 'created_at'))
+  if (Number.isNaN(createdAt)) throw unfit('archive', 'created_at', 'it is not a time')
+  const trusteeRoot = given.get('trustee_root')
+  return {
+    id,
+    creator: recordText(given, 'archive', 'creator'),
+    trusteeRoot: trusteeRoot === undefined ? null : stringValue(trusteeRoot),
+    createdAt,
+  }
+}
+
+function unusable(why: string): ServiceError {
+  return new ServiceError('invalid_value', `Cannot import the archive: ${why}`)
+}
+
+/** Marks an actor whose import is not complete. */
+const marker = { bucket: '_archive', name: 'importing' } as const
+
+class Restore {
+  readonly #deps: RestoreDeps
+  readonly #records: Records
+  readonly #header: Header
+  readonly #passphrase = randomPassphrase()
+  /** Tells this import from others of the same actor. */
+  readonly #import = randomId()
+  readonly #restored: Record<string, number> = {}
+  readonly #leftOut: Record<string, number> = {}
+  #account: ArchiveMembers | null = null
+  /** Relationships that are back. Records about others are left out. */
+  readonly #peers = new Set<string>()
+  #indexed: ReadonlySet<string> = new Set()
+
+  constructor(deps: RestoreDeps, records: Records, header: Header) {
+    this.#deps = deps
+    this.#records = records
+    this.#header = header
+  }
+
+  async run(): Promise<Restored> {
+    await this.#begin()
+    try {
+      await this.#readAll()
+      await this.#complete()
+    } catch (error) {
+      await this.#deleteUnfinished(this.#import)
+      throw error
+    }
+    return {
+      actorId: this.#header.id,
+      passphrase: this.#passphrase,
+      restored: this.#restored,
+      leftOut: this.#leftOut,
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { store } = this.#deps
+    const { id } = this.#header
+    await this.#requireFree()
+    await this.#deleteUnfinished(null)
+    await this.#deleteRemoved()
+    this.#indexed = new Set(await store.read(indexedNames))
+    await store.write(async (tx) => {
+      if (!(await this.#insert(tx))) throw this.#exists()
+      await clearDeletionMarker(tx, id)
+      await tx.run(
+        'INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)',
+        id,
+        marker.bucket,
+        marker.name,
+        JSON.stringify(this.#import),
+        store.now(),
+      )
+    })
+  }
+
+  #insert(tx: Transaction): Promise<boolean> {
+    const { id, createdAt } = this.#header
+    const passphrase = seal(this.#deps.keyRing, this.#passphrase, bindingOf(actorPassphrase, id))
+    return insertActor(tx, {
+      id,
+      creator: `importing:${id}`,
+      passphrase,
+      trusteeRoot: null,
+      createdAt,
+      guardedUntil: 0,
+    })
+  }
+
+  /** @throws ServiceError `conflict` when a complete actor has the id. */
+  async #requireFree(): Promise<void> {
+    const { store } = this.#deps
+    const { id } = this.#header
+    const isTaken = await store.read(async (q) => (await findActor(q, id)) !== null && (await importOf(q, id)) === null)
+    if (isTaken) throw this.#exists()
+  }
+
+  #exists(): ServiceError {
+    return new ServiceError('conflict', `Cannot import the archive: actor ${quoted(this.#header.id)} exists already`)
+  }
+
+  /** @param begun Deletes only what this import has begun. Null: any unfinished actor. */
+  async #deleteUnfinished(begun: string | null): Promise<void> {
+    const { store } = this.#deps
+    const { id } = this.#header
+    await store.write(async (tx) => {
+      const isThere = (await lockActor(tx, id)).length > 0
+      const found = isThere ? await importOf(tx, id) : null
+      if (found === null || (begun !== null && found !== begun)) return
+      await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, id, store.now())
+      await deleteActor(tx, id, store.now())
+      await clearDeletionMarker(tx, id)
+    })
+  }
+
+  /** The numbers of items come back, so no row of an earlier list may have them. */
+  async #deleteRemoved(): Promise<void> {
+    const { store, deleteRemoved } = this.#deps
+    const { id } = this.#header
+    await deleteRemoved(id)
+    const left = await store.read((q) => q.get('SELECT list FROM removed_list WHERE actor_id = $1 LIMIT 1', id))
+    if (left !== undefined)
+      throw new ServiceError(
+        'unavailable',
+        `Cannot import the archive yet: rows of an earlier actor ${quoted(id)} are still being deleted. Try again.`,
+      )
+  }
+
+  async #readAll(): Promise<void> {
+    for (let ahead = await this.#records.peek(); ahead !== undefined; ahead = await this.#records.peek()) {
+      if (ahead.kind === 'end') {
+        const stated = recordInteger(ahead.members, 'end', 'records', 1)
+        if (stated !== this.#records.count)
+          throw unusable(`it has ${this.#records.count} records, and its end states ${stated}`)
+        return
+      }
+      await this.#readKind(ahead.kind)
+      this.#deps.progress?.(this.#records.count)
+    }
+    throw unusable('its end is missing, so it is not complete')
+  }
+
+  async #readKind(kind: string): Promise<void> {
+    if (kind === 'list') return this.#list()
+    if (kind === 'file') return this.#file()
+    const given = await this.#records.batch(kind)
+    if (kind === 'account') this.#account = given[0] ?? null
+    else if (kind === 'property') await this.#values(given)
+    else {
+      const found = recordKinds.find((one) => one.kind === kind)
+      if (found === undefined || kind === 'app') this.#count(this.#leftOut, kind, given.length)
+      else await this.#rows(found, given)
+    }
+  }
+
+  #count(counts: Record<string, number>, kind: string, more: number): void {
+    if (more > 0) counts[kind] = (counts[kind] ?? 0) + more
+  }
+
+  #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const { id } = this.#header
+    return this.#deps.store.writeActor(id, async (tx) => {
+      await this.#requireOwn(tx)
+      return work(tx)
+    })
+  }
+
+  /** @throws ServiceError `conflict` when another import has replaced what this one has begun. */
+  async #requireOwn(tx: Transaction): Promise<void> {
+    if ((await importOf(tx, this.#header.id)) !== this.#import)
+      throw new ServiceError('conflict', 'Cannot import the archive: another import of this actor has begun')
+  }
+
+  async #values(given: readonly ArchiveMembers[]): Promise<void> {
+    const { id } = this.#header
+    const values = given.map((one) => ({
+      name: recordText(one, 'property', 'name'),
+      value: valueOf(one, 'property'),
+      version: versionOf(one, 'property'),
+    }))
+    const indexed = values.filter(({ name }) => this.#indexed.has(name))
+    await this.#write(async (tx) => {
+      if (!(await putValues(tx, id, values))) throw unusable('a list and a property have the same name')
+      await replaceLookups(tx, id, new Map(indexed.map(({ name, value }) => [name, value])))
+    })
+    this.#count(this.#restored, 'property', values.length)
+  }
+
+  async #list(): Promise<void> {
+    const { id } = this.#header
+    const archived = listOf((await this.#records.next())?.members ?? new Map())
+    await this.#write((tx) => beginList(tx, id, archived))
+    this.#count(this.#restored, 'list', 1)
+    let [oldest, last] = [Number.MAX_SAFE_INTEGER, 0]
+    for (let items = await this.#items(); items.length > 0; items = await this.#items()) {
+      for (const { version, item } of items) [oldest, last] = [Math.min(oldest, version), Math.max(last, item)]
+      await this.#write((tx) => returnItems(tx, id, archived.list, items, this.#deps.store.now()))
+      this.#count(this.#restored, 'item', items.length)
+      this.#deps.progress?.(this.#records.count)
+    }
+    await this.#write((tx) => endList(tx, id, archived, { oldest: last === 0 ? 1 : oldest, last }))
+  }
+
+  async #items(): Promise<ArchivedItem[]> {
+    const given = await this.#records.batch('item')
+    return given.map((one) => ({
+      item: recordInteger(one, 'item', 'number', 1),
+      revision: one.has('revision') ? recordInteger(one, 'item', 'revision', 1) : 1,
+      version: versionOf(one, 'item'),
+      value: valueOf(one, 'item'),
+    }))
+  }
+
+  async #file(): Promise<void> {
+    const { store, bytes } = this.#deps
+    const { id } = this.#header
+    const given = (await this.#records.next())?.members ?? new Map<string, JsonText>()
+    const object = randomId()
+    await store.write((tx) => insertObject(tx, { actorId: id, object }, store.now() + objectLeaseMs))
+    let size = 0
+    const records = this.#records
+    async function* content(): AsyncGenerator<Uint8Array, void> {
+      for (let ahead = await records.peek(); ahead?.kind === 'bytes'; ahead = await records.peek()) {
+        const piece = Buffer.from(recordText(ahead.members, 'bytes', 'data'), 'base64')
+        size += piece.length
+        await records.next()
+        yield piece
+      }
+    }
+    await bytes.put(object, content())
+    const facts = fileOf(given)
+    if (facts.size !== size) throw unfit('file', 'size', `the archive has ${size} bytes of this file`)
+    await this.#write(async (tx) => {
+      await keepObject(tx, { actorId: id, object })
+      await putFile(tx, id, { ...facts, object })
+    })
+    this.#count(this.#restored, 'file', 1)
+  }
+
+  async #rows(kind: RecordKind, given: readonly ArchiveMembers[]): Promise<void> {
+    const { keyRing } = this.#deps
+    const { id } = this.#header
+    const isAboutPeer = kind.kind !== 'relationship' && kind.kind !== 'companion' && kind.key[0] === 'peer_id'
+    const complete = given.filter(
+      (one) =>
+        (!needsSecrets(kind) || hasSecrets(kind, one)) &&
+        (!isAboutPeer || this.#peers.has(recordText(one, kind.kind, 'peer_id'))),
+    )
+    const rows = complete.map((one) => rowOf(kind, id, one, keyRing))
+    if (kind.kind === 'relationship') for (const one of complete) this.#peers.add(recordText(one, kind.kind, 'peer_id'))
+    await this.#write((tx) => insertKind(tx, id, kind, { rows, given: complete, now: this.#deps.store.now() }))
+    this.#count(this.#restored, kind.kind, rows.length)
+    this.#count(this.#leftOut, kind.kind, given.length - rows.length)
+  }
+
+  /** Gives the actor its counters, its creator and its account. */
+  async #complete(): Promise<void> {
+    const { store, uniqueCreator } = this.#deps
+    const { id, creator, trusteeRoot } = this.#header
+    await store.write(async (tx) => {
+      await lockActor(tx, id)
+      await this.#requireOwn(tx)
+      if (uniqueCreator && !(await isCreatorFree(tx, creator, id)))
+        throw new ServiceError(
+          'conflict',
+          `Cannot import the archive: another actor has the creator ${quoted(creator)}`,
+        )
+      await setCreator(tx, id, creator)
+      await setTrusteeRoot(tx, id, trusteeRoot)
+      await tx.run(
+        `INSERT INTO file_usage (actor_id, files, bytes)
+         SELECT actor.id, (SELECT COUNT(*) FROM file WHERE actor_id = $1), (SELECT COALESCE(SUM(size), 0) FROM file WHERE actor_id = $1)
+         FROM actor WHERE actor.id = $1`,
+        id,
+      )
+      if (this.#account !== null) await this.#restoreAccount(tx, this.#account)
+      await tx.run(
+        'DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',
+        id,
+        marker.bucket,
+        marker.name,
+      )
+    })
+  }
+
+  async #restoreAccount(tx: Transaction, given: ArchiveMembers): Promise<void> {
+    const { id } = this.#header
+    const row = rowOf(account, id, given, this.#deps.keyRing)
+    const providerTokens = seal(this.#deps.keyRing, '{}', bindingOf(accountTokens, id))
+    const subject = row['subject'] ?? null
+    const isInserted = await insertAccount(tx, {
+      actorId: id,
+      identifier: String(row['identifier']),
+      verified: row['verified'] === 1,
+      subject: subject === null ? null : String(subject),
+      providerTokens,
+    })
+    if (!isInserted)
+      throw new ServiceError('conflict', 'Cannot import the archive: its owner signs in to another actor already')
+    const inserted = await findAccount(tx, id)
+    const fields = JSON.parse(String(row['fields'] === '' ? '{}' : row['fields'])) as AccountFields
+    if (inserted !== null) await updateAccount(tx, inserted, { ...inserted, fields })
+    this.#count(this.#restored, 'account', 1)
+  }
+}
+
+function hasSecrets({ members }: RecordKind, given: ArchiveMembers): boolean {
+  return members.every(({ name, type }) => type !== 'secret' || given.has(name))
+}
+
+function valueOf(given: ArchiveMembers, kind: string): JsonText {
+  const value = given.get('value')
+  if (value === undefined) throw unfit(kind, 'value', 'it is missing')
+  return value
+}
+
+function versionOf(given: ArchiveMembers, kind: string): number {
+  return given.has('version') ? recordInteger(given, kind, 'version', 1) : 1
+}
+
+function listOf(given: ArchiveMembers): ArchivedList {
+  return {
+    list: recordText(given, 'list', 'name'),
+    id: recordText(given, 'list', 'id'),
+    description: recordText(given, 'list', 'description'),
+    explanation: recordText(given, 'list', 'explanation'),
+    createdAt: recordText(given, 'list', 'created_at'),
+    updatedAt: recordText(given, 'list', 'updated_at'),
+    nextItem: recordInteger(given, 'list', 'next_item', 1),
+    revision: recordInteger(given, 'list', 'revision', 1),
+    length: recordInteger(given, 'list', 'length', 0),
+  }
+}
+
+function fileOf(given: ArchiveMembers): Omit<Parameters<typeof putFile>[2], 'object'> {
+  return {
+    name: recordText(given, 'file', 'name'),
+    size: recordInteger(given, 'file', 'size', 0),
+    type: recordText(given, 'file', 'type'),
+    hash: recordText(given, 'file', 'sha256'),
+    createdAt: Date.parse(recordText(given, 'file', 'created_at')),
+    updatedAt: Date.parse(recordText(given, 'file', 'updated_at')),
+  }
+}
+
+/** The import that has begun the actor and not completed it. Null: none. */
+async function importOf(q: Pick<Transaction, 'get'>, id: string): Promise<string | null> {
+  const row = await q.get<{ data: string }>(
+    'SELECT data FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',
+    id,
+    marker.bucket,
+    marker.name,
+  )
+  return row === undefined ? null : stringValue(known(row.data))
+}
+
+/** The properties by whose values actors are found. */
+async function indexedNames(q: Pick<Transaction, 'get'>): Promise<readonly string[]> {
+  const row = await q.get<{ value: string }>(`SELECT value FROM setting WHERE name = 'indexed_properties'`)
+  return row === undefined ? [] : (JSON.parse(row.value) as string[])
+}

@@ -1,0 +1,127 @@
+/** Inserts the rows of records with what the service keeps beside them: hashes, queues and counters. */
+import { insertEntries } from '../publication/diff-store.ts'
+import { known } from '../json/json.ts'
+import { hostOf } from '../peer/url-rules.ts'
+import { hashSecret } from '../secret/hash.ts'
+import type { Transaction } from '../store/store.ts'
+import { deliversCallbacks } from '../subscription/scope.ts'
+import type { RecordKind } from './record-kinds.ts'
+import { type ArchiveMembers, insertRows, type RecordRow, recordText } from './record-rows.ts'
+
+export interface RestoredRows {
+  readonly rows: readonly RecordRow[]
+  /** The records of the rows, in the same order. */
+  readonly given: readonly ArchiveMembers[]
+  /** Unix milliseconds. */
+  readonly now: number
+}
+
+export async function insertKind(tx: Transaction, actorId: string, kind: RecordKind, all: RestoredRows): Promise<void> {
+  if (all.rows.length === 0) return
+  switch (kind.kind) {
+    case 'relationship':
+      return insertRelationships(tx, actorId, kind, all)
+    case 'alarm':
+      return insertAlarms(tx, actorId, kind, all)
+    case 'subscription_of_peer':
+      return insertSubscriptions(tx, actorId, kind, all)
+    case 'webhook':
+      return insertWebhooks(tx, actorId, kind, all)
+    default:
+      return insertRows(tx, kind, actorId, all.rows)
+  }
+}
+
+async function insertRelationships(
+  tx: Transaction,
+  actorId: string,
+  kind: RecordKind,
+  { rows, given }: RestoredRows,
+): Promise<void> {
+  const hashed = rows.map((row, n) => ({
+    ...row,
+    secret_hash: hashSecret(recordText(given[n] ?? new Map(), kind.kind, 'secret')),
+  }))
+  await insertRows(tx, kind, actorId, hashed, [['secret_hash', 'TEXT']])
+}
+
+async function insertAlarms(
+  tx: Transaction,
+  actorId: string,
+  kind: RecordKind,
+  { rows, now }: RestoredRows,
+): Promise<void> {
+  const jobs = rows.map((row) => ({ ...row, kind: 'alarm', last: 1, due_at: row['at'] ?? now, created_at: now }))
+  await insertRows(tx, kind, actorId, jobs, [
+    ['kind', 'TEXT'],
+    ['last', 'BIGINT'],
+    ['due_at', 'BIGINT'],
+    ['created_at', 'BIGINT'],
+  ])
+}
+
+/** Each peer gets a resync: the service cannot know which changes it has received since the export. */
+async function insertSubscriptions(
+  tx: Transaction,
+  actorId: string,
+  kind: RecordKind,
+  { rows, now }: RestoredRows,
+): Promise<void> {
+  const committed = rows.map((row) => ({ ...row, committed: row['sequence'] ?? 0 }))
+  await insertRows(tx, kind, actorId, committed, [['committed', 'BIGINT']])
+  await tx.run(
+    `UPDATE actor SET
+       subscription_count = (SELECT COUNT(*) FROM publisher_subscription WHERE actor_id = $1),
+       key_subscription_count = (SELECT COUNT(*) FROM publisher_subscription WHERE actor_id = $1 AND resource <> '')
+     WHERE id = $1`,
+    actorId,
+  )
+  const entries = rows.map((row) => {
+    const isCallback = deliversCallbacks(String(row['granularity']))
+    return {
+      peerId: String(row['peer_id']),
+      subscriptionId: String(row['subscription_id']),
+      sequence: Number(row['sequence']) + 1,
+      kind: 'resync' as const,
+      data: known('""'),
+      replaces: false,
+      changed: '',
+      isCallback,
+      dueAt: isCallback && row['state'] === 'live' ? now : null,
+    }
+  })
+  await insertEntries(tx, actorId, entries, { createdAt: now, hops: 0, origin: '' })
+}
+
+async function insertWebhooks(
+  tx: Transaction,
+  actorId: string,
+  kind: RecordKind,
+  { rows }: RestoredRows,
+): Promise<void> {
+  await insertRows(tx, kind, actorId, rows)
+  const queues: RecordKind = {
+    ...kind,
+    table: 'job',
+    members: [
+      { name: 'webhook_id', column: 'id', type: 'text' },
+      { name: 'host', column: 'data', type: 'text' },
+      { name: 'created_at', column: 'created_at', type: 'time' },
+    ],
+  }
+  const jobs = rows.map((row) => ({
+    id: row['webhook_id'] ?? '',
+    data: hostOf(String(row['url'])),
+    created_at: row['created_at'] ?? 0,
+    kind: 'webhook',
+    last: 0,
+  }))
+  await insertRows(tx, queues, actorId, jobs, [
+    ['kind', 'TEXT'],
+    ['last', 'BIGINT'],
+  ])
+  await tx.run(
+    'UPDATE actor SET webhook_count = (SELECT COUNT(*) FROM webhook WHERE actor_id = $1) WHERE id = $1',
+    actorId,
+  )
+}

@@ -1,0 +1,109 @@
+/** `troupe actors export` and `troupe actors import`: the archive of one actor. One file, so that a start loads few others. */
+import { findActor } from '../../actor/actor-store.ts'
+import { parseActorId } from '../../actor/actor.ts'
+import { exportActor, wholeView } from '../../archive/export-actor.ts'
+import { restoreActor } from '../../archive/restore-actor.ts'
+import { openFileBytes } from '../../file/open-bytes.ts'
+import { RemovedLists } from '../../list/removed-lists.ts'
+import { createLog } from '../../observe/log.ts'
+import { keyRingOf } from '../../open-runtime.ts'
+import { systemTimers } from '../../timers.ts'
+import { commandArgs } from '../command-args.ts'
+import { publicUrlOf, withExistingStore } from '../existing-store.ts'
+import { print, printable } from '../output.ts'
+import { UsageError } from '../usage-error.ts'
+import { once } from 'node:events'
+import { createReadStream, existsSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+
+export async function exportActorByCommand(args: readonly string[]): Promise<number> {
+  const { words, options } = commandArgs('troupe actors export', args, { secrets: 'boolean', output: 'string' })
+  const [id, ...more] = words
+  if (id === undefined || more.length > 0)
+    throw new UsageError('Cannot run troupe actors export: expected the id of one actor.')
+  const output = options.output === undefined ? null : await createFile(options.output)
+  try {
+    return await withExistingStore(async (store, config) => {
+      const actor = parseActorId(id) === null ? null : await store.read((q) => findActor(q, id))
+      if (actor === null) throw new UsageError(`Cannot export actor ${printable(id)}: it does not exist.`)
+      const bytes = openFileBytes(config, false)
+      const deps = { store, keyRing: await keyRingOf(config), bytes, now: store.now, baseUrl: publicUrlOf(config) }
+      try {
+        for await (const lines of exportActor(deps, actor, { view: wholeView, hasSecrets: options.secrets === true }))
+          await (output === null ? write(lines) : output.write(lines))
+        await output?.sync()
+      } finally {
+        await bytes.close()
+      }
+      return 0
+    })
+  } finally {
+    await output?.close()
+  }
+}
+
+/** Only its owner may read the file, because an archive may have secrets. */
+async function createFile(path: string): Promise<Awaited<ReturnType<typeof open>>> {
+  try {
+    return await open(path, 'wx', 0o600)
+  } catch (error) {
+    throw new UsageError(`Cannot create ${path}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+export async function importActorByCommand(args: readonly string[]): Promise<number> {
+  const { words } = commandArgs('troupe actors import', args, {})
+  const [path, ...more] = words
+  if (path === undefined || more.length > 0)
+    throw new UsageError('Cannot run troupe actors import: expected one file, or - for standard input.')
+  if (path !== '-' && !existsSync(path)) throw new UsageError(`Cannot read ${path}: the file does not exist.`)
+  const archive = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1_048_576 })
+  const { actorId, passphrase, restored, leftOut } = await withExistingStore(async (store, config) => {
+    const removedLists = new RemovedLists({ store, timers: systemTimers, log: createLog('silent') })
+    const bytes = openFileBytes(config, false)
+    try {
+      return await restoreActor(
+        {
+          store,
+          keyRing: await keyRingOf(config),
+          bytes,
+          uniqueCreator: config.uniqueCreator,
+          deleteRemoved: async (id) => {
+            removedLists.wake(id)
+            await removedLists.settled()
+          },
+          progress: progressTo(process.stderr),
+        },
+        archive,
+      )
+    } finally {
+      await removedLists.stop()
+      await bytes.close()
+    }
+  })
+  print(`Imported actor ${actorId}: ${counts(restored)}.`)
+  if (Object.keys(leftOut).length > 0) print(`Not imported: ${counts(leftOut)}.`)
+  print(`Its new passphrase is ${passphrase}`)
+  return 0
+}
+
+function counts(found: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(found).map(([kind, number]) => `${kind} ${number}`)
+  return parts.length === 0 ? 'nothing' : parts.join(', ')
+}
+
+/** Records between two lines of progress. */
+const progressEvery = 100_000
+
+function progressTo(stream: NodeJS.WriteStream): (records: number) => void {
+  let next = progressEvery
+  return (records) => {
+    if (records < next) return
+    next = records + progressEvery
+    stream.write(`${records} records\n`)
+  }
+}

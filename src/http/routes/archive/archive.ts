@@ -1,0 +1,65 @@
+/** `/<actor>/export`: everything of an actor in one file. */
+import type { Archives } from '../../../archive/archives.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
+import type { HttpResponse } from '../../edge/response.ts'
+
+export interface ArchiveRouteDeps {
+  readonly archives: Pick<Archives, 'export'>
+}
+
+const responses = {
+  200: {
+    text: 'The archive as JSON Lines. Its last record is of the kind `end`; without it, the archive is not complete',
+    type: 'application/x-ndjson',
+  },
+  ...errorResponses(500),
+  ...actorErrors,
+} as const
+
+export function archiveRoutes(deps: ArchiveRouteDeps): readonly Route[] {
+  return [
+    defineRoute({
+      id: 'exportActor',
+      method: 'GET',
+      path: '/:actor/export',
+      access: 'archive',
+      summary: 'All data of the actor as one file, without secrets',
+      responses,
+      handler: (exchange) => download(deps, exchange),
+    }),
+    defineRoute({
+      id: 'exportPage',
+      method: 'GET',
+      path: '/:actor/www/export',
+      access: 'www',
+      summary: 'The same file as `/<actor>/export`, for the pages of the owner',
+      responses,
+      handler: (exchange) => download(deps, exchange),
+    }),
+  ]
+}
+
+async function download(
+  { archives }: ArchiveRouteDeps,
+  { actor, caller }: Pick<ActorExchange, 'actor' | 'caller'>,
+): Promise<HttpResponse> {
+  const lines = archives.export(actor, caller)
+  // An error of the first read is answered with its status.
+  const first = await lines.next()
+  return {
+    status: 200,
+    headers: {
+      'Content-Type': 'application/x-ndjson',
+      'Content-Disposition': `attachment; filename="${actor.id}.jsonl"`,
+    },
+    body: null,
+    stream: resumed(first.value ?? '', lines),
+  }
+}
+
+async function* resumed(first: string, rest: AsyncGenerator<string, void>): AsyncGenerator<string, void> {
+  yield first
+  yield* rest
+}
