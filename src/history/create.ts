@@ -3,12 +3,13 @@ import { History } from './history.ts'
 
 const dayMs = 86_400_000
 
-export function createHistory({ config, store, timers, now, log }: Runtime): History {
+export function createHistory({ config, registry, store, timers, now, log }: Runtime): History {
   return new History({
     store,
     timers,
     now,
     log,
+    isHooked: (name) => registry.propertyHooks(name, 'get').length > 0,
     maxAgeMs: config.historyDays * dayMs,
     mostPerActor: config.historyPerActor,
     mostCharacters: config.historySize,

@@ -22,6 +22,8 @@ export interface HistoryEntry {
   readonly steps: { readonly listId: string; readonly steps: readonly ListStep[] } | null
   /** True when the change cannot be taken back, because what it replaced was too long to keep. */
   readonly isTooLong: boolean
+  /** True when a hook decides what the owner sees of the property, so its content is not shown. */
+  readonly isHidden: boolean
   /** The declared version of the value or items before. */
   readonly version: number
   readonly origin: Origin
@@ -41,6 +43,7 @@ export function entryOf(actorId: string, row: EntryRow): HistoryEntry {
     before: isValue && content !== null ? known(content) : null,
     steps: isValue || content === null ? null : parseSteps(content),
     isTooLong: existed === 1 && content === null,
+    isHidden: false,
     version,
     origin: parseOrigin(origin) ?? { by: 'application' },
   }
@@ -69,7 +72,7 @@ const mostShown = 100
 
 /** The entry as the API shows it. */
 export function historyMembers(entry: HistoryEntry): JsonText {
-  const { id, at, name, kind, operation, before, steps, isTooLong, origin } = entry
+  const { id, at, name, kind, operation, before, steps, isTooLong, isHidden, origin } = entry
   const text = (key: string, value: string | undefined): (readonly [string, JsonText])[] =>
     value === undefined ? [] : [[key, stringText(value)]]
   return object([
@@ -80,8 +83,11 @@ export function historyMembers(entry: HistoryEntry): JsonText {
     ['operation', stringText(operation)],
     ...(before === null ? [] : [['before', before] as const]),
     ...(isTooLong ? [['too_long', known('true')] as const] : []),
+    ...(isHidden ? [['hidden', known('true')] as const] : []),
     ...(kind === 'list' ? [['items', known(String(itemsOf(entry)))] as const] : []),
-    ...(steps === null ? [] : [['steps', array(steps.steps.flatMap(shownStep).slice(0, mostShown))] as const]),
+    ...(steps === null || isHidden
+      ? []
+      : [['steps', array(steps.steps.flatMap(shownStep).slice(0, mostShown))] as const]),
     ['caller_kind', stringText(origin.by)],
     ...text('caller', origin.name),
     ...text('call', origin.call),

@@ -34,6 +34,8 @@ export interface HistoryDeps {
   readonly mostPerActor: number
   /** The most characters of the entries of an actor. */
   readonly mostCharacters: number
+  /** Whether a hook decides what readers of the property see. */
+  readonly isHooked: (name: string) => boolean
 }
 
 /** A value that a change sets, or removes with null. */
@@ -132,6 +134,16 @@ export class History implements ListHistory {
     const rows = await store.read((q) => findHistory(q, actorId, { ...filter, since, before, limit: limit + 1 }))
     const entries = rows.slice(0, limit).map((row) => entryOf(actorId, row))
     return { entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null }
+  }
+
+  /** Like `page`, as the owner may see it: a hook decides about the present value, so older ones are not shown. */
+  async shown(actorId: string, query: HistoryQuery = {}): Promise<HistoryPage> {
+    const { entries, next } = await this.page(actorId, query)
+    const { isHooked } = this.#deps
+    return {
+      entries: entries.map((entry) => (isHooked(entry.name) ? { ...entry, before: null, isHidden: true } : entry)),
+      next,
+    }
   }
 
   /** Whether the history has a change by the request. */

@@ -85,6 +85,35 @@ forEachService((start) => {
       assert.match(entries[1]?.caller ?? '', /^client-/)
     })
 
+    it('does not show what a hook may hide from the owner, and takes it back nevertheless', async () => {
+      const service = await start({
+        declare: (app) => {
+          app.property('hidden', { get: () => null })
+          app.property('few', { get: ({ value }) => (value === 2 ? null : value) })
+        },
+      })
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties/hidden', 'first')
+      await sent(actor, 'PUT', '/properties/hidden', 'second')
+      await makeList(actor, 'few', [1, 2])
+      await sent(actor, 'DELETE', '/properties/few?index=1')
+      const answer = await actor.request('GET', '/history')
+      const text = await answer.text()
+      assert.doesNotMatch(text, /first|second|"item"|"steps"/)
+      const { history } = JSON.parse(text) as { history: (Entry & { hidden?: boolean })[] }
+      assert.ok(history.every(({ hidden, before }) => hidden === true && before === undefined))
+      assert.deepEqual(
+        history.map(({ items }) => items ?? null),
+        [1, 1, 1, 0, null, null],
+      )
+      assert.deepEqual((await undo(actor, { id: Number(history.at(-2)?.id) })).undone, ['hidden'])
+      const { store } = await service.app.running()
+      const row = await store.read((q) =>
+        q.get<{ value: string }>(`SELECT value FROM property WHERE actor_id = $1 AND name = 'hidden'`, actor.id),
+      )
+      assert.equal(row?.value, '"first"')
+    })
+
     it('has no entry for a write of the same value, or for a refused one', async () => {
       const service = await start()
       const actor = await service.createActor()

@@ -22,7 +22,7 @@ import { visible } from '../shared/visible.ts'
 import type { ChangeRow, Difference, HistoryValues, UndoValues } from './values.ts'
 
 export interface HistoryPageDeps extends PageDeps, PeerNameDeps {
-  readonly history: Pick<History, 'page' | 'hasRequest' | 'isOn' | 'keepsWhole' | 'forget'>
+  readonly history: Pick<History, 'shown' | 'hasRequest' | 'isOn' | 'keepsWhole' | 'forget'>
   readonly undo: Pick<Undo, 'run'>
   readonly properties: Properties
   readonly config: Pick<Config, 'historyDays'>
@@ -111,7 +111,7 @@ async function changesOf(deps: HistoryPageDeps, exchange: PageExchange<string, Q
   const isOfOne = isHistoryOfOne(query)
   // The last entry of the page before tells what the first change of this page led to.
   const isLater = before !== null && isOfOne
-  const page = await deps.history.page(actor.id, {
+  const page = await deps.history.shown(actor.id, {
     name,
     caller,
     before: isLater ? before + 1 : before,
@@ -127,7 +127,7 @@ async function changesOf(deps: HistoryPageDeps, exchange: PageExchange<string, Q
 }
 
 function stateBefore(entry: HistoryEntry | undefined): State {
-  return entry === undefined || entry.isTooLong || entry.kind === 'list' ? undefined : entry.before
+  return entry === undefined || entry.isTooLong || entry.isHidden || entry.kind === 'list' ? undefined : entry.before
 }
 
 function cursorOf(text: string | undefined): number | null {
@@ -156,7 +156,7 @@ interface RowContext {
 }
 
 function rowOf(entry: HistoryEntry, { peers, now, messages, www }: RowContext): ChangeRow {
-  const { id, at, name, before, steps, isTooLong, origin } = entry
+  const { id, at, name, before, steps, isTooLong, isHidden, origin } = entry
   const isKnown = (origin.by === 'peer' || origin.by === 'client') && origin.name !== undefined
   const peer = isKnown ? callerNameOf(origin.name ?? '', peers) : null
   const since = new URLSearchParams({ caller: origin.name ?? '', since: new Date(at).toISOString() })
@@ -172,7 +172,7 @@ function rowOf(entry: HistoryEntry, { peers, now, messages, www }: RowContext): 
     href: propertyHref(www, name),
     before: before === null ? null : previewOf(before),
     differences: [],
-    items: items.slice(0, mostItems).map(previewOf),
+    items: isHidden ? [] : items.slice(0, mostItems).map(previewOf),
     can_undo: !isTooLong,
     since_href: peer === null ? null : `${www}/history/undo?${since.toString()}`,
   }
@@ -184,11 +184,11 @@ function strangerOf({ origin }: HistoryEntry, { history: words }: Messages): str
 }
 
 function sentenceOf(entry: HistoryEntry, { history: { acts } }: Messages): string {
-  const { kind, operation, before, isTooLong } = entry
+  const { kind, operation, before, isTooLong, isHidden } = entry
   const name = visible(entry.name)
   if (kind === 'value') {
     if (operation === 'delete') return acts.deleteValue(name)
-    return before === null && !isTooLong ? acts.createValue(name) : acts.setValue(name)
+    return before === null && !isTooLong && !isHidden ? acts.createValue(name) : acts.setValue(name)
   }
   const items = itemsOf(entry)
   switch (operation) {
@@ -210,8 +210,8 @@ function sentenceOf(entry: HistoryEntry, { history: { acts } }: Messages): strin
 }
 
 /** The differences that a change of a value made. Of two objects, only the keys that differ. */
-function differing({ kind, before, isTooLong }: HistoryEntry, after: State): Partial<ChangeRow> {
-  if (kind !== 'value' || isTooLong || after === undefined) return {}
+function differing({ kind, before, isTooLong, isHidden }: HistoryEntry, after: State): Partial<ChangeRow> {
+  if (kind !== 'value' || isTooLong || isHidden || after === undefined) return {}
   return { before: null, differences: differencesOf(before, after) }
 }
 

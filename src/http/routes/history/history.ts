@@ -26,6 +26,10 @@ const entrySchema = {
     },
     before: { description: 'The value before; absent when there was none' },
     too_long: { type: 'boolean', description: 'True when what the change replaced was too long to keep' },
+    hidden: {
+      type: 'boolean',
+      description: 'True when a hook decides what the owner sees, so the content is left out',
+    },
     items: { type: 'integer', description: 'Number of items that the change of a list concerned' },
     steps: {
       type: 'array',
@@ -81,7 +85,7 @@ const resultSchema = {
 } as const
 
 export interface HistoryRouteDeps {
-  readonly history: Pick<History, 'page' | 'forget'>
+  readonly history: Pick<History, 'shown' | 'forget'>
   readonly undo: Pick<Undo, 'run'>
 }
 
@@ -150,7 +154,7 @@ async function list(
   { history }: HistoryRouteDeps,
   { actor, query }: ActorExchange<never, ValuesOf<typeof pageQuery>>,
 ): Promise<HttpResponse> {
-  const { entries, next } = await history.page(actor.id, query)
+  const { entries, next } = await history.shown(actor.id, query)
   const shown = object([
     ['history', array(entries.map(historyMembers))],
     ['next', known(next === null ? 'null' : String(next))],
