@@ -36,6 +36,7 @@ export type {
   WebhooksHandle,
 } from './app/background/webhooks.ts'
 export type { FileContent, FileInfo, FileOptions, FilePage, FilesHandle, OpenFile } from './app/files/file-handle.ts'
+export type { ChangeSelection, HistoryHandle, PastChange } from './app/history/history-handle.ts'
 export type { ActorInvitation, InvitationsHandle, NewInvitation } from './app/access/invitations.ts'
 export type { ActorKey, KeyGrant, KeysHandle, NewKey } from './app/keys.ts'
 export type { ListQuery, ListQueryPage, ListWhere, QueriedItem } from './app/list-query.ts'

@@ -23,6 +23,7 @@ import { type PeerHandleDeps, peerHandle } from './peer.ts'
 import { subscriptionsHandle } from './subscriptions.ts'
 import { type TrustHandleDeps, trustHandle } from './trust.ts'
 import { activityHandle } from './activity.ts'
+import { historyHandle, type HistoryHandleDeps } from './history.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { Files } from '../file/files.ts'
 import { filesHandle } from './files.ts'
@@ -33,7 +34,12 @@ import type { Transactions } from '../transaction/transactions.ts'
 import type { Webhooks } from '../webhook/webhooks.ts'
 import { webhooksHandle } from './webhooks.ts'
 
-export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps, TrustHandleDeps, PeerHandleDeps {
+export interface HandleDeps
+  extends HistoryHandleDeps,
+    SubscribingHandleDeps,
+    ListHandleDeps,
+    TrustHandleDeps,
+    PeerHandleDeps {
   readonly properties: Properties
   readonly transactions: Transactions
   readonly publications: Publications
@@ -79,6 +85,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     alarm: alarmSetting(deps.alarms, access.actor.id),
     alarms: alarmsHandle(deps.alarms, access.actor.id),
     files: filesHandle(deps.files, { actorId: access.actor.id, caller: access.caller }),
+    history: historyHandle(deps, access),
     webhooks: webhooksHandle(deps.webhooks, access.actor.id),
     signIn: signInHandle(deps.accounts, access.actor.id),
     isProven: () => deps.accounts.isProven(access.actor.id),

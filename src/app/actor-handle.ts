@@ -4,6 +4,7 @@ import type { NewGrant, Withdrawal } from '../permission/grants.ts'
 import type { OperationOf, RuledCategory } from '../permission/rules.ts'
 import type { AlarmSetting, AlarmsHandle, TransactionAlarms } from './background/alarms.ts'
 import type { DeclaredList, DeclaredProperty } from './data-declarations.ts'
+import type { HistoryHandle } from './history/history-handle.ts'
 import type { FilesHandle } from './files/file-handle.ts'
 import type { InvitationsHandle } from './access/invitations.ts'
 import type { KeysHandle } from './keys.ts'
@@ -131,6 +132,9 @@ export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting 
 
   /** Files of this actor: bytes with a name and a media type. */
   readonly files: FilesHandle
+
+  /** What changes of properties and lists replaced, and how to take them back. */
+  readonly history: HistoryHandle
 
   /** URLs that receive the changes of this actor. */
   readonly webhooks: WebhooksHandle

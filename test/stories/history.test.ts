@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import { TestCallers } from '../support/callers.ts'
 import { onShards } from '../support/citus.ts'
+import { authorizeClient } from '../support/mcp-client.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { type Random, seeded } from '../support/random.ts'
 import { forEachService, type TestActor } from '../support/service.ts'
@@ -57,6 +58,88 @@ async function makeList(actor: TestActor, name: string, items: readonly unknown[
 }
 
 forEachService((start) => {
+  describe('actor.history', () => {
+    it('lists what changes replaced, in pages', async () => {
+      const service = await start()
+      const made = await service.createActor()
+      const actor = await service.app.actors.get(made.id)
+      assert.ok(actor !== undefined)
+      await actor.set('color', 'red')
+      await actor.set('color', 'blue')
+      await actor.list('notes').append('one')
+      const first = await actor.history.list({ limit: 2 })
+      assert.deepEqual(
+        first.changes.map(({ name, kind, operation, before, callerKind, isTooLong }) => [
+          name,
+          kind,
+          operation,
+          before,
+          callerKind,
+          isTooLong,
+        ]),
+        [
+          ['notes', 'list', 'add', undefined, 'application', false],
+          ['notes', 'list', 'create', undefined, 'application', false],
+        ],
+      )
+      const second = await actor.history.list({ limit: 2, before: first.next ?? 0 })
+      assert.deepEqual([second.changes.map(({ before }) => before), second.next], [['red', undefined], null])
+      assert.ok(second.changes[0]?.at instanceof Date)
+      await assert.rejects(actor.history.list({ limit: 0 }), { code: 'bad_request' })
+    })
+
+    it('takes changes back, previews that, and names what others changed since', async () => {
+      const service = await start()
+      const made = await service.createActor()
+      const actor = await service.app.actors.get(made.id)
+      assert.ok(actor !== undefined)
+      await actor.set('color', 'red')
+      await actor.set('color', 'blue')
+      assert.deepEqual(await actor.history.undo({ name: 'color' }, { preview: true }), {
+        undone: ['color'],
+        conflicts: [],
+      })
+      assert.equal(await actor.get('color'), 'blue')
+      const { changes } = await actor.history.list({ name: 'color' })
+      await actor.history.undo({ id: changes[0]?.id ?? 0 })
+      assert.equal(await actor.get('color'), 'red')
+      await assert.rejects(actor.history.undo({ id: changes[1]?.id ?? 0 }), { code: 'conflict' })
+      await actor.history.undo({ id: changes[1]?.id ?? 0 }, { overwrite: true })
+      assert.equal(await actor.get('color'), undefined)
+      await assert.rejects(actor.history.undo({}), { code: 'bad_request' })
+      await assert.rejects(actor.history.undo({ name: 'other' }), { code: 'not_found' })
+    })
+
+    it('serves a tool with which an AI client takes changes back after the owner approves', async () => {
+      const service = await start({
+        declare: (app) =>
+          app.action(
+            'undo_changes',
+            {
+              description: 'Takes back the changes of a property',
+              input: z.object({ name: z.string() }),
+              mcp: { title: 'Undo changes', confirm: 'owner' },
+            },
+            ({ actor, input }) => actor.history.undo({ name: input.name }),
+          ),
+      })
+      const actor = await service.createActor()
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      const client = await authorizeClient(service, actor)
+      const call = async (): Promise<string> =>
+        JSON.stringify(await client.modern('tools/call', { name: 'undo_changes', arguments: { name: 'color' } }))
+      assert.match(await call(), /approval/)
+      assert.equal(await valueOf(actor, 'color'), 'red')
+      const { parts } = await service.app.running()
+      const [waiting] = await parts.approvals.waiting(actor.id)
+      await sent(actor, 'PUT', `/approvals/${waiting?.approvalId}`, { approved: true })
+      assert.match(await call(), /undone/)
+      assert.equal(await valueOf(actor, 'color'), undefined)
+      const [newest] = await historyOf(actor)
+      assert.deepEqual([newest?.operation, newest?.before], ['delete', 'red'])
+    })
+  })
+
   describe('GET /<actor>/history', () => {
     it('lists what each change of a value replaced, newest first, with who made it', async () => {
       const callers = new TestCallers()

@@ -1,10 +1,9 @@
 /** `/<actor>/history`: what changes replaced, and how the owner takes them back. */
-import { ServiceError } from '../../../errors.ts'
 import { historyMembers } from '../../../history/entry.ts'
 import type { History } from '../../../history/history.ts'
 import { flagField, integerField, optional, stringField, timeField, type ValuesOf } from '../../../json/fields.ts'
 import { array, known, object } from '../../../json/json.ts'
-import { requireUndone, type Undo } from '../../../undo/undo.ts'
+import { requireSelection, requireUndone, type Undo } from '../../../undo/undo.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -126,9 +125,8 @@ export function historyRoutes(deps: HistoryRouteDeps): readonly Route[] {
       },
       handler: async ({ actor, caller, body }) => {
         const { id, request_id: request, name, caller: by, since, preview, overwrite } = await body()
-        if ([id, request, name, by, since].every((given) => given === undefined))
-          throw new ServiceError('bad_request', 'Cannot undo: give an id, a request_id, a name, a caller or a time')
         const filter = { seq: id, request, name, caller: by, since }
+        requireSelection(filter)
         const result = await deps.undo.run({ actor, caller }, filter, { preview, overwrite })
         if (!preview) requireUndone(result)
         return json(200, result)
