@@ -27,7 +27,8 @@ a bare server. The time ends with the first response. The figures are medians of
   pages: {
     page: 'benchmarks.md',
     heading: '## Pages for owners',
-    introduction: `\`npm run bench -- --only pages --write\` writes this section. Each page is compared with the same data as JSON.`,
+    introduction: `\`npm run bench -- --only pages --write\` writes this section. Each page is compared with all requests that return the
+data on it as JSON. The ratio is of processor time.`,
   },
   lists: {
     page: 'benchmarks.md',

@@ -133,7 +133,7 @@ export interface ActorHandle extends ReadingHandle, WritingHandle, AlarmSetting 
   /** Files of this actor: bytes with a name and a media type. */
   readonly files: FilesHandle
 
-  /** What changes of properties and lists replaced, and how to take them back. */
+  /** The changes of properties and lists, with what they replaced. `undo` takes them back. */
   readonly history: HistoryHandle
 
   /** URLs that receive the changes of this actor. */

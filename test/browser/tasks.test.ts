@@ -74,7 +74,7 @@ before(async () => {
   })
 })
 
-/** An owner who counts clicks. Typing and choosing in a list are none. */
+/** An owner who counts clicks. Typing, and choosing in a list, do not count. */
 class Owner {
   readonly page: WatchedPage
   clicks = 0

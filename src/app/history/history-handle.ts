@@ -44,7 +44,7 @@ export interface HistoryHandle {
    * Takes changes back, in one transaction. A property that others have changed since keeps its content, unless `overwrite`.
    * With `preview`, nothing changes.
    *
-   * @throws ServiceError `not_found` when there is no such change; `conflict` when none can be taken back; `bad_request` without
+   * @throws ServiceError `not_found` when no change fits; `conflict` when none can be taken back; `bad_request` without
    *   a member that selects changes, or for more than 1,000 changes.
    */
   undo(
