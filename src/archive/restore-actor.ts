@@ -165,6 +165,7 @@ class Restore {
       await this.#complete()
     } catch (error) {
       await this.#deleteUnfinished(this.#import)
+      await this.#deps.deleteRemoved(this.#header.id)
       throw error
     }
     return {

@@ -1,5 +1,5 @@
 /** The SQL of the history. The actor is locked, so the numbers of its entries ascend in the order of its changes. */
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Param, Queries, Transaction } from '../store/store.ts'
 
 /** Who made a change, as columns of its entry. */
 export interface EntryOrigin {
@@ -20,6 +20,40 @@ export interface WrittenValue extends EntryOrigin {
 
 const columns = `actor_id, seq, at, name, kind, operation, existed, content, characters, version, checksum, caller_kind, caller,
   request, origin`
+const columnNames = columns.split(',').map((name) => name.trim())
+
+/**
+ * Inserts the entries that a SELECT returns, in the order of the columns. A sharded database plans an INSERT with a SELECT for
+ * each of its shards, so the entries are read first there.
+ */
+async function insertSelected(tx: Transaction, select: string, actorId: string, ...params: Param[]): Promise<void> {
+  if (!tx.isSharded) return void (await tx.run(`INSERT INTO history (${columns}) ${select}`, actorId, ...params))
+  const rows = await tx.all<Readonly<Record<string, Param>>>(
+    `SELECT made.seq, made.at, made.name, made.kind, made.operation, made.existed, made.content, made.characters, made.version,
+       made.checksum, made.caller_kind, made.caller, made.request, made.origin FROM (${select}) AS made (${columns})`,
+    actorId,
+    ...params,
+  )
+  const entries = rows.map((row) => columnNames.slice(1).map((name) => row[name] ?? null))
+  const [only, ...more] = entries
+  if (only === undefined) return
+  if (more.length === 0)
+    await tx.run(
+      `INSERT INTO history (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+      actorId,
+      ...only,
+    )
+  else
+    await tx.run(
+      `INSERT INTO history (${columns})
+       SELECT $1, r.seq, r.made_at, r.property, r.of_kind, r.operation, r.existed, r.content, r.characters, r.version, r.checksum,
+         r.caller_kind, r.caller, r.request, r.origin
+       FROM rows($2, seq BIGINT, made_at BIGINT, property TEXT, of_kind TEXT, operation TEXT, existed BIGINT, content TEXT,
+         characters BIGINT, version BIGINT, checksum BIGINT, caller_kind TEXT, caller TEXT, request TEXT, origin TEXT) AS r`,
+      actorId,
+      JSON.stringify(entries),
+    )
+}
 
 const next = `COALESCE((SELECT max(h.seq) FROM history AS h WHERE h.actor_id = $1), 0)`
 
@@ -38,9 +72,9 @@ export async function keepValue(
   at: number,
   longest: number,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO history (${columns})
-     SELECT actor.id, ${next} + 1, CAST($3 AS BIGINT), CAST($2 AS TEXT), 'value', CAST($4 AS TEXT), ${valueBefore},
+  await insertSelected(
+    tx,
+    `SELECT actor.id, ${next} + 1, CAST($3 AS BIGINT), CAST($2 AS TEXT), 'value', CAST($4 AS TEXT), ${valueBefore},
        CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS TEXT)
      FROM actor LEFT JOIN property AS p ON p.actor_id = actor.id AND p.name = $2
      WHERE actor.id = $1 AND COALESCE(p.kind, 'value') = 'value'
@@ -76,9 +110,9 @@ export async function keepValues(
     given.request,
     given.origin,
   ])
-  await tx.run(
-    `INSERT INTO history (${columns})
-     SELECT actor.id, ${next} + w.n, CAST($3 AS BIGINT), w.name, 'value', w.operation,
+  await insertSelected(
+    tx,
+    `SELECT actor.id, ${next} + w.n, CAST($3 AS BIGINT), w.name, 'value', w.operation,
        ${valueBefore.replaceAll('$5', '$4')}, w.caller_kind, w.caller, w.request, w.origin
      FROM actor JOIN rows($2, n BIGINT, name TEXT, operation TEXT, value TEXT, caller_kind TEXT, caller TEXT, request TEXT,
        origin TEXT) AS w ON true
@@ -120,10 +154,10 @@ export async function keepSteps(
     change.request,
     change.origin,
   ])
-  await tx.run(
-    `INSERT INTO history (${columns})
-     SELECT actor.id, ${next} + w.n, CAST($3 AS BIGINT), w.name, 'list', w.operation, 1, w.content, w.characters, w.version,
-       NULL, w.caller_kind, w.caller, w.request, w.origin
+  await insertSelected(
+    tx,
+    `SELECT actor.id, ${next} + w.n, CAST($3 AS BIGINT), w.name, 'list', w.operation, 1, w.content, w.characters, w.version,
+       CAST(NULL AS BIGINT), w.caller_kind, w.caller, w.request, w.origin
      FROM actor JOIN rows($2, n BIGINT, name TEXT, operation TEXT, content TEXT, characters BIGINT, version BIGINT,
        caller_kind TEXT, caller TEXT, request TEXT, origin TEXT) AS w ON true
      WHERE actor.id = $1`,

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import type { PropertyAccess } from '../../src/app/declarations.ts'
 import type { Json } from '../../src/json/json.ts'
 import { everything, TestCallers } from '../support/callers.ts'
-import { onShards } from '../support/citus.ts'
+import { countOf, onShards } from '../support/citus.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { registerClient } from '../support/oauth-client.ts'
 import { declareAll, furnish, routes, samplePeer, sampleOf } from '../support/routes.ts'
@@ -532,7 +532,11 @@ forEachService((start) => {
         const answer = await send(service, request, owned, named ?? session ?? owned.authorization)
         await answer.text()
         const expectedOfOwner = size === 'much' ? (request.inPages ?? statements) : statements
-        assert.deepEqual([answer.status, service.statements.length], [status, expectedOfOwner], `the owner of ${size}`)
+        assert.deepEqual(
+          [answer.status, countOf(service.statements)],
+          [status, expectedOfOwner],
+          `the owner of ${size}`,
+        )
         if (named !== null) continue
 
         const shared = await actorFor(request, size)
@@ -543,14 +547,14 @@ forEachService((start) => {
         await shown.text()
         const expected = rules === null ? [403, request.refusal ?? 1, 0] : [status, statements, rules]
         assert.deepEqual(
-          [shown.status, service.statements.length, callers.rulesRead],
+          [shown.status, countOf(service.statements), callers.rulesRead],
           expected,
           `a peer of the owner of ${size}`,
         )
         if (request.again === undefined) continue
         service.reset()
         await (await send(service, request, shared, `Bearer ${peer}`)).text()
-        assert.equal(service.statements.length, request.again, `a peer of the owner of ${size}, again`)
+        assert.equal(countOf(service.statements), request.again, `a peer of the owner of ${size}, again`)
       }
     }
 
@@ -571,7 +575,7 @@ forEachService((start) => {
       const cost = async (body: unknown): Promise<number> => {
         service.reset()
         assert.equal((await actor.request('PUT', '/properties', body)).status, 204)
-        return service.statements.length
+        return countOf(service.statements)
       }
       for (const count of [1, 2, 4]) {
         const named = lists.slice(0, count)
@@ -632,7 +636,7 @@ forEachService((start) => {
           service.reset()
           const answer = await send(service, { ...request, rules: null }, actor, actor.authorization)
           await answer.text()
-          assert.deepEqual([answer.status, service.statements.length], [request.status, statements], size)
+          assert.deepEqual([answer.status, countOf(service.statements)], [request.status, statements], size)
         }
       })
     }

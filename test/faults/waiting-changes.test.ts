@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { systemTimers } from '../../src/timers.ts'
+import { countOf } from '../support/citus.ts'
 import { RecordingPeer, relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
@@ -514,7 +515,7 @@ forEachService((start) => {
       for (const value of [1, 2, 3]) {
         service.reset()
         await put(actor, value)
-        assert.equal(service.statements.length, 7)
+        assert.equal(countOf(service.statements), 7)
       }
       await service.settled()
       assert.equal(await waitingRows(service), 0)

@@ -76,6 +76,11 @@ const exceptions: readonly (readonly [reason: keyof typeof reasons, file: string
   ['sweep', 'file/file-store.ts', '/* files */ UPDATE file_object SET state'],
   ['sweep', 'file/file-store.ts', '/* files */ DELETE FROM file_object WHERE (actor_id'],
   ['sweep', 'file/file-store.ts', '/* files */ UPDATE file_object SET due_at = $2 WHERE (actor_id'],
+  [
+    'plain',
+    'history/history-store.ts',
+    'INSERT INTO history (actor_id, seq, at, name, kind, operation, existed, content, characters, version, checksum, caller_kind, caller, request, origin) ${select}',
+  ],
   ['purge', 'history/history-store.ts', '/* history */ DELETE FROM history WHERE at <'],
   ['plain', 'history/history-store.ts', '/* history */ DELETE FROM history WHERE (actor_id'],
   ['sweep', 'job/entry-store.ts', '/* jobs */ DELETE FROM job_entry WHERE (actor_id'],

@@ -35,6 +35,12 @@ export function onShards(): boolean {
   return citusServers().length > 0
 }
 
+/** The number of statements on a plain database: a sharded one reads entries of the history before it inserts them. */
+export function countOf(statements: readonly string[]): number {
+  const inserts = statements.filter((sql) => onShards() && sql.trim().startsWith('INSERT INTO history'))
+  return statements.length - inserts.length
+}
+
 /** Runs a statement on every server of the cluster. */
 export async function onAllServers(servers: readonly string[], sql: string): Promise<void> {
   await Promise.all(servers.map((server) => withClient(server, (client) => client.query(sql))))
