@@ -23,17 +23,12 @@ const columns = `actor_id, seq, at, name, kind, operation, existed, content, cha
 const columnNames = columns.split(',').map((name) => name.trim())
 
 /**
- * Inserts the entries that a SELECT returns, in the order of the columns. A sharded database plans an INSERT with a SELECT for
+ * Inserts the entries that a SELECT returns, in the order of the columns and with their names. A sharded database plans an INSERT with a SELECT for
  * each of its shards, so the entries are read first there.
  */
 async function insertSelected(tx: Transaction, select: string, actorId: string, ...params: Param[]): Promise<void> {
   if (!tx.isSharded) return void (await tx.run(`INSERT INTO history (${columns}) ${select}`, actorId, ...params))
-  const rows = await tx.all<Readonly<Record<string, Param>>>(
-    `SELECT made.seq, made.at, made.name, made.kind, made.operation, made.existed, made.content, made.characters, made.version,
-       made.checksum, made.caller_kind, made.caller, made.request, made.origin FROM (${select}) AS made (${columns})`,
-    actorId,
-    ...params,
-  )
+  const rows = await tx.all<Readonly<Record<string, Param>>>(select, actorId, ...params)
   const entries = rows.map((row) => columnNames.slice(1).map((name) => row[name] ?? null))
   const [only, ...more] = entries
   if (only === undefined) return
@@ -57,8 +52,9 @@ async function insertSelected(tx: Transaction, select: string, actorId: string, 
 
 const next = `COALESCE((SELECT max(h.seq) FROM history AS h WHERE h.actor_id = $1), 0)`
 
-const valueBefore = `CASE WHEN p.name IS NULL THEN 0 ELSE 1 END, CASE WHEN length(p.value) <= $5 THEN p.value END,
-  COALESCE(length(p.value), 0), COALESCE(p.version, 1), p.checksum`
+const valueBefore = `CASE WHEN p.name IS NULL THEN 0 ELSE 1 END AS existed,
+  CASE WHEN length(p.value) <= $5 THEN p.value END AS content, COALESCE(length(p.value), 0) AS characters,
+  COALESCE(p.version, 1) AS version, p.checksum AS checksum`
 
 /**
  * Keeps the value that a change replaces next. Keeps nothing when the value stays the same, or a list has the name.
@@ -74,8 +70,9 @@ export async function keepValue(
 ): Promise<void> {
   await insertSelected(
     tx,
-    `SELECT actor.id, ${next} + 1, CAST($3 AS BIGINT), CAST($2 AS TEXT), 'value', CAST($4 AS TEXT), ${valueBefore},
-       CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS TEXT)
+    `SELECT actor.id AS actor_id, ${next} + 1 AS seq, CAST($3 AS BIGINT) AS at, CAST($2 AS TEXT) AS name, 'value' AS kind,
+       CAST($4 AS TEXT) AS operation, ${valueBefore}, CAST($6 AS TEXT) AS caller_kind, CAST($7 AS TEXT) AS caller,
+       CAST($8 AS TEXT) AS request, CAST($9 AS TEXT) AS origin
      FROM actor LEFT JOIN property AS p ON p.actor_id = actor.id AND p.name = $2
      WHERE actor.id = $1 AND COALESCE(p.kind, 'value') = 'value'
        AND ((p.name IS NULL AND $4 = 'set') OR p.value <> $10)`,
@@ -112,8 +109,9 @@ export async function keepValues(
   ])
   await insertSelected(
     tx,
-    `SELECT actor.id, ${next} + w.n, CAST($3 AS BIGINT), w.name, 'value', w.operation,
-       ${valueBefore.replaceAll('$5', '$4')}, w.caller_kind, w.caller, w.request, w.origin
+    `SELECT actor.id AS actor_id, ${next} + w.n AS seq, CAST($3 AS BIGINT) AS at, w.name AS name, 'value' AS kind,
+       w.operation AS operation, ${valueBefore.replaceAll('$5', '$4')}, w.caller_kind AS caller_kind, w.caller AS caller,
+       w.request AS request, w.origin AS origin
      FROM actor JOIN rows($2, n BIGINT, name TEXT, operation TEXT, value TEXT, caller_kind TEXT, caller TEXT, request TEXT,
        origin TEXT) AS w ON true
      LEFT JOIN property AS p ON p.actor_id = actor.id AND p.name = w.name
@@ -156,8 +154,10 @@ export async function keepSteps(
   ])
   await insertSelected(
     tx,
-    `SELECT actor.id, ${next} + w.n, CAST($3 AS BIGINT), w.name, 'list', w.operation, 1, w.content, w.characters, w.version,
-       CAST(NULL AS BIGINT), w.caller_kind, w.caller, w.request, w.origin
+    `SELECT actor.id AS actor_id, ${next} + w.n AS seq, CAST($3 AS BIGINT) AS at, w.name AS name, 'list' AS kind,
+       w.operation AS operation, 1 AS existed, w.content AS content, w.characters AS characters, w.version AS version,
+       CAST(NULL AS BIGINT) AS checksum, w.caller_kind AS caller_kind, w.caller AS caller, w.request AS request,
+       w.origin AS origin
      FROM actor JOIN rows($2, n BIGINT, name TEXT, operation TEXT, content TEXT, characters BIGINT, version BIGINT,
        caller_kind TEXT, caller TEXT, request TEXT, origin TEXT) AS w ON true
      WHERE actor.id = $1`,

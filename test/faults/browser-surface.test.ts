@@ -88,7 +88,7 @@ describe('a response to a browser', () => {
       assert.equal(answer.status, sampleOf(route).status)
       // The application’s own page may be data, and the live changes are a stream.
       if (['ownPage', 'liveChanges'].includes(route.id)) await answer.body?.cancel()
-      else if (route.id === 'activityExport') await assertSafeFile(answer)
+      else if (['activityExport', 'exportPage'].includes(route.id)) await assertSafeFile(answer)
       else await assertSafePage(answer)
       const forged = await service.request(path, { ...init, method: 'POST', headers: { ...browser, cookie } })
       assert.equal(forged.status, 403)

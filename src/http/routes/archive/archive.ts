@@ -46,18 +46,22 @@ async function download(
   { actor, caller }: Pick<ActorExchange, 'actor' | 'caller'>,
 ): Promise<HttpResponse> {
   const lines = archives.export(actor, caller)
-  // An error of the first read is answered with its status.
-  const first = await lines.next()
-  return {
-    status: 200,
-    headers: {
-      'Content-Type': 'application/x-ndjson',
-      'Content-Disposition': `attachment; filename="${actor.id}.jsonl"`,
-    },
-    body: null,
-    stream: resumed(first.value ?? '', lines),
+  const headers = {
+    'Content-Type': 'application/x-ndjson',
+    'Content-Disposition': `attachment; filename="${actor.id}.jsonl"`,
   }
+  // A short archive is read before the response, so that an error has its status.
+  let start = ''
+  while (start.length < mostHeld) {
+    const { value, done } = await lines.next()
+    if (done === true) return { status: 200, headers, body: start }
+    start += value
+  }
+  return { status: 200, headers, body: null, stream: resumed(start, lines) }
 }
+
+/** The longest archive that is not sent while it is read, in characters. */
+const mostHeld = 262_144
 
 async function* resumed(first: string, rest: AsyncGenerator<string, void>): AsyncGenerator<string, void> {
   yield first
