@@ -280,18 +280,22 @@ class Restore {
     if (more > 0) counts[kind] = (counts[kind] ?? 0) + more
   }
 
-  #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const { id } = this.#header
-    return this.#deps.store.writeActor(id, async (tx) => {
-      await this.#requireOwn(tx)
-      return work(tx)
-    })
+    try {
+      return await this.#deps.store.writeActor(id, async (tx) => {
+        await this.#requireOwn(tx)
+        return work(tx)
+      })
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'actor_not_found') throw replaced()
+      throw error
+    }
   }
 
   /** @throws ServiceError `conflict` when another import has replaced what this one has begun. */
   async #requireOwn(tx: Transaction): Promise<void> {
-    if ((await importOf(tx, this.#header.id)) !== this.#import)
-      throw new ServiceError('conflict', 'Cannot import the archive: another import of this actor has begun')
+    if ((await importOf(tx, this.#header.id)) !== this.#import) throw replaced()
   }
 
   async #values(given: readonly ArchiveMembers[]): Promise<void> {
@@ -425,6 +429,10 @@ class Restore {
     if (inserted !== null) await updateAccount(tx, inserted, { ...inserted, fields })
     this.#count(this.#restored, 'account', 1)
   }
+}
+
+function replaced(): ServiceError {
+  return new ServiceError('conflict', 'Cannot import the archive: another import of this actor has begun')
 }
 
 function hasSecrets({ members }: RecordKind, given: ArchiveMembers): boolean {
