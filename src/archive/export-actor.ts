@@ -18,7 +18,7 @@ import { readRows, recordOf, type RecordRow, type RowPage } from './record-rows.
 /** The version of the format. A reader refuses a higher one. */
 export const archiveVersion = 1
 /** Bytes of a file in one record. */
-export const chunkBytes = 49_152
+const chunkBytes = 49_152
 
 export interface ExportDeps {
   readonly store: Pick<Store, 'read' | 'snapshot'>
@@ -50,7 +50,7 @@ export const wholeView: ArchiveView = {
 
 export interface ExportPlan {
   readonly view: ArchiveView
-  /** Whether the archive has the secrets of relationships, companions and webhooks, and the internal attributes. */
+  /** Whether the archive has the secrets of relationships, companions and webhooks, and the internal attributes and alarms. */
   readonly hasSecrets: boolean
 }
 

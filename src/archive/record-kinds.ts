@@ -74,6 +74,7 @@ export const recordKinds: readonly RecordKind[] = [
     key: ['id'],
     where: `kind = 'alarm'`,
     members: [json('alarm', 'id'), time('at'), text('setting', 'entry_id'), json('data'), integer('hops')],
+    isSecret: true,
   },
   {
     kind: 'change',

@@ -8,7 +8,7 @@ import type { Param, Queries, Transaction } from '../store/store.ts'
 import type { RecordMember, RecordKind } from './record-kinds.ts'
 
 /** Rows of a page. */
-export const pageRows = 256
+const pageRows = 256
 /** A page ends after the row whose long column reaches this number of bytes. */
 const pageBytes = 1_048_576
 

@@ -2,6 +2,7 @@
  * Creates an actor from its archive, with its id, for an operator. Until the last transaction the actor has no creator and no
  * account, so no one can sign in to it. An import that breaks off leaves an unfinished actor; the next attempt deletes it.
  */
+import { createHash } from 'node:crypto'
 import { parseActorId } from '../actor/actor.ts'
 import {
   clearDeletionMarker,
@@ -345,11 +346,13 @@ class Restore {
     const object = randomId()
     await store.write((tx) => insertObject(tx, { actorId: id, object }, store.now() + objectLeaseMs))
     let size = 0
+    const digest = createHash('sha256')
     const records = this.#records
     async function* content(): AsyncGenerator<Uint8Array, void> {
       for (let ahead = await records.peek(); ahead?.kind === 'bytes'; ahead = await records.peek()) {
         const piece = Buffer.from(recordText(ahead.members, 'bytes', 'data'), 'base64')
         size += piece.length
+        digest.update(piece)
         await records.next()
         yield piece
       }
@@ -357,8 +360,10 @@ class Restore {
     await bytes.put(object, content())
     const facts = fileOf(given)
     if (facts.size !== size) throw unfit('file', 'size', `the archive has ${size} bytes of this file`)
+    if (facts.hash !== digest.digest('hex')) throw unfit('file', 'sha256', 'the bytes of the file have another digest')
     await this.#write(async (tx) => {
-      await keepObject(tx, { actorId: id, object })
+      if (!(await keepObject(tx, { actorId: id, object })))
+        throw new ServiceError('unavailable', 'Cannot import the archive: storing a file took too long. Try again.')
       await putFile(tx, id, { ...facts, object })
     })
     this.#count(this.#restored, 'file', 1)

@@ -45,7 +45,14 @@ function archive(): string {
       value: { n, text: 'x'.repeat(100) },
     })),
     { kind: 'property', name: 'shape', value: 'round' },
-    { kind: 'file', name: 'hello.txt', size: 5, type: 'text/plain', sha256: '0'.repeat(64), ...times },
+    {
+      kind: 'file',
+      name: 'hello.txt',
+      size: 5,
+      type: 'text/plain',
+      sha256: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
+      ...times,
+    },
     { kind: 'bytes', data: 'aGVsbG8=' },
   ]
   return [...records, { kind: 'end', records: records.length }].map((one) => `${JSON.stringify(one)}\n`).join('')

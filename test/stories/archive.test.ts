@@ -391,6 +391,12 @@ forEachService((start) => {
           `${header(id)}{"kind":"file","name":"a","size":5,"type":"text/plain","sha256":"x","created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}\n{"kind":"bytes","data":"aGk="}\n${end(3)}`,
         /the archive has 2 bytes of this file/,
       ],
+      [
+        'has other bytes of a file',
+        (id: string) =>
+          `${header(id)}{"kind":"file","name":"a","size":2,"type":"text/plain","sha256":"x","created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}\n{"kind":"bytes","data":"aGk="}\n${end(3)}`,
+        /"sha256" of a record of the kind file: the bytes of the file have another digest/,
+      ],
       ['names a route as the actor', () => header('oauth'), /it is not the id of an actor/],
     ] as const) {
       it(`leaves nothing when the archive ${what}`, async () => {

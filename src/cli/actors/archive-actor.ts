@@ -1,4 +1,7 @@
 /** `troupe actors export` and `troupe actors import`: the archive of one actor. One file, so that a start loads few others. */
+import { once } from 'node:events'
+import { createReadStream, existsSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { findActor } from '../../actor/actor-store.ts'
 import { parseActorId } from '../../actor/actor.ts'
 import { exportActor, wholeView } from '../../archive/export-actor.ts'
@@ -12,9 +15,6 @@ import { commandArgs } from '../command-args.ts'
 import { publicUrlOf, withExistingStore } from '../existing-store.ts'
 import { print, printable } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
-import { once } from 'node:events'
-import { createReadStream, existsSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 
 export async function exportActorByCommand(args: readonly string[]): Promise<number> {
   const { words, options } = commandArgs('troupe actors export', args, { secrets: 'boolean', output: 'string' })
