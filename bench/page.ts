@@ -28,7 +28,7 @@ a bare server. The time ends with the first response. The figures are medians of
     page: 'benchmarks.md',
     heading: '## Pages for owners',
     introduction: `\`npm run bench -- --only pages --write\` writes this section. Each page is compared with all requests that return the
-data on it as JSON. The ratio is of processor time.`,
+data on it as JSON. The ratio is of processor time. The first paint is that of a new load in Chromium, the median of 15 loads.`,
   },
   lists: {
     page: 'benchmarks.md',

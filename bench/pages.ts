@@ -1,5 +1,5 @@
 /** Compares pages of an actor with all requests that return the same data as JSON, from one server. */
-import { createActor, requestText, send, signIn, value } from './client.ts'
+import { type BenchActor, createActor, requestText, send, signIn, value } from './client.ts'
 import { compare, pairedRatio, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
 import { type Line, micros, millis, rate } from './report.ts'
@@ -46,14 +46,8 @@ const pages: readonly (readonly [what: string, page: string, data: readonly stri
 export async function measurePages(store: string, subject: Subject, loader: Loader, slices: Slices): Promise<Line[]> {
   const server = await startServer('troupe', subject)
   try {
-    const actor = await createActor(server.port, 'bench@example.com')
-    const items = Array.from({ length: 50 }, (_, index) => ({ index, text: `Note ${index}`, tags: ['a', 'b'] }))
-    for (let index = 0; index < 20; index += 1) await send(server.port, actor, 'PUT', `/properties/p${index}`, value)
-    await send(server.port, actor, 'POST', '/properties', JSON.stringify({ notes: { _type: 'list' } }))
-    await send(server.port, actor, 'POST', '/properties', JSON.stringify({ notes: { items } }))
-    await befriend(server.port, actor)
-    const [session] = await signIn(server.port, actor, 1)
-    const owner = { id: actor.id, authorization: `Bearer ${session?.access}` }
+    const { actor, token } = await createOwner(server.port)
+    const owner = { id: actor.id, authorization: `Bearer ${token}` }
     const lines: Line[] = []
     for (const [what, page, data] of pages) {
       const requests = [[page], data].map((paths) => paths.map((path) => requestText(owner, 'GET', path)))
@@ -73,4 +67,17 @@ export async function measurePages(store: string, subject: Subject, loader: Load
   } finally {
     await server.stop()
   }
+}
+
+/** An actor with 20 values, a list of 50 items and a friend, and a session of its owner. */
+export async function createOwner(port: number): Promise<{ readonly actor: BenchActor; readonly token: string }> {
+  const actor = await createActor(port, 'bench@example.com')
+  const items = Array.from({ length: 50 }, (_, index) => ({ index, text: `Note ${index}`, tags: ['a', 'b'] }))
+  for (let index = 0; index < 20; index += 1) await send(port, actor, 'PUT', `/properties/p${index}`, value)
+  await send(port, actor, 'POST', '/properties', JSON.stringify({ notes: { _type: 'list' } }))
+  await send(port, actor, 'POST', '/properties', JSON.stringify({ notes: { items } }))
+  await befriend(port, actor)
+  const [session] = await signIn(port, actor, 1)
+  if (session === undefined) throw new Error('No session began.')
+  return { actor, token: session.access }
 }

@@ -23,6 +23,7 @@ import { measureLargeList } from './large-list.ts'
 import { measureLists } from './lists.ts'
 import { measurePages } from './pages.ts'
 import { replaceSection, type SectionName, sections } from './page.ts'
+import { measurePaint } from './paint.ts'
 import { measurePinned } from './pinned.ts'
 import { canPin, startLoader } from './process.ts'
 import { measureReload } from './reload.ts'
@@ -140,6 +141,7 @@ const parts: readonly (readonly [section: SectionName, measure: () => Promise<re
   ['clients', async () => measureClients('SQLite', file('clients'), loader, slices)],
   ['clients', async () => measureClients('PostgreSQL', await onPostgres(), loader, slices)],
   ['pages', async () => measurePages('SQLite', file('pages'), loader, slices)],
+  ['pages', async () => measurePaint('SQLite', file('paint'))],
   ['lists', async () => measureLists('SQLite', file('lists'), loader, slices)],
   ['files', async () => measureFiles('SQLite', file('files'), loader, slices)],
   ['declared', async () => measureDeclared('SQLite', file('declared'), loader, slices)],
