@@ -11,6 +11,9 @@ export interface ArchiveRecord {
 /** The longest line, in bytes. */
 const longestLine = 67_108_864
 const lineFeed = 0x0a
+/** Records in one transaction, and the characters after which it ends earlier. */
+const batchRecords = 512
+const batchCharacters = 1_048_576
 
 /** @throws ServiceError `invalid_value` for a line that is not a record, with its number. */
 export async function* readRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveRecord, void> {
@@ -68,4 +71,41 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
 
 function unreadable(at: number, why: string): ServiceError {
   return new ServiceError('invalid_value', `Cannot read line ${at} of the archive: ${why}`)
+}
+
+/** The records, one ahead. */
+export class Records {
+  readonly #source: AsyncGenerator<ArchiveRecord, void>
+  #ahead: ArchiveRecord | undefined
+  count = 0
+
+  constructor(source: AsyncGenerator<ArchiveRecord, void>) {
+    this.#source = source
+  }
+
+  async peek(): Promise<ArchiveRecord | undefined> {
+    this.#ahead ??= (await this.#source.next()).value ?? undefined
+    return this.#ahead
+  }
+
+  async next(): Promise<ArchiveRecord | undefined> {
+    const record = await this.peek()
+    this.#ahead = undefined
+    if (record !== undefined) this.count += 1
+    return record
+  }
+
+  /** The next records of a kind, as many as one transaction takes. */
+  async batch(kind: string): Promise<ArchiveMembers[]> {
+    const taken: ArchiveMembers[] = []
+    let characters = 0
+    while (taken.length < batchRecords && characters < batchCharacters) {
+      const ahead = await this.peek()
+      if (ahead?.kind !== kind) break
+      taken.push(ahead.members)
+      for (const value of ahead.members.values()) characters += value.length
+      await this.next()
+    }
+    return taken
+  }
 }

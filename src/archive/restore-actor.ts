@@ -3,7 +3,6 @@
  * account, so no one can sign in to it. An import that breaks off leaves an unfinished actor; the next attempt deletes it.
  */
 import { createHash } from 'node:crypto'
-import { parseActorId } from '../actor/actor.ts'
 import {
   clearDeletionMarker,
   deleteActor,
@@ -20,7 +19,7 @@ import type { FileBytes } from '../file/file-bytes.ts'
 import { insertObject, keepObject, putFile } from '../file/file-store.ts'
 import { objectLeaseMs } from '../file/unused-objects.ts'
 import { type JsonText, known, stringValue } from '../json/json.ts'
-import { type ArchivedItem, type ArchivedList, beginList, endList, returnItems } from '../list/list.ts'
+import { type ArchivedItem, beginList, endList, returnItems } from '../list/list.ts'
 import { putValues } from '../property/property-store.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId, randomPassphrase } from '../secret/random.ts'
@@ -28,8 +27,17 @@ import { accountTokens, actorPassphrase, bindingOf } from '../secret/sealed-colu
 import { seal } from '../secret/sealed.ts'
 import { type AccountFields, insertAccount, updateAccount, findAccount } from '../sign-in/account-store.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import { type ArchiveRecord, readRecords } from './archive-reader.ts'
-import { archiveVersion } from './export-actor.ts'
+import { readRecords, Records } from './archive-reader.ts'
+import {
+  type ArchiveHeader,
+  fileOf,
+  headerOf,
+  itemOf,
+  listOf,
+  unusable,
+  valueOf,
+  versionOf,
+} from './archived-content.ts'
 import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
 import { insertKind } from './restored-rows.ts'
@@ -55,10 +63,6 @@ export interface Restored {
   readonly leftOut: Readonly<Record<string, number>>
 }
 
-/** Records in one transaction, and the characters after which it ends earlier. */
-const batchRecords = 512
-const batchCharacters = 1_048_576
-
 /**
  * @throws ServiceError `invalid_value` for an archive that cannot be read or is incomplete, `conflict` when the actor exists, or
  *   another one has its creator or account. Then nothing is left.
@@ -69,80 +73,13 @@ export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uin
   return restore.run()
 }
 
-/** The records, one ahead. */
-class Records {
-  readonly #source: AsyncGenerator<ArchiveRecord, void>
-  #ahead: ArchiveRecord | undefined
-  count = 0
-
-  constructor(source: AsyncGenerator<ArchiveRecord, void>) {
-    this.#source = source
-  }
-
-  async peek(): Promise<ArchiveRecord | undefined> {
-    this.#ahead ??= (await this.#source.next()).value ?? undefined
-    return this.#ahead
-  }
-
-  async next(): Promise<ArchiveRecord | undefined> {
-    const record = await this.peek()
-    this.#ahead = undefined
-    if (record !== undefined) this.count += 1
-    return record
-  }
-
-  /** The next records of a kind, as many as one transaction takes. */
-  async batch(kind: string): Promise<ArchiveMembers[]> {
-    const taken: ArchiveMembers[] = []
-    let characters = 0
-    while (taken.length < batchRecords && characters < batchCharacters) {
-      const ahead = await this.peek()
-      if (ahead?.kind !== kind) break
-      taken.push(ahead.members)
-      for (const value of ahead.members.values()) characters += value.length
-      await this.next()
-    }
-    return taken
-  }
-}
-
-interface Header {
-  readonly id: string
-  readonly creator: string
-  readonly trusteeRoot: string | null
-  readonly createdAt: number
-}
-
-function headerOf(first: ArchiveRecord | undefined): Header {
-  if (first?.kind !== 'archive') throw unusable('it does not begin with a record of the kind archive')
-  const given = first.members
-  const version = recordInteger(given, 'archive', 'version', 1)
-  if (version > archiveVersion)
-    throw unusable(`it has version ${version}, and this release reads versions up to ${archiveVersion}`)
-  const id = parseActorId(recordText(given, 'archive', 'actor'))
-  if (id === null) throw unfit('archive', 'actor', 'it is not the id of an actor')
-  const createdAt = Date.parse(recordText(given, 'archive', 'created_at'))
-  if (Number.isNaN(createdAt)) throw unfit('archive', 'created_at', 'it is not a time')
-  const trusteeRoot = given.get('trustee_root')
-  return {
-    id,
-    creator: recordText(given, 'archive', 'creator'),
-    trusteeRoot: trusteeRoot === undefined ? null : stringValue(trusteeRoot),
-    createdAt,
-  }
-}
-
-function unusable(why: string): ServiceError {
-  return new ServiceError('invalid_value', `Cannot import the archive: ${why}`)
-}
-
 /** Marks an actor whose import is not complete. */
 const marker = { bucket: '_archive', name: 'importing' } as const
 
 class Restore {
   readonly #deps: RestoreDeps
   readonly #records: Records
-  readonly #header: Header
+  readonly #header: ArchiveHeader
   readonly #passphrase = randomPassphrase()
   /** Tells this import from others of the same actor. */
   readonly #import = randomId()
@@ -153,7 +90,7 @@ class Restore {
   readonly #peers = new Set<string>()
   #indexed: ReadonlySet<string> = new Set()
 
-  constructor(deps: RestoreDeps, records: Records, header: Header) {
+  constructor(deps: RestoreDeps, records: Records, header: ArchiveHeader) {
     this.#deps = deps
     this.#records = records
     this.#header = header
@@ -330,13 +267,7 @@ class Restore {
   }
 
   async #items(): Promise<ArchivedItem[]> {
-    const given = await this.#records.batch('item')
-    return given.map((one) => ({
-      item: recordInteger(one, 'item', 'number', 1),
-      revision: one.has('revision') ? recordInteger(one, 'item', 'revision', 1) : 1,
-      version: versionOf(one, 'item'),
-      value: valueOf(one, 'item'),
-    }))
+    return (await this.#records.batch('item')).map(itemOf)
   }
 
   async #file(): Promise<void> {
@@ -442,41 +373,6 @@ function replaced(): ServiceError {
 
 function hasSecrets({ members }: RecordKind, given: ArchiveMembers): boolean {
   return members.every(({ name, type }) => type !== 'secret' || given.has(name))
-}
-
-function valueOf(given: ArchiveMembers, kind: string): JsonText {
-  const value = given.get('value')
-  if (value === undefined) throw unfit(kind, 'value', 'it is missing')
-  return value
-}
-
-function versionOf(given: ArchiveMembers, kind: string): number {
-  return given.has('version') ? recordInteger(given, kind, 'version', 1) : 1
-}
-
-function listOf(given: ArchiveMembers): ArchivedList {
-  return {
-    list: recordText(given, 'list', 'name'),
-    id: recordText(given, 'list', 'id'),
-    description: recordText(given, 'list', 'description'),
-    explanation: recordText(given, 'list', 'explanation'),
-    createdAt: recordText(given, 'list', 'created_at'),
-    updatedAt: recordText(given, 'list', 'updated_at'),
-    nextItem: recordInteger(given, 'list', 'next_item', 1),
-    revision: recordInteger(given, 'list', 'revision', 1),
-    length: recordInteger(given, 'list', 'length', 0),
-  }
-}
-
-function fileOf(given: ArchiveMembers): Omit<Parameters<typeof putFile>[2], 'object'> {
-  return {
-    name: recordText(given, 'file', 'name'),
-    size: recordInteger(given, 'file', 'size', 0),
-    type: recordText(given, 'file', 'type'),
-    hash: recordText(given, 'file', 'sha256'),
-    createdAt: Date.parse(recordText(given, 'file', 'created_at')),
-    updatedAt: Date.parse(recordText(given, 'file', 'updated_at')),
-  }
 }
 
 /** The import that has begun the actor and not completed it. Null: none. */

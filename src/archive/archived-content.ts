@@ -1,0 +1,83 @@
+/** The content of records that every import reads: the header, values, lists and files. */
+import { parseActorId } from '../actor/actor.ts'
+import { ServiceError } from '../errors.ts'
+import type { putFile } from '../file/file-store.ts'
+import { type JsonText, stringValue } from '../json/json.ts'
+import type { ArchivedItem, ArchivedList } from '../list/list.ts'
+import type { ArchiveRecord } from './archive-reader.ts'
+import { archiveVersion } from './export-actor.ts'
+import { type ArchiveMembers, recordInteger, recordText, unfit } from './record-rows.ts'
+
+export interface ArchiveHeader {
+  readonly id: string
+  readonly creator: string
+  readonly trusteeRoot: string | null
+  readonly createdAt: number
+}
+
+export function headerOf(first: ArchiveRecord | undefined): ArchiveHeader {
+  if (first?.kind !== 'archive') throw unusable('it does not begin with a record of the kind archive')
+  const given = first.members
+  const version = recordInteger(given, 'archive', 'version', 1)
+  if (version > archiveVersion)
+    throw unusable(`it has version ${version}, and this release reads versions up to ${archiveVersion}`)
+  const id = parseActorId(recordText(given, 'archive', 'actor'))
+  if (id === null) throw unfit('archive', 'actor', 'it is not the id of an actor')
+  const createdAt = Date.parse(recordText(given, 'archive', 'created_at'))
+  if (Number.isNaN(createdAt)) throw unfit('archive', 'created_at', 'it is not a time')
+  const trusteeRoot = given.get('trustee_root')
+  return {
+    id,
+    creator: recordText(given, 'archive', 'creator'),
+    trusteeRoot: trusteeRoot === undefined ? null : stringValue(trusteeRoot),
+    createdAt,
+  }
+}
+
+export function unusable(why: string): ServiceError {
+  return new ServiceError('invalid_value', `Cannot import the archive: ${why}`)
+}
+
+export function valueOf(given: ArchiveMembers, kind: string): JsonText {
+  const value = given.get('value')
+  if (value === undefined) throw unfit(kind, 'value', 'it is missing')
+  return value
+}
+
+export function versionOf(given: ArchiveMembers, kind: string): number {
+  return given.has('version') ? recordInteger(given, kind, 'version', 1) : 1
+}
+
+export function listOf(given: ArchiveMembers): ArchivedList {
+  return {
+    list: recordText(given, 'list', 'name'),
+    id: recordText(given, 'list', 'id'),
+    description: recordText(given, 'list', 'description'),
+    explanation: recordText(given, 'list', 'explanation'),
+    createdAt: recordText(given, 'list', 'created_at'),
+    updatedAt: recordText(given, 'list', 'updated_at'),
+    nextItem: recordInteger(given, 'list', 'next_item', 1),
+    revision: recordInteger(given, 'list', 'revision', 1),
+    length: recordInteger(given, 'list', 'length', 0),
+  }
+}
+
+export function fileOf(given: ArchiveMembers): Omit<Parameters<typeof putFile>[2], 'object'> {
+  return {
+    name: recordText(given, 'file', 'name'),
+    size: recordInteger(given, 'file', 'size', 0),
+    type: recordText(given, 'file', 'type'),
+    hash: recordText(given, 'file', 'sha256'),
+    createdAt: Date.parse(recordText(given, 'file', 'created_at')),
+    updatedAt: Date.parse(recordText(given, 'file', 'updated_at')),
+  }
+}
+
+export function itemOf(given: ArchiveMembers): ArchivedItem {
+  return {
+    item: recordInteger(given, 'item', 'number', 1),
+    revision: given.has('revision') ? recordInteger(given, 'item', 'revision', 1) : 1,
+    version: versionOf(given, 'item'),
+    value: valueOf(given, 'item'),
+  }
+}
