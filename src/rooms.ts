@@ -193,7 +193,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
       history,
       undo: createUndo(runtime, { history, property }),
       transactions,
-      archives: createArchives(runtime, { property, ...fileRoom }),
+      ...createArchives(runtime, { property, job, fileRoom }),
     },
     property,
     accounts,

@@ -8,39 +8,51 @@ export interface ArchiveRecord {
   readonly members: ArchiveMembers
 }
 
-/** The longest line, in bytes. */
-const longestLine = 67_108_864
 const lineFeed = 0x0a
+
+export interface ArchiveLimits {
+  /** The highest number of nested containers of a value. */
+  readonly depth: number
+  /** The longest line, in bytes. */
+  readonly line: number
+}
+
+/** For operators. 512 is the largest `TROUPE_MAX_JSON_DEPTH`. */
+const widest: ArchiveLimits = { depth: 512, line: 67_108_864 }
 /** Records in one transaction, and the characters after which it ends earlier. */
 const batchRecords = 512
 const batchCharacters = 1_048_576
 
 /** @throws ServiceError `invalid_value` for a line that is not a record, with its number. */
-export async function* readRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveRecord, void> {
+export async function* readRecords(
+  bytes: AsyncIterable<Uint8Array>,
+  limits = widest,
+): AsyncGenerator<ArchiveRecord, void> {
   let at = 0
-  for await (const text of linesOf(bytes)) {
+  for await (const text of linesOf(bytes, limits.line)) {
     at += 1
     if (text.trim() === '') continue
-    yield recordIn(text, at)
+    yield recordIn(text, at, limits.depth)
   }
 }
 
-function recordIn(text: string, at: number): ArchiveRecord {
-  const found = parsed(text, at)
+function recordIn(text: string, at: number, maxDepth: number): ArchiveRecord {
+  const found = parsed(text, at, maxDepth)
   const kind = stringValue(found?.get('kind') ?? normalize('null'))
   if (found === null || kind === null) throw unreadable(at, 'it is not an object with a kind')
   return { kind, members: found }
 }
 
-function parsed(text: string, at: number): ArchiveMembers | null {
+function parsed(text: string, at: number, maxDepth: number): ArchiveMembers | null {
   try {
-    return members(normalize(text))
+    // The record itself is one more container.
+    return members(normalize(text, maxDepth + 1))
   } catch (error) {
     throw unreadable(at, error instanceof Error ? error.message : String(error))
   }
 }
 
-async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+async function* linesOf(bytes: AsyncIterable<Uint8Array>, longest: number): AsyncGenerator<string, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let kept: Uint8Array[] = []
   let size = 0
@@ -64,7 +76,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
     }
     kept.push(chunk.subarray(start))
     size += chunk.length - start
-    if (size > longestLine) throw unreadable(at + 1, `it has more than ${longestLine} bytes`)
+    if (size > longest) throw unreadable(at + 1, `it has more than ${longest} bytes`)
   }
   if (size > 0) yield take(new Uint8Array())
 }
@@ -74,13 +86,18 @@ function unreadable(at: number, why: string): ServiceError {
 }
 
 /** The records, one ahead. */
-export class Records {
+export class RecordReader {
   readonly #source: AsyncGenerator<ArchiveRecord, void>
   #ahead: ArchiveRecord | undefined
   count = 0
 
   constructor(source: AsyncGenerator<ArchiveRecord, void>) {
     this.#source = source
+  }
+
+  /** Ends the reading early. */
+  async close(): Promise<void> {
+    await this.#source.return()
   }
 
   async peek(): Promise<ArchiveRecord | undefined> {

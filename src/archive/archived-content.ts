@@ -16,11 +16,11 @@ export interface ArchiveHeader {
 }
 
 export function headerOf(first: ArchiveRecord | undefined): ArchiveHeader {
-  if (first?.kind !== 'archive') throw unusable('it does not begin with a record of the kind archive')
+  if (first?.kind !== 'archive') throw unusableArchive('it does not begin with a record of the kind archive')
   const given = first.members
   const version = recordInteger(given, 'archive', 'version', 1)
   if (version > archiveVersion)
-    throw unusable(`it has version ${version}, and this release reads versions up to ${archiveVersion}`)
+    throw unusableArchive(`it has version ${version}, and this release reads versions up to ${archiveVersion}`)
   const id = parseActorId(recordText(given, 'archive', 'actor'))
   if (id === null) throw unfit('archive', 'actor', 'it is not the id of an actor')
   const createdAt = Date.parse(recordText(given, 'archive', 'created_at'))
@@ -34,17 +34,17 @@ export function headerOf(first: ArchiveRecord | undefined): ArchiveHeader {
   }
 }
 
-export function unusable(why: string): ServiceError {
+export function unusableArchive(why: string): ServiceError {
   return new ServiceError('invalid_value', `Cannot import the archive: ${why}`)
 }
 
-export function valueOf(given: ArchiveMembers, kind: string): JsonText {
+export function archivedValue(given: ArchiveMembers, kind: string): JsonText {
   const value = given.get('value')
   if (value === undefined) throw unfit(kind, 'value', 'it is missing')
   return value
 }
 
-export function versionOf(given: ArchiveMembers, kind: string): number {
+export function archivedVersion(given: ArchiveMembers, kind: string): number {
   return given.has('version') ? recordInteger(given, kind, 'version', 1) : 1
 }
 
@@ -77,7 +77,7 @@ export function itemOf(given: ArchiveMembers): ArchivedItem {
   return {
     item: recordInteger(given, 'item', 'number', 1),
     revision: given.has('revision') ? recordInteger(given, 'item', 'revision', 1) : 1,
-    version: versionOf(given, 'item'),
-    value: valueOf(given, 'item'),
+    version: archivedVersion(given, 'item'),
+    value: archivedValue(given, 'item'),
   }
 }

@@ -1,13 +1,30 @@
 import type { FileBytes } from '../file/file-bytes.ts'
+import type { FileRoom } from '../file/create.ts'
+import { workerDeps, type JobRoom } from '../job/create.ts'
+import { JobWorker } from '../job/worker.ts'
 import type { PropertyRoom } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
+import { ArchiveImports } from './archive-imports.ts'
 import { Archives } from './archives.ts'
 
 interface ArchiveNeeds {
-  readonly property: Pick<PropertyRoom, 'declared' | 'gate' | 'hooks'>
-  readonly fileBytes: FileBytes
+  readonly property: PropertyRoom
+  readonly job: Pick<JobRoom, 'jobs'>
+  readonly fileRoom: Pick<FileRoom, 'files' | 'unusedObjects'> & { readonly fileBytes: FileBytes }
 }
 
-export function createArchives(runtime: Runtime, { property, fileBytes }: ArchiveNeeds): Archives {
-  return new Archives({ ...runtime, ...property, bytes: fileBytes })
+export function createArchives(runtime: Runtime, { property, job, fileRoom }: ArchiveNeeds) {
+  const { files, fileBytes: bytes, unusedObjects } = fileRoom
+  const archives = new Archives({ ...runtime, ...property, bytes })
+  const imports: ArchiveImports = new ArchiveImports({
+    ...runtime,
+    ...property,
+    bytes,
+    files,
+    wake: (actorId) => worker.wake(actorId),
+    wakeUnused: unusedObjects.wake,
+  })
+  const worker = new JobWorker(workerDeps(runtime), imports.lane)
+  job.jobs.add(worker)
+  return { archives, imports }
 }

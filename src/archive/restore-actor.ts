@@ -27,16 +27,16 @@ import { accountTokens, actorPassphrase, bindingOf } from '../secret/sealed-colu
 import { seal } from '../secret/sealed.ts'
 import { type AccountFields, insertAccount, updateAccount, findAccount } from '../sign-in/account-store.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import { readRecords, Records } from './archive-reader.ts'
+import { readRecords, RecordReader } from './archive-reader.ts'
 import {
   type ArchiveHeader,
   fileOf,
   headerOf,
   itemOf,
   listOf,
-  unusable,
-  valueOf,
-  versionOf,
+  unusableArchive,
+  archivedValue,
+  archivedVersion,
 } from './archived-content.ts'
 import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
@@ -68,7 +68,7 @@ export interface Restored {
  *   another one has its creator or account. Then nothing is left.
  */
 export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uint8Array>): Promise<Restored> {
-  const records = new Records(readRecords(archive))
+  const records = new RecordReader(readRecords(archive))
   const restore = new Restore(deps, records, headerOf(await records.next()))
   return restore.run()
 }
@@ -78,7 +78,7 @@ const marker = { bucket: '_archive', name: 'importing' } as const
 
 class Restore {
   readonly #deps: RestoreDeps
-  readonly #records: Records
+  readonly #records: RecordReader
   readonly #header: ArchiveHeader
   readonly #passphrase = randomPassphrase()
   /** Tells this import from others of the same actor. */
@@ -90,7 +90,7 @@ class Restore {
   readonly #peers = new Set<string>()
   #indexed: ReadonlySet<string> = new Set()
 
-  constructor(deps: RestoreDeps, records: Records, header: ArchiveHeader) {
+  constructor(deps: RestoreDeps, records: RecordReader, header: ArchiveHeader) {
     this.#deps = deps
     this.#records = records
     this.#header = header
@@ -192,13 +192,13 @@ class Restore {
       if (ahead.kind === 'end') {
         const stated = recordInteger(ahead.members, 'end', 'records', 1)
         if (stated !== this.#records.count)
-          throw unusable(`it has ${this.#records.count} records, and its end states ${stated}`)
+          throw unusableArchive(`it has ${this.#records.count} records, and its end states ${stated}`)
         return
       }
       await this.#readKind(ahead.kind)
       this.#deps.progress?.(this.#records.count)
     }
-    throw unusable('its end is missing, so it is not complete')
+    throw unusableArchive('its end is missing, so it is not complete')
   }
 
   async #readKind(kind: string): Promise<void> {
@@ -240,12 +240,12 @@ class Restore {
     const { id } = this.#header
     const values = given.map((one) => ({
       name: recordText(one, 'property', 'name'),
-      value: valueOf(one, 'property'),
-      version: versionOf(one, 'property'),
+      value: archivedValue(one, 'property'),
+      version: archivedVersion(one, 'property'),
     }))
     const indexed = values.filter(({ name }) => this.#indexed.has(name))
     await this.#write(async (tx) => {
-      if (!(await putValues(tx, id, values))) throw unusable('a list and a property have the same name')
+      if (!(await putValues(tx, id, values))) throw unusableArchive('a list and a property have the same name')
       await replaceLookups(tx, id, new Map(indexed.map(({ name, value }) => [name, value])))
     })
     this.#count(this.#restored, 'property', values.length)

@@ -681,6 +681,14 @@ export const options = {
     byDefault: 1_073_741_824,
     text: 'Maximum size of all files of an actor; a file beyond it returns 413.',
   }),
+  maxImportBytes: integer({
+    env: 'TROUPE_MAX_IMPORT_BYTES',
+    min: 1,
+    max: 1_099_511_627_776,
+    unit: 'bytes',
+    byDefault: 1_073_741_824,
+    text: 'Maximum size of an archive that an owner imports; a larger one returns 413.',
+  }),
   maxFiles: integer({
     env: 'TROUPE_MAX_FILES',
     min: 0,

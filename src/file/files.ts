@@ -17,7 +17,7 @@ import { randomId } from '../secret/random.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
-import type { Cancel, Timers } from '../timers.ts'
+import type { Timers } from '../timers.ts'
 import type { ByteRange, FileBytes, OpenObject } from './file-bytes.ts'
 import { checkFileName } from './file-name.ts'
 import {
@@ -33,10 +33,10 @@ import {
   putFile,
   putUsage,
   releaseObject,
-  renewObject,
   type StoredFile,
 } from './file-store.ts'
 import { checkedType } from './media-type.ts'
+import { leased } from './object-lease.ts'
 import { objectLeaseMs } from './unused-objects.ts'
 
 export interface FileAccess {
@@ -119,7 +119,7 @@ export class Files {
     const origin = originText(access.caller)
     const measured = new Measured(content, this.#deps.limits.maxFileBytes)
     await store.write((tx) => insertObject(tx, written, now() + objectLeaseMs))
-    const renewing = this.#renew(written)
+    const release = leased(this.#deps, written)
     try {
       await bytes.put(written.object, measured)
       const facts = { name, type, object: written.object, size: measured.size, hash: measured.hash() }
@@ -134,7 +134,7 @@ export class Files {
       await this.#abandon(written)
       throw error
     } finally {
-      renewing()
+      release()
     }
   }
 
@@ -308,28 +308,6 @@ export class Files {
 
   async #require({ actorId, caller }: FileAccess, right: Right, target: string): Promise<void> {
     await this.#deps.permission.require(actorId, caller, { category: 'files', right, target })
-  }
-
-  /** Extends the lease of an upload until the returned function is called. */
-  #renew(key: ObjectKey): () => void {
-    const { store, timers, now, log } = this.#deps
-    let cancel: Cancel = () => {}
-    let isOver = false
-    const again = (): void => {
-      cancel = timers.setTimer(objectLeaseMs / 4, () => {
-        store
-          .write((tx) => renewObject(tx, key, now() + objectLeaseMs), { durability: 'relaxed' })
-          .catch((error: unknown) => log.warn({ error, actorId: key.actorId }, 'Cannot extend the lease of an upload'))
-          .finally(() => {
-            if (!isOver) again()
-          })
-      })
-    }
-    again()
-    return () => {
-      isOver = true
-      cancel()
-    }
   }
 
   /** Leaves the bytes of a failed upload to the deletion. Without the row, the end of the lease does so. */

@@ -26,6 +26,8 @@ export type LiveCategory =
   | 'sessions'
   | 'approvals'
   | 'tasks'
+  /** The import of an archive: its progress. */
+  | 'import'
   /** Announced by the application: the tools, prompts or resources that AI clients are offered have changed. */
   | 'tools'
   | 'prompts'

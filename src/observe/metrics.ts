@@ -25,7 +25,7 @@ export interface Metrics {
   auditLogDropped(count: number): void
   /** Sets the function that counts the backlog each time the metrics are read. */
   backlogFrom(count: () => Promise<number>): void
-  /** Counts a run of background work. @param kind `event`, `alarm`, `webhook` or `schedule` @param outcome `done`, `retry` or `failed` */
+  /** Counts a run of background work. @param kind `event`, `alarm`, `webhook`, `import` or `schedule` @param outcome `done`, `retry` or `failed` */
   jobRun(kind: string, outcome: string): void
   /** Sets the function that counts the background work each time the metrics are read. */
   jobsFrom(count: () => Promise<readonly JobCount[]>): void
@@ -88,7 +88,7 @@ function createInstruments(registry: Registry) {
     info: gauge('troupe_info', 'The running release', ['version']),
     running: gauge('troupe_http_requests_running', 'Requests in progress'),
     statements: counter('troupe_store_statements_total', 'Statements sent to the store'),
-    jobRuns: counter('troupe_job_runs_total', 'Runs of events, alarms, webhooks and schedules, by outcome', [
+    jobRuns: counter('troupe_job_runs_total', 'Runs of events, alarms, webhooks, imports and schedules, by outcome', [
       'kind',
       'outcome',
     ]),

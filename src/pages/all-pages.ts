@@ -16,6 +16,7 @@ import { requests } from './requests/page.ts'
 import { passwordAccess } from './password-access/page.ts'
 import { operator } from './operator/page.ts'
 import { activity } from './activity/page.ts'
+import { archive } from './archive/page.ts'
 import { settings } from './settings/page.ts'
 import { live } from './live/page.ts'
 import { type Asset, commonAssets } from './shared/assets.ts'
@@ -41,6 +42,7 @@ const groups = [
   passwordAccess,
   activity,
   settings,
+  archive,
   live,
   operator,
 ] as const

@@ -389,6 +389,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
   maxFileBytes: number('TROUPE_MAX_FILE_BYTES', 52_428_800, [1, 5_368_709_120], 'bytes'),
   maxActorFileBytes: number('TROUPE_MAX_ACTOR_FILE_BYTES', 1_073_741_824, [0, 1_099_511_627_776], 'bytes'),
+  maxImportBytes: number('TROUPE_MAX_IMPORT_BYTES', 1_073_741_824, [1, 1_099_511_627_776], 'bytes'),
   maxFiles: number('TROUPE_MAX_FILES', 10_000, [0, 100_000]),
   fileTypes: names('TROUPE_FILE_TYPES', ['*/*']),
   notifyPermissions: flag('TROUPE_NOTIFY_PERMISSIONS', true),

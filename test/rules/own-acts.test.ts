@@ -31,6 +31,8 @@ describe('the words for an act of the owner', () => {
     ['POST', 'webhooks', 'added a webhook'],
     ['DELETE', 'webhooks/w1', 'removed a webhook'],
     ['POST', 'webhooks/w1/secret', 'changed the secret of a webhook'],
+    ['GET', 'export', 'exported your data'],
+    ['POST', 'import', 'imported an archive'],
     ['POST', 'unknown/x', 'sent POST /unknown/x'],
   ] as const) {
     it(`are “${sentence}” for ${method} /${path}`, () => {

@@ -327,6 +327,18 @@ forEachService((start) => {
       assert.ok(!lines.some(({ kind }) => kind === 'relationship' || kind === 'rights'))
     })
 
+    it('has values that are nested as deeply as a service can allow', async () => {
+      const service = await start({ maxJsonDepth: 512 })
+      const actor = await service.createActor()
+      const deep = `${'['.repeat(512)}1${']'.repeat(512)}`
+      assert.equal((await actor.request('PUT', '/properties/deep', deep)).status, 204)
+      const archive = await archiveOf(service, actor.id)
+      await deleteActor(service, actor.id)
+      await restore(service, archive)
+      const back = await archiveOf(service, actor.id)
+      assert.ok(back.includes(deep))
+    })
+
     it('has long lists in their order', async () => {
       const service = await start()
       const actor = await service.createActor()

@@ -80,7 +80,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'open-store': ['store', 'store/postgres', 'store/sqlite'],
   'open-runtime': ['open-store'],
   operation: ['audit-log', 'property'],
-  archive: ['file', 'list', 'peer', 'property', 'publication', 'sign-in', 'subscription'],
+  archive: ['file', 'job', 'list', 'peer', 'property', 'publication', 'sign-in', 'subscription'],
   'http/dispatch': [
     'audit-log',
     'auth',
@@ -94,6 +94,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   mcp: ['audit-log', 'authorization-server', 'operation', 'property', 'rate-limit'],
   operator: ['audit-log', 'job', 'outbox', 'publication'],
   pages: [
+    'archive',
     'audit-log',
     'authorization-server',
     'file',

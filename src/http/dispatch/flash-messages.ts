@@ -39,6 +39,8 @@ const flashMessages = [
   'historyDeleted',
   'accessKept',
   'accessRevoked',
+  'importBegun',
+  'importStopped',
 ] as const
 
 export type FlashMessage = (typeof flashMessages)[number]

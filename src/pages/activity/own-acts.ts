@@ -26,6 +26,7 @@ export function ownSentence(
 const sentences: ReadonlyMap<string, (act: Act) => string | null> = new Map([
   ['apps', appSentence],
   ['export', ({ words }: Act) => words.exportData],
+  ['import', ({ words }: Act) => words.importData],
   ['invitations', ({ method, words }: Act) => (method === 'POST' ? words.invite : words.revokeInvitation)],
   ['keys', keySentence],
   ['password-access', ({ words }: Act) => words.decideProgram],

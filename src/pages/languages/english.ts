@@ -112,6 +112,8 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   historyDeleted: 'History deleted.',
   accessKept: 'The password keeps working.',
   accessRevoked: 'The password no longer works.',
+  importBegun: 'Import started.',
+  importStopped: 'Import stopped.',
 })
 
 /** The message for each error that has no message of its own on the page. */
@@ -322,6 +324,9 @@ const settings = ({ one }: EnglishNoun) => ({
   exportText:
     'One file with your properties, lists, files, connections, subscriptions, connected apps and activity, and with the changes that can be undone. Passwords, keys and other secrets are not in it.',
   exportButton: 'Download everything',
+  import: 'Import an archive',
+  importText: 'Bring in the properties, lists and files of such a file.',
+  importLink: 'Choose an archive',
   deletion: `Delete ${one}`,
   deletionFold: `Delete ${one}…`,
   deletionText:
@@ -737,6 +742,37 @@ const conflict = {
   cannotSave: 'It can’t be saved here: the name belongs to something else now. Copy what you need.',
   deleteAnyway: 'Delete it anyway',
 }
+
+const imports = ({ one, a }: EnglishNoun) => ({
+  title: 'Import an archive',
+  text: `Bring in the properties, lists and files that ${a} of this or another service exported. Connections, apps, history and activity are not brought in.`,
+  upload: 'Choose an archive',
+  file: 'Archive',
+  fileHint: (largest: string) => `The file from “Export your data”, up to ${largest}.`,
+  existing: `When your ${one} has something else under the same name`,
+  keep: 'Keep what is here',
+  replace: 'Replace it with the archive',
+  button: 'Import',
+  last: 'Last import',
+  running: (position: number, records: number) => `Importing: ${number(position)} of ${number(records)} records.`,
+  stop: 'Stop import',
+  ended: 'The import has already ended.',
+  done: (moment: Html) => html`Finished ${moment}.`,
+  stopped: (moment: Html) => html`Stopped ${moment}. What came in stays. Import the archive again to continue.`,
+  failed: (moment: Html) => html`Failed ${moment}. What came in stays. Import the archive again to continue.`,
+  kind: 'Content',
+  imported: 'Imported',
+  same: 'Already here',
+  number,
+  kinds: { property: 'Properties', list: 'Lists', item: 'List items', file: 'Files' },
+  kept: (names: number) => `Not imported: ${count(names, 'name', 'names')} in use`,
+  keptText: `Your ${one} has something else under these names. To replace it, import the archive again and choose “Replace it with the archive”.`,
+  refused: (records: number) => `Not accepted: ${count(records, 'record', 'records')}`,
+  more: (names: number) => `and ${number(names)} more`,
+  leftOut: (records: number) =>
+    `${count(records, 'other record', 'other records')} of the archive, such as connections and activity, can only be restored by an operator.`,
+  history: 'View and undo changes in History',
+})
 
 const files = ({ one }: EnglishNoun) => ({
   title: 'Files',
@@ -1574,6 +1610,7 @@ const ownActs = {
   connect: (name: string) => `connected ${name}`,
   disconnect: (name: string) => `disconnected ${name}`,
   exportData: 'exported your data',
+  importData: 'imported an archive',
   createKey: 'created an API key',
   changeKey: 'changed an API key',
   revokeKey: 'revoked an API key',
@@ -1767,6 +1804,7 @@ function messages(noun: EnglishNoun) {
     settings: settings(noun),
     passwordAccess: passwordAccess(noun),
     files: files(noun),
+    imports: imports(noun),
     rights: rights(noun),
     review: review(noun),
     connections: connections(noun),

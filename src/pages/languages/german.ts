@@ -83,6 +83,8 @@ const notices = (noun: Declined): Messages['notices'] => ({
   historyDeleted: 'Verlauf gelöscht.',
   accessKept: 'Das Passwort gilt weiterhin.',
   accessRevoked: 'Das Passwort gilt nicht mehr.',
+  importBegun: 'Import gestartet.',
+  importStopped: 'Import angehalten.',
 })
 
 const errors: Messages['errors'] = {
@@ -295,6 +297,9 @@ const settings = (noun: Declined): Messages['settings'] => ({
   exportText:
     'Eine Datei mit Ihren Eigenschaften, Listen, Dateien, Verbindungen, Abonnements, verbundenen Apps und Aktivitäten und mit den Änderungen, die sich rückgängig machen lassen. Passwörter, Schlüssel und andere Geheimnisse sind nicht darin.',
   exportButton: 'Alles herunterladen',
+  import: 'Archiv importieren',
+  importText: 'Übernehmen Sie die Eigenschaften, Listen und Dateien aus einer solchen Datei.',
+  importLink: 'Archiv auswählen',
   deletion: `${noun.one} löschen`,
   deletionFold: `${noun.one} löschen …`,
   deletionText:
@@ -732,6 +737,39 @@ const conflict: Messages['conflict'] = {
     'Das kann hier nicht gespeichert werden: Der Name gehört jetzt zu etwas anderem. Kopieren Sie, was Sie brauchen.',
   deleteAnyway: 'Trotzdem löschen',
 }
+
+const imports = (noun: Declined): Messages['imports'] => ({
+  title: 'Archiv importieren',
+  text: `Übernehmen Sie die Eigenschaften, Listen und Dateien, die ${noun.ein('ein', 'nominative')} dieses oder eines anderen Dienstes exportiert hat. Verbindungen, Apps, Verlauf und Aktivitäten werden nicht übernommen.`,
+  upload: 'Archiv auswählen',
+  file: 'Archiv',
+  fileHint: (largest) => `Die Datei aus „Ihre Daten exportieren“, bis zu ${largest}.`,
+  existing: `Wenn ${noun.ein('Ihr', 'nominative')} unter demselben Namen etwas anderes hat`,
+  keep: 'Behalten, was hier ist',
+  replace: 'Durch das Archiv ersetzen',
+  button: 'Importieren',
+  last: 'Letzter Import',
+  running: (position, records) => `Import läuft: ${number(position)} von ${number(records)} Einträgen.`,
+  stop: 'Import anhalten',
+  ended: 'Der Import ist bereits beendet.',
+  done: (moment) => html`Beendet ${moment}.`,
+  stopped: (moment) =>
+    html`Angehalten ${moment}. Was übernommen wurde, bleibt. Importieren Sie das Archiv noch einmal, um fortzufahren.`,
+  failed: (moment) =>
+    html`Fehlgeschlagen ${moment}. Was übernommen wurde, bleibt. Importieren Sie das Archiv noch einmal, um fortzufahren.`,
+  kind: 'Inhalt',
+  imported: 'Importiert',
+  same: 'Schon hier',
+  number,
+  kinds: { property: 'Eigenschaften', list: 'Listen', item: 'Listeneinträge', file: 'Dateien' },
+  kept: (names) => `Nicht importiert: ${count(names, 'Name ist', 'Namen sind')} vergeben`,
+  keptText: `${noun.ein('Ihr', 'nominative')} hat unter diesen Namen etwas anderes. Um es zu ersetzen, importieren Sie das Archiv noch einmal und wählen Sie „Durch das Archiv ersetzen“.`,
+  refused: (records) => `Nicht angenommen: ${count(records, 'Eintrag', 'Einträge')}`,
+  more: (names) => `und ${number(names)} weitere`,
+  leftOut: (records) =>
+    `${count(records, 'weiteren Eintrag', 'weitere Einträge')} des Archivs, etwa Verbindungen und Aktivitäten, kann nur der Betrieb wiederherstellen.`,
+  history: 'Änderungen im Verlauf ansehen und rückgängig machen',
+})
 
 const files = (noun: Declined): Messages['files'] => ({
   title: 'Dateien',
@@ -1563,6 +1601,7 @@ const ownActs: Messages['ownActs'] = {
   connect: (name) => `haben ${name} verbunden`,
   disconnect: (name) => `haben ${name} getrennt`,
   exportData: 'haben Ihre Daten exportiert',
+  importData: 'haben ein Archiv importiert',
   createKey: 'haben einen API-Schlüssel erstellt',
   changeKey: 'haben einen API-Schlüssel geändert',
   revokeKey: 'haben einen API-Schlüssel widerrufen',
@@ -1754,6 +1793,7 @@ function messages(given: GermanNoun): Messages {
     settings: settings(noun),
     passwordAccess: passwordAccess(noun),
     files: files(noun),
+    imports: imports(noun),
     rights: rights(noun),
     review: review(noun),
     connections: connections(noun),

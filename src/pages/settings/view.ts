@@ -26,7 +26,7 @@ export function settingsPage(values: SettingsValues, context: PageContext): Html
 ${profile(values, words)}
 ${appearance(values, words)}
 ${signIn(values, context.messages)}
-${exporting(values, words)}
+${transfer(values, words)}
 ${deletion(values, words)}`,
   )
 }
@@ -86,10 +86,13 @@ ${email === null ? '' : html`<p>${is_verified ? words.verifiedEmail(email) : wor
 ${values.operator_href === null ? '' : html`<p class="fine"><a href="${values.operator_href}">${words.operatorLink}</a></p>`}</section>`
 }
 
-function exporting({ actor_www }: SettingsValues, words: Words): Html {
+function transfer({ actor_www }: SettingsValues, words: Words): Html {
   return html`<section class="card" aria-labelledby="export"><h2 id="export">${words.export}</h2>
 <p>${words.exportText}</p>
-<p><a class="button" href="${actor_www}/export" download>${words.exportButton}</a></p></section>`
+<p><a class="button" href="${actor_www}/export" download>${words.exportButton}</a></p></section>
+<section class="card" aria-labelledby="import"><h2 id="import">${words.import}</h2>
+<p>${words.importText}</p>
+<p><a class="button" href="${actor_www}/import">${words.importLink}</a></p></section>`
 }
 
 /** The form stays open after a refused attempt. */

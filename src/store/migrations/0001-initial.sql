@@ -826,9 +826,9 @@ CREATE INDEX idempotent_request_by_age ON idempotent_request (created_at);
 -- messages to a webhook, or one alarm. The entries of a row are handled in order, and one lease covers the row.
 CREATE TABLE job (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
-  -- 'event', 'webhook' or 'alarm'.
+  -- 'event', 'webhook', 'alarm' or 'import'.
   kind TEXT_KEY NOT NULL,
-  -- Empty for events, the id of the webhook, or the JSON array of name and key of the alarm.
+  -- Empty for events and imports, the id of the webhook, or the JSON array of name and key of the alarm.
   id TEXT_KEY NOT NULL,
   -- The last entry, and the last one that needs no further attempt. An alarm is its own only entry.
   last BIGINT NOT NULL,
@@ -845,7 +845,7 @@ CREATE TABLE job (
   reason TEXT NOT NULL DEFAULT '',
   created_at BIGINT NOT NULL,
   -- For an alarm: its time, the id of this setting, the JSON of its data, and how many changes led to it. Of a webhook: `data`
-  -- has the host of its URL.
+  -- has the host of its URL. Of an import: `data` has its state as JSON.
   at BIGINT,
   entry_id TEXT NOT NULL DEFAULT '',
   data TEXT NOT NULL DEFAULT '',

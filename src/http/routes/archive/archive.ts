@@ -1,9 +1,10 @@
-/** `/<actor>/export`: everything of an actor in one file. */
+/** `/<actor>/export` and `/<actor>/import`: an actor as one file. */
 import type { Archives } from '../../../archive/archives.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
 import type { HttpResponse } from '../../edge/response.ts'
+import { type ImportRouteDeps, importRoutes } from './imports.ts'
 
 export interface ArchiveRouteDeps {
   readonly archives: Pick<Archives, 'export'>
@@ -18,8 +19,9 @@ const responses = {
   ...actorErrors,
 } as const
 
-export function archiveRoutes(deps: ArchiveRouteDeps): readonly Route[] {
+export function archiveRoutes(deps: ArchiveRouteDeps & ImportRouteDeps): readonly Route[] {
   return [
+    ...importRoutes(deps),
     defineRoute({
       id: 'exportActor',
       method: 'GET',

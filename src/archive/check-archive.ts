@@ -1,0 +1,73 @@
+/** Checks an archive before anything of it is imported, so that a bad one changes nothing. */
+import { createHash, type Hash } from 'node:crypto'
+import type { RecordReader } from './archive-reader.ts'
+import {
+  fileOf,
+  headerOf,
+  itemOf,
+  listOf,
+  unusableArchive,
+  archivedValue,
+  archivedVersion,
+} from './archived-content.ts'
+import { type ArchiveMembers, recordInteger, recordText, unfit } from './record-rows.ts'
+
+/**
+ * Reads the whole archive. Returns the number of its records.
+ *
+ * @throws ServiceError `invalid_value` for an archive that is not complete, or has a record that no actor can import.
+ */
+export async function checkArchive(records: RecordReader): Promise<number> {
+  headerOf(await records.next())
+  let file: CheckedFile | null = null
+  for (let record = await records.next(); record !== undefined; record = await records.next()) {
+    const { kind, members } = record
+    if (kind === 'bytes') {
+      file?.add(members)
+      continue
+    }
+    file?.end()
+    file = kind === 'file' ? new CheckedFile(members) : null
+    if (kind === 'end') return requireComplete(members, records.count)
+    checks[kind]?.(members)
+  }
+  throw unusableArchive('its end is missing, so it is not complete')
+}
+
+function requireComplete(end: ArchiveMembers, count: number): number {
+  const stated = recordInteger(end, 'end', 'records', 1)
+  if (stated !== count - 1) throw unusableArchive(`it has ${count - 1} records, and its end states ${stated}`)
+  return count
+}
+
+const checks: Readonly<Record<string, (members: ArchiveMembers) => void>> = {
+  property: (members) => {
+    recordText(members, 'property', 'name')
+    archivedValue(members, 'property')
+    archivedVersion(members, 'property')
+  },
+  list: listOf,
+  item: itemOf,
+}
+
+class CheckedFile {
+  readonly #facts: ReturnType<typeof fileOf>
+  readonly #hash: Hash = createHash('sha256')
+  #size = 0
+
+  constructor(members: ArchiveMembers) {
+    this.#facts = fileOf(members)
+  }
+
+  add(bytes: ArchiveMembers): void {
+    const piece = Buffer.from(recordText(bytes, 'bytes', 'data'), 'base64')
+    this.#size += piece.length
+    this.#hash.update(piece)
+  }
+
+  end(): void {
+    if (this.#facts.size !== this.#size) throw unfit('file', 'size', `the archive has ${this.#size} bytes of this file`)
+    if (this.#facts.hash !== this.#hash.digest('hex'))
+      throw unfit('file', 'sha256', 'the bytes of the file have another digest')
+  }
+}

@@ -1,0 +1,51 @@
+/** What an import into an existing actor did. */
+import { type ErrorCode, ServiceError } from '../errors.ts'
+
+export interface NamedRecord {
+  readonly kind: 'property' | 'list' | 'item' | 'file'
+  /** The name of the property, list or file. */
+  readonly name: string
+}
+
+export interface RefusedRecord extends NamedRecord {
+  readonly error: ErrorCode
+  readonly message: string
+}
+
+/** Numbers of records by kind, and the first names of those that need a look. */
+export interface MergeReport {
+  /** Records that the actor did not have, or has in the place of its own. */
+  readonly imported: Record<string, number>
+  /** Records that the actor had already. */
+  readonly same: Record<string, number>
+  /** Names under which the actor has another content, and kept it. */
+  readonly kept: NamedRecord[]
+  keptCount: number
+  readonly refused: RefusedRecord[]
+  refusedCount: number
+  /** Records that only an operator can import. */
+  readonly leftOut: Record<string, number>
+}
+
+/** Names in the report. Beyond them, only the numbers grow. */
+const mostNames = 100
+
+export function newReport(): MergeReport {
+  return { imported: {}, same: {}, kept: [], keptCount: 0, refused: [], refusedCount: 0, leftOut: {} }
+}
+
+export function count(counts: Record<string, number>, kind: string, more = 1): void {
+  if (more > 0) counts[kind] = (counts[kind] ?? 0) + more
+}
+
+export function keep(report: MergeReport, record: NamedRecord): void {
+  report.keptCount += 1
+  if (report.kept.length < mostNames) report.kept.push(record)
+}
+
+export function refuse(report: MergeReport, record: NamedRecord, error: unknown): void {
+  report.refusedCount += 1
+  if (report.refused.length >= mostNames) return
+  const known = error instanceof ServiceError ? error : new ServiceError('server_error')
+  report.refused.push({ ...record, error: known.code, message: known.message })
+}

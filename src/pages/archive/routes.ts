@@ -1,0 +1,30 @@
+/** Routes of `/<actor>/www/import`. */
+import { defineRoute } from '../../http/dispatch/define-route.ts'
+import type { Route } from '../../http/dispatch/route.ts'
+import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
+import { changeImport, importForm, type ImportPageDeps, showImport } from './import-page.ts'
+
+export function importPageRoutes(deps: ImportPageDeps): readonly Route[] {
+  return [
+    defineRoute({
+      id: 'importPage',
+      method: 'GET',
+      path: '/:actor/www/import',
+      access: 'www',
+      summary: 'A form to import an archive, and what the last import did',
+      responses: pageResponses,
+      handler: (exchange) => showImport(deps, exchange),
+    }),
+    defineRoute({
+      id: 'importForm',
+      method: 'POST',
+      path: '/:actor/www/import',
+      access: 'www',
+      summary:
+        'Imports the archive of a multipart form, whose first field is `csrf_token`, or stops the import (`stop`)',
+      request: importForm,
+      responses: { ...formResponses, ...errorResponses(507) },
+      handler: (exchange) => changeImport(deps, exchange),
+    }),
+  ]
+}
