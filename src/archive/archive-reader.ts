@@ -57,8 +57,10 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>, longest: number): Asyn
   let kept: Uint8Array[] = []
   let size = 0
   let at = 0
+  const tooLong = (line: number): ServiceError => unreadable(line, `it has more than ${longest} bytes`)
   const take = (last: Uint8Array): string => {
     at += 1
+    if (size + last.length > longest) throw tooLong(at)
     const whole = kept.length === 0 ? last : Buffer.concat([...kept, last])
     kept = []
     size = 0
@@ -76,7 +78,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>, longest: number): Asyn
     }
     kept.push(chunk.subarray(start))
     size += chunk.length - start
-    if (size > longest) throw unreadable(at + 1, `it has more than ${longest} bytes`)
+    if (size > longest) throw tooLong(at + 1)
   }
   if (size > 0) yield take(new Uint8Array())
 }

@@ -16,7 +16,7 @@ import { archivedValue, archivedVersion, fileOf, itemOf, unusableArchive } from 
 import { count, keep, type MergeReport, type NamedRecord, refuse } from './merge-report.ts'
 import { type ArchiveMembers, recordText } from './record-rows.ts'
 
-/** What happens to content of the actor that differs from the archive. */
+/** How an import treats content of the actor that differs from the archive. */
 export type Existing = 'keep' | 'replace'
 
 export interface MergeDeps extends Pick<PropertyRoom, 'properties' | 'listReader' | 'listWriter' | 'declared'> {
@@ -146,7 +146,7 @@ class Merge {
       const value = declared.current({ ...stored, version: archivedVersion(given, 'property') }).content
       this.#requireSize(value)
       const { found, version } = await properties.getWithVersion(access, name)
-      if (found?.value != null && equal(found.value, value)) return { record, outcome: 'same' }
+      if (found !== null && found.value !== null && equal(found.value, value)) return { record, outcome: 'same' }
       // A hook may hide a value that is there.
       if (version.whole !== noVersion && existing === 'keep') return { record, outcome: 'kept' }
       const isList = found !== null && found.value === null

@@ -1,4 +1,4 @@
-/** What an import into an existing actor did. */
+/** The result of an import into an existing actor. */
 import { type ErrorCode, ServiceError } from '../errors.ts'
 
 export interface NamedRecord {

@@ -69,7 +69,7 @@ describe('the page that imports an archive', () => {
         await page.getByRole('button', { name: words[locale].button, exact: true }).click()
         await page.getByRole('progressbar').waitFor()
         await page.getByRole('heading', { level: 2, name: words[locale].last }).waitFor()
-            released.resolve()
+        released.resolve()
         await sees(page, words[locale].done, javaScriptEnabled)
         assert.deepEqual(
           (await tableOf(page)).map((row) => row.replace(/^\D+/, '')),

@@ -61,6 +61,14 @@ const violations = async (page: WatchedPage, rules?: readonly string[]): Promise
     ({ id, help, targets }) => `${id} (${help}) at ${targets.join(', ')}`,
   )
 
+const withoutBorder = `[...document.querySelectorAll('button, .button, input:not([type=hidden]), select, textarea')]
+  .filter((one) => one.checkVisibility() && !['radio', 'checkbox', 'range', 'file', 'color'].includes(one.type))
+  .filter((one) => {
+    const { borderStyle, borderWidth } = getComputedStyle(one)
+    return borderStyle === 'none' || parseFloat(borderWidth) === 0
+  })
+  .map((one) => 'no border: ' + one.outerHTML.slice(0, 120))`
+
 describe('every page', () => {
   it('fits a screen of 320 pixels, also from right to left, without a violation (R-WEB-01)', async () => {
     const page = await visitAsOwner(service, actor, '', { locale: 'ar', bypassCSP: true, viewport: narrow })
@@ -87,10 +95,7 @@ describe('every page', () => {
     assert.equal(await page.evaluate('matchMedia("(forced-colors: active)").matches'), true)
     const faults = await onEveryPage(page, async () => [
       ...(await violations(page, colorRules)),
-      ...((await page.evaluate(`[...document.querySelectorAll('button, .button, input:not([type=hidden]), select, textarea')]
-        .filter((one) => one.checkVisibility() && !['radio', 'checkbox', 'range', 'file', 'color'].includes(one.type))
-        .filter((one) => { const style = getComputedStyle(one); return style.borderStyle === 'none' || parseFloat(style.borderWidth) === 0 })
-        .map((one) => 'no border in forced colors: ' + one.outerHTML.slice(0, 120))`)) as string[]),
+      ...(await page.evaluate<string[]>(withoutBorder)),
     ])
     assert.deepEqual(faults, [])
   })

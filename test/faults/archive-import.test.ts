@@ -91,7 +91,7 @@ forEachStore((_dialect, _open, database) => {
           assert.equal((await send('GET', `/${id}/properties/shape`)).text, 'round')
         } finally {
           await service.stop()
-          place.remove()
+          await place.remove()
         }
       })
     }

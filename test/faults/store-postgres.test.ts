@@ -266,20 +266,20 @@ describe('changes of one actor that wait together', () => {
     const { store } = await openFresh(t, patient)
     await store.write((tx) => addActor(tx, 'a'))
     // A sharded database may run two waiting changes in any order, so each change starts the next one while it has the lock.
-    let [deletion, last]: (Promise<unknown> | undefined)[] = []
+    const started: { deletion?: Promise<unknown>; last?: Promise<unknown> } = {}
     const added = await runTogether(store, 'a', [
       async (tx, actor) => {
         const rows = await addTo('a', 'p1')(tx, actor)
-        deletion = store.writeActor('a', async (tx) => {
+        started.deletion = store.writeActor('a', async (tx) => {
           const deleted = await tx.run('DELETE FROM actor WHERE id = $1', 'a')
-          last = store.writeActor('a', addTo('a', 'p2')).catch((error: unknown) => error)
+          started.last = store.writeActor('a', addTo('a', 'p2')).catch((error: unknown) => error)
           return deleted
         })
         return rows
       },
     ])
-    assert.deepEqual([...added, await deletion], [1, 1])
-    const refusal: unknown = await last
+    assert.deepEqual([...added, await started.deletion], [1, 1])
+    const refusal: unknown = await started.last
     assert.ok(refusal instanceof ServiceError)
     assert.equal(refusal.code, 'actor_not_found')
     assert.deepEqual(await store.read(actorIds), [])

@@ -101,12 +101,21 @@ const property = (name: string, value: unknown, more: object = {}): object => ({
   ...more,
 })
 
-/** What an archive has that an import brings in. */
+/** The part of an archive that an import brings in. */
 function dataOf(lines: readonly ArchiveLine[]): object[] {
   return lines
     .filter(({ kind }) => ['property', 'list', 'item', 'file', 'bytes'].includes(kind))
     .map(({ kind, name, value, description, explanation, length, data, sha256, type, version }) => ({
-      ...{ kind, name, value, description, explanation, length, data, sha256, type, version },
+      kind,
+      name,
+      value,
+      description,
+      explanation,
+      length,
+      data,
+      sha256,
+      type,
+      version,
     }))
 }
 
@@ -191,7 +200,10 @@ forEachService((start) => {
       await sent(actor, 'POST', '/properties', {
         color: 'red',
         value: 1,
-        ...{ other: { _type: 'list' }, longer: { _type: 'list' }, start: { _type: 'list' }, aList: { _type: 'list' } },
+        other: { _type: 'list' },
+        longer: { _type: 'list' },
+        start: { _type: 'list' },
+        aList: { _type: 'list' },
       })
       for (const [name, items] of Object.entries({ other: [1, 9], longer: [1, 2, 3], start: [1] }))
         for (const item of items) await sent(actor, 'POST', `/properties/${name}`, item)
@@ -200,7 +212,8 @@ forEachService((start) => {
         service,
         actor,
         archiveWith(
-          ...[property('aList', 'a value'), property('color', 'blue')],
+          property('aList', 'a value'),
+          property('color', 'blue'),
           ...list('longer', [1, 2]),
           ...list('other', [1, 2]),
           ...list('start', [1, 2, 3]),
@@ -233,14 +246,19 @@ forEachService((start) => {
       const service = await start()
       const actor = await service.createActor()
       await sent(actor, 'POST', '/properties', {
-        ...{ color: 'red', value: 1, other: { _type: 'list' }, longer: { _type: 'list' }, aList: { _type: 'list' } },
+        color: 'red',
+        value: 1,
+        other: { _type: 'list' },
+        longer: { _type: 'list' },
+        aList: { _type: 'list' },
         mine: 'stays',
       })
       for (const [name, items] of Object.entries({ other: [1, 9], longer: [1, 2, 3], aList: [5] }))
         for (const item of items) await sent(actor, 'POST', `/properties/${name}`, item)
       await sent(actor, 'PUT', '/files/a.txt', 'mine')
       const archive = archiveWith(
-        ...[property('aList', 'a value'), property('color', 'blue')],
+        property('aList', 'a value'),
+        property('color', 'blue'),
         ...list('longer', [1, 2]),
         ...list('other', [1, 2], { description: 'Others' }),
         ...list('value', [1]),
