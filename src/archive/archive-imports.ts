@@ -46,8 +46,11 @@ export interface ArchiveImportsDeps
   readonly wakeUnused: (actorId: string) => void
 }
 
-/** An import of another process starts with at most this delay, also when that process is killed. */
-const pollMs = 15_000
+/**
+ * An import continues with at most this delay after its process was killed. A process looks for imports when it starts, so a
+ * restart continues them sooner. On a sharded database, every look asks all servers.
+ */
+const pollMs = 300_000
 const mostRunning = 2
 /** A line with a piece of a file fits. A longer value would occupy the process too long, and is refused anyway. */
 const shortestLimit = 131_072
