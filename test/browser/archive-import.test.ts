@@ -1,4 +1,4 @@
-/* cspell:ignore Archiv importieren Importieren */
+/* cspell:ignore Archiv importieren Importieren Beendet Letzter */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { faultsInEveryLook, type WatchedPage } from '../support/browser.ts'
