@@ -96,8 +96,8 @@ class Merge {
       if (ahead.kind !== 'list') continue
       const name = recordText(ahead.members, 'list', 'name')
       if ((await this.#kindOf(name)) !== 'list') continue
-      const compared = await this.#compare(records, name)
-      if (compared.result === 'longer' || compared.result === 'different') found.add(name)
+      const compared = await this.#compare(records, name).catch((error: unknown) => this.#rethrow(error))
+      if (compared?.result === 'longer' || compared?.result === 'different') found.add(name)
     }
     return found
   }
@@ -192,9 +192,11 @@ class Merge {
 
   async #items(records: RecordReader, record: NamedRecord, isNew: boolean): Promise<void> {
     const { report, added } = this.#progress
-    const { result, equalItems, rest } = isNew
-      ? { result: 'shorter' as Comparison, equalItems: 0, rest: [] }
-      : await this.#compare(records, record.name)
+    const compared = isNew
+      ? { result: 'shorter' as const, equalItems: 0, rest: [] }
+      : await this.#attempt(record, () => this.#compare(records, record.name))
+    if (compared === undefined) return skip(records, 'item')
+    const { result, equalItems, rest } = compared
     if (result === 'different') {
       keep(report, record)
       return skip(records, 'item')

@@ -369,6 +369,25 @@ forEachService((start) => {
       assert.deepEqual(await contentOf(service)(actor, 'things'), [{ name: 'cup' }])
     })
 
+    for (const existing of ['keep', 'replace'] as const)
+      it(`names a list that cannot be compared, and brings the rest in, with existing=${existing}`, async () => {
+        const schema = z.object({ name: z.string() })
+        const service = await start({
+          declare: (app) => app.list('things', { item: schema, version: 2, migrate: (old) => ({ name: String(old) }) }),
+        })
+        const actor = await service.createActor()
+        await sent(actor, 'POST', '/properties/things', { name: 'cup' })
+        const [head = {}, item = {}] = list('things', [{ name: 'cup' }])
+        const archive = archiveWith(head, { ...item, version: 3 }, property('color', 'blue'))
+        const last = await imported(service, actor, archive, existing)
+        assert.deepEqual(
+          last.refused.first.map((one) => ({ ...one, message: undefined })),
+          [{ kind: 'list', name: 'things', error: 'newer_data', message: undefined }],
+        )
+        assert.deepEqual(last.imported, { property: 1 })
+        assert.deepEqual(await contentOf(service)(actor, 'things'), [{ name: 'cup' }])
+      })
+
     it('sends the changes to subscribers', async () => {
       const service = await start()
       const actor = await service.createActor()
