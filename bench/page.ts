@@ -28,7 +28,8 @@ a bare server. The time ends with the first response. The figures are medians of
     page: 'benchmarks.md',
     heading: '## Pages for owners',
     introduction: `\`npm run bench -- --only pages --write\` writes this section. Each page is compared with all requests that return the
-data on it as JSON. The ratio is of processor time. The first paint is that of a new load in Chromium, the median of 15 loads.`,
+data on it as JSON. The ratio is of processor time. The first paint is the median of 15 loads in Chromium. Beside it is
+the first paint of a screen of text without style. Without a graphics processor, that alone takes most of the time.`,
   },
   lists: {
     page: 'benchmarks.md',
