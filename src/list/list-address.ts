@@ -8,7 +8,7 @@ export const firstVersion = 1
 export interface ItemFormat {
   /** The declared version, with which items are written. */
   readonly version: number
-  /** The item in the declared version. @throws ServiceError `migration_failed`, `newer_data` */
+  /** The item in the declared version. An item of that version stays as it is. @throws ServiceError `migration_failed`, `newer_data` */
   readonly upgrade: (text: string, from: number) => JsonText
   /** @throws ServiceError `newer_data` for a version that is newer than the declared one. */
   readonly requireReadable: (version: number) => void

@@ -197,7 +197,7 @@ function requireReadable({ name, version }: DataDeclaration, stored: number): vo
 function formatOf(declaration: DataDeclaration): ItemFormat {
   return {
     version: declaration.version,
-    upgrade: (text, from) => upgraded(declaration, text, from),
+    upgrade: (text, from) => (from === declaration.version ? known(text) : upgraded(declaration, text, from)),
     requireReadable: (version) => requireReadable(declaration, version),
   }
 }

@@ -388,6 +388,15 @@ forEachService((start) => {
         assert.deepEqual(await contentOf(service)(actor, 'things'), [{ name: 'cup' }])
       })
 
+    it('continues a declared list whose items have the declared version', async () => {
+      const service = await start({ declare: (app) => app.list('things', { item: z.object({ name: z.string() }) }) })
+      const actor = await service.createActor()
+      await sent(actor, 'POST', '/properties/things', { name: 'cup' })
+      const last = await imported(service, actor, archiveWith(...list('things', [{ name: 'cup' }, { name: 'pot' }, 3])))
+      assert.deepEqual([last.imported, last.same, last.refused.count], [{ item: 1 }, { item: 1 }, 1])
+      assert.deepEqual(await contentOf(service)(actor, 'things'), [{ name: 'cup' }, { name: 'pot' }])
+    })
+
     it('sends the changes to subscribers', async () => {
       const service = await start()
       const actor = await service.createActor()

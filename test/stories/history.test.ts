@@ -197,6 +197,17 @@ forEachService((start) => {
       assert.equal(row?.value, '"first"')
     })
 
+    it('takes back a change of a declared list whose items have the declared version', async () => {
+      const service = await start({ declare: (app) => app.list('things', { item: z.object({ name: z.string() }) }) })
+      const actor = await service.createActor()
+      await sent(actor, 'POST', '/properties/things', { name: 'cup' })
+      await sent(actor, 'PUT', '/properties/things?index=0', { name: 'pot' })
+      await sent(actor, 'DELETE', '/properties/things?index=0')
+      const [newest] = await historyOf(actor)
+      await undo(actor, { id: Number(newest?.id) })
+      assert.deepEqual(await valueOf(actor, 'things'), [{ name: 'pot' }])
+    })
+
     it('has no entry for a write of the same value, or for a refused one', async () => {
       const service = await start()
       const actor = await service.createActor()
