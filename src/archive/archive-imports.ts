@@ -96,6 +96,7 @@ export class ArchiveImports {
         reason: '',
         position: 0,
         added: 0,
+        refusedItems: [],
         report: newReport(),
       }
       await store.changeActor(actor.id, async (tx, locked) => {
@@ -195,8 +196,9 @@ export class ArchiveImports {
         access,
         existing,
         signal,
-        step: async ({ position, added }) => {
-          const isDue = now() - storedAt >= storeEveryMs || position + added - storedRecords >= storeEveryRecords
+        step: async ({ position, added }, must) => {
+          const isDue =
+            must === 'must' || now() - storedAt >= storeEveryMs || position + added - storedRecords >= storeEveryRecords
           if (!isDue) return
           await this.#store(job, state)
           ;[storedAt, storedRecords] = [now(), position + added]

@@ -32,6 +32,8 @@ export interface MergeProgress {
   position: number
   /** Items of the list at the position that this import has added. */
   added: number
+  /** Numbers of the items of that list that the actor refused. Without them, a list that continues would look different. */
+  refusedItems: number[]
   readonly report: MergeReport
 }
 
@@ -39,8 +41,8 @@ export interface MergePlan {
   readonly access: Access
   readonly existing: Existing
   readonly signal: AbortSignal
-  /** Called after each step, so that the progress can be stored. */
-  readonly step: (progress: MergeProgress) => Promise<void>
+  /** Called after each step, so that the progress can be stored. `must`: before the import changes anything else. */
+  readonly step: (progress: MergeProgress, must?: 'must') => Promise<void>
 }
 
 /** Opens the archive from its start. */
@@ -50,6 +52,8 @@ export type OpenArchive = () => Promise<RecordReader>
 const atOnce = 16
 /** Items of the actor that are compared at a time. */
 const comparedItems = 512
+/** Refused items of a list that the progress keeps. A list with more of them does not continue after a crash. */
+const mostRefused = 1000
 
 /** @throws ServiceError when the store or the storage for files cannot be used now; what `step` throws. */
 export async function mergeArchive(
@@ -80,6 +84,7 @@ class Merge {
   readonly #deps: MergeDeps
   readonly #plan: MergePlan
   readonly #progress: MergeProgress
+  #refusedSinceStored = false
 
   constructor(deps: MergeDeps, plan: MergePlan, progress: MergeProgress) {
     this.#deps = deps
@@ -112,6 +117,7 @@ class Merge {
       await this.#readKind(records, ahead.kind, replaced)
       progress.position = records.count
       progress.added = 0
+      progress.refusedItems = []
       await this.#plan.step(progress)
     }
   }
@@ -201,36 +207,53 @@ class Merge {
       keep(report, record)
       return skip(records, 'item')
     }
-    // The report has the items that an earlier run has added.
+    // The report has the items that an earlier run has added or the actor has refused.
+    const isRefused = new Set(this.#progress.refusedItems)
     count(report.same, 'item', equalItems - Math.min(added, equalItems))
     if (!isNew && result !== 'shorter' && added === 0) count(report.same, 'list')
     let more = rest
     if (more.length === 0) more = await this.#nextItems(records)
     for (; more.length > 0; more = await this.#nextItems(records)) {
-      await this.#append(record, more)
+      await this.#append(
+        record,
+        more.filter(({ item }) => !isRefused.has(item)),
+      )
       await this.#plan.step(this.#progress)
       this.#plan.signal.throwIfAborted()
     }
   }
 
-  /** Appends items. When the actor refuses them together, each is tried alone, so that the others come in. */
-  async #append({ name }: NamedRecord, items: readonly ArchivedItem[]): Promise<void> {
-    const { listWriter, declared } = this.#deps
-    const { access } = this.#plan
-    const format = declared.formatOf(name)
-    const add = async (some: readonly ArchivedItem[]): Promise<void> => {
-      const values = some.map(({ value, version }) => (format === null ? value : format.upgrade(value, version)))
-      for (const value of values) this.#requireSize(value)
-      await listWriter.extend(access, name, values, { create: true })
-      this.#progress.added += some.length
-      count(this.#progress.report.imported, 'item', some.length)
-    }
+  /** Appends items. When the actor refuses them together, each half is tried alone, so that the others come in. */
+  async #append(record: NamedRecord, items: readonly ArchivedItem[]): Promise<void> {
+    if (items.length === 0) return
     try {
-      await add(items)
+      await this.#add(record.name, items)
     } catch (error) {
       this.#rethrow(error)
-      for (const item of items) await this.#attempt({ kind: 'item', name }, () => add([item]))
+      const half = items.length >> 1
+      if (half === 0) return this.#refuseItem(record, items, error)
+      await this.#append(record, items.slice(0, half))
+      await this.#append(record, items.slice(half))
     }
+  }
+
+  async #add(name: string, items: readonly ArchivedItem[]): Promise<void> {
+    const { listWriter, declared } = this.#deps
+    const format = declared.formatOf(name)
+    const values = items.map(({ value, version }) => (format === null ? value : format.upgrade(value, version)))
+    for (const value of values) this.#requireSize(value)
+    if (this.#refusedSinceStored) await this.#plan.step(this.#progress, 'must')
+    this.#refusedSinceStored = false
+    await listWriter.extend(this.#plan.access, name, values, { create: true })
+    this.#progress.added += items.length
+    count(this.#progress.report.imported, 'item', items.length)
+  }
+
+  #refuseItem({ name }: NamedRecord, [refused]: readonly ArchivedItem[], error: unknown): void {
+    const { refusedItems } = this.#progress
+    this.#refuse({ kind: 'item', name }, error)
+    if (refused !== undefined && refusedItems.length < mostRefused) refusedItems.push(refused.item)
+    this.#refusedSinceStored = true
   }
 
   /** Compares the items of the archive with those of the actor, until one of them ends or they differ. */
@@ -240,9 +263,12 @@ class Merge {
   ): Promise<{ readonly result: Comparison; readonly equalItems: number; readonly rest: readonly ArchivedItem[] }> {
     const format = this.#deps.declared.formatOf(name)
     const own = this.#ownItems(name)
+    // `records` has just read the list.
+    const refused = new Set(records.count - 1 === this.#progress.position ? this.#progress.refusedItems : [])
     let equalItems = 0
     for (let items = await this.#nextItems(records); items.length > 0; items = await this.#nextItems(records)) {
-      for (const [at, { value, version }] of items.entries()) {
+      for (const [at, { item, value, version }] of items.entries()) {
+        if (refused.has(item)) continue
         const there = (await own.next()).value
         if (there === undefined) return { result: 'shorter', equalItems, rest: items.slice(at) }
         if (!equal(there, format === null ? value : format.upgrade(value, version)))

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, it } from 'node:test'
+import { z } from 'zod'
 import { ServiceError } from '../../src/errors.ts'
 import type { FileBytes } from '../../src/file/file-bytes.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
@@ -51,6 +52,13 @@ interface Progress {
   readonly state: string
   readonly position: number
   readonly records: number
+}
+
+interface Result extends Progress {
+  readonly imported: Readonly<Record<string, number>>
+  readonly same: Readonly<Record<string, number>>
+  readonly kept: { readonly count: number }
+  readonly refused: { readonly count: number }
 }
 
 forEachStore((_dialect, _open, database) => {
@@ -106,6 +114,17 @@ const imported = async (actor: TestActor): Promise<Progress | number> => {
   return answer.status === 200 ? ((await answer.json()) as Progress) : answer.status
 }
 
+/** The storage stops to answer after half of the archive. */
+async function* cutInTheMiddle(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let size = 0
+  for await (const piece of bytes) {
+    const left = whole.length / 2 - size
+    yield piece.subarray(0, left)
+    size += piece.length
+    if (size > left) throw new ServiceError('store_unavailable', 'The storage for files does not answer')
+  }
+}
+
 forEachService((start) => {
   describe('an import whose storage fails', () => {
     /** Makes the storage open objects in another way. The first time is the check before the response. */
@@ -147,6 +166,39 @@ forEachService((start) => {
       assert.equal((await actor.request('POST', '/import', whole)).status, 202)
       await ends(actor, 'done')
       assert.equal(failures, 2)
+    })
+
+    it('continues a list although the actor refused some of its items', async () => {
+      const service = await start({
+        random: () => 0,
+        declare: (app) => {
+          app.list('long', { item: z.object({ n: z.number().max(items - 1), text: z.string() }) })
+        },
+      })
+      const refusedAt = [10, 700, 701, items - 1]
+      const records = list('long', items).map((record, at) =>
+        refusedAt.includes(at) ? { kind: 'item', number: at, value: { n: items, text: 'refused' } } : record,
+      )
+      let isCut = false
+      await opening(service, async (time, really) => {
+        const opened = await really()
+        if (time === 1 || isCut || opened === null) return opened
+        isCut = true
+        return { ...opened, bytes: cutInTheMiddle(opened.bytes) }
+      })
+      const actor = await service.createActor()
+      assert.equal((await actor.request('POST', '/import', archiveWith(...records))).status, 202)
+      await ends(actor, 'done')
+      assert.ok(isCut)
+      const last = (await imported(actor)) as Result
+      assert.deepEqual([last.refused.count, last.kept.count], [refusedAt.length, 0])
+      assert.equal(Number(last.imported.item) + (last.same.item ?? 0), items - refusedAt.length)
+      const stored = (await (await actor.request('GET', '/properties/long')).json()) as { n: number }[]
+      const expected = Array.from({ length: items }, (_, n) => n).filter((n) => !refusedAt.includes(n + 1))
+      assert.deepEqual(
+        stored.map(({ n }) => n),
+        expected,
+      )
     })
 
     it('fails when the archive is lost, and can be begun again', async () => {
