@@ -6,6 +6,7 @@ import type { PropertyRoom } from '../property/create.ts'
 import type { Runtime } from '../runtime.ts'
 import { ArchiveImports } from './archive-imports.ts'
 import { Archives } from './archives.ts'
+import { createScheduledExports } from './scheduled/scheduled-exports.ts'
 
 interface ArchiveNeeds {
   readonly property: PropertyRoom
@@ -24,7 +25,10 @@ export function createArchives(runtime: Runtime, { property, job, fileRoom }: Ar
     wake: (actorId) => worker.wake(actorId),
     wakeUnused: unusedObjects.wake,
   })
-  const worker = new JobWorker(workerDeps(runtime), imports.lane)
+  const deps = workerDeps(runtime)
+  const worker = new JobWorker(deps, imports.lane)
   job.jobs.add(worker)
+  const exports = createScheduledExports(runtime, { bytes, shutdownMs: deps.shutdownMs })
+  if (exports !== null) job.jobs.add(exports)
   return { archives, imports }
 }

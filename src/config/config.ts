@@ -82,12 +82,14 @@ function isServiceLink(name: string, value: string): boolean {
   )
 }
 
+function requireAccessKey(env: string, place: string | null, key: readonly (string | null)[]): void {
+  if (place?.startsWith('s3:') === true && key.includes(null))
+    throw new ConfigError(`${env} names an S3-compatible store: set ${env}_ACCESS_KEY_ID and ${env}_SECRET_ACCESS_KEY.`)
+}
+
 function refuseContradictions(config: Config): void {
-  const hasKey = config.filesAccessKeyId !== null && config.filesSecretAccessKey !== null
-  if (config.files?.startsWith('s3:') === true && !hasKey)
-    throw new ConfigError(
-      'TROUPE_FILES names an S3-compatible store: set TROUPE_FILES_ACCESS_KEY_ID and TROUPE_FILES_SECRET_ACCESS_KEY.',
-    )
+  requireAccessKey('TROUPE_FILES', config.files, [config.filesAccessKeyId, config.filesSecretAccessKey])
+  requireAccessKey('TROUPE_EXPORTS', config.exports, [config.exportsAccessKeyId, config.exportsSecretAccessKey])
   if (config.mode === 'development') return
   if (config.secretKeys === null) {
     throw new ConfigError(

@@ -1,7 +1,7 @@
 /** Stores the bytes of files in a folder. Processes on several machines may share it. */
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { closeQuietly, codeOf, pieces, usable, writeAll } from './disk.ts'
+import { closeQuietly, codeOf, pieces, syncFolders, usable, writeAll } from './disk.ts'
 import { type ByteRange, type FileBytes, type OpenObject, requireKey } from './file-bytes.ts'
 
 /** Closes files whose bytes nothing reads any longer. Node.js ends the process when it has to close a file itself. */
@@ -70,19 +70,6 @@ async function openExisting(path: string): Promise<FileHandle | null> {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
     throw error
-  }
-}
-
-/** A power loss must not remove the name of a synced file from its folder. Windows cannot sync a folder. */
-async function syncFolders(...paths: readonly string[]): Promise<void> {
-  if (process.platform === 'win32') return
-  for (const path of paths) {
-    const folder = await open(path, 'r')
-    try {
-      await folder.sync()
-    } finally {
-      await folder.close()
-    }
   }
 }
 

@@ -1,5 +1,5 @@
 /** Work with files of the disk, for storages that use it. */
-import type { FileHandle } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { ServiceError } from '../errors.ts'
 import type { ByteRange } from './file-bytes.ts'
 
@@ -23,6 +23,19 @@ export async function* pieces(file: FileHandle, { start, end }: ByteRange): Asyn
 
 export async function closeQuietly(file: FileHandle): Promise<void> {
   await file.close().catch(() => {})
+}
+
+/** A power loss must not remove the name of a synced file from its folder. Windows cannot sync a folder. */
+export async function syncFolders(...paths: readonly string[]): Promise<void> {
+  if (process.platform === 'win32') return
+  for (const path of paths) {
+    const folder = await open(path, 'r')
+    try {
+      await folder.sync()
+    } finally {
+      await folder.close()
+    }
+  }
 }
 
 const full: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])

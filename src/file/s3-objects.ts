@@ -51,9 +51,16 @@ const emptyHash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 /** Characters of an error response that are read. */
 const mostErrorBytes = 65_536
 
+/** Names of a listing. One that ends with a slash means all names that begin with it. */
+const namesPattern = /<(?:Key|Prefix)>([\w./~-]+)<\/(?:Key|Prefix)>/g
+/** A listing has up to 1000 names of up to 1024 bytes, with some facts of each. */
+const mostListingBytes = 4_194_304
+
 interface S3Request {
-  readonly method: 'GET' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  /** Empty: the bucket itself. */
   readonly name: string
+  readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly hash?: string
   /** Makes the body of an attempt. */
@@ -119,6 +126,37 @@ export class S3Objects {
     await answer.body.dump()
   }
 
+  async has(name: string): Promise<boolean> {
+    const what = `look for the ${this.#what}`
+    const answer = await this.#send(what, { method: 'HEAD', name })
+    await requireStatus(what, answer, [200, 404])
+    return answer.statusCode === 200
+  }
+
+  /**
+   * Yields the names that begin with a prefix, a page at a time.
+   *
+   * @param depth `folder`: names with a further slash are one name, up to that slash. `all`: each name.
+   */
+  async *list(prefix: string, depth: 'folder' | 'all'): AsyncGenerator<readonly string[], void> {
+    const what = `list each ${this.#what}`
+    const begin = `${this.#settings.prefix}${prefix}`
+    const folders = depth === 'folder' ? { delimiter: '/' } : {}
+    for (let next: string | undefined = ''; next !== undefined; ) {
+      const from: Record<string, string> = next === '' ? {} : { 'continuation-token': next }
+      const query = { 'list-type': '2', prefix: begin, ...folders, ...from }
+      const answer = await this.#send(what, { method: 'GET', name: '', query })
+      await requireStatus(what, answer, [200])
+      const text = await usable(what, () => textOf(answer, mostListingBytes))
+      if (!text.trimEnd().endsWith('</ListBucketResult>')) throw unusable(what, new Error('The listing was cut'))
+      const names = [...text.matchAll(namesPattern)].map(([, name = '']) => name)
+      yield names
+        .filter((name) => name.startsWith(begin) && name !== begin)
+        .map((name) => name.slice(this.#settings.prefix.length))
+      next = /<NextContinuationToken>([^<]+)<\/NextContinuationToken>/.exec(text)?.[1]
+    }
+  }
+
   async close(): Promise<void> {
     await this.#agent.destroy()
   }
@@ -140,11 +178,12 @@ export class S3Objects {
     }
   }
 
-  async #attempt({ method, name, headers = {}, hash = emptyHash, body }: S3Request): Promise<Dispatcher.ResponseData> {
+  async #attempt(request: S3Request): Promise<Dispatcher.ResponseData> {
+    const { method, name, query = {}, headers = {}, hash = emptyHash, body } = request
     const { accessKeyId, secretAccessKey, region } = this.#settings
     const signer = new AwsV4Signer({
       method,
-      url: this.#urlOf(name),
+      url: this.#urlOf(name, query),
       headers: { ...headers, 'x-amz-content-sha256': hash },
       accessKeyId,
       secretAccessKey,
@@ -152,17 +191,20 @@ export class S3Objects {
       service: 's3',
     })
     const signed = await signer.sign()
-    const { origin, pathname } = signed.url
+    const { origin, pathname, search } = signed.url
     const sent = { ...Object.fromEntries(signed.headers), ...headers }
-    return this.#agent.request({ origin, path: pathname, method, headers: sent, body: body?.() ?? null })
+    return this.#agent.request({ origin, path: `${pathname}${search}`, method, headers: sent, body: body?.() ?? null })
   }
 
-  #urlOf(name: string): string {
+  #urlOf(name: string, query: Readonly<Record<string, string>>): string {
     const { endpoint, bucket, prefix, style } = this.#settings
-    if (style === 'path') return `${endpoint}/${bucket}/${prefix}${name}`
     const url = new URL(endpoint)
-    url.hostname = `${bucket}.${url.hostname}`
-    return `${url.href.replace(/\/+$/, '')}/${prefix}${name}`
+    const base = url.pathname.replace(/\/+$/, '')
+    const object = name === '' ? '' : `${prefix}${name}`
+    if (style === 'host') url.hostname = `${bucket}.${url.hostname}`
+    url.pathname = style === 'host' ? `${base}/${object}` : `${base}/${bucket}/${object}`
+    url.search = new URLSearchParams(query).toString()
+    return url.href
   }
 }
 
@@ -189,17 +231,23 @@ async function requireStatus(
 }
 
 /** The code of an error response. A missing bucket is another error than a missing object. */
-async function errorOf({ body }: Dispatcher.ResponseData): Promise<string> {
-  let text = ''
+async function errorOf(answer: Dispatcher.ResponseData): Promise<string> {
   try {
-    for await (const piece of body as AsyncIterable<Buffer>) {
-      text += piece.toString('latin1')
-      if (text.length > mostErrorBytes) break
-    }
+    return /<Code>(\w+)<\/Code>/.exec(await textOf(answer, mostErrorBytes))?.[1] ?? ''
   } catch {
     // The status alone must do.
+    return ''
   }
-  return /<Code>(\w+)<\/Code>/.exec(text)?.[1] ?? ''
+}
+
+/** The body, up to about a number of bytes. */
+async function textOf({ body }: Dispatcher.ResponseData, most: number): Promise<string> {
+  let text = ''
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    text += piece.toString('latin1')
+    if (text.length > most) break
+  }
+  return text
 }
 
 function sizeIn({ headers, statusCode }: Dispatcher.ResponseData): number {

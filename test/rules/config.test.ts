@@ -387,6 +387,36 @@ const rows: Readonly<Record<string, Row>> = {
     code: 'other',
     refused: {},
   },
+  exports: {
+    env: 'TROUPE_EXPORTS',
+    byDefault: null,
+    text: '/srv/exports',
+    value: '/srv/exports',
+    code: './exports',
+    refused: {
+      off: 'must be a folder or an S3-compatible store; remove it for no exports',
+      's3://': 'must have the form s3://<bucket>/<prefix>?endpoint=<URL>&region=<region>',
+    },
+  },
+  exportsAccessKeyId: {
+    env: 'TROUPE_EXPORTS_ACCESS_KEY_ID',
+    byDefault: null,
+    text: 'id',
+    value: 'id',
+    code: 'other',
+    refused: {},
+  },
+  exportsSecretAccessKey: {
+    env: 'TROUPE_EXPORTS_SECRET_ACCESS_KEY',
+    byDefault: null,
+    text: 'key',
+    value: 'key',
+    code: 'other',
+    refused: {},
+  },
+  exportsEveryHours: number('TROUPE_EXPORTS_EVERY_HOURS', 24, [1, 8760], 'hours'),
+  exportsKept: number('TROUPE_EXPORTS_KEPT', 7, [1, 1000]),
+  exportsWithSecrets: flag('TROUPE_EXPORTS_WITH_SECRETS', false),
   maxFileBytes: number('TROUPE_MAX_FILE_BYTES', 52_428_800, [1, 5_368_709_120], 'bytes'),
   maxActorFileBytes: number('TROUPE_MAX_ACTOR_FILE_BYTES', 1_073_741_824, [0, 1_099_511_627_776], 'bytes'),
   maxImportBytes: number('TROUPE_MAX_IMPORT_BYTES', 1_073_741_824, [1, 1_099_511_627_776], 'bytes'),
@@ -446,7 +476,15 @@ describe('the settings', () => {
     )
     assert.deepEqual(
       Object.entries(options).flatMap(([name, option]) => ('secret' in option ? [name] : [])),
-      ['database', 'readReplicas', 'secretKeys', 'botToken', 'metricsToken', 'filesSecretAccessKey'],
+      [
+        'database',
+        'readReplicas',
+        'secretKeys',
+        'botToken',
+        'metricsToken',
+        'filesSecretAccessKey',
+        'exportsSecretAccessKey',
+      ],
     )
   })
 
@@ -516,6 +554,10 @@ describe('the settings', () => {
       'TROUPE_FILES names an S3-compatible store: set TROUPE_FILES_ACCESS_KEY_ID and TROUPE_FILES_SECRET_ACCESS_KEY.',
     )
     assert.equal(resolveConfig({ files }, { ...env, TROUPE_FILES_SECRET_ACCESS_KEY: 'key' }).files, files)
+    assert.equal(
+      refusalOf(() => resolveConfig({ exports: files }, env)),
+      'TROUPE_EXPORTS names an S3-compatible store: set TROUPE_EXPORTS_ACCESS_KEY_ID and TROUPE_EXPORTS_SECRET_ACCESS_KEY.',
+    )
   })
 
   it('treat an empty string as absent, except in a list of names, where it is the empty list (OPS-09)', () => {

@@ -11,6 +11,8 @@ export interface SignedRequest {
   readonly method: string
   /** Path as it was sent, without the query. */
   readonly path: string
+  /** The names and values of the query. */
+  readonly query?: URLSearchParams
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -23,14 +25,18 @@ export interface S3Key {
 export const testKey: S3Key = { accessKeyId: 'test-key', secretAccessKey: 'test-secret', region: 'eu-test-1' }
 
 /** The signature of a request whose `Authorization` names these signed headers. */
-export function signatureOf({ method, path, headers }: SignedRequest, key: S3Key, signed: readonly string[]): string {
+export function signatureOf(
+  { method, path, query, headers }: SignedRequest,
+  key: S3Key,
+  signed: readonly string[],
+): string {
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
   const hmac = (secret: string | Buffer, text: string): Buffer => createHmac('sha256', secret).update(text).digest()
   const date = headers['x-amz-date'] ?? ''
   const canonical = [
     method,
     path,
-    '',
+    canonicalQuery(query ?? new URLSearchParams()),
     ...signed.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
     '',
     signed.join(';'),
@@ -44,6 +50,13 @@ export function signatureOf({ method, path, headers }: SignedRequest, key: S3Key
     `AWS4${key.secretAccessKey}`,
   )
   return hmac(secret, signing).toString('hex')
+}
+
+function canonicalQuery(query: URLSearchParams): string {
+  const encoded = (text: string): string =>
+    encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  const pairs = [...query].map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+  return pairs.toSorted((a, b) => (a < b ? -1 : 1)).join('&')
 }
 
 /** The fault of the next request with a method. */
@@ -75,7 +88,7 @@ export async function startS3(bucket = 'bucket'): Promise<FakeS3> {
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const method = request.method ?? ''
-    const path = request.url ?? ''
+    const [path = '', query = ''] = (request.url ?? '').split('?')
     requests.push(`${method} ${path}`)
     const fault = faults.get(method)?.shift()
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
@@ -83,6 +96,7 @@ export async function startS3(bucket = 'bucket'): Promise<FakeS3> {
     if (fault === 'full') return refuse(response, 507, 'XMinioStorageFull')
     const why = refusal(request, body)
     if (why !== null) return refuse(response, 403, why)
+    if (method === 'GET' && path === `/${bucket}/`) return list(response, { bucket, objects, query, fault })
     if (!path.startsWith(`/${bucket}/`)) return refuse(response, 404, 'NoSuchBucket')
     const name = path.slice(1)
     if (method === 'PUT') {
@@ -91,6 +105,7 @@ export async function startS3(bucket = 'bucket'): Promise<FakeS3> {
     }
     if (method === 'DELETE') objects.delete(name)
     if (fault === 'lost-answer') return void request.socket.destroy()
+    if (method === 'HEAD') return void response.writeHead(objects.has(name) ? 200 : 404).end()
     if (method === 'GET') return give(request, response, { object: objects.get(name), isCut: fault === 'cut' })
     response.writeHead(method === 'DELETE' ? 204 : 200).end()
   }
@@ -119,7 +134,8 @@ function refusal(request: IncomingMessage, body: Buffer): string | null {
     return 'InvalidAccessKeyId'
   const names = signed.split(';')
   if (!['host', 'x-amz-content-sha256', 'x-amz-date'].every((name) => names.includes(name))) return 'AccessDenied'
-  const sent = { method: request.method ?? '', path: request.url ?? '', headers }
+  const [path = '', query] = (request.url ?? '').split('?')
+  const sent = { method: request.method ?? '', path, query: new URLSearchParams(query), headers }
   if (signatureOf(sent, testKey, names) !== signature) return 'SignatureDoesNotMatch'
   const isRight = createHash('sha256').update(body).digest('hex') === headers['x-amz-content-sha256']
   return isRight ? null : 'XAmzContentSHA256Mismatch'
@@ -145,4 +161,41 @@ function give(
   })
   if (!isCut) return void response.end(part)
   response.write(part.subarray(0, part.length / 2), () => response.destroy())
+}
+
+/** Names on a page of a listing. */
+const pageSize = 3
+
+/** A page of a listing (ListObjectsV2), as Amazon documents it. */
+function list(
+  response: ServerResponse,
+  listing: {
+    readonly bucket: string
+    readonly objects: ReadonlyMap<string, Buffer>
+    readonly query: string
+    readonly fault: Fault | undefined
+  },
+): void {
+  const query = new URLSearchParams(listing.query)
+  const [prefix, after] = [query.get('prefix') ?? '', query.get('continuation-token') ?? '']
+  const isFolder = query.get('delimiter') === '/'
+  const shown = (name: string): string => {
+    const end = name.indexOf('/', prefix.length)
+    return isFolder && end >= 0 ? name.slice(0, end + 1) : name
+  }
+  const all = [...listing.objects.keys()]
+    .map((name) => name.slice(listing.bucket.length + 1))
+    .filter((name) => name.startsWith(prefix))
+    .map(shown)
+  const left = [...new Set(all)].toSorted((a, b) => (a < b ? -1 : 1)).filter((name) => name > after)
+  const page = left.slice(0, pageSize)
+  const entries = page.map((name) =>
+    isFolder && name.endsWith('/')
+      ? `<CommonPrefixes><Prefix>${name}</Prefix></CommonPrefixes>`
+      : `<Contents><Key>${name}</Key><Size>1</Size></Contents>`,
+  )
+  const more = left.length > pageSize ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
+  const text = `<?xml version="1.0"?><ListBucketResult><Prefix>${prefix}</Prefix>${entries.join('')}${more}</ListBucketResult>`
+  response.writeHead(200, { 'content-type': 'application/xml' })
+  response.end(listing.fault === 'cut' ? text.slice(0, text.length / 2) : text)
 }

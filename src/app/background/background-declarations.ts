@@ -61,12 +61,16 @@ export class BackgroundDeclarations {
 }
 
 const longestName = 100
+/** Schedules of the service have such names. */
+const reservedPrefix = 'troupe:'
 
 function requireNew(kind: 'alarm' | 'schedule', name: string, isKnown: boolean, handler: unknown): void {
   requireNamedHandler(kind, name, handler)
   const what = `Cannot declare the ${kind} ${JSON.stringify(name)}:`
   if (name === '' || name.length > longestName || !name.isWellFormed() || name.includes('\0'))
     throw new ConfigError(`${what} its name must have 1 to ${longestName} characters.`)
+  if (name.startsWith(reservedPrefix))
+    throw new ConfigError(`${what} its name must not begin with ${reservedPrefix}, as those of the service do.`)
   if (isKnown) throw new ConfigError(`${what} the name is declared already.`)
 }
 

@@ -1,0 +1,75 @@
+/** Scheduled exports in a folder. */
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { closeQuietly, codeOf, syncFolders, usable, writeAll } from '../../file/disk.ts'
+import { completeFile, type ExportPlace, isRun } from './export-place.ts'
+
+const deleting = 'delete an old export'
+
+export class ExportFolder implements ExportPlace {
+  readonly #root: string
+
+  constructor(root: string) {
+    this.#root = resolve(root)
+  }
+
+  async put(run: string, file: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    const path = join(this.#root, run, file)
+    const part = `${path}.part`
+    const folder = dirname(path)
+    const target = await usable('store the export', async () => {
+      // Only the service may read exports, because they may have secrets.
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      return open(part, 'w', 0o600)
+    })
+    try {
+      for await (const chunk of chunks) await usable('store the export', () => writeAll(target, chunk))
+      await usable('store the export', () => target.sync())
+    } catch (error) {
+      await closeQuietly(target)
+      await rm(part, { force: true }).catch(() => {})
+      throw error
+    }
+    await usable('store the export', async () => {
+      await target.close()
+      await rename(part, path)
+      await syncFolders(folder, dirname(folder), this.#root)
+    })
+  }
+
+  has(run: string, file: string): Promise<boolean> {
+    return usable('look for the export', async () => {
+      try {
+        await stat(join(this.#root, run, file))
+        return true
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT') return false
+        throw error
+      }
+    })
+  }
+
+  runs(): Promise<readonly string[]> {
+    return usable('list the exports', async () => {
+      await mkdir(this.#root, { recursive: true, mode: 0o700 })
+      const entries = await readdir(this.#root, { withFileTypes: true })
+      return entries
+        .filter((entry) => entry.isDirectory() && isRun(entry.name))
+        .map(({ name }) => name)
+        .toSorted()
+    })
+  }
+
+  async remove(run: string, signal: AbortSignal): Promise<void> {
+    const folder = join(this.#root, run)
+    // A deletion that breaks off must not leave a run that looks complete.
+    await usable(deleting, () => rm(join(folder, completeFile), { force: true }))
+    for (const name of await usable(deleting, () => readdir(folder))) {
+      signal.throwIfAborted()
+      await usable(deleting, () => rm(join(folder, name), { recursive: true, force: true }))
+    }
+    await usable(deleting, () => rm(folder, { recursive: true, force: true }))
+  }
+
+  async close(): Promise<void> {}
+}
