@@ -397,6 +397,22 @@ forEachService((start) => {
       assert.deepEqual(await contentOf(service)(actor, 'things'), [{ name: 'cup' }, { name: 'pot' }])
     })
 
+    for (const listen of [true, false])
+      it(`reads an archive that is sent as a form, as curl does by default${listen ? '' : ', in this process'}`, async () => {
+        const service = await start({ listen, maxBodyBytes: 2000 })
+        const actor = await service.createActor()
+        const archive = archiveWith(
+          ...list(
+            'notes',
+            Array.from({ length: 100 }, (_, n) => `${n} _method=DELETE`),
+          ),
+        )
+        const form = { 'content-type': 'application/x-www-form-urlencoded' }
+        assert.equal((await actor.request('POST', '/import', archive, form)).status, 202)
+        await service.settled()
+        assert.equal((await contentOf(service)(actor, 'notes')).length, 100)
+      })
+
     it('sends the changes to subscribers', async () => {
       const service = await start()
       const actor = await service.createActor()

@@ -1,6 +1,6 @@
 /** Finds the route of a request. */
 import { ServiceError } from '../../errors.ts'
-import type { BodyLimits } from '../edge/body.ts'
+import { type BodyLimits, isUrlencoded } from '../edge/body.ts'
 import type { Cors } from '../edge/cors.ts'
 import { maxQueryFields, Params } from '../edge/params.ts'
 import { decodePath } from '../edge/path.ts'
@@ -59,8 +59,14 @@ export class Locator {
   }
 
   /** Returns the method that `_method` names. Only a form must be read for it. */
-  override(request: HttpRequest, { query }: Addressed): Promise<Method | null> | Method | null {
+  override(request: HttpRequest, { method, segments, query }: Addressed): Promise<Method | null> | Method | null {
+    // curl sends any body as a form by default.
+    if (method === 'POST' && isUrlencoded(request) && this.#readsStream(segments)) return null
     return overriddenMethod(request, query, this.#deps.config)
+  }
+
+  #readsStream(segments: readonly string[]): boolean {
+    return this.#table.find('POST', segments).match?.route.request?.isStream === true
   }
 
   /** @throws ServiceError `not_found`, `method_not_allowed` */

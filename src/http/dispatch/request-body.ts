@@ -26,6 +26,8 @@ export interface RequestBody<T> {
   readonly content: Readonly<Record<string, FieldSchema>>
   /** Fields that the query may contain instead of a body. */
   readonly inQuery?: RequestFields
+  /** The handler reads the body as a stream, whatever its content type is. A form in it has no `_method`. */
+  readonly isStream?: true
   readonly read: (sent: Sent) => Promise<T>
 }
 

@@ -38,3 +38,8 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
     }
   }
 }
+
+/** A body that was read as a whole before. */
+export async function* wholeBody(body: Promise<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  yield await body
+}

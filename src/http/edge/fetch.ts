@@ -1,6 +1,6 @@
 /** The adapter for web-standard Request and Response. It runs wherever `fetch` handlers run. */
 import { ServiceError } from '../../errors.ts'
-import { BodyStream } from './body-stream.ts'
+import { BodyStream, wholeBody } from './body-stream.ts'
 import type { Handle, HttpRequest } from './request.ts'
 
 /** The facts about a connection that a `Request` does not contain. */
@@ -78,7 +78,7 @@ class FetchIncoming implements HttpRequest {
   }
 
   stream(): BodyStream {
-    this.#stream ??= new BodyStream(requestPieces(this.#request))
+    this.#stream ??= new BodyStream(this.#body === undefined ? requestPieces(this.#request) : wholeBody(this.#body))
     return this.#stream
   }
 }

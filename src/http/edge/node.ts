@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '../../errors.ts'
 import type { HttpResponse } from './response.ts'
 import { noteProgress } from './body-deadlines.ts'
-import { BodyStream } from './body-stream.ts'
+import { BodyStream, wholeBody } from './body-stream.ts'
 import { brokenOff, collected, tooLarge } from './fetch.ts'
 import { bodyOfFramework, type Framework } from './framework-body.ts'
 import type { Handle, HttpRequest } from './request.ts'
@@ -116,7 +116,7 @@ class NodeIncoming implements HttpRequest {
   }
 
   stream(): BodyStream {
-    this.#stream ??= new BodyStream(messagePieces(this.#message))
+    this.#stream ??= new BodyStream(this.#body === undefined ? messagePieces(this.#message) : wholeBody(this.#body))
     return this.#stream
   }
 }

@@ -68,6 +68,7 @@ const importSchema = {
 /** The handler reads the body as a stream. */
 const archive: RequestBody<undefined> = {
   content: { 'application/x-ndjson': { type: 'string', format: 'binary' } },
+  isStream: true,
   read: async () => undefined,
 }
 
