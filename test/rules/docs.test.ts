@@ -217,7 +217,7 @@ describe('the README', () => {
     assert.match(first?.text ?? '', /^url=http:\/\/localhost:3000\n/)
     const script = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text)
     const said = blocks.filter(({ language }) => language === 'text').map(({ text }) => text)
-    assert.deepEqual([script.length, said.length], [4, 3])
+    assert.deepEqual([script.length, said.length], [5, 4])
     const output = await bash(script.join('\n').replace('http://localhost:3000', url))
     assert.equal(output, said.join(''))
   })
