@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { type ArchiveLine, linesOf } from '../support/archives.ts'
 import { TestCallers } from '../support/callers.ts'
 import { seeded } from '../support/random.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -529,6 +530,37 @@ forEachService((start) => {
         assert.equal((await service.request(`/${actor.id}/import`, { method, ...body })).status, 401)
       }
       assert.equal(await read(actor, '/import'), 404)
+    })
+
+    it('counts the items of a long list in its progress', async () => {
+      const clock = new ManualClock()
+      const held = Promise.withResolvers<void>()
+      const reached = Promise.withResolvers<void>()
+      const service = await start({
+        now: clock.now,
+        timers: clock.timers,
+        declare: (app) =>
+          app.property('things', {
+            post: async ({ value }) => {
+              if (value === 600) clock.pass(1000)
+              if (value === 1100) {
+                reached.resolve()
+                await held.promise
+              }
+              return value
+            },
+          }),
+      })
+      const actor = await service.createActor()
+      const things = Array.from({ length: 1200 }, (_, n) => n)
+      assert.equal((await actor.request('POST', '/import', archiveWith(...list('things', things)))).status, 202)
+      await reached.promise
+      const { position, records } = (await read(actor, '/import')) as Import
+      // The header of the archive, and two batches of items.
+      assert.deepEqual([position, records], [1 + 1024, 1 + 1 + 1200 + 1])
+      held.resolve()
+      await service.settled()
+      assert.equal(((await read(actor, '/import')) as Import).position, records)
     })
 
     it('runs once at a time, can be stopped, and continues with the same archive', async () => {

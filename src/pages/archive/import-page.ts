@@ -1,6 +1,6 @@
 /** The page that imports an archive, and its forms. */
 import type { ArchiveImports } from '../../archive/archive-imports.ts'
-import type { ImportState } from '../../archive/import-store.ts'
+import { doneRecords, type ImportState } from '../../archive/import-store.ts'
 import type { NamedRecord, RefusedRecord } from '../../archive/merge-report.ts'
 import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
@@ -73,7 +73,7 @@ const kinds = ['property', 'list', 'item', 'file'] as const
 
 function shown(state: ImportState, actorWww: string, now: number, language: PageLanguage): ShownImport {
   const { messages } = language
-  const { report, position, records, startedAt, endedAt } = state
+  const { report, records, startedAt, endedAt } = state
   const named = ({ kind, name }: NamedRecord, message = ''): NamedImport => ({
     kind,
     name: visible(name),
@@ -82,7 +82,7 @@ function shown(state: ImportState, actorWww: string, now: number, language: Page
   })
   return {
     state: state.state,
-    position,
+    position: doneRecords(state),
     records,
     started: momentOf(startedAt, now, messages),
     ended: endedAt === null ? null : momentOf(endedAt, now, messages),

@@ -25,9 +25,18 @@ export function importPage(values: ImportValues, context: PageContext): Html {
     html`
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>
-${following('import', ['import'], values.last === null ? html`` : lastImport(values, values.last, words))}
-${uploadForm(values, words)}`,
+${following(
+  'import',
+  ['import'],
+  html`${values.last === null ? '' : lastImport(values, values.last, words)}
+${isReady(values) ? uploadForm(values, words) : ''}`,
+)}`,
   )
+}
+
+/** One import runs at a time. The form with an error stays, because the error is at its field. */
+function isReady({ last, error }: ImportValues): boolean {
+  return last?.state !== 'running' || error !== null
 }
 
 function uploadForm(values: ImportValues, words: Words): Html {

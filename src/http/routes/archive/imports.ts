@@ -1,6 +1,6 @@
 /** `/<actor>/import`: an archive comes into the actor, in the background. */
 import type { ArchiveImports } from '../../../archive/archive-imports.ts'
-import type { ImportState } from '../../../archive/import-store.ts'
+import { doneRecords, type ImportState } from '../../../archive/import-store.ts'
 import { ServiceError } from '../../../errors.ts'
 import { choiceField, optional } from '../../../json/fields.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -129,13 +129,13 @@ export function importRoutes({ imports, baseUrl }: ImportRouteDeps): readonly Ro
 }
 
 function shown(state: ImportState): object {
-  const { id, existing, records, position, report, reason } = state
+  const { id, existing, records, report, reason } = state
   return {
     id,
     state: state.state,
     existing,
     records,
-    position,
+    position: doneRecords(state),
     started_at: new Date(state.startedAt).toISOString(),
     ended_at: state.endedAt === null ? null : new Date(state.endedAt).toISOString(),
     imported: report.imported,
