@@ -8,7 +8,7 @@ import { onShards } from '../support/citus.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { type Random, seeded } from '../support/random.ts'
-import { forEachService, type TestActor } from '../support/service.ts'
+import { forEachService, sqliteService, type TestActor } from '../support/service.ts'
 
 interface Entry {
   readonly id: number
@@ -577,3 +577,23 @@ async function changeAtRandom(
     await random.pick(changes)()
   }
 }
+
+describe('the storage of the history on SQLite', () => {
+  const start = sqliteService()
+
+  it('needs less than twice the size of a value of 1,000 bytes', async () => {
+    const changes = 500
+    const service = await start()
+    const actor = await service.createActor()
+    const { store } = await service.app.running()
+    const size = async (): Promise<number> => {
+      const pages = `SELECT SUM(pgsize) AS n FROM dbstat WHERE name LIKE '%history%'`
+      return Number((await store.read((q) => q.get<{ n: number }>(pages)))?.n)
+    }
+    const before = await size()
+    const handle = await service.app.actors.get(actor.id)
+    for (let n = 0; n < changes; n += 1) await handle?.set('text', String(n).padEnd(1000, 'x'))
+    const perChange = ((await size()) - before) / changes
+    assert.ok(perChange > 1000 && perChange < 2000, `${perChange} bytes for each change`)
+  })
+})

@@ -676,7 +676,7 @@ CREATE TABLE history (
   request TEXT NOT NULL,
   origin TEXT NOT NULL,
   PRIMARY KEY (actor_id, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX history_by_age ON history (at);
 
