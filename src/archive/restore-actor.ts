@@ -38,6 +38,7 @@ import {
   archivedValue,
   archivedVersion,
 } from './archived-content.ts'
+import { inflated } from './inflated.ts'
 import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
 import { insertKind } from './restored-rows.ts'
@@ -68,7 +69,7 @@ export interface Restored {
  *   another one has its creator or account. Then nothing is left.
  */
 export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uint8Array>): Promise<Restored> {
-  const records = new RecordReader(readRecords(archive))
+  const records = new RecordReader(readRecords(inflated(archive)))
   const restore = new Restore(deps, records, headerOf(await records.next()))
   return restore.run()
 }

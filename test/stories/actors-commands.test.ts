@@ -1,7 +1,8 @@
 /** `troupe actors`: an operator lists, shows, deletes and seeds actors. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import { App } from '../../src/troupe.ts'
 import { type Ending, Workplace } from '../support/program.ts'
@@ -87,6 +88,12 @@ forEachStore((_dialect, _open, database) => {
       const data = (text: string): string[] => text.split('\n').filter((line) => !/"kind":"(?:archive|end)"/.test(line))
       assert.deepEqual(data(again.stdout), data(whole.stdout))
       assert.equal((await run('show', 'ada')).stdout.match(/creator +(.*)/)?.[1], 'ada@example.com (not proven)')
+      await run('delete', 'ada', '--yes')
+      writeFileSync(place.path('ada.jsonl.gz'), gzipSync(readFileSync(place.path('ada.jsonl'))))
+      assert.match(
+        (await run('import', 'ada.jsonl.gz')).stdout,
+        /^Imported actor ada: property 1, list 1, item 2, file 1,/,
+      )
     })
 
     it('export and import refuse what they cannot do', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
 import { type ArchiveLine, linesOf } from '../support/archives.ts'
 import { TestCallers } from '../support/callers.ts'
@@ -530,6 +531,42 @@ forEachService((start) => {
         assert.equal((await service.request(`/${actor.id}/import`, { method, ...body })).status, 401)
       }
       assert.equal(await read(actor, '/import'), 404)
+    })
+
+    it('reads an archive that is compressed with gzip', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const archive = gzipSync(archiveWith(property('color', 'blue'), ...list('things', [1, 2])))
+      assert.equal((await actor.request('POST', '/import', archive)).status, 202)
+      await service.settled()
+      const { state, imported: came } = (await read(actor, '/import')) as Import
+      assert.deepEqual([state, came], ['done', { property: 1, list: 1, item: 2 }])
+    })
+
+    for (const [what, damage] of [
+      ['cut', (bytes: Buffer) => bytes.subarray(0, bytes.length - 20)],
+      ['damaged', (bytes: Buffer) => Buffer.concat([bytes.subarray(0, 20), Buffer.alloc(20), bytes.subarray(40)])],
+      ['empty', (bytes: Buffer) => bytes.subarray(0, 2)],
+    ] as const)
+      it(`changes nothing when its compression is ${what}`, async () => {
+        const service = await start()
+        const actor = await service.createActor()
+        const values = Array.from({ length: 50 }, (_, n) => property(`value-${n}`, `${n} ${n * n}`))
+        const answer = await actor.request('POST', '/import', damage(gzipSync(archiveWith(...values))))
+        assert.equal(answer.status, 400)
+        assert.match(await answer.text(), /its compression is damaged/)
+        assert.equal(await read(actor, '/import'), 404)
+        assert.equal(await keptObjects(service), 0)
+      })
+
+    it('changes nothing when it is too large after the decompression', async () => {
+      const service = await start({ maxImportBytes: 100_000 })
+      const actor = await service.createActor()
+      const archive = gzipSync(archiveWith(property('a', 'x'.repeat(50_000_000))))
+      assert.ok(archive.length < 100_000)
+      assert.equal((await actor.request('POST', '/import', archive)).status, 413)
+      assert.equal(await read(actor, '/import'), 404)
+      assert.equal(await keptObjects(service), 0)
     })
 
     it('counts the items of a long list in its progress', async () => {

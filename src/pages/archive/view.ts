@@ -53,7 +53,7 @@ ${formField({
   value: '',
   hint: words.fileHint(largest),
   error: error_field === 'file' ? error : null,
-  attributes: { type: 'file', required: true, accept: '.jsonl,application/x-ndjson' },
+  attributes: { type: 'file', required: true, accept: '.jsonl,.gz,application/x-ndjson,application/gzip' },
 })}
 <button type="submit">${words.button}</button></form></section>`
 }

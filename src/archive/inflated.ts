@@ -1,0 +1,46 @@
+/** Archives that are compressed with gzip (RFC 1952). */
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { unusableArchive } from './archived-content.ts'
+
+/**
+ * Yields the archive itself: inflated when it is compressed, and otherwise as it is. Ending it early releases `content`.
+ *
+ * @throws ServiceError `invalid_value` for damaged compression; what `content` throws.
+ */
+export async function* inflated(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const pieces = content[Symbol.asyncIterator]()
+  const { head, whole } = await begun(pieces)
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return yield* whole
+  const stream = pipeline(Readable.from(whole), createGunzip(), () => {})
+  try {
+    yield* stream as AsyncIterable<Uint8Array>
+  } catch (error) {
+    if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error
+    throw unusableArchive('its compression is damaged')
+  } finally {
+    stream.destroy()
+  }
+}
+
+/** The first bytes, and all pieces with them. */
+async function begun(pieces: AsyncIterator<Uint8Array>): Promise<{
+  readonly head: Uint8Array
+  readonly whole: AsyncGenerator<Uint8Array, void>
+}> {
+  let head: Uint8Array = new Uint8Array()
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+    head = Buffer.concat([head, next.value])
+    if (head.length >= 2) break
+  }
+  return { head, whole: from(head, pieces) }
+}
+
+async function* from(head: Uint8Array, pieces: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield head
+    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value
+  } finally {
+    await pieces.return?.()
+  }
+}
