@@ -38,7 +38,7 @@ import {
   archivedValue,
   archivedVersion,
 } from './archived-content.ts'
-import { inflated } from './inflated.ts'
+import { inflated } from './gzip.ts'
 import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
 import { insertKind } from './restored-rows.ts'

@@ -116,10 +116,10 @@ describe('the names of scheduled exports', () => {
   })
 
   for (const [actorId, file] of [
-    ['1c9c0cd3', '1c/1c9c0cd3.jsonl'],
-    ['ada', 'ad/ada.jsonl'],
-    ['Ada', '~a/~ada.jsonl'],
-    ['x', 'x/x.jsonl'],
+    ['1c9c0cd3', '1c/1c9c0cd3.jsonl.gz'],
+    ['ada', 'ad/ada.jsonl.gz'],
+    ['Ada', '~a/~ada.jsonl.gz'],
+    ['x', 'x/x.jsonl.gz'],
   ] as const)
     it(`distinguish ${actorId} from actors whose ids differ in the size of a letter`, () => {
       assert.equal(fileOfActor(actorId), file)

@@ -5,6 +5,7 @@ import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { linesOf } from '../support/archives.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { startServiceProcess } from '../support/service-process.ts'
@@ -21,13 +22,13 @@ after(() => rm(root, { recursive: true }))
 /** The files of all runs, with the name of the run. Also those that are not complete. */
 function filesIn(place: string): string[] {
   try {
-    return (readdirSync(place, { recursive: true }) as string[]).filter((name) => /\.(?:jsonl|json|part)$/.test(name))
+    return (readdirSync(place, { recursive: true }) as string[]).filter((name) => /\.(?:gz|json|part)$/.test(name))
   } catch {
     return []
   }
 }
 
-const archivesIn = (place: string): string[] => filesIn(place).filter((name) => name.endsWith('.jsonl'))
+const archivesIn = (place: string): string[] => filesIn(place).filter((name) => name.endsWith('.jsonl.gz'))
 const isComplete = (place: string): boolean => filesIn(place).some((name) => name.endsWith('complete.json'))
 
 forEachStore((_dialect, _open, database) => {
@@ -51,7 +52,8 @@ forEachStore((_dialect, _open, database) => {
         await until(() => isComplete(place))
         const archives = archivesIn(place)
         assert.equal(archives.length, actors)
-        for (const name of archives) assert.equal(linesOf(readFileSync(join(place, name), 'utf8')).at(-1)?.kind, 'end')
+        for (const name of archives)
+          assert.equal(linesOf(String(gunzipSync(readFileSync(join(place, name))))).at(-1)?.kind, 'end')
         for (const [name, inode] of before) assert.equal(statSync(join(place, name)).ino, inode)
         assert.deepEqual(
           filesIn(place).filter((name) => name.endsWith('.part')),
@@ -79,10 +81,13 @@ forEachService((start) => {
       assert.match(service.log.join(''), /cannot be used right now/)
       await unlink(place)
       await passUntil(clock, [service], () => isComplete(place), 10_000)
-      assert.deepEqual(filesIn(place).toSorted(), [
-        `2030-01-01T03-00-00Z/${actor.id.slice(0, 2)}/${actor.id}.jsonl`,
-        '2030-01-01T03-00-00Z/complete.json',
-      ])
+      assert.deepEqual(
+        new Set(filesIn(place)),
+        new Set([
+          `2030-01-01T03-00-00Z/${actor.id.slice(0, 2)}/${actor.id}.jsonl.gz`,
+          '2030-01-01T03-00-00Z/complete.json',
+        ]),
+      )
     })
 
     it('run once for all processes of a service', async () => {

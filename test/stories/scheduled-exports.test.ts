@@ -1,10 +1,11 @@
 /** Scheduled exports of all actors, to a folder and to an S3-compatible store. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { troupe } from '../../src/index.ts'
 import { archiveOf, comparable, linesOf, restore } from '../support/archives.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
@@ -57,8 +58,8 @@ forEachService((start) => {
       await actor.request('PUT', '/properties/color', 'red')
       await relateTo(service, actor, { baseuri: 'https://peer.example.com/p1', peerId: 'p1' })
       const run = await exported(2)
-      const path = join(run, actor.id.slice(0, 2), `${actor.id}.jsonl`)
-      const text = await readFile(path, 'utf8')
+      const path = join(run, actor.id.slice(0, 2), `${actor.id}.jsonl.gz`)
+      const text = String(gunzipSync(await readFile(path)))
       assert.deepEqual(comparable(text), comparable(await stored(service, actor.id)))
       assert.equal(linesOf(text).at(-1)?.kind, 'end')
       assert.equal((await stat(path)).mode & 0o777, 0o600)
@@ -72,9 +73,9 @@ forEachService((start) => {
       const actor = await service.createActor()
       await relateTo(service, actor, { baseuri: 'https://peer.example.com/p1', peerId: 'p1' })
       const run = await exported(2)
-      const text = await readFile(join(run, actor.id.slice(0, 2), `${actor.id}.jsonl`), 'utf8')
+      const path = join(run, actor.id.slice(0, 2), `${actor.id}.jsonl.gz`)
       const other = await start()
-      const restored = await restore(other, text)
+      const restored = await restore(other, createReadStream(path))
       assert.equal(restored.actorId, actor.id)
       const { store } = await other.app.running()
       const row = await store.read((q) =>
@@ -114,7 +115,7 @@ forEachService((start) => {
       const { exported: count, failed, failed_actors: failedActors } = await completeOf(run)
       assert.deepEqual([count, failed, failedActors], [1, 1, [damaged.id]])
       const files = (await readdir(run, { recursive: true })).filter((name) => /\.jsonl/.test(name))
-      assert.deepEqual(files, [join(whole.id.slice(0, 2), `${whole.id}.jsonl`)])
+      assert.deepEqual(files, [join(whole.id.slice(0, 2), `${whole.id}.jsonl.gz`)])
     })
 
     it('go to an S3-compatible store, where old runs are deleted too', async () => {
@@ -134,7 +135,7 @@ forEachService((start) => {
         s3.objects.set('bucket/other/2030-01-01T03-00-00Z/kept.txt', Buffer.from('of another program'))
         const actors = [await service.createActor(), await service.createActor(), await service.createActor()]
         const names = (hour: number): string[] =>
-          ['complete.json', ...actors.map(({ id }) => `${id.slice(0, 2)}/${id}.jsonl`)]
+          ['complete.json', ...actors.map(({ id }) => `${id.slice(0, 2)}/${id}.jsonl.gz`)]
             .map((name) => `bucket/backups/2030-01-01T0${hour}-00-00Z/${name}`)
             .toSorted()
         for (const hour of [4, 5]) {
@@ -142,10 +143,13 @@ forEachService((start) => {
           await passUntil(clock, [service], () => [...s3.objects.keys()].toSorted().join() === all.join(), 600_000)
         }
         const [actor] = actors
-        const text = String(
-          s3.objects.get(`bucket/backups/2030-01-01T05-00-00Z/${actor?.id.slice(0, 2)}/${actor?.id}.jsonl`),
+        const object = s3.objects.get(
+          `bucket/backups/2030-01-01T05-00-00Z/${actor?.id.slice(0, 2)}/${actor?.id}.jsonl.gz`,
         )
-        assert.deepEqual(comparable(text), comparable(await stored(service, actor?.id ?? '')))
+        assert.deepEqual(
+          comparable(String(gunzipSync(object ?? ''))),
+          comparable(await stored(service, actor?.id ?? '')),
+        )
       } finally {
         await s3.close()
       }

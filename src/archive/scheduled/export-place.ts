@@ -31,7 +31,7 @@ export function isRun(name: string): boolean {
  */
 export function fileOfActor(actorId: string): string {
   const name = actorId.replace(/[A-Z]/g, (letter) => `~${letter.toLowerCase()}`)
-  return `${name.slice(0, 2)}/${name}.jsonl`
+  return `${name.slice(0, 2)}/${name}.jsonl.gz`
 }
 
 /** The file that a run has when it is complete. */

@@ -15,7 +15,7 @@ export function createScheduledExports(
   runtime: Runtime,
   { bytes, shutdownMs }: { readonly bytes: FileBytes; readonly shutdownMs: number },
 ): Schedules | null {
-  const { config, now } = runtime
+  const { config } = runtime
   const { exports: where, exportsEveryHours, exportsKept: kept, exportsWithSecrets: hasSecrets } = config
   if (where === null) return null
   const everyMs = exportsEveryHours * hourMs
@@ -39,7 +39,7 @@ export function createScheduledExports(
       }
     },
   }
-  return new Schedules({ ...runtime, now, shutdownMs, declared: new Map([[name, schedule]]) })
+  return new Schedules({ ...runtime, shutdownMs, declared: new Map([[name, schedule]]) })
 }
 
 async function openPlace(

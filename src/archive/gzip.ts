@@ -1,6 +1,6 @@
 /** Archives that are compressed with gzip (RFC 1952). */
 import { pipeline, Readable } from 'node:stream'
-import { createGunzip } from 'node:zlib'
+import { createGunzip, createGzip } from 'node:zlib'
 import { unusableArchive } from './archived-content.ts'
 
 /**
@@ -18,6 +18,16 @@ export async function* inflated(content: AsyncIterable<Uint8Array>): AsyncGenera
   } catch (error) {
     if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error
     throw unusableArchive('its compression is damaged')
+  } finally {
+    stream.destroy()
+  }
+}
+
+/** Compresses an archive. Ending it early releases `content`. @throws what `content` throws. */
+export async function* compressed(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const stream = pipeline(Readable.from(content), createGzip(), () => {})
+  try {
+    yield* stream as AsyncIterable<Uint8Array>
   } finally {
     stream.destroy()
   }
