@@ -24,7 +24,7 @@ import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Timers } from '../timers.ts'
 import { readRecords, RecordReader } from './archive-reader.ts'
 import { checkArchive } from './check-archive.ts'
-import { inflated } from './gzip.ts'
+import { unzippedArchive } from './gzip.ts'
 import { endImport, findImport, type ImportState, insertImport, updateImport } from './import-store.ts'
 import { type Existing, mergeArchive, type MergeDeps } from './merge-archive.ts'
 import { newReport } from './merge-report.ts'
@@ -84,7 +84,7 @@ export class ArchiveImports {
     await store.write((tx) => insertObject(tx, key, now() + objectLeaseMs))
     const release = leased(this.#deps, key)
     try {
-      await bytes.put(key.object, limited(inflated(content), config.maxImportBytes))
+      await bytes.put(key.object, limited(unzippedArchive(content), config.maxImportBytes))
       const state: ImportState = {
         id: randomId(),
         object: key.object,

@@ -8,7 +8,7 @@ import { unusableArchive } from './archived-content.ts'
  *
  * @throws ServiceError `invalid_value` for damaged compression; what `content` throws.
  */
-export async function* inflated(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+export async function* unzippedArchive(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const pieces = content[Symbol.asyncIterator]()
   const { head, whole } = await begun(pieces)
   if (head[0] !== 0x1f || head[1] !== 0x8b) return yield* whole
@@ -24,7 +24,7 @@ export async function* inflated(content: AsyncIterable<Uint8Array>): AsyncGenera
 }
 
 /** Compresses an archive. Ending it early releases `content`. @throws what `content` throws. */
-export async function* compressed(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+export async function* zippedArchive(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const stream = pipeline(Readable.from(content), createGzip(), () => {})
   try {
     yield* stream as AsyncIterable<Uint8Array>

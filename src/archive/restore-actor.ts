@@ -38,7 +38,7 @@ import {
   archivedValue,
   archivedVersion,
 } from './archived-content.ts'
-import { inflated } from './gzip.ts'
+import { unzippedArchive } from './gzip.ts'
 import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
 import { insertKind } from './restored-rows.ts'
@@ -69,7 +69,7 @@ export interface Restored {
  *   another one has its creator or account. Then nothing is left.
  */
 export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uint8Array>): Promise<Restored> {
-  const records = new RecordReader(readRecords(inflated(archive)))
+  const records = new RecordReader(readRecords(unzippedArchive(archive)))
   const restore = new Restore(deps, records, headerOf(await records.next()))
   return restore.run()
 }

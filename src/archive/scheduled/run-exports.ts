@@ -9,7 +9,7 @@ import { isTemporary, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import { release } from '../../release.ts'
 import { exportActor, type ExportDeps, wholeView } from '../export-actor.ts'
-import { compressed } from '../gzip.ts'
+import { zippedArchive } from '../gzip.ts'
 import { completeFile, type ExportPlace, fileOfActor, runOf } from './export-place.ts'
 
 export interface ExportRunDeps extends ExportDeps {
@@ -88,7 +88,7 @@ async function exportOne(
     // It was deleted meanwhile.
     if (actor === null) return
     try {
-      await place.put(run, file, compressed(textOf(exportActor(deps, actor, { view: wholeView, hasSecrets }))))
+      await place.put(run, file, zippedArchive(textOf(exportActor(deps, actor, { view: wholeView, hasSecrets }))))
       totals.exported += 1
       return
     } catch (error) {
