@@ -207,8 +207,8 @@ class Merge {
       keep(report, record)
       return skip(records, 'item')
     }
-    // The report has the items that an earlier run has added or the actor has refused.
     const isRefused = new Set(this.#progress.refusedItems)
+    // The report has the items that an earlier run has added.
     count(report.same, 'item', equalItems - Math.min(added, equalItems))
     if (!isNew && result !== 'shorter' && added === 0) count(report.same, 'list')
     let more = rest
@@ -226,6 +226,9 @@ class Merge {
   /** Appends items. When the actor refuses them together, each half is tried alone, so that the others come in. */
   async #append(record: NamedRecord, items: readonly ArchivedItem[]): Promise<void> {
     if (items.length === 0) return
+    // An error of the step is not a refusal of the items: another process may have the import.
+    if (this.#refusedSinceStored) await this.#plan.step(this.#progress, 'must')
+    this.#refusedSinceStored = false
     try {
       await this.#add(record.name, items)
     } catch (error) {
@@ -242,8 +245,6 @@ class Merge {
     const format = declared.formatOf(name)
     const values = items.map(({ value, version }) => (format === null ? value : format.upgrade(value, version)))
     for (const value of values) this.#requireSize(value)
-    if (this.#refusedSinceStored) await this.#plan.step(this.#progress, 'must')
-    this.#refusedSinceStored = false
     await listWriter.extend(this.#plan.access, name, values, { create: true })
     this.#progress.added += items.length
     count(this.#progress.report.imported, 'item', items.length)
