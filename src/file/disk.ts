@@ -52,7 +52,7 @@ export async function usable<T>(what: string, work: () => Promise<T>): Promise<T
 }
 
 export function unusable(what: string, cause: unknown): ServiceError {
-  return new ServiceError('store_unavailable', `Cannot ${what}: the storage for files cannot be used right now`, {
+  return new ServiceError('store_unavailable', `Cannot ${what}: its storage cannot be used right now`, {
     cause,
   })
 }

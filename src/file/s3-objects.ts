@@ -226,7 +226,7 @@ async function requireStatus(
   const code = await errorOf(answer)
   const cause = new Error(`The S3-compatible store answered ${answer.statusCode} ${code}`)
   if (answer.statusCode === 507 || /^(?:XMinioStorageFull|EntityTooLarge|QuotaExceeded)$/.test(code))
-    throw new ServiceError('insufficient_storage', `Cannot ${what}: the storage for files is full`, { cause })
+    throw new ServiceError('insufficient_storage', `Cannot ${what}: its storage is full`, { cause })
   throw unusable(what, cause)
 }
 

@@ -1,12 +1,12 @@
 /** Exports all actors at regular times. One process runs an occurrence, and another one continues it after a crash. */
 import type { DeclaredSchedule } from '../../app/background/background-declarations.ts'
+import { timingOf } from '../../app/background/schedule-timing.ts'
 import type { Config } from '../../config/options.ts'
 import type { FileBytes } from '../../file/file-bytes.ts'
 import { Schedules } from '../../job/schedules.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { ExportPlace } from './export-place.ts'
 
-const hourMs = 3_600_000
 /** Applications cannot declare a schedule whose name begins with `troupe:`. */
 const name = 'troupe:exports'
 
@@ -18,16 +18,10 @@ export function createScheduledExports(
   const { config } = runtime
   const { exports: where, exportsEveryHours, exportsKept: kept, exportsWithSecrets: hasSecrets } = config
   if (where === null) return null
-  const everyMs = exportsEveryHours * hourMs
   const schedule: DeclaredSchedule = {
     name,
-    timing: {
-      text: JSON.stringify({ every: everyMs }),
-      // A new service has an export soon.
-      first: (at) => at,
-      next: (scheduledAt, after) =>
-        scheduledAt + Math.max(1, Math.floor((after - scheduledAt) / everyMs) + 1) * everyMs,
-    },
+    // A new service has an export soon.
+    timing: { ...timingOf('Cannot schedule exports:', { every: `${exportsEveryHours}h` }), first: (at) => at },
     handler: async ({ scheduledAt, signal }) => {
       // A start loads little (docs/decisions/059).
       const { runExports } = await import('./run-exports.ts')
