@@ -10,7 +10,7 @@ import type { TokenRoom } from '../token/create.ts'
 import { Sessions } from '../token/sessions.ts'
 import { Accounts } from './accounts.ts'
 import { ConfiguredProviders } from './configured.ts'
-import { HostProvider, ProvidersWithHost } from './host/host-provider.ts'
+import { HostProvider } from './host/host-provider.ts'
 import { HostSignIn } from './host/host-sign-in.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
 import type { LocalPages } from './local/local-server.ts'
@@ -20,6 +20,7 @@ import type { Providers } from './provider.ts'
 import { KeySets } from './providers/key-sets.ts'
 import { Outbound } from './providers/outbound.ts'
 import type { ProviderPlan } from './providers/provider-config.ts'
+import { ProvidersWithOwn } from './providers-with-own.ts'
 import { SignIn } from './sign-in.ts'
 import { States } from './states.ts'
 
@@ -98,7 +99,7 @@ function createProviders(runtime: Runtime, needs: SignInNeeds) {
     needs.providers ?? (local === null ? new ConfiguredProviders(plans, providerDeps) : new LocalProviders(local))
   const host = authenticate === null ? null : createHost(runtime, needs, authenticate)
   return {
-    providers: host === null ? others : new ProvidersWithHost(host.provider, others),
+    providers: host === null ? others : new ProvidersWithOwn(host.provider, others),
     host: host?.signIn ?? null,
     close: async (): Promise<void> => {
       await local?.close()

@@ -38,8 +38,8 @@ export type RecordPurpose =
   | 'consent'
   /** `state` of a connection with a third-party service. */
   | 'service'
-  /** A user whom the embedding program named, until the callback. */
-  | 'host_code'
+  /** A person whom the service or the embedding program authenticated, until the callback. */
+  | 'own_code'
   /** Record of a presented assertion, inserted as already used. */
   | 'assertion'
 
@@ -55,7 +55,7 @@ export const lifetimes: Readonly<Record<RecordPurpose, number>> = {
   code: 60,
   consent: 600,
   service: 600,
-  host_code: 60,
+  own_code: 60,
   assertion: 900,
 }
 

@@ -4,19 +4,15 @@
  */
 import { type Address, parseAddress } from '../../actor/address.ts'
 import type { HostUser } from '../../app/embedding/authenticate.ts'
-import { sameSecret } from '../../secret/hash.ts'
-import type { Store } from '../../store/store.ts'
-import type { OneTime } from '../../token/one-time.ts'
+import { OwnCodes, type OwnCodesDeps, type OwnSignIn } from '../own-codes.ts'
 import {
   type CodeExchange,
   type Person,
   type Provider,
   type ProviderAuthorization,
   ProviderError,
-  type Providers,
 } from '../provider.ts'
 import { SignInRefusal } from '../refusal.ts'
-import { challengeOf } from '../states.ts'
 
 /** Name and kind of the provider. */
 export const hostProviderName = 'host'
@@ -24,22 +20,11 @@ export const hostProviderName = 'host'
 /** The path that asks the embedding program, below the service's prefix. */
 export const hostPath = '/oauth/host'
 
-export interface HostProviderDeps {
-  readonly store: Store
-  readonly oneTime: OneTime
-  readonly baseUrl: string
+export interface HostProviderDeps extends OwnCodesDeps {
   /** Shown on the sign-in page. */
   readonly displayName: string
   /** The sign-in page of the embedding program, with `{return}`. Null: none. */
   readonly signInUrl: string | null
-}
-
-/** The user on the way from the embedding program to the callback. */
-interface HostCode {
-  readonly user: HostUser
-  /** The nonce and the challenge of the sign-in, so that the code is valid in no other one. */
-  readonly nonce: string
-  readonly codeChallenge: string
 }
 
 export class HostProvider implements Provider {
@@ -55,9 +40,11 @@ export class HostProvider implements Provider {
   readonly redirectUri: string
   readonly authorizationEndpoint: string
   readonly #deps: HostProviderDeps
+  readonly #codes: OwnCodes<HostUser>
 
   constructor(deps: HostProviderDeps) {
     this.#deps = deps
+    this.#codes = new OwnCodes(hostProviderName, deps)
     this.displayName = deps.displayName
     this.redirectUri = `${deps.baseUrl}/oauth/callback`
     // The content security policy of forms allows the origin to which the sign-in leads.
@@ -83,24 +70,13 @@ export class HostProvider implements Provider {
       : new URL(signInUrl.replaceAll('{return}', encodeURIComponent(back)), `${baseUrl}/`).href
   }
 
-  /** Stores the user. @returns the URL of the callback, with a code that is valid once and only in this sign-in. */
-  async callbackUrl(code: HostCode, state: string): Promise<string> {
-    const { store, oneTime } = this.#deps
-    const value = await store.write((tx) => oneTime.create(tx, { purpose: 'host_code', data: code }))
-    return this.#url('/oauth/callback', { state, code: value })
+  /** @returns the URL of the callback, with a code that is valid once and only in this sign-in. */
+  callbackUrl(user: HostUser, signIn: OwnSignIn): Promise<string> {
+    return this.#codes.callbackUrl(user, signIn)
   }
 
-  async exchange({ code, codeVerifier, nonce }: CodeExchange): Promise<Person> {
-    const { store, oneTime } = this.#deps
-    const found = await store.write((tx) => oneTime.consume<HostCode>(tx, { purpose: 'host_code', value: code }))
-    const isOfThis =
-      found !== null &&
-      nonce !== null &&
-      codeVerifier !== null &&
-      sameSecret(found.data.nonce, nonce) &&
-      sameSecret(found.data.codeChallenge, challengeOf(codeVerifier))
-    if (!isOfThis) throw new ProviderError('exchange', 'The code is unknown, expired, or of another sign-in')
-    const address = verifiedAddress(found.data.user)
+  async exchange(exchange: CodeExchange): Promise<Person> {
+    const address = verifiedAddress(await this.#codes.redeem(exchange))
     return { stableId: `${hostProviderName}:${address}`, userInfo: { email: address }, tokens: null, address }
   }
 
@@ -119,27 +95,4 @@ function verifiedAddress({ email, verified }: HostUser): Address {
   const address = parseAddress(email)
   if (address === null) throw new SignInRefusal('address_invalid')
   return address
-}
-
-/** Puts the embedding program before the configured providers. */
-export class ProvidersWithHost implements Providers {
-  readonly #host: HostProvider
-  readonly #others: Providers
-
-  constructor(host: HostProvider, others: Providers) {
-    this.#host = host
-    this.#others = others
-  }
-
-  get all(): readonly Provider[] {
-    return [this.#host, ...this.#others.all]
-  }
-
-  find(name: string): Provider | null {
-    return name === hostProviderName ? this.#host : this.#others.find(name)
-  }
-
-  ready(): Promise<void> {
-    return this.#others.ready()
-  }
 }

@@ -61,7 +61,7 @@ export class HostSignIn {
     if (begun?.provider !== hostProviderName)
       throw wrongState('it is unknown, expired, used, or bound to another browser')
     const user = await this.#ask(request)
-    if (user !== null) return provider.callbackUrl({ user, nonce: begun.nonce, codeChallenge }, state)
+    if (user !== null) return provider.callbackUrl(user, { state, nonce: begun.nonce, codeChallenge })
     const page = hasReturned ? null : provider.signInPageFor({ state, code_challenge: codeChallenge })
     if (page === null) {
       throw new ServiceError(
