@@ -28,6 +28,7 @@ export { google } from './sign-in/providers/google.ts'
 export { github } from './sign-in/providers/github.ts'
 export { apple } from './sign-in/providers/apple.ts'
 export { openid } from './sign-in/providers/openid.ts'
+export { passkey } from './sign-in/passkey/passkey-plan.ts'
 export type {
   AppleSettings,
   OpenIdSettings,

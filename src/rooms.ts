@@ -45,12 +45,12 @@ import type { RelationshipRules } from './permission/permission.ts'
 import type { ChangeSink } from './property/change.ts'
 import type { LockedActor } from './store/store.ts'
 import type { Providers } from './sign-in/provider.ts'
-import type { ProviderPlan } from './sign-in/providers/provider-config.ts'
+import type { ProviderChoice } from './sign-in/configured.ts'
 
 /** The options of an application or a test for the parts of the service that its rooms (the folders of `src/`) make. */
 export interface RoomOptions {
-  /** The identity providers. Default: the local provider in development, none in production. */
-  readonly signIn?: readonly ProviderPlan[]
+  /** The identity providers. Default: the local provider in development. */
+  readonly signIn?: readonly ProviderChoice[]
   /** Replaces the configured identity providers. */
   readonly providers?: Providers
   /** Names the user of the embedding program. */

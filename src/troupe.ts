@@ -64,7 +64,7 @@ import { type TrustType, TrustTypes } from './permission/trust-types.ts'
 import { release } from './release.ts'
 import type { ServiceDeclaration } from './app/service-declaration.ts'
 import { configuredServices } from './connection/configured.ts'
-import { configuredProviders } from './sign-in/configured.ts'
+import { configuredProviders, defaultProviders, type ProviderChoice } from './sign-in/configured.ts'
 import { hasSignIn } from './sign-in/create.ts'
 import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { requireDeclarable } from './property/declared-data.ts'
@@ -517,13 +517,14 @@ export class App {
       specification = '',
       pages,
       console,
-      signIn = [],
+      signIn,
       authenticate,
       env = processEnvironment(),
     } = options
     requireDeclarable(this.#registry.data)
     requireConfiguredTypes(config, new TrustTypes(this.#registry.trustTypes))
-    const plans = configuredProviders(signIn, env, config)
+    const baseUrl = (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, '')
+    const plans = providerChoices({ signIn, authenticate, env, config, baseUrl })
     requireAuthenticate(authenticate, plans)
     const signsIn = replaced.providers !== undefined || hasSignIn(config, { plans, authenticate: authenticate ?? null })
     requireApprovalPath(this.#registry.findNeedingApproval(), config, signsIn)
@@ -535,12 +536,26 @@ export class App {
       signIn: plans,
       authenticate,
       services: configuredServices(this.#registry.services, env, config),
-      baseUrl: (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
+      baseUrl,
       pages,
       console,
       ...replaced,
     })
   }
+}
+
+interface ChosenSignIn {
+  readonly signIn: TroupeOptions['signIn'] | undefined
+  readonly authenticate: TroupeOptions['authenticate'] | undefined
+  readonly env: Environment
+  readonly config: Config
+  readonly baseUrl: string
+}
+
+function providerChoices({ signIn, authenticate, env, config, baseUrl }: ChosenSignIn): readonly ProviderChoice[] {
+  const configured = configuredProviders(signIn ?? [], env, config)
+  const isConfigured = configured.length > 0 || authenticate !== undefined
+  return isConfigured ? configured : defaultProviders(signIn, env, { mode: config.mode, baseUrl })
 }
 
 function isDeclaration(declared: object): declared is PropertyDeclaration {

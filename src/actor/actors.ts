@@ -195,9 +195,13 @@ export class Actors {
     return null
   }
 
-  /** Builds the actor of a person who signs in for the first time, without storing it. */
-  draft(identifier: string): Actor {
-    return this.#newActor({}, identifier, randomPassphrase())
+  /**
+   * Builds the actor of a person who signs in for the first time, without storing it.
+   *
+   * @param id Random. Default: a new id.
+   */
+  draft(creator: string, id?: string): Actor {
+    return this.#newActor(id === undefined ? {} : { id }, creator, randomPassphrase())
   }
 
   /**

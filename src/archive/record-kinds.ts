@@ -61,6 +61,22 @@ export const account: RecordKind = {
 /** Records after the properties, lists and files. */
 export const recordKinds: readonly RecordKind[] = [
   {
+    kind: 'passkey',
+    table: 'passkey',
+    key: ['passkey_id'],
+    members: [
+      text('passkey_id'),
+      text('public_key'),
+      integer('counter'),
+      json('transports'),
+      flag('synced'),
+      text('name'),
+      time('created_at'),
+      time('last_used_at'),
+    ],
+    isSecret: true,
+  },
+  {
     kind: 'attribute',
     table: 'attribute',
     key: ['bucket', 'name'],

@@ -47,7 +47,7 @@ Runs an application for production. It needs
   BASE_URL             the public URL of the service: https://notes.example.com
   TROUPE_SECRET_KEYS   the encryption keys of stored secrets: troupe keys new
 and usually
-  TROUPE_PROVIDERS     the identity providers, such as google; the application can declare them too
+  TROUPE_PROVIDERS     the identity providers, such as passkey,google; the application can declare them too
   DATABASE_URL         the database: PostgreSQL, or an SQLite file
 troupe doctor checks whether everything is present.
 

@@ -17,6 +17,7 @@ import { passwordAccess } from './password-access/page.ts'
 import { operator } from './operator/page.ts'
 import { activity } from './activity/page.ts'
 import { archive } from './archive/page.ts'
+import { passkeys } from './passkeys/page.ts'
 import { settings } from './settings/page.ts'
 import { live } from './live/page.ts'
 import { type Asset, commonAssets } from './shared/assets.ts'
@@ -42,6 +43,7 @@ const groups = [
   passwordAccess,
   activity,
   settings,
+  passkeys,
   archive,
   live,
   operator,
@@ -64,6 +66,7 @@ export const navigation: Navigation = groups.flatMap((group) => ('section' in gr
 export const assets: readonly Asset[] = [
   ...Object.values(commonAssets),
   ...groups.flatMap((group) => ('styles' in group ? group.styles : [])),
+  ...groups.flatMap((group) => ('scripts' in group ? group.scripts : [])),
 ]
 
 type Routes = Extract<Group, { readonly routes: unknown }>['routes']

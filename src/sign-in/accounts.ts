@@ -13,6 +13,7 @@ import {
   updateAccount,
 } from './account-store.ts'
 import { hostProviderName } from './host/host-provider.ts'
+import { passkeyProviderName } from './passkey/names.ts'
 import type { Person } from './provider.ts'
 
 /** The provider's tokens. They are sealed together and never leave the service. */
@@ -37,6 +38,9 @@ export interface Recorded {
 
 /** Name of the account field that holds the person's subject at a provider. Default: `oauth_sub`. */
 const subjectFields: Readonly<Record<string, string>> = { github: 'oauth_github_id' }
+
+/** Providers without OAuth: the embedding program, and this service. */
+const ownMethods: ReadonlySet<string> = new Set([hostProviderName, passkeyProviderName])
 
 /** Notice that a person proved a creator under which other actors were created. */
 export interface Superseded {
@@ -124,7 +128,7 @@ export class Accounts {
     { provider, address, isProven }: Omit<Recorded, 'person'>,
   ): AccountFields {
     return {
-      auth_method: provider === hostProviderName ? provider : `${provider}_oauth2`,
+      auth_method: ownMethods.has(provider) ? provider : `${provider}_oauth2`,
       created_at: String(Math.floor(this.#now() / 1000)),
       ...present({ email: address ?? undefined }),
       ...(subject === null

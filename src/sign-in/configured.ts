@@ -1,8 +1,11 @@
 /** Validates the providers that the application declares and the environment names. */
 import { ConfigError } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
+import type { Config } from '../config/options.ts'
 import { isName } from '../config/named-variables.ts'
 import { type ProviderOptionName, providerOptions, providerVariables } from '../config/provider-options.ts'
+import { passkeyDisplayName, passkeyProviderName } from './passkey/names.ts'
+import { isPasskeyPlan, type PasskeyPlan, takesPasskeys } from './passkey/passkey-plan.ts'
 import type { Provider, Providers } from './provider.ts'
 import { applePlan } from './providers/apple.ts'
 import { githubPlan } from './providers/github.ts'
@@ -12,11 +15,15 @@ import { openidPlan } from './providers/openid.ts'
 import { isForPlatform, providerKindOf, type ProviderPlan } from './providers/provider-config.ts'
 import type { AnySettings, ProviderDeclaration, ProviderType, Settings, TextSetting } from './providers/settings.ts'
 
-const plans: Readonly<Record<ProviderType, (settings: Settings) => ProviderPlan>> = {
+/** A provider that the application or its operator configured. */
+export type ProviderChoice = ProviderPlan | PasskeyPlan
+
+const plans: Readonly<Record<ProviderType, (settings: Settings) => ProviderChoice>> = {
   google: googlePlan,
   github: githubPlan,
   apple: applePlan,
   openid: openidPlan,
+  passkey: () => ({ name: passkeyProviderName, displayName: passkeyDisplayName, isDefault: false }),
 }
 
 /**
@@ -29,12 +36,15 @@ export function configuredProviders(
   declared: readonly ProviderDeclaration[],
   env: Environment,
   rules: { readonly allowHttp: boolean },
-): readonly ProviderPlan[] {
-  for (const { name } of declared) {
+): readonly ProviderChoice[] {
+  for (const { name, type } of declared) {
     if (!isName(name) || isForPlatform(providerKindOf(name))) {
       throw new ConfigError(
         `Option signIn: providers must have names such as google or acme-mobile; ${name} is not a valid name.`,
       )
+    }
+    if (name === passkeyProviderName && type !== 'passkey') {
+      throw new ConfigError(`Option signIn: ${name} is the name of the passkeys; give the provider another name.`)
     }
     if (declared.filter((other) => other.name === name).length > 1) {
       throw new ConfigError(`Option signIn names the provider ${name} twice.`)
@@ -45,12 +55,42 @@ export function configuredProviders(
   const twoSuffixes = names.find((name) => isForPlatform(providerKindOf(name)))
   if (twoSuffixes !== undefined)
     throw new ConfigError(`TROUPE_PROVIDERS must contain names with at most one suffix; ${twoSuffixes} has two.`)
+  refusePasskeySettings(fromEnv.get(passkeyProviderName))
   refuseStrays(fromEnv.keys(), [...names, ...declared.map(({ name }) => name)], env)
   return names.map((name) => {
     const own = declared.find((declaration) => declaration.name === name)
     const type = own?.type ?? typeOf(name)
     return plans[type](new CheckedSettings(name, own?.settings ?? {}, fromEnv.get(name) ?? {}, rules.allowHttp))
   })
+}
+
+/** Returns the providers besides this service. */
+export function outsidePlans(choices: readonly ProviderChoice[]): readonly ProviderPlan[] {
+  return choices.filter((choice): choice is ProviderPlan => !isPasskeyPlan(choice))
+}
+
+/**
+ * Returns the way to sign in where nothing is configured: passkeys, in production. An empty `TROUPE_PROVIDERS` or an empty
+ * list in code means that people do not sign in.
+ */
+export function defaultProviders(
+  declared: readonly ProviderDeclaration[] | undefined,
+  env: Environment,
+  service: { readonly mode: Config['mode']; readonly baseUrl: string },
+): readonly PasskeyPlan[] {
+  const isConfigured = declared !== undefined || listedIn(env) !== null
+  return isConfigured || service.mode !== 'production' || !takesPasskeys(service.baseUrl)
+    ? []
+    : [{ name: passkeyProviderName, displayName: passkeyDisplayName, isDefault: true }]
+}
+
+/** @throws ConfigError */
+function refusePasskeySettings(settings: Partial<Record<ProviderOptionName, string>> = {}): void {
+  const [option] = Object.keys(settings) as ProviderOptionName[]
+  if (option !== undefined)
+    throw new ConfigError(
+      `${providerVariables.of(passkeyProviderName, option)} has no effect: passkeys need no settings.`,
+    )
 }
 
 /** Reads `TROUPE_PROVIDERS`. Null when it is not set. @throws ConfigError */
@@ -73,7 +113,7 @@ function refuseStrays(given: Iterable<string>, known: readonly string[], env: En
 
 function typeOf(name: string): ProviderType {
   const kind = providerKindOf(name)
-  return kind === 'google' || kind === 'github' || kind === 'apple' ? kind : 'openid'
+  return Object.hasOwn(plans, kind) ? (kind as ProviderType) : 'openid'
 }
 
 class CheckedSettings implements Settings {

@@ -1,6 +1,7 @@
 import type { ActorRoom } from '../actor/create.ts'
 import type { Authenticate } from '../app/embedding/authenticate.ts'
 import { fire } from '../app/events.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type { Config } from '../config/options.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 import type { RateLimits } from '../rate-limit/create.ts'
@@ -9,7 +10,7 @@ import type { Runtime } from '../runtime.ts'
 import type { TokenRoom } from '../token/create.ts'
 import { Sessions } from '../token/sessions.ts'
 import { Accounts } from './accounts.ts'
-import { ConfiguredProviders } from './configured.ts'
+import { ConfiguredProviders, outsidePlans, type ProviderChoice } from './configured.ts'
 import { HostProvider } from './host/host-provider.ts'
 import { HostSignIn } from './host/host-sign-in.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
@@ -19,7 +20,11 @@ import { PasswordAccess } from './password-access.ts'
 import type { Providers } from './provider.ts'
 import { KeySets } from './providers/key-sets.ts'
 import { Outbound } from './providers/outbound.ts'
-import type { ProviderPlan } from './providers/provider-config.ts'
+import { PasskeyProvider } from './passkey/passkey-provider.ts'
+import { isPasskeyPlan, takesPasskeys } from './passkey/passkey-plan.ts'
+import { PasskeySignIn } from './passkey/passkey-sign-in.ts'
+import { Passkeys } from './passkey/passkeys.ts'
+import { WebAuthn } from './passkey/webauthn.ts'
 import { ProvidersWithOwn } from './providers-with-own.ts'
 import { SignIn } from './sign-in.ts'
 import { States } from './states.ts'
@@ -46,7 +51,7 @@ interface SignInNeeds {
   /** Path to which the provider returns owners who authorize an AI client, below the service's prefix. */
   readonly clientPath: string
   readonly localPages: LocalPages
-  readonly plans: readonly ProviderPlan[]
+  readonly plans: readonly ProviderChoice[]
   /** Replaces the providers of the plans. */
   readonly providers: Providers | undefined
   /** Names the user of the embedding program. Null: it does not. */
@@ -57,11 +62,14 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   const { config, store, live, keyRing, now, basePath, handles } = runtime
   const { accounts, tokenRoom } = needs
   const { tokens, oneTime } = tokenRoom
-  const { providers, host, close } = createProviders(runtime, needs)
+  const passkeys = createPasskeys(runtime, needs)
+  const { providers, host, close } = createProviders(runtime, needs, passkeys.provider)
   return {
     accounts,
     providers,
     host,
+    passkeys: passkeys.passkeys,
+    passkeySignIn: passkeys.passkeySignIn,
     closeProviders: close,
     operators: new Operators(config.admins, accounts),
     passwordAccess: new PasswordAccess({ store, keyRing, now, live }),
@@ -87,16 +95,41 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   }
 }
 
+/** Passkeys exist without the provider too, because an owner may have some from a time when it was configured. */
+function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, plans }: SignInNeeds) {
+  const { config, store, identity, baseUrl } = runtime
+  const { hostname, origin } = new URL(baseUrl)
+  const webauthn = new WebAuthn({ id: hostname, name: identity.name, origin })
+  const passkeys = new Passkeys({ ...runtime, oneTime, accounts, webauthn })
+  const plan = plans.find(isPasskeyPlan)
+  if (plan === undefined) return { passkeys, passkeySignIn: null, provider: null }
+  if (!takesPasskeys(baseUrl)) {
+    throw new ConfigError(
+      `Passkeys need a base URL with https and a host name, or localhost; ${origin} is not such an address. Set BASE_URL, or remove passkey from TROUPE_PROVIDERS.`,
+    )
+  }
+  const provider = new PasskeyProvider({ ...runtime, oneTime, passkeys, isDefault: plan.isDefault })
+  const signIn = { ...runtime, oneTime, provider, webauthn, states: new States(store, oneTime) }
+  return {
+    passkeys,
+    passkeySignIn: new PasskeySignIn({ ...signIn, opensAccounts: !config.forceEmailAsCreator }),
+    provider,
+  }
+}
+
 /** Creates the configured providers. In development without any, creates the local provider. */
-function createProviders(runtime: Runtime, needs: SignInNeeds) {
+function createProviders(runtime: Runtime, needs: SignInNeeds, passkey: PasskeyProvider | null) {
   const { config, now, baseUrl, log } = runtime
   const { plans, authenticate } = needs
   const outbound = new Outbound({ allowHttp: config.allowHttp, release })
   const providerDeps = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }
   const isLocal = usesLocalProvider(config, { plans, authenticate })
   const local = isLocal ? new LocalProvider(providerDeps, { pages: needs.localPages, log }) : null
+  const outside = outsidePlans(plans)
+  const configured = local === null ? new ConfiguredProviders(outside, providerDeps) : new LocalProviders(local)
   const others =
-    needs.providers ?? (local === null ? new ConfiguredProviders(plans, providerDeps) : new LocalProviders(local))
+    needs.providers ??
+    (passkey === null ? configured : new ProvidersWithOwn(passkey, configured, plans.findIndex(isPasskeyPlan)))
   const host = authenticate === null ? null : createHost(runtime, needs, authenticate)
   return {
     providers: host === null ? others : new ProvidersWithOwn(host.provider, others),

@@ -17,7 +17,7 @@ import { type Account, findAccounts, type FoundAccounts } from './account-store.
 import type { Accounts } from './accounts.ts'
 import { type PersonIdentity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
 import { ensureInteractiveTrust } from './interactive-trust.ts'
-import type { Person } from './provider.ts'
+import type { NewOwnAccount, OwnAccount, Person } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
 
 export interface EntryDeps {
@@ -101,6 +101,8 @@ export class SessionEntry {
 
   /** Signs a person in. @throws SignInRefusal after it deleted an actor that it created; nothing is stored. */
   async enter(attempt: SignInAttempt): Promise<Entering> {
+    const { own } = attempt.person
+    if (own !== undefined) return this.#enterOwn(attempt, own)
     const identity = identityOf(attempt.person, this.#deps.mode, needsAddress(attempt))
     if (identity.kind === 'unknown') throw new SignInRefusal('lookup_failed')
     for (let round = 0; round < mostRounds; round += 1) {
@@ -111,6 +113,42 @@ export class SessionEntry {
       if (tokens !== null) return { kind: 'entered', actor: found.account.actor, tokens: tokens.issued }
     }
     throw busy()
+  }
+
+  /** Enters the account that the proof of this service names. */
+  async #enterOwn(attempt: SignInAttempt, { actorId, newAccount }: OwnAccount): Promise<Entered> {
+    const account =
+      newAccount === null ? await this.#ownAccount(attempt, actorId) : await this.#makeOwn(attempt, actorId, newAccount)
+    const tokens = await this.finish(attempt, account)
+    if (tokens === null) throw new SignInRefusal('exchange_failed', 'The actor was deleted meanwhile')
+    return { kind: 'entered', actor: account.actor, tokens: tokens.issued }
+  }
+
+  async #ownAccount(attempt: SignInAttempt, actorId: string): Promise<ResolvedAccount> {
+    const account = await this.#deps.accounts.find(actorId)
+    if (account === null) throw new SignInRefusal('exchange_failed', 'The actor was deleted meanwhile')
+    refuseOthers(attempt, account, null)
+    const { creator, identifier, verified } = account
+    if (!verified && needsAddress(attempt)) throw new SignInRefusal('no_address')
+    return { actor: { id: actorId, creator }, isNew: false, identifier, address: null, isProven: verified }
+  }
+
+  async #makeOwn(
+    attempt: SignInAttempt,
+    actorId: string,
+    { name, identifier, store }: NewOwnAccount,
+  ): Promise<ResolvedAccount> {
+    const { actors, accounts } = this.#deps
+    refuseNew(attempt)
+    const draft = actors.draft(name, actorId)
+    const isMade = await this.write(`sign-in ${name}`, async (tx) => {
+      if (!(await actors.insertDraft(tx, draft))) throw new LostRace()
+      if (!(await accounts.insert(tx, { actorId, identifier, verified: true, subject: null }))) throw new LostRace()
+      await store(tx)
+      return true
+    })
+    if (isMade === null) throw new SignInRefusal('name_taken')
+    return { actor: draft, isNew: true, identifier, address: null, isProven: true }
   }
 
   async #find(
@@ -242,8 +280,10 @@ export class SessionEntry {
     const stored = await store.writeActor(actor.id, async (tx, locked) => {
       await prepare?.(tx)
       await accounts.record(tx, actor.id, { provider, person, address, isProven })
-      if (trustType !== null && address !== null) {
-        const wanted = { actorId: actor.id, address, relationship: trustType, now: now() }
+      // An account of this service may have no address.
+      const name = person.own === undefined ? address : identifier
+      if (trustType !== null && name !== null) {
+        const wanted = { actorId: actor.id, address: name, relationship: trustType, now: now() }
         await ensureInteractiveTrust(tx, keyRing, wanted)
       }
       const done = also === undefined ? null : await also(tx, actor.id)
@@ -300,6 +340,11 @@ function resolvedAccount(account: Account, identity: Exclude<PersonIdentity, { k
     address: identity.kind === 'proven' ? identity.address : null,
     isProven: isSame || account.verified,
   }
+}
+
+/** Refuses a new account in a sign-in that must end at an existing one. */
+function refuseNew({ expectedActorId = null, expectedIdentifier = null }: SignInAttempt): void {
+  if (expectedActorId !== null || expectedIdentifier !== null) throw new SignInRefusal('other_identity')
 }
 
 /** Refuses a sign-in that began for another identity, before it creates an actor. */

@@ -1,5 +1,6 @@
 /** Interface of identity providers. The folder `providers` has one file for each kind. */
 import type { Address } from '../actor/address.ts'
+import type { Transaction } from '../store/store.ts'
 
 /** Userinfo of a person: the provider's own members, and these members if they can be derived (WIRE-SIGNIN-02). */
 export interface UserInfo {
@@ -32,6 +33,22 @@ export interface Person {
    * the provider confirms none. `failed` when the lookup itself failed.
    */
   readonly address: Address | null | 'failed'
+  /** The account that the person proved to own by a passkey of this service. The identity mode then has no effect. */
+  readonly own?: OwnAccount
+}
+
+export interface OwnAccount {
+  readonly actorId: string
+  /** The account to create. Null: the account exists. */
+  readonly newAccount: NewOwnAccount | null
+}
+
+export interface NewOwnAccount {
+  /** The creator of the actor. */
+  readonly name: string
+  readonly identifier: string
+  /** Stores what opens the account, in the transaction that creates it. */
+  readonly store: (tx: Transaction) => Promise<void>
 }
 
 export interface ProviderAuthorization {
@@ -71,6 +88,8 @@ export interface Provider {
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string
   readonly userinfoEndpoint: string
+  /** True for the provider of a service without configured ones. */
+  readonly isDefault?: boolean
   /** True when audiences are configured, so that `verifyAssertion` works. */
   readonly takesAssertions: boolean
   /** @throws ProviderError `unreachable` when the discovery of its endpoints fails. */

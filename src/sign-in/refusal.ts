@@ -61,6 +61,24 @@ const refusals = {
     grant: 403,
     text: 'Cannot sign you in: the provider confirmed a different account than the expected one. Sign in again with the right account.',
   },
+  unknown_passkey: {
+    code: 'forbidden',
+    spa: 'auth_rejected',
+    grant: 403,
+    text: 'Cannot sign you in: this passkey belongs to no account here. Choose another passkey, or create an account.',
+  },
+  unknown_code: {
+    code: 'forbidden',
+    spa: 'auth_rejected',
+    grant: 403,
+    text: 'Cannot sign you in: this is not an unused recovery code',
+  },
+  name_taken: {
+    code: 'creator_exists',
+    spa: 'auth_rejected',
+    grant: 403,
+    text: 'Cannot create your account: another account has this name. Please begin again with another name.',
+  },
   rejected: {
     code: 'forbidden',
     spa: 'auth_rejected',

@@ -37,6 +37,8 @@ export const placements: Readonly<Record<string, Placement>> = {
   pending_callback: byActor(),
   notice: byActor('sender'),
   account: byActor(),
+  passkey: byActor(),
+  recovery_code: byActor(),
   token_chain: byActor(),
   activity: byActor(),
   history: byActor(),

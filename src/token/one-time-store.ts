@@ -133,6 +133,10 @@ export async function insertMark(
   return inserted === 1
 }
 
+export async function deleteRecord(tx: Transaction, hash: SecretHash): Promise<void> {
+  await tx.run('DELETE FROM one_time WHERE hash = $1', hash)
+}
+
 /** Deletes up to `limit` records that expired before `now`. @returns the number of deleted records. */
 export async function purgeOneTime(tx: Transaction, now: number, limit: number): Promise<number> {
   if (tx.isSharded) {

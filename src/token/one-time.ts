@@ -11,6 +11,7 @@ import type { Queries, Transaction } from '../store/store.ts'
 import {
   amendRecord,
   consumeRecord,
+  deleteRecord,
   findRecord,
   insertMark,
   insertRecord,
@@ -40,6 +41,8 @@ export type RecordPurpose =
   | 'service'
   /** A person whom the service or the embedding program authenticated, until the callback. */
   | 'own_code'
+  /** Finds the owner of a recovery code. */
+  | 'recovery_code'
   /** Record of a presented assertion, inserted as already used. */
   | 'assertion'
 
@@ -56,6 +59,8 @@ export const lifetimes: Readonly<Record<RecordPurpose, number>> = {
   consent: 600,
   service: 600,
   own_code: 60,
+  // A hundred years: the code ends with its use.
+  recovery_code: 3_155_760_000,
   assertion: 900,
 }
 
@@ -71,6 +76,8 @@ export interface NewOneTime {
   readonly browser?: string | null
   /** Default: the lifetime of the purpose. */
   readonly lifetimeSeconds?: number
+  /** A random value of the caller. Default: 43 characters of base64url. */
+  readonly value?: string
 }
 
 export interface PresentedRecord {
@@ -100,10 +107,10 @@ export class OneTime {
     this.#now = now
   }
 
-  /** Stores a record. @returns the value: 43 characters of base64url, prefixed with `ac_` for an authorization code. */
+  /** Stores a record. @returns the value, prefixed with `ac_` for an authorization code. */
   async create(tx: Transaction, record: NewOneTime): Promise<string> {
     const { purpose, data, actorId, provider, browser, lifetimeSeconds } = record
-    const value = `${purpose === 'code' ? 'ac_' : ''}${randomToken(32)}`
+    const value = `${purpose === 'code' ? 'ac_' : ''}${record.value ?? randomToken(32)}`
     const hash = hashSecret(value)
     await insertRecord(tx, {
       hash,
@@ -162,6 +169,11 @@ export class OneTime {
     const hash = hashSecret(value)
     const sealed = seal(this.#keyRing, JSON.stringify(data), bindingOf(oneTimeData, hash))
     await amendRecord(tx, hash, sealed, this.#now() + seconds * 1000)
+  }
+
+  /** Deletes unused records by their values' hashes. */
+  async discard(tx: Transaction, hashes: readonly SecretHash[]): Promise<void> {
+    for (const hash of hashes) await deleteRecord(tx, hash)
   }
 
   async #find<T extends object>(

@@ -447,6 +447,7 @@ describe('the guide to sign-in', () => {
     assert.deepEqual(
       providers.map((provider) => [provider.display_name, provider.response_mode, provider.platform]),
       [
+        ['Passkey', 'query', 'web'],
         ['Google', 'query', 'web'],
         ['GitHub', 'query', 'web'],
         ['Apple', 'form_post', 'web'],
@@ -474,7 +475,7 @@ describe('the guide to sign-in', () => {
     }
     assert.deepEqual(
       providers.map((provider) => provider.display_name),
-      ['Google', 'GitHub', 'Apple', 'Acme'],
+      ['Passkey', 'Google', 'GitHub', 'Apple', 'Acme'],
     )
   })
 })

@@ -122,7 +122,7 @@ const allowed: ReadonlySet<string> = new Set([
 
 /** The logo, the script, the programs for developers, the setup of AI clients, and the style sheets, which every room names `style.ts`. */
 const otherTexts =
-  /^src\/pages\/(?:properties\/programs|apps\/connect-guide|shared\/assets|live\/live-script|[a-z]+\/style)\.ts$/
+  /^src\/pages\/(?:properties\/programs|apps\/connect-guide|shared\/assets|live\/live-script|passkeys\/passkey-script|[a-z]+\/style)\.ts$/
 
 type Catalog = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
@@ -162,6 +162,8 @@ const same: ReadonlySet<string> = new Set([
   'operator.node',
   'devices.web',
   'devices.passphrase',
+  'passkeys.title',
+  'passkeys.name',
 ])
 
 describe('the words of the pages', () => {

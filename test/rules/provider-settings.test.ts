@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { ConfigError, resolveConfig } from '../../src/config/config.ts'
 import { apple, github, google, openid, type ProviderDeclaration } from '../../src/index.ts'
-import { configuredProviders } from '../../src/sign-in/configured.ts'
+import { configuredProviders, outsidePlans } from '../../src/sign-in/configured.ts'
 import { build } from '../support/providers/configured.ts'
 
 const pem = (curve = 'P-256'): string =>
@@ -80,23 +80,25 @@ describe('providers declared in code', () => {
   })
 
   it('accept every setting of a provider (R-OC-15)', () => {
-    const plan = configuredProviders(
-      [
-        google({
-          ...both,
-          scope: 'openid email',
-          authUri: 'https://idp.example/auth',
-          tokenUri: 'https://idp.example/token',
-          userinfoUri: 'https://idp.example/me',
-          redirectUri: 'https://notes.example.com/elsewhere',
-          audiences: ['ios', 'android'],
-          displayName: 'Work account',
-          authorizationParameters: { prompt: 'select_account' },
-        }),
-      ],
-      {},
-      { allowHttp: false },
-    )[0]
+    const [plan] = outsidePlans(
+      configuredProviders(
+        [
+          google({
+            ...both,
+            scope: 'openid email',
+            authUri: 'https://idp.example/auth',
+            tokenUri: 'https://idp.example/token',
+            userinfoUri: 'https://idp.example/me',
+            redirectUri: 'https://notes.example.com/elsewhere',
+            audiences: ['ios', 'android'],
+            displayName: 'Work account',
+            authorizationParameters: { prompt: 'select_account' },
+          }),
+        ],
+        {},
+        { allowHttp: false },
+      ),
+    )
     assert.ok(plan !== undefined && !('issuer' in plan.metadata))
     assert.deepEqual(plan.metadata.endpoints, {
       authorization: 'https://idp.example/auth',
@@ -272,14 +274,16 @@ describe('providers in the environment', () => {
   })
 
   it('complete the settings in code, and take precedence over them (R-OC-15)', async () => {
-    const [plan] = configuredProviders(
-      [google({ clientId: 'from code', scope: 'openid' })],
-      {
-        TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET: 'from the environment',
-        TROUPE_PROVIDER_GOOGLE_SCOPE: 'openid email',
-        TROUPE_PROVIDER_GOOGLE_AUDIENCES: 'ios, android',
-      },
-      { allowHttp: false },
+    const [plan] = outsidePlans(
+      configuredProviders(
+        [google({ clientId: 'from code', scope: 'openid' })],
+        {
+          TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET: 'from the environment',
+          TROUPE_PROVIDER_GOOGLE_SCOPE: 'openid email',
+          TROUPE_PROVIDER_GOOGLE_AUDIENCES: 'ios, android',
+        },
+        { allowHttp: false },
+      ),
     )
     assert.deepEqual(
       [plan?.clientId, await plan?.clientSecret?.(0), plan?.scope, plan?.audiences],

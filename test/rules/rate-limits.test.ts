@@ -143,6 +143,8 @@ describe('the table of limiters', () => {
       signInFormCallback: signIn,
       signInAtHost: signIn,
       claimActor: signIn,
+      passkeyPage: signIn,
+      passkeyForm: signIn,
       spaAuthorize: signIn,
       sharedServiceCallback: signIn,
       spaToken: ['token/source', 'token/total'],

@@ -26,7 +26,7 @@ import {
   type PageRoute,
   type Route,
 } from './route.ts'
-import { opensPagesByPassphrase } from './sign-in-address.ts'
+import { opensPagesByPassphrase, promptsForPassphrase } from './sign-in-address.ts'
 import { loginRedirect, type SignInRedirectDeps, toSignIn } from './sign-in-redirect.ts'
 import { Visitor } from './visitor.ts'
 
@@ -230,7 +230,7 @@ export class Entrances {
     mustChoose = false,
   ): Promise<HttpResponse> {
     state.isSentToSignIn = true
-    if (!mustChoose && opensPagesByPassphrase(this.#deps)) {
+    if (!mustChoose && promptsForPassphrase(this.#deps, exchange.request)) {
       const { authentication } = this.#deps
       throw authentication.unauthorized('Sign in with the creator and the passphrase of this account', null)
     }

@@ -41,6 +41,8 @@ const flashMessages = [
   'accessRevoked',
   'importBegun',
   'importStopped',
+  'passkeyAdded',
+  'passkeyRemoved',
 ] as const
 
 export type FlashMessage = (typeof flashMessages)[number]

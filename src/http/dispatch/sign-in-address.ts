@@ -1,6 +1,7 @@
 /** URLs that start a sign-in in a browser. */
 import type { Config } from '../../config/options.ts'
 import type { Provider, Providers } from '../../sign-in/provider.ts'
+import type { HttpRequest } from '../edge/request.ts'
 import type { BaseUrl } from './urls.ts'
 
 export interface ProviderDeps {
@@ -16,14 +17,29 @@ export function webProviders({ providers }: ProviderDeps): readonly Provider[] {
   return providers.all.filter(({ platform }) => platform === 'web')
 }
 
-/** Returns true when the operator configured a provider. The local provider of development does not count. */
-export function hasConfiguredProvider(deps: ProviderDeps): boolean {
-  return webProviders(deps).some(({ kind }) => kind !== 'local')
+/** Returns the providers that the operator configured: neither the local provider of development nor the default one. */
+export function configuredWebProviders(deps: ProviderDeps): readonly Provider[] {
+  return webProviders(deps).filter(({ kind, isDefault }) => kind !== 'local' && isDefault !== true)
 }
 
-/** Returns true when no sign-in method exists. Basic credentials then open the pages, as they open the API (CHOICE-78). */
+/** Returns true when no provider is configured. Basic credentials then open the pages, as they open the API (CHOICE-78). */
 export function opensPagesByPassphrase({ providers }: ProviderDeps): boolean {
-  return providers.all.length === 0
+  return providers.all.every(({ isDefault }) => isDefault === true)
+}
+
+const passphraseQuery = 'sign_in=passphrase'
+
+/**
+ * Returns true when the browser prompts for the creator and the passphrase: without any provider, or because the person chose
+ * so on the sign-in page.
+ */
+export function promptsForPassphrase(deps: ProviderDeps, { query }: Pick<HttpRequest, 'query'>): boolean {
+  return deps.providers.all.length === 0 || (opensPagesByPassphrase(deps) && query === passphraseQuery)
+}
+
+/** Returns the address of a page for which the browser prompts for the passphrase. */
+export function withPassphrasePrompt({ providers }: ProviderDeps, page: string): string {
+  return providers.all.length === 0 ? page : `${page.replace(/\?.*/, '')}?${passphraseQuery}`
 }
 
 /**

@@ -7,7 +7,7 @@ import { type HttpResponse, redirect } from '../edge/response.ts'
 import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from '../edge/cookies.ts'
 import { noticeCookie } from './flash-messages.ts'
 import type { Exchange } from './route.ts'
-import { beginAddress, wishQuery, type SignInRequest } from './sign-in-address.ts'
+import { beginAddress, configuredWebProviders, wishQuery, type SignInRequest } from './sign-in-address.ts'
 import type { BaseUrl } from './urls.ts'
 
 const vary = { Vary: 'Accept' }
@@ -51,8 +51,7 @@ export async function toSignIn(
 function toProvider(deps: SignInRedirectDeps, exchange: Exchange): HttpResponse {
   // CSP `form-action` prevents a form from redirecting to another site.
   if (exchange.request.method === 'POST') return loginRedirect(deps, exchange)
-  // The local provider of development does not count as configured, and a device provider does not serve browsers.
-  const [only, ...others] = deps.providers.all.filter(({ kind, platform }) => kind !== 'local' && platform === 'web')
+  const [only, ...others] = configuredWebProviders(deps)
   if (only === undefined || others.length > 0) return loginRedirect(deps, exchange)
   return redirect(302, beginAddress(deps, only.name, wishOf(deps, exchange)), vary)
 }

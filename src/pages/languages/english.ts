@@ -114,6 +114,8 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   accessRevoked: 'The password no longer works.',
   importBegun: 'Import started.',
   importStopped: 'Import stopped.',
+  passkeyAdded: 'Passkey added.',
+  passkeyRemoved: 'Passkey removed.',
 })
 
 /** The message for each error that has no message of its own on the page. */
@@ -318,6 +320,7 @@ const settings = ({ one }: EnglishNoun) => ({
   byPassphrase: `Only the passphrase opens this ${one}.`,
   verifiedEmail: (email: string) => html`Your email is <strong>${email}</strong>, and it is verified.`,
   unverifiedEmail: (email: string) => html`Your email is <strong>${email}</strong>, and it isn’t verified.`,
+  passkeysLink: 'Passkeys and recovery codes',
   devicesLink: 'View where you are signed in',
   operatorLink: 'Open the operator pages',
   export: 'Export your data',
@@ -334,6 +337,57 @@ const settings = ({ one }: EnglishNoun) => ({
   confirm: (owner: string) => html`Type <strong>${owner}</strong> to confirm`,
   deleteButton: `Delete ${one} permanently`,
   wrongConfirmation: (owner: string) => `That doesn’t match. Type ${owner} exactly to delete your ${one}.`,
+})
+
+const passkeys = ({ one, a }: EnglishNoun) => ({
+  title: 'Passkeys',
+  signIn: 'Sign in with a passkey',
+  create: `New here? Create ${a}`,
+  createText:
+    'You need no password and no email address. Your device asks for your fingerprint, your face or your PIN.',
+  owner: 'Your name',
+  ownerHint: `It names your ${one}. Don’t use an email address.`,
+  ownerInvalid: (longest: number) => `Enter a name of 1 to ${number(longest)} characters, without @ and colon.`,
+  createButton: `Create ${one} with a passkey`,
+  lost: 'Sign in with a recovery code',
+  lostText: `Use one of the codes that you saved when you created your ${one}. Each code works once.`,
+  code: 'Recovery code',
+  useCode: 'Sign in',
+  about: 'What is a passkey?',
+  aboutText:
+    'A passkey replaces your password. It stays on your device or in your password manager, which unlocks it by fingerprint, face or PIN. It works for this service only, so no other site can ask for it.',
+  needsScript: 'Passkeys need JavaScript. Turn it on and load the page again.',
+  cancelled: 'Nothing happened: you canceled, it took too long, or this device has no passkey for this service.',
+  known: 'This device already has a passkey for this service.',
+  unsupported: 'This browser doesn’t support passkeys. Update it, or use another one.',
+  failed: 'The passkey didn’t work. Load the page again and retry.',
+  codes: 'Recovery codes',
+  codesText: `Save these codes now, in a password manager or on paper. They’re shown only once. Each code opens your ${one} once, if you lose your passkeys.`,
+  codesSaved: 'I saved them. Continue',
+  codesLeft: (left: number) =>
+    left === 0
+      ? 'You have no recovery codes. Create some, so that you can sign in if you lose your passkeys.'
+      : `You have ${count(left, 'unused recovery code', 'unused recovery codes')}, in case you lose your passkeys.`,
+  newCodes: 'Create new codes',
+  newCodesText: 'Ten new codes are shown. Codes that you saved before stop working.',
+  newCodesButton: 'Create and show codes',
+  none: 'No passkeys yet.',
+  off: 'This service doesn’t offer sign-in with passkeys.',
+  facts: (created: Html, used: Html | null, synced: boolean) =>
+    html`Added ${created} · ${used === null ? 'never used' : html`last used ${used}`}${synced ? ' · synced between your devices' : ''}`,
+  name: 'Name',
+  nameHint: 'To recognize it later, for example by the device.',
+  nameInvalid: (longest: number) => `Enter a name of 1 to ${number(longest)} characters.`,
+  rename: (name: string) => html`Rename<span class="unseen"> ${name}</span>`,
+  saveName: 'Save name',
+  remove: (name: string) => html`Remove<span class="unseen"> ${name}</span>`,
+  removeText: 'It no longer signs you in. Also delete it on your device or in your password manager.',
+  removeButton: 'Remove passkey',
+  isLast: `You can’t remove your only passkey: nothing else opens your ${one}. Add another one first.`,
+  add: 'Add a passkey',
+  addText: 'Add one for each of your devices, unless your password manager shares them.',
+  addButton: 'Add passkey',
+  notAdded: 'You already have this passkey, or too many.',
 })
 
 const accessMap = {
@@ -415,6 +469,9 @@ const signInRefusals: Record<Why, string> = {
   address_invalid: 'The application has no valid email address for you.',
   other_identity: 'You signed in with a different account than expected. Sign in again with the right one.',
   rejected: 'The application didn’t accept this sign-in.',
+  unknown_passkey: 'That passkey opens nothing here. Choose another one, or sign up.',
+  unknown_code: 'That isn’t an unused recovery code.',
+  name_taken: 'That name is already in use. Begin again with another name.',
 }
 
 const testUsers = {
@@ -1622,6 +1679,10 @@ const ownActs = {
   resetAccess: (name: string) => `reset the access of ${name}`,
   changeTrustee: 'changed the trustee',
   decideProgram: 'decided about a program with a password',
+  addPasskey: 'added a passkey',
+  removePasskey: 'removed a passkey',
+  createCodes: 'created recovery codes',
+  useCode: 'used a recovery code',
   addWebhook: 'added a webhook',
   removeWebhook: 'removed a webhook',
   newWebhookSecret: 'changed the secret of a webhook',
@@ -1802,6 +1863,7 @@ function messages(noun: EnglishNoun) {
     signIn: signIn(noun),
     consent: consent(noun),
     settings: settings(noun),
+    passkeys: passkeys(noun),
     passwordAccess: passwordAccess(noun),
     files: files(noun),
     imports: imports(noun),

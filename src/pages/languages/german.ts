@@ -85,6 +85,8 @@ const notices = (noun: Declined): Messages['notices'] => ({
   accessRevoked: 'Das Passwort gilt nicht mehr.',
   importBegun: 'Import gestartet.',
   importStopped: 'Import angehalten.',
+  passkeyAdded: 'Passkey hinzugefügt.',
+  passkeyRemoved: 'Passkey entfernt.',
 })
 
 const errors: Messages['errors'] = {
@@ -291,6 +293,7 @@ const settings = (noun: Declined): Messages['settings'] => ({
   byPassphrase: `Nur die Passphrase öffnet ${noun.ein('Ihr', 'accusative')}.`,
   verifiedEmail: (email) => html`Ihre E-Mail-Adresse ist <strong>${email}</strong>, und sie ist bestätigt.`,
   unverifiedEmail: (email) => html`Ihre E-Mail-Adresse ist <strong>${email}</strong>, und sie ist nicht bestätigt.`,
+  passkeysLink: 'Passkeys und Wiederherstellungscodes',
   devicesLink: 'Anzeigen, wo Sie angemeldet sind',
   operatorLink: 'Seiten für den Betrieb öffnen',
   export: 'Ihre Daten exportieren',
@@ -308,6 +311,59 @@ const settings = (noun: Declined): Messages['settings'] => ({
   deleteButton: `${noun.one} endgültig löschen`,
   wrongConfirmation: (owner) =>
     `Die Eingabe stimmt nicht überein. Geben Sie genau ${owner} ein, um ${noun.ein('Ihr', 'accusative')} zu löschen.`,
+})
+
+const passkeys = (noun: Declined): Messages['passkeys'] => ({
+  title: 'Passkeys',
+  signIn: 'Mit einem Passkey anmelden',
+  create: `Neu hier? ${noun.ein('Ein', 'accusative')} erstellen`,
+  createText:
+    'Sie brauchen kein Passwort und keine E-Mail-Adresse. Ihr Gerät fragt nach Ihrem Fingerabdruck, Ihrem Gesicht oder Ihrer PIN.',
+  owner: 'Ihr Name',
+  ownerHint: `Er benennt ${noun.ein('Ihr', 'accusative')}. Verwenden Sie keine E-Mail-Adresse.`,
+  ownerInvalid: (longest) => `Geben Sie einen Namen mit 1 bis ${number(longest)} Zeichen ein, ohne @ und Doppelpunkt.`,
+  createButton: `${noun.one} mit einem Passkey erstellen`,
+  lost: 'Mit einem Wiederherstellungscode anmelden',
+  lostText: `Verwenden Sie einen der Codes, die Sie gespeichert haben, als Sie ${noun.ein('Ihr', 'accusative')} erstellt haben. Jeder Code gilt einmal.`,
+  code: 'Wiederherstellungscode',
+  useCode: 'Anmelden',
+  about: 'Was ist ein Passkey?',
+  aboutText:
+    'Ein Passkey ersetzt Ihr Passwort. Er bleibt auf Ihrem Gerät oder in Ihrem Passwortmanager, der ihn mit Fingerabdruck, Gesicht oder PIN freigibt. Er gilt nur für diesen Dienst, daher kann keine andere Website nach ihm fragen.',
+  needsScript: 'Passkeys brauchen JavaScript. Schalten Sie es ein und laden Sie die Seite neu.',
+  cancelled:
+    'Nichts ist passiert: Sie haben abgebrochen, es dauerte zu lange, oder dieses Gerät hat keinen Passkey für diesen Dienst.',
+  known: 'Dieses Gerät hat bereits einen Passkey für diesen Dienst.',
+  unsupported: 'Dieser Browser kann keine Passkeys verwenden. Aktualisieren Sie ihn oder verwenden Sie einen anderen.',
+  failed: 'Der Passkey hat nicht funktioniert. Laden Sie die Seite neu und versuchen Sie es erneut.',
+  codes: 'Wiederherstellungscodes',
+  codesText: `Speichern Sie diese Codes jetzt, in einem Passwortmanager oder auf Papier. Sie werden nur einmal angezeigt. Jeder Code öffnet ${noun.ein('Ihr', 'accusative')} einmal, falls Sie Ihre Passkeys verlieren.`,
+  codesSaved: 'Gespeichert. Weiter',
+  codesLeft: (left) =>
+    left === 0
+      ? 'Sie haben keine Wiederherstellungscodes. Erstellen Sie welche, damit Sie sich anmelden können, falls Sie Ihre Passkeys verlieren.'
+      : `Sie haben ${count(left, 'unbenutzten Wiederherstellungscode', 'unbenutzte Wiederherstellungscodes')}, falls Sie Ihre Passkeys verlieren.`,
+  newCodes: 'Neue Codes erstellen',
+  newCodesText: 'Zehn neue Codes werden angezeigt. Früher gespeicherte Codes gelten nicht mehr.',
+  newCodesButton: 'Codes erstellen und anzeigen',
+  none: 'Noch keine Passkeys.',
+  off: 'Dieser Dienst bietet keine Anmeldung mit Passkeys an.',
+  facts: (created, used, synced) =>
+    html`Hinzugefügt ${created} · ${used === null ? 'nie benutzt' : html`zuletzt benutzt ${used}`}${synced ? ' · auf mehreren Ihrer Geräte' : ''}`,
+  name: 'Name',
+  nameHint: 'Damit Sie ihn später wiedererkennen, zum Beispiel am Gerät.',
+  nameInvalid: (longest) => `Geben Sie einen Namen mit 1 bis ${number(longest)} Zeichen ein.`,
+  rename: (name) => html`Umbenennen<span class="unseen"> ${name}</span>`,
+  saveName: 'Namen speichern',
+  remove: (name) => html`Entfernen<span class="unseen"> ${name}</span>`,
+  removeText:
+    'Sie können sich nicht mehr mit ihm anmelden. Löschen Sie ihn auch auf Ihrem Gerät oder in Ihrem Passwortmanager.',
+  removeButton: 'Passkey entfernen',
+  isLast: `Sie können Ihren einzigen Passkey nicht entfernen: Nichts anderes öffnet ${noun.ein('Ihr', 'accusative')}. Fügen Sie zuerst einen weiteren hinzu.`,
+  add: 'Passkey hinzufügen',
+  addText: 'Fügen Sie für jedes Ihrer Geräte einen hinzu, außer wenn Ihr Passwortmanager sie teilt.',
+  addButton: 'Passkey hinzufügen',
+  notAdded: 'Sie haben diesen Passkey bereits oder zu viele.',
 })
 
 const accessMap: Messages['accessMap'] = {
@@ -392,6 +448,9 @@ const signInRefusals: Messages['signInRefusals'] = {
   other_identity:
     'Sie haben sich mit einem anderen Konto angemeldet als erwartet. Melden Sie sich mit dem richtigen an.',
   rejected: 'Die Anwendung hat diese Anmeldung nicht angenommen.',
+  unknown_passkey: 'Dieser Passkey öffnet hier nichts. Wählen Sie einen anderen oder registrieren Sie sich.',
+  unknown_code: 'Das ist kein unbenutzter Wiederherstellungscode.',
+  name_taken: 'Dieser Name wird bereits verwendet. Beginnen Sie erneut mit einem anderen Namen.',
 }
 
 const testUsers: Messages['testUsers'] = {
@@ -1613,6 +1672,10 @@ const ownActs: Messages['ownActs'] = {
   resetAccess: (name) => `haben den Zugriff von ${name} zurückgesetzt`,
   changeTrustee: 'haben den Treuhänder geändert',
   decideProgram: 'haben über ein Programm mit Passwort entschieden',
+  addPasskey: 'haben einen Passkey hinzugefügt',
+  removePasskey: 'haben einen Passkey entfernt',
+  createCodes: 'haben Wiederherstellungscodes erstellt',
+  useCode: 'haben einen Wiederherstellungscode benutzt',
   addWebhook: 'haben einen Webhook hinzugefügt',
   removeWebhook: 'haben einen Webhook entfernt',
   newWebhookSecret: 'haben das Geheimnis eines Webhooks geändert',
@@ -1791,6 +1854,7 @@ function messages(given: GermanNoun): Messages {
     signIn: signIn(noun),
     consent: consent(noun),
     settings: settings(noun),
+    passkeys: passkeys(noun),
     passwordAccess: passwordAccess(noun),
     files: files(noun),
     imports: imports(noun),

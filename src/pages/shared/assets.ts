@@ -42,6 +42,11 @@ export function styleSheet(name: string, text: string): Asset {
   return assetOf(`troupe-${name}.css`, 'text/css; charset=utf-8', compactStyle(text))
 }
 
+/** Makes a script that some pages load. @param name Unique among all pages. */
+export function pageScript(name: string, text: string): Asset {
+  return assetOf(`troupe-${name}.js`, 'text/javascript; charset=utf-8', compactScript(text))
+}
+
 /** Makes the logo of an application. @param text SVG. */
 export function logoFile(text: string): Asset {
   return assetOf('troupe-logo.svg', 'image/svg+xml', text)

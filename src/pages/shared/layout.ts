@@ -14,6 +14,8 @@ export interface Frame extends SiteValues {
   readonly messages: Messages
   /** Style sheets of the page besides the common one. */
   readonly styles?: readonly Asset[]
+  /** Scripts of the page besides that of live updates. */
+  readonly scripts?: readonly Asset[]
 }
 
 export function page(frame: Frame, content: Html): Html {
@@ -51,6 +53,8 @@ export interface ActorFrame extends PageContext {
   readonly title: string
   /** Style sheets of the page besides the common one. */
   readonly styles?: readonly Asset[]
+  /** Scripts of the page besides that of live updates. */
+  readonly scripts?: readonly Asset[]
   /** Path of the section that the page belongs to. */
   readonly section: string
   /** Breadcrumbs, outermost first, when the page is below another page. */
@@ -73,7 +77,7 @@ export function actorPage(values: ActorPageValues, frame: ActorFrame, content: H
   const words = otherWords(messages.live)
   const live = html` data-live="${values.actor_www}/live"${words === null ? '' : html` data-words="${words}"`}`
   return shell(
-    { ...values, title: titleOf(values, frame), messages, styles: frame.styles ?? [] },
+    { ...values, title: titleOf(values, frame), messages, styles: frame.styles ?? [], scripts: frame.scripts ?? [] },
     html`<div class="shell">
 <header class="side">${brand(values, values.actor_www)}
 ${following('navigation', ['trust', 'approvals', 'sessions', 'subscriptions'], sections(values, frame))}
@@ -183,12 +187,13 @@ export function shell(frame: Frame, body: Html, isLive = false): Html {
 ${[commonAssets.style, ...(frame.styles ?? [])].map(
   (sheet) => html`<link rel="stylesheet" href="${frame.base_path}${assetPath(sheet)}">
 `,
-)}${frame.accent_sheet === null ? '' : html`<link rel="stylesheet" href="${frame.base_path}${frame.accent_sheet}">`}<link rel="icon" href="${frame.base_path}${frame.logo}" type="image/svg+xml">${
-    isLive
-      ? html`
-<script type="module" src="${frame.base_path}${assetPath(commonAssets.script)}"></script>`
-      : ''
-  }
+)}${frame.accent_sheet === null ? '' : html`<link rel="stylesheet" href="${frame.base_path}${frame.accent_sheet}">`}<link rel="icon" href="${frame.base_path}${frame.logo}" type="image/svg+xml">${[
+    ...(isLive ? [commonAssets.script] : []),
+    ...(frame.scripts ?? []),
+  ].map(
+    (script) => html`
+<script type="module" src="${frame.base_path}${assetPath(script)}"></script>`,
+  )}
 </head>
 <body>
 <a class="skip" href="#content">${frame.messages.frame.skip}</a>

@@ -10,6 +10,8 @@ export interface PageGroup {
   readonly pages: readonly PageDefinition[]
   /** Style sheets that the views name. */
   readonly styles?: readonly Asset[]
+  /** Scripts that the views name. */
+  readonly scripts?: readonly Asset[]
   /** Routes below `/<actor>/www`, which close over the deps of their handlers. */
   readonly routes?: (deps: never) => readonly Route[]
 }

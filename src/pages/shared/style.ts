@@ -177,6 +177,7 @@ textarea { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace
 ::placeholder { color: var(--muted); opacity: 1; font-style: italic; }
 .hint { color: var(--muted); font-size: .875rem; margin: -.7rem 0 1rem; }
 .field-error { color: var(--danger); font-weight: 550; font-size: .9rem; margin: -.6rem 0 1rem; overflow-wrap: anywhere; }
+.field-error:empty { margin: 0; }
 [aria-invalid=true] { border-color: var(--danger) !important; border-width: 2px !important; }
 .error a { color: inherit; }
 .choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: 0 0 .3rem; }

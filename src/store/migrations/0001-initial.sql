@@ -543,6 +543,32 @@ CREATE TABLE identity (
 
 CREATE INDEX identity_by_actor ON identity (actor_id);
 
+-- Passkeys with which the owner signs in. Their private keys never leave the devices of the owner.
+CREATE TABLE passkey (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  -- Credential id in base64url.
+  passkey_id TEXT_KEY NOT NULL,
+  -- COSE key in base64url.
+  public_key TEXT NOT NULL,
+  -- Signatures so far; 0 for a passkey that does not count them.
+  counter BIGINT NOT NULL,
+  -- JSON array of how a browser reaches the passkey: internal, hybrid, usb …
+  transports TEXT NOT NULL,
+  -- 1: the passkey is stored on several devices of the owner.
+  synced BIGINT NOT NULL,
+  name TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  last_used_at BIGINT,
+  PRIMARY KEY (actor_id, passkey_id)
+) STRICT, WITHOUT ROWID;
+
+-- Hashes of the unused recovery codes of an owner. The record in one_time with the same hash finds the actor.
+CREATE TABLE recovery_code (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  hash TEXT_KEY NOT NULL,
+  PRIMARY KEY (actor_id, hash)
+) STRICT, WITHOUT ROWID;
+
 -- The token family of one sign-in on one device, or of one consent to a client. Deleting the row revokes all its tokens.
 CREATE TABLE token_chain (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,

@@ -1,7 +1,7 @@
 /** Creates the providers of a service without a service. */
 import { after } from 'node:test'
 import { randomBytes } from 'node:crypto'
-import { ConfiguredProviders, configuredProviders } from '../../../src/sign-in/configured.ts'
+import { ConfiguredProviders, configuredProviders, outsidePlans } from '../../../src/sign-in/configured.ts'
 import type { Provider } from '../../../src/sign-in/provider.ts'
 import { KeySets } from '../../../src/sign-in/providers/key-sets.ts'
 import { Outbound } from '../../../src/sign-in/providers/outbound.ts'
@@ -31,7 +31,7 @@ export function build(
   const { env = {}, now = Date.now, allowHttp = true } = options
   const outbound = new Outbound({ allowHttp, release: '0.0.0-test' })
   outbounds.push(outbound)
-  const providers = new ConfiguredProviders(configuredProviders(declared, env, { allowHttp: true }), {
+  const providers = new ConfiguredProviders(outsidePlans(configuredProviders(declared, env, { allowHttp: true })), {
     outbound,
     keySets: new KeySets(outbound, now),
     now,

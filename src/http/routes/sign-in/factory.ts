@@ -30,12 +30,13 @@ import { actorSchema, errorResponses } from '../../dispatch/schemas.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 import {
   beginAddress,
-  hasConfiguredProvider,
+  configuredWebProviders,
   opensPagesByPassphrase,
   type ProviderTargetDeps,
   providerTargets,
   webProviders,
   type SignInRequest,
+  withPassphrasePrompt,
 } from '../../dispatch/sign-in-address.ts'
 import { type HomeDeps, homeOf, urlOf } from '../../dispatch/urls.ts'
 import type { FailedAttempts } from '../../../rate-limit/failed-attempts.ts'
@@ -196,7 +197,7 @@ async function createFromForm(
     return answerCreated(deps, await deps.actors.create(fields, judge))
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(deps, request)
-  const provider = hasConfiguredProvider(deps) ? webProviders(deps)[0] : undefined
+  const [provider] = configuredWebProviders(deps)
   // The provider verifies that the address belongs to the user.
   if (provider !== undefined) return redirect(302, beginAddress(deps, provider.name, { hint: creator }))
   const language = deps.languages.of(request)
@@ -237,7 +238,10 @@ function refuseClosed(deps: FactoryRouteDeps): void {
 
 function isCreationOpen(deps: FactoryRouteDeps): boolean {
   const { openCreation, mode } = deps.config
-  return openCreation ?? !(mode === 'production' && deps.providers.all.some(({ kind }) => kind !== 'local'))
+  return (
+    openCreation ??
+    !(mode === 'production' && deps.providers.all.some(({ kind, isDefault }) => kind !== 'local' && isDefault !== true))
+  )
 }
 
 function missingCreator(deps: FactoryRouteDeps, request: HttpRequest): Promise<HttpResponse> {
@@ -282,19 +286,17 @@ async function frontPage(deps: FactoryRouteDeps, language: Presentation, shown: 
   }
   // The form redirects to the provider.
   const answer = html(status, await deps.pages.factory(values), {
-    'Content-Security-Policy': pagePolicy(hasConfiguredProvider(deps) ? providerTargets(deps) : []),
+    'Content-Security-Policy': pagePolicy(configuredWebProviders(deps).length > 0 ? providerTargets(deps) : []),
   })
   return inLanguage(answer, language)
 }
 
 /** A page of the actor, for which the browser asks for the passphrase; never the address that leads back to the sign-in page. */
-function passwordAddress(
-  { basePath, config }: FactoryRouteDeps,
-  { actorId = '', redirect = '' }: SignInRequest,
-): string | null {
+function passwordAddress(deps: FactoryRouteDeps, { actorId = '', redirect = '' }: SignInRequest): string | null {
+  const { basePath, config } = deps
   if (!config.webUi || parseActorId(actorId) === null) return null
   const pages = `${basePath}/${actorId}/www`
-  return redirect.startsWith(`${pages}/`) ? redirect : pages
+  return withPassphrasePrompt(deps, redirect.startsWith(`${pages}/`) ? redirect : pages)
 }
 
 function answerCreated(deps: FactoryRouteDeps, { actor, passphrase }: Created): HttpResponse {

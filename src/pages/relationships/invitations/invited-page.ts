@@ -4,7 +4,7 @@ import { application } from '../../../caller.ts'
 import { acceptsPages } from '../../../http/edge/accepts.ts'
 import { type HttpResponse, html, json } from '../../../http/edge/response.ts'
 import type { PublicExchange } from '../../../http/dispatch/route.ts'
-import { opensPagesByPassphrase, type ProviderDeps, wishQuery } from '../../../http/dispatch/sign-in-address.ts'
+import { type ProviderDeps, wishQuery } from '../../../http/dispatch/sign-in-address.ts'
 import { urlOf } from '../../../http/dispatch/urls.ts'
 import type { Config } from '../../../config/options.ts'
 import type { Properties } from '../../../property/properties.ts'
@@ -72,9 +72,10 @@ async function invitedPageOf(
   const { messages } = language
   const link = linkOf({ baseuri: urlOf(deps, actor.id), code: params.code })
   const person = await visitor.actor()
-  const signIn = opensPagesByPassphrase(deps)
-    ? null
-    : `${basePath}/login${wishQuery({ redirect: `${basePath}/${actor.id}/invite/${params.code}` })}`
+  const signIn =
+    deps.providers.all.length === 0
+      ? null
+      : `${basePath}/login${wishQuery({ redirect: `${basePath}/${actor.id}/invite/${params.code}` })}`
   const page = await deps.pages.invited({
     ...siteValues(deps, language),
     inviter,

@@ -1,0 +1,34 @@
+/** The declaration of passkeys as a way to sign in. */
+import type { ProviderDeclaration } from '../providers/settings.ts'
+import { passkeyProviderName } from './names.ts'
+
+/** Passkeys among the configured providers. */
+export interface PasskeyPlan {
+  readonly name: typeof passkeyProviderName
+  readonly displayName: string
+  /** True when no provider is configured, so that passkeys are the default. */
+  readonly isDefault: boolean
+}
+
+/**
+ * Sign-in with passkeys, which needs no other service. The service must have an https address with a host name, or run on
+ * `localhost`.
+ *
+ * @example troupe({ signIn: [passkey(), google()] })
+ */
+export function passkey(): ProviderDeclaration {
+  return { type: 'passkey', name: passkeyProviderName, settings: {} }
+}
+
+export function isPasskeyPlan(plan: object): plan is PasskeyPlan {
+  return 'isDefault' in plan
+}
+
+/** Returns whether browsers create passkeys for this address: a host name with https, or localhost. */
+export function takesPasskeys(baseUrl: string): boolean {
+  const url = URL.parse(baseUrl)
+  if (url === null) return false
+  const { protocol, hostname } = url
+  if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
+  return protocol === 'https:' && !hostname.startsWith('[') && !/^[\d.]+$/.test(hostname)
+}
