@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseRedirectTarget } from '../../src/http/dispatch/redirect-target.ts'
+import { parseRedirectTarget } from '../../src/http/dispatch/urls.ts'
 
 const atRoot = { baseUrl: 'https://troupe.example', basePath: '' }
 const mounted = { baseUrl: 'https://troupe.example/under/here', basePath: '/under/here' }

@@ -16,9 +16,8 @@ import {
 import type { History } from '../../history/history.ts'
 import { currentContext } from '../../observe/context.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { parseRedirectTarget } from '../../http/dispatch/redirect-target.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { urlOf } from '../../http/dispatch/urls.ts'
+import { parseRedirectTarget, urlOf } from '../../http/dispatch/urls.ts'
 
 /** Deps of every page of an actor. */
 export interface PageDeps extends SiteDeps, CountDeps {

@@ -2,12 +2,11 @@
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { ClientConnection, Connections } from '../../../connection/connections.ts'
-import type { BaseUrl } from '../../dispatch/urls.ts'
+import { type BaseUrl, parseRedirectTarget } from '../../dispatch/urls.ts'
 import { type HttpResponse, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf } from '../../edge/cookies.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Exchange, Route } from '../../dispatch/route.ts'
-import { parseRedirectTarget } from '../../dispatch/redirect-target.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
 
 const path = '/:actor/services' as const
