@@ -7,8 +7,15 @@ export type Caller =
   | { readonly kind: 'anonymous' }
   /** The application itself, in process. */
   | { readonly kind: 'application' }
-  /** The owner of the actor. `session` is the token chain of the sign-in; the passphrase has none. */
-  | { readonly kind: 'creator'; readonly via: Via; readonly session?: string }
+  /** The owner of the actor. The passphrase has neither a session nor the time of a sign-in. */
+  | {
+      readonly kind: 'creator'
+      readonly via: Via
+      /** The token chain of the sign-in. */
+      readonly session?: string
+      /** When the person proved who they are, in Unix milliseconds. */
+      readonly authenticatedAt?: number
+    }
   /** Another actor with a trust relationship. */
   | {
       readonly kind: 'peer'

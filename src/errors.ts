@@ -14,6 +14,7 @@ export const catalogue = {
   rejected: { status: 400, text: 'The application rejected the value' },
   no_result: { status: 400, text: 'No handler returned a result' },
   unauthorized: { status: 401, text: 'Authentication required' },
+  insufficient_user_authentication: { status: 401, text: 'A recent sign-in is required' },
   forbidden: { status: 403, text: 'Not allowed' },
   approval_required: { status: 403, text: 'The owner must approve this call' },
   approval_denied: { status: 403, text: 'The owner denied this call' },

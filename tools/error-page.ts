@@ -13,6 +13,8 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   rejected: 'Send a value that the application accepts. Its property hook rejected this value.',
   no_result: 'Check the input: every handler of the operation returned `null`.',
   unauthorized: 'Authenticate, or refresh the token. `WWW-Authenticate` names the accepted schemes.',
+  insufficient_user_authentication:
+    'Let the owner sign in again, then repeat the request within the `max_age` of `WWW-Authenticate`, in seconds.',
   forbidden: 'Ask the owner for the right. The owner can find the deciding rule with `?explain=`.',
   approval_required: 'Show `approval_url` to the owner. Repeat the same call after the approval.',
   approval_denied: 'Do not repeat the call: the denial applies for 15 minutes.',

@@ -458,6 +458,14 @@ export const options = {
     byDefault: 90,
     text: 'Maximum duration of a sign-in on a device and of a client’s connection, however often the tokens are refreshed.',
   }),
+  freshSignInMinutes: integer({
+    env: 'TROUPE_FRESH_SIGN_IN_MINUTES',
+    min: 0,
+    max: 1440,
+    unit: 'minutes',
+    byDefault: 5,
+    text: 'Maximum age of the sign-in with which an owner may delete or export the actor, or change passkeys and recovery codes. After that, the owner signs in again ([sign-in](sign-in.md#acts-that-need-a-recent-sign-in)). `0` turns this off.',
+  }),
   spaCorsOrigins: origins({
     env: 'TROUPE_SPA_CORS_ORIGINS',
     byDefault: [],

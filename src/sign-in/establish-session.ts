@@ -5,6 +5,7 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import { fireForConsent } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
+import { present } from '../json/present.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
@@ -287,7 +288,13 @@ export class SessionEntry {
         await ensureInteractiveTrust(tx, keyRing, wanted)
       }
       const done = also === undefined ? null : await also(tx, actor.id)
-      const issued = await tokens.startSession(tx, { actorId: actor.id, identifier, beganWith, device })
+      const issued = await tokens.startSession(tx, {
+        actorId: actor.id,
+        identifier,
+        beganWith,
+        device,
+        ...present({ authenticatedAt: person.authenticatedAt }),
+      })
       await live.record(tx, locked, 'sessions', [issued.chainId])
       return { issued, also: done }
     })

@@ -33,6 +33,8 @@ export interface Person {
    * the provider confirms none. `failed` when the lookup itself failed.
    */
   readonly address: Address | null | 'failed'
+  /** When the provider asked the person (`auth_time`), in Unix milliseconds. Default: now. */
+  readonly authenticatedAt?: number
   /** The account that the person proved to own by a passkey of this service. The identity mode then has no effect. */
   readonly own?: OwnAccount
 }
@@ -57,6 +59,8 @@ export interface ProviderAuthorization {
   /** S256 challenge. Null when the provider does not support PKCE. */
   readonly codeChallenge: string | null
   readonly loginHint?: string
+  /** Asks the person again, although the provider knows them. */
+  readonly isFresh?: boolean
 }
 
 export interface CodeExchange {

@@ -45,6 +45,8 @@ export interface OnWeb {
   readonly hint: string | undefined
   /** The browser cookie. */
   readonly browser: string
+  /** The person must prove again who they are. */
+  readonly isFresh: boolean
 }
 
 export interface ForApplication {
@@ -110,7 +112,7 @@ export class SignIn {
    * @returns the provider's URL, to which the browser goes.
    * @throws ServiceError `bad_request` for an unknown provider or an unsafe redirect, SignInRefusal.
    */
-  async beginOnWeb({ provider: name, redirect, actorId, hint, browser }: OnWeb): Promise<string> {
+  async beginOnWeb({ provider: name, redirect, actorId, hint, browser, isFresh }: OnWeb): Promise<string> {
     const provider = requireProvider(this.providers, name)
     const path = redirect === undefined ? null : this.targets.parsePath(redirect)
     if (redirect !== undefined && path === null) {
@@ -128,7 +130,7 @@ export class SignIn {
       provider: provider.name,
       browser,
     })
-    return authorizationUrl(provider, state, address)
+    return authorizationUrl(provider, state, { loginHint: address, isFresh })
   }
 
   /** @param path Result of `SafeTargets.parsePath`. */
@@ -160,7 +162,7 @@ export class SignIn {
       codeChallenge,
     })
     return {
-      authorizationUrl: await authorizationUrl(provider, state, null),
+      authorizationUrl: await authorizationUrl(provider, state),
       state: state.state,
       provider: provider.name,
       codeChallenge: state.codeChallenge,
@@ -178,8 +180,11 @@ export class SignIn {
 function authorizationUrl(
   provider: Provider,
   { state, nonce, codeChallenge }: Awaited<ReturnType<States['begin']>>,
-  loginHint: string | null,
+  { loginHint, isFresh }: { readonly loginHint: string | null; readonly isFresh: boolean } = {
+    loginHint: null,
+    isFresh: false,
+  },
 ): Promise<string> {
   const hint = loginHint === null ? {} : { loginHint }
-  return askProvider(provider.authorizationUrl({ state, nonce, codeChallenge, ...hint }))
+  return askProvider(provider.authorizationUrl({ state, nonce, codeChallenge, isFresh, ...hint }))
 }

@@ -27,6 +27,8 @@ export interface Chain {
   readonly device: string
   /** Unix milliseconds, like the other times. */
   readonly createdAt: number
+  /** When the person proved who they are. A provider may have asked them before the session began. */
+  readonly authenticatedAt: number
   /** Accurate to one minute. */
   readonly lastUsedAt: number
   /** Fixed end, which refreshing does not extend. */

@@ -13,7 +13,7 @@ export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {
       const { chain } = found
       if (chain.actorId !== actor.id) throw refused()
       uses.note(chain)
-      return { kind: 'creator', via, session: chain.chainId }
+      return { kind: 'creator', via, session: chain.chainId, authenticatedAt: chain.authenticatedAt }
     })
   }
 }

@@ -12,8 +12,8 @@ type ChainRow = Omit<Chain, 'client'> &
   }
 
 const columns = `c.actor_id AS "actorId", c.chain_id AS "chainId", c.kind, c.client_id AS "clientId", c.peer_id AS "peerId",
-  c.audience, c.scope, c.began_with AS "beganWith", c.device, c.created_at AS "createdAt", c.last_used_at AS "lastUsedAt",
-  c.ends_at AS "endsAt"`
+  c.audience, c.scope, c.began_with AS "beganWith", c.device, c.created_at AS "createdAt",
+  c.authenticated_at AS "authenticatedAt", c.last_used_at AS "lastUsedAt", c.ends_at AS "endsAt"`
 
 function toChain({ clientId, peerId, audience, scope, ...chain }: ChainRow): Chain {
   return { ...chain, client: clientId === null || peerId === null ? null : { clientId, peerId, audience, scope } }
@@ -23,8 +23,8 @@ function toChain({ clientId, peerId, audience, scope, ...chain }: ChainRow): Cha
 export async function insertChain(tx: Transaction, chain: Chain): Promise<void> {
   await tx.run(
     `INSERT INTO token_chain (actor_id, chain_id, kind, client_id, peer_id, audience, scope, began_with, device,
-       created_at, last_used_at, ends_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+       created_at, authenticated_at, last_used_at, ends_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     chain.actorId,
     chain.chainId,
     chain.kind,
@@ -35,6 +35,7 @@ export async function insertChain(tx: Transaction, chain: Chain): Promise<void> 
     chain.beganWith,
     chain.device,
     chain.createdAt,
+    chain.authenticatedAt,
     chain.lastUsedAt,
     chain.endsAt,
   )

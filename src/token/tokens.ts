@@ -49,6 +49,8 @@ export interface NewSession {
   readonly beganWith: Beginning
   /** Description, see `deviceOf`. */
   readonly device: string
+  /** When the person proved who they are, in Unix milliseconds. Default: now. A later time counts as now. */
+  readonly authenticatedAt?: number
 }
 
 /** The presenter of a refresh token. A token is valid only for its own kind and its own client. */
@@ -104,7 +106,10 @@ export class Tokens {
     return this.#issue(tx, chain, { identifier: session.identifier, now: chain.createdAt, until })
   }
 
-  #newChain({ actorId, beganWith, device }: Omit<NewSession, 'identifier'>, client: ClientGrant | null): Chain {
+  #newChain(
+    { actorId, beganWith, device, authenticatedAt }: Omit<NewSession, 'identifier'>,
+    client: ClientGrant | null,
+  ): Chain {
     const now = this.#deps.now()
     return {
       actorId,
@@ -114,6 +119,7 @@ export class Tokens {
       beganWith,
       device,
       createdAt: now,
+      authenticatedAt: Math.min(now, authenticatedAt ?? now),
       lastUsedAt: now,
       endsAt: now + this.#deps.maxSessionDays * dayMs,
     }
@@ -136,7 +142,7 @@ export class Tokens {
 
   /** Imports a refresh token that another service issued without a chain. @param expiresAt Unix milliseconds. */
   async adopt(tx: Transaction, actorId: string, refreshToken: string, expiresAt: number): Promise<void> {
-    const chain = this.#newChain({ actorId, beganWith: 'import', device: '' }, null)
+    const chain = this.#newChain({ actorId, beganWith: 'import', device: '', authenticatedAt: 0 }, null)
     await insertChain(tx, chain)
     await insertToken(tx, chain, { hash: hashSecret(refreshToken), kind: 'refresh', expiresAt, isLegacy: true })
   }

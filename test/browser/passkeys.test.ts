@@ -13,8 +13,8 @@ before(async () => {
 })
 
 /** Creates an account on the device. @returns its recovery codes. */
-async function signUp(page: WatchedPage, name: string): Promise<readonly string[]> {
-  await page.goto(`${service.url}/login`)
+async function signUp(page: WatchedPage, name: string, at = service): Promise<readonly string[]> {
+  await page.goto(`${at.url}/login`)
   await page.getByRole('link', { name: 'Continue with Passkey' }).click()
   await page.getByLabel('Your name').fill(name)
   await page.getByRole('button', { name: 'Create account with a passkey' }).click()
@@ -150,6 +150,35 @@ describe('a passkey in a real browser', () => {
     await codes.first().waitFor()
     assert.equal(await codes.count(), 10)
     await assertReadable(page)
+  })
+
+  it('opens the deletion of an account again when the sign-in is no longer recent', async () => {
+    let ahead = 0
+    const aged = await start({
+      listen: true,
+      host: 'localhost',
+      name: 'Notes',
+      signIn: [passkey()],
+      now: () => Date.now() + ahead,
+    })
+    const { page } = await openDevice({ viewport: phone, bypassCSP: true })
+    await signUp(page, 'Grace Hopper', aged)
+    await page.getByRole('link', { name: 'I saved them. Continue' }).click()
+    await page.waitForURL(/\/www$/)
+    const home = page.url()
+    ahead = 301_000
+    await page.goto(`${home}/settings`)
+    await page.getByText('Sign in again first.').first().waitFor()
+    await assertReadable(page)
+    await page.getByRole('link', { name: 'Sign in again' }).last().click()
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.waitForURL(`${home}/settings`)
+    await page.getByText('Delete account…').click()
+    await page.getByLabel('Type Grace Hopper to confirm').fill('Grace Hopper')
+    await page.getByRole('button', { name: 'Delete account permanently' }).click()
+    await page.getByText('Your account was deleted.').waitFor()
+    assert.equal(await aged.app.actors.findByCreator('Grace Hopper'), undefined)
+    assert.deepEqual(page.complaints, [])
   })
 
   it('says that it needs JavaScript when the browser runs no script', async () => {

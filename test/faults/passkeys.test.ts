@@ -266,7 +266,7 @@ forEachService((start) => {
 
     it('refuse a ticket of another account, a changed one, and an old one', async () => {
       const clock = new ManualClock()
-      const service = await open({ now: clock.now, timers: clock.timers })
+      const service = await open({ now: clock.now, timers: clock.timers, freshSignInMinutes: 0 })
       const ada = await signUpWith(service, new SoftPasskey(), 'Ada')
       const eve = await signUpWith(service, new SoftPasskey(), 'Eve')
       const [adaId, eveId] = [actorIn(ada.answer), actorIn(eve.answer)]

@@ -269,6 +269,7 @@ const rows: Readonly<Record<string, Row>> = {
   forceEmailAsCreator: flag('TROUPE_FORCE_EMAIL_AS_CREATOR', false),
   indexedProperties: names('TROUPE_INDEXED_PROPERTIES', ['oauthId', 'email', 'externalUserId']),
   maxSessionDays: number('TROUPE_MAX_SESSION_DAYS', 90, [1, 3650], 'days'),
+  freshSignInMinutes: number('TROUPE_FRESH_SIGN_IN_MINUTES', 5, [0, 1440], 'minutes'),
   spaCorsOrigins: origins('TROUPE_SPA_CORS_ORIGINS'),
   admins: people('TROUPE_ADMINS'),
   localSignIn: {

@@ -313,7 +313,11 @@ forEachService((start) => {
   describe('the access token of a session', () => {
     it('authenticates its owner as creator, by header or cookie, and identifies the session (R-AUTH-01, R-AUTH-02)', async () => {
       const seen: unknown[] = []
-      const watched = await start({ declare: (app) => app.method('who', ({ caller }) => (seen.push(caller), {})) })
+      const now = 1_900_000_000_000
+      const watched = await start({
+        now: () => now,
+        declare: (app) => app.method('who', ({ caller }) => (seen.push(caller), {})),
+      })
       const owner = await watched.createActor()
       const { parts } = await watched.app.running()
       const tokens = await parts.sessions.begin({
@@ -330,8 +334,8 @@ forEachService((start) => {
         assert.equal(answer.status, 200)
       }
       assert.deepEqual(seen, [
-        { kind: 'creator', via: 'bearer', session: tokens.chainId },
-        { kind: 'creator', via: 'cookie', session: tokens.chainId },
+        { kind: 'creator', via: 'bearer', session: tokens.chainId, authenticatedAt: now },
+        { kind: 'creator', via: 'cookie', session: tokens.chainId, authenticatedAt: now },
       ])
     })
 

@@ -65,6 +65,8 @@ export interface SignInRequest {
   readonly actorId?: string | undefined
   /** The email address that the user typed. */
   readonly hint?: string | undefined
+  /** The user must prove again who they are. */
+  readonly isFresh?: boolean | undefined
 }
 
 /** Returns the URL that starts a sign-in at the named provider. */
@@ -73,10 +75,11 @@ export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: SignI
 }
 
 /** Returns the query string for `/login` and for provider URLs: empty, or with a leading question mark. */
-export function wishQuery({ redirect, actorId, hint }: SignInRequest): string {
+export function wishQuery({ redirect, actorId, hint, isFresh }: SignInRequest): string {
   const query = new URLSearchParams()
   if (actorId !== undefined) query.set('actor', actorId)
   if (redirect !== undefined) query.set('redirect', redirect)
   if (hint !== undefined) query.set('login_hint', hint)
+  if (isFresh === true) query.set('fresh', '1')
   return query.size === 0 ? '' : `?${query.toString()}`
 }

@@ -50,6 +50,7 @@ export interface ActivityDay {
 }
 
 export interface DashboardValues extends ActorPageValues {
+  /** Empty without a recent sign-in. */
   readonly passphrase: string
   /** Number of properties that are not lists; `list_count` counts the lists. */
   readonly property_count: number

@@ -130,6 +130,7 @@ const errors: Record<ErrorCode, string> = {
   rejected: 'The application didn’t accept this value.',
   no_result: 'The application returned no result.',
   unauthorized: 'Sign in to continue.',
+  insufficient_user_authentication: 'Sign in again, then repeat this.',
   forbidden: 'You don’t have access.',
   approval_required: 'The owner has to approve this call first.',
   approval_denied: 'The owner denied this call.',
@@ -337,6 +338,11 @@ const settings = ({ one }: EnglishNoun) => ({
   confirm: (owner: string) => html`Type <strong>${owner}</strong> to confirm`,
   deleteButton: `Delete ${one} permanently`,
   wrongConfirmation: (owner: string) => `That doesn’t match. Type ${owner} exactly to delete your ${one}.`,
+})
+
+const freshSignIn = ({ one }: EnglishNoun) => ({
+  needed: `Sign in again first. This protects your ${one} on devices where you stay signed in.`,
+  link: 'Sign in again',
 })
 
 const passkeys = ({ one, a }: EnglishNoun) => ({
@@ -1864,6 +1870,7 @@ function messages(noun: EnglishNoun) {
     consent: consent(noun),
     settings: settings(noun),
     passkeys: passkeys(noun),
+    freshSignIn: freshSignIn(noun),
     passwordAccess: passwordAccess(noun),
     files: files(noun),
     imports: imports(noun),

@@ -100,6 +100,7 @@ const errors: Messages['errors'] = {
   rejected: 'Die Anwendung hat diesen Wert nicht angenommen.',
   no_result: 'Die Anwendung hat kein Ergebnis geliefert.',
   unauthorized: 'Melden Sie sich an, um fortzufahren.',
+  insufficient_user_authentication: 'Melden Sie sich erneut an und wiederholen Sie es dann.',
   forbidden: 'Sie haben keinen Zugriff.',
   approval_required: 'Dieser Aufruf muss erst genehmigt werden.',
   approval_denied: 'Dieser Aufruf wurde abgelehnt.',
@@ -311,6 +312,11 @@ const settings = (noun: Declined): Messages['settings'] => ({
   deleteButton: `${noun.one} endgültig löschen`,
   wrongConfirmation: (owner) =>
     `Die Eingabe stimmt nicht überein. Geben Sie genau ${owner} ein, um ${noun.ein('Ihr', 'accusative')} zu löschen.`,
+})
+
+const freshSignIn = (noun: Declined): Messages['freshSignIn'] => ({
+  needed: `Melden Sie sich zuerst erneut an. Das schützt ${noun.ein('Ihr', 'accusative')} auf Geräten, an denen Sie angemeldet bleiben.`,
+  link: 'Erneut anmelden',
 })
 
 const passkeys = (noun: Declined): Messages['passkeys'] => ({
@@ -1855,6 +1861,7 @@ function messages(given: GermanNoun): Messages {
     consent: consent(noun),
     settings: settings(noun),
     passkeys: passkeys(noun),
+    freshSignIn: freshSignIn(noun),
     passwordAccess: passwordAccess(noun),
     files: files(noun),
     imports: imports(noun),

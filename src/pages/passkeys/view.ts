@@ -2,7 +2,7 @@
 import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { formField } from '../shared/form-field.ts'
-import { confirmation, hiddenFields } from '../shared/forms.ts'
+import { confirmation, hiddenFields, signInAgain } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
@@ -37,6 +37,7 @@ ${following(
     ? html`<p class="empty">${words.none}</p>`
     : html`<ul class="rows">${passkeys.map((passkey) => row(values, passkey, words))}</ul>`,
 )}
+${values.fresh_href === null ? '' : html`<section class="card">${signInAgain(values.fresh_href, context.messages)}</section>`}
 ${adding(values, words)}
 ${recovery(values, words)}`,
   )
@@ -56,20 +57,25 @@ function row(values: PasskeysValues, { id, name, created, last_used, is_synced }
 <form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'rename', passkey: id })}
 ${formField({ id: `name-${id}`, name: 'name', label: words.name, value: name, attributes: nameAttributes })}
 <button type="submit">${words.saveName}</button></form></details>
-${confirmation(values, {
-  action: values.form_action,
-  fields: { action: 'remove', passkey: id },
-  summary: words.remove(name),
-  warning: words.removeText,
-  button: words.removeButton,
-  isDanger: true,
-})}</li>`
+${
+  values.fresh_href === null
+    ? confirmation(values, {
+        action: values.form_action,
+        fields: { action: 'remove', passkey: id },
+        summary: words.remove(name),
+        warning: words.removeText,
+        button: words.removeButton,
+        isDanger: true,
+      })
+    : ''
+}</li>`
 }
 
 const nameAttributes = { autocomplete: 'off', required: true, maxlength: '100' } as const
 
 function adding(values: PasskeysValues, words: Words): Html | string {
-  const { creation_options: options, ticket, form_action, csrf_token } = values
+  const { creation_options: options, ticket, form_action, csrf_token, fresh_href } = values
+  if (fresh_href !== null) return ''
   if (options === null) return html`<p class="fine">${words.off}</p>`
   return html`<section class="card" aria-labelledby="add"><h2 id="add">${words.add}</h2>
 <p>${words.addText}</p>
@@ -99,11 +105,15 @@ function recovery(values: PasskeysValues, words: Words): Html | string {
   if (passkeys.length === 0) return ''
   return html`<section class="card" aria-labelledby="recovery"><h2 id="recovery">${words.codes}</h2>
 <p>${words.codesLeft(count)}</p>
-${confirmation(values, {
-  action: values.form_action,
-  fields: { action: 'new_codes' },
-  summary: words.newCodes,
-  warning: words.newCodesText,
-  button: words.newCodesButton,
-})}</section>`
+${
+  values.fresh_href === null
+    ? confirmation(values, {
+        action: values.form_action,
+        fields: { action: 'new_codes' },
+        summary: words.newCodes,
+        warning: words.newCodesText,
+        button: words.newCodesButton,
+      })
+    : ''
+}</section>`
 }

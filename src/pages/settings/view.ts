@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { Messages } from '../languages/language.ts'
 import { avatar } from '../shared/avatar.ts'
 import { formField, selectField, verbatim } from '../shared/form-field.ts'
-import { hiddenFields } from '../shared/forms.ts'
+import { hiddenFields, signInAgain } from '../shared/forms.ts'
 import { actorPage, forgeryField, type PageContext } from '../shared/layout.ts'
 import type { Html } from '../shared/values.ts'
 import type { SettingsValues } from './values.ts'
@@ -26,8 +26,8 @@ export function settingsPage(values: SettingsValues, context: PageContext): Html
 ${profile(values, words)}
 ${appearance(values, words)}
 ${signIn(values, context.messages)}
-${transfer(values, words)}
-${deletion(values, words)}`,
+${transfer(values, context.messages)}
+${deletion(values, context.messages)}`,
   )
 }
 
@@ -87,21 +87,28 @@ ${email === null ? '' : html`<p>${is_verified ? words.verifiedEmail(email) : wor
 ${values.operator_href === null ? '' : html`<p class="fine"><a href="${values.operator_href}">${words.operatorLink}</a></p>`}</section>`
 }
 
-function transfer({ actor_www }: SettingsValues, words: Words): Html {
+function transfer({ actor_www, fresh_href }: SettingsValues, messages: Messages): Html {
+  const { settings: words } = messages
   return html`<section class="card" aria-labelledby="export"><h2 id="export">${words.export}</h2>
 <p>${words.exportText}</p>
-<p><a class="button" href="${actor_www}/export" download>${words.exportButton}</a></p></section>
+${fresh_href === null ? html`<p><a class="button" href="${actor_www}/export" download>${words.exportButton}</a></p>` : signInAgain(fresh_href, messages)}</section>
 <section class="card" aria-labelledby="import"><h2 id="import">${words.import}</h2>
 <p>${words.importText}</p>
 <p><a class="button" href="${actor_www}/import">${words.importLink}</a></p></section>`
 }
 
 /** The form stays open after a refused attempt. */
-function deletion(values: SettingsValues, words: Words): Html {
+function deletion(values: SettingsValues, messages: Messages): Html {
+  const { settings: words } = messages
   const isWrong = values.error_field === 'confirmation'
+  const { fresh_href } = values
   return html`<section class="card" aria-labelledby="delete"><h2 id="delete">${words.deletion}</h2>
 <p>${words.deletionText}</p>
-<details class="fold"${isWrong ? html` open` : ''}><summary>${words.deletionFold}</summary>
+${fresh_href === null ? deletionForm(values, words, isWrong) : signInAgain(fresh_href, messages)}</section>`
+}
+
+function deletionForm(values: SettingsValues, words: Words, isWrong: boolean): Html {
+  return html`<details class="fold"${isWrong ? html` open` : ''}><summary>${words.deletionFold}</summary>
 <form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'delete' })}
 ${formField({
   id: 'confirmation',
@@ -111,5 +118,5 @@ ${formField({
   error: isWrong ? values.error : null,
   attributes: { ...verbatim, required: true },
 })}
-<button class="danger" type="submit">${words.deleteButton}</button></form></details></section>`
+<button class="danger" type="submit">${words.deleteButton}</button></form></details>`
 }

@@ -51,6 +51,12 @@ export function copyButton(id: string, label: string, { forms }: Messages): Html
   return html`<button class="quiet" type="button" data-copy="${id}" data-copied="${forms.copied}"><span aria-live="polite">${forms.copy}</span><span class="unseen"> ${label}</span></button>`
 }
 
+/** Renders the link to a sign-in, in place of what needs a recent one. */
+export function signInAgain(href: string, { freshSignIn: words }: Messages): Html {
+  return html`<p class="fine">${words.needed}</p>
+<p><a class="button" href="${href}">${words.link}</a></p>`
+}
+
 /** Returns the submitted text of `valueField`. Own pages may send every type in the field `name`. */
 export function sentValue(sent: Params, name: string): string | undefined {
   const type = sent.get('value_type')

@@ -95,6 +95,7 @@ function planOf({ issuer, clientId, clientSecret }: LocalServer): ProviderPlan {
     audiences: [],
     // The login page always appears, because developers switch between users.
     authorizationParameters: { prompt: 'login' },
+    freshParameters: {},
     takesChallenge: true,
     takesLoginHint: true,
     algorithm: 'ES256',

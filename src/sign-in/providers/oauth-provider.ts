@@ -149,7 +149,8 @@ export class OAuthProvider implements Provider {
       ...(request.loginHint !== undefined && plan.takesLoginHint ? { login_hint: request.loginHint } : {}),
     }
     // The parameters that protect the sign-in come last, so that no setting overrides them.
-    for (const [name, value] of Object.entries({ ...plan.authorizationParameters, ...parameters })) {
+    const fresh = request.isFresh === true ? plan.freshParameters : {}
+    for (const [name, value] of Object.entries({ ...plan.authorizationParameters, ...fresh, ...parameters })) {
       url.searchParams.set(name, value)
     }
     return url.href
@@ -172,7 +173,7 @@ export class OAuthProvider implements Provider {
         }),
     })
     for (const error of tolerated) if (error instanceof ProviderError) this.#report(error)
-    return this.#personOf(identity, tokens, exchange.user)
+    return { ...this.#personOf(identity, tokens, exchange.user), ...authenticationIn(claims) }
   }
 
   async #verifyAssertion(
@@ -318,6 +319,12 @@ export class OAuthProvider implements Provider {
       throw new ProviderError('unreachable', `Cannot discover ${issuer}: ${reasonOf(client, error)}`)
     }
   }
+}
+
+/** Reads when the provider asked the person (OpenID Connect Core section 2). */
+function authenticationIn(claims: IdTokenClaims | null): Pick<Person, 'authenticatedAt'> {
+  const seconds = claims?.['auth_time']
+  return typeof seconds === 'number' && Number.isFinite(seconds) ? { authenticatedAt: seconds * 1000 } : {}
 }
 
 /**

@@ -28,6 +28,8 @@ export function openidPlan(settings: Settings): ProviderPlan {
     clientSecret: secretOrAudiences(settings),
     responseMode,
     algorithm,
+    // OpenID Connect Core section 3.1.2.1. A provider without OpenID Connect does not know the parameters.
+    freshParameters: settings.address('issuer') === undefined ? {} : { prompt: 'login', max_age: '0' },
     metadata: metadataOf(settings),
     identify: identifyByOpenId,
   }

@@ -64,6 +64,8 @@ export interface ProviderPlan {
   readonly deepLink: string | null
   readonly audiences: readonly string[]
   readonly authorizationParameters: Readonly<Record<string, string>>
+  /** Parameters that make the provider ask the person again; none where it has no such parameter. */
+  readonly freshParameters: Readonly<Record<string, string>>
   readonly takesChallenge: boolean
   readonly takesLoginHint: boolean
   /** Signature algorithm of id_tokens. */
@@ -90,6 +92,7 @@ export function commonPlan(
     deepLink: settings.address('deepLink') ?? null,
     audiences: settings.audiences,
     authorizationParameters: settings.authorizationParameters,
+    freshParameters: {},
     takesChallenge: true,
     takesLoginHint: true,
     algorithm: 'RS256',

@@ -585,6 +585,8 @@ CREATE TABLE token_chain (
   began_with TEXT NOT NULL,
   device TEXT NOT NULL,
   created_at BIGINT NOT NULL,
+  -- When the person proved who they are: a provider may have asked them before.
+  authenticated_at BIGINT NOT NULL,
   -- Written at most once a minute.
   last_used_at BIGINT NOT NULL,
   -- Absolute expiry, regardless of refreshes.

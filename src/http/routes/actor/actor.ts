@@ -4,12 +4,14 @@ import type { Caller } from '../../../caller.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import { type HttpResponse, json, noContent, redirect } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
+import { type FreshSignInDeps, requireFresh } from '../../dispatch/fresh-sign-in.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, actorSchema } from '../../dispatch/schemas.ts'
 import { loginRedirect, type LoginRedirectDeps } from '../../dispatch/sign-in-redirect.ts'
 import { type HomeDeps, homeOf } from '../../dispatch/urls.ts'
 
-export interface ActorRouteDeps extends HomeDeps, LoginRedirectDeps {
+export interface ActorRouteDeps extends HomeDeps, LoginRedirectDeps, FreshSignInDeps {
+  readonly config: HomeDeps['config'] & FreshSignInDeps['config']
   readonly actors: Actors
 }
 
@@ -33,7 +35,8 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
       access: 'actor',
       summary: 'Deletes the actor and all its data',
       responses: { 204: 'Deleted', ...actorErrors },
-      handler: async ({ actor }) => {
+      handler: async ({ actor, caller }) => {
+        requireFresh(deps, caller)
         await deps.actors.deleteWithEvents(actor)
         return noContent()
       },

@@ -3,11 +3,15 @@ import type { Archives } from '../../../archive/archives.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
-import type { HttpResponse } from '../../edge/response.ts'
+import { freshSignInAddress, type FreshSignInDeps, isFresh, requireFresh } from '../../dispatch/fresh-sign-in.ts'
+import type { ProviderDeps } from '../../dispatch/sign-in-address.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
+import { type HttpResponse, redirect } from '../../edge/response.ts'
 import { type ImportRouteDeps, importRoutes } from './imports.ts'
 
-export interface ArchiveRouteDeps {
+export interface ArchiveRouteDeps extends FreshSignInDeps, ProviderDeps, BaseUrl {
   readonly archives: Pick<Archives, 'export'>
+  readonly basePath: string
 }
 
 const responses = {
@@ -29,7 +33,10 @@ export function archiveRoutes(deps: ArchiveRouteDeps & ImportRouteDeps): readonl
       access: 'archive',
       summary: 'All data of the actor as one file, without secrets',
       responses,
-      handler: (exchange) => download(deps, exchange),
+      handler: (exchange) => {
+        requireFresh(deps, exchange.caller)
+        return download(deps, exchange)
+      },
     }),
     defineRoute({
       id: 'exportPage',
@@ -37,10 +44,15 @@ export function archiveRoutes(deps: ArchiveRouteDeps & ImportRouteDeps): readonl
       path: '/:actor/www/export',
       access: 'www',
       summary: 'The same file as `/<actor>/export`, for the pages of the owner',
-      responses,
-      handler: (exchange) => download(deps, exchange),
+      responses: { ...responses, 302: 'To a sign-in, when the last one is not recent' },
+      handler: (exchange) => (isFresh(deps, exchange.caller) ? download(deps, exchange) : toSettings(deps, exchange)),
     }),
   ]
+}
+
+/** The browser would stay on the page of the sign-in if the next response were a file, so it continues at the settings. */
+function toSettings(deps: ArchiveRouteDeps, { actor }: Pick<ActorExchange, 'actor'>): HttpResponse {
+  return redirect(302, freshSignInAddress(deps, actor.id, `${deps.basePath}/${actor.id}/www/settings`))
 }
 
 async function download(

@@ -8,6 +8,7 @@ import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/sit
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import {
+  hintField,
   objectSchema,
   optional,
   readFields,
@@ -74,6 +75,7 @@ const newActor: RequestBody<SentActor> = {
 const loginQuery = {
   redirect: optional(stringField('Path to continue to afterwards')),
   actor: optional(stringField('Actor whose page was requested')),
+  fresh: hintField('`1`: the person proves again who they are', ['1']),
 }
 
 export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps, SiteDeps {
@@ -148,20 +150,24 @@ async function home(deps: FactoryRouteDeps, exchange: VisitorExchange): Promise<
 async function signInPage(
   deps: FactoryRouteDeps,
   request: HttpRequest,
-  { actor: actorId, redirect: asked }: Partial<ValuesOf<typeof loginQuery>>,
+  { actor: actorId, redirect: asked, fresh }: Partial<ValuesOf<typeof loginQuery>>,
   person: Actor | null,
 ): Promise<HttpResponse> {
   // A URL of another site is dropped here, and sign-in also refuses it.
   const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
   const isOwn = actorId === undefined || actorId === person?.id
   const language = deps.languages.of(request)
-  const { notices, front } = language.messages
+  const { notices, front, freshSignIn } = language.messages
+  const isFresh = fresh === '1'
   const notice = noticeOf(request)
   const answer = await frontPage(deps, language, {
-    wish: { actorId, redirect: target ?? undefined },
-    notice: person === null || isOwn ? notice && notices[notice] : front.otherOwner(person.creator),
+    wish: { actorId, redirect: target ?? undefined, isFresh },
+    notice:
+      person === null || isOwn
+        ? ((notice && notices[notice]) ?? (isFresh ? freshSignIn.needed : null))
+        : front.otherOwner(person.creator),
     visitor:
-      person === null
+      person === null || isFresh
         ? null
         : { name: person.creator, href: isOwn && target !== null ? target : homeOf(deps, person.id) },
   })

@@ -5,7 +5,7 @@ import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { SignInRefusal } from '../../../sign-in/refusal.ts'
 import type { AuthorizationResponse, CallbackSender, Ending } from '../../../sign-in/callback.ts'
 import { ServiceError } from '../../../errors.ts'
-import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
+import { hintField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { HostSignIn } from '../../../sign-in/host/host-sign-in.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { deviceOf } from '../../../token/device.ts'
@@ -24,6 +24,7 @@ const beginQuery = {
   redirect: optional(stringField('Path to continue to afterwards')),
   actor: optional(stringField('Actor whose page was requested; the owner of another actor is refused')),
   login_hint: optional(stringField('The typed address; another identity is refused')),
+  fresh: hintField('`1`: the person proves again who they are', ['1']),
 }
 const responseFields = {
   state: optional(stringField('The `state` of the request')),
@@ -158,6 +159,7 @@ async function begin(
     redirect: query.redirect,
     actorId: query.actor,
     hint: query.login_hint,
+    isFresh: query.fresh === '1',
     browser: mark.value,
   })
   // Sign-ins that users start and never finish must expire.
