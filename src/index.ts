@@ -29,6 +29,7 @@ export { github } from './sign-in/providers/github.ts'
 export { apple } from './sign-in/providers/apple.ts'
 export { openid } from './sign-in/providers/openid.ts'
 export { passkey } from './sign-in/passkey/passkey-plan.ts'
+export { emailLink } from './sign-in/email-link/email-link.ts'
 export type {
   AppleSettings,
   OpenIdSettings,

@@ -68,7 +68,7 @@ function providerSection(): string {
 
 Providers at which people sign in; [Sign-in](sign-in.md) describes each kind.
 
-\`${providerVariables.list}\` names the providers, separated by commas, in the displayed order; the first is the default. \`passkey\`, \`google\`, \`github\` and \`apple\` are built in; any other name is an OpenID Connect provider. When unset, the providers that the application declares are used; without any, passkeys in production and the local sign-in in development. When set, only the listed providers are used; an empty value means none.
+\`${providerVariables.list}\` names the providers, separated by commas, in the displayed order; the first is the default. \`passkey\`, \`email\`, \`google\`, \`github\` and \`apple\` are built in; any other name is an OpenID Connect provider. When unset, the providers that the application declares are used; without any, passkeys in production and the local sign-in in development. When set, only the listed providers are used; an empty value means none.
 
 The settings of a provider begin with \`TROUPE_PROVIDER_<NAME>_\`, with the name in capitals and \`_\` for \`-\`: \`TROUPE_PROVIDER_GOOGLE_CLIENT_ID\`. In code they are members of \`google({ … })\`, \`github({ … })\`, \`apple({ … })\` and \`openid({ name, … })\` in \`signIn\`. The environment overrides code.
 

@@ -243,6 +243,11 @@ export interface Events extends ChangeEvents {
     /** Ids of the actors that had the name, at most 100. */
     readonly superseded: readonly string[]
   }
+  /**
+   * A person signs in by email: the application sends them the link and the code, which are valid once, for ten minutes. A
+   * handler that returns `false` or throws tells the person that the email could not be sent.
+   */
+  sign_in_link_requested: { readonly email: string; readonly url: string; readonly code: string }
   /** The owner opened the verification link. */
   email_verified: { readonly actor: ActorHandle; readonly email: string }
   /** This actor requested a relationship, and the peer accepted the request. */

@@ -15,6 +15,7 @@ const events: Readonly<Record<EventName, true>> = {
   oauth_success: true,
   creator_superseded: true,
   email_verification_required: true,
+  sign_in_link_requested: true,
   email_verified: true,
   trust_initiated: true,
   trust_request_received: true,

@@ -31,6 +31,9 @@ export const defaultRates = {
   'secret/source': { count: 600, seconds: minute },
   'secret/target': { count: 600, seconds: minute },
   // Each request may send an email. The target is the email address.
+  'sign_in_link/source': { count: 10, seconds: 10 * minute },
+  'sign_in_link/target': { count: 6, seconds: hour },
+  'sign_in_link/total': { count: 1000, seconds: hour },
   'email_entry/source': { count: 10, seconds: 10 * minute },
   'email_entry/target': { count: 3, seconds: hour },
   'email_entry/total': { count: 1000, seconds: hour },

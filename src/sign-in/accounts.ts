@@ -12,6 +12,7 @@ import {
   setAside,
   updateAccount,
 } from './account-store.ts'
+import { emailLinkName } from './email-link/names.ts'
 import { hostProviderName } from './host/host-provider.ts'
 import { passkeyProviderName } from './passkey/names.ts'
 import type { Person } from './provider.ts'
@@ -40,7 +41,7 @@ export interface Recorded {
 const subjectFields: Readonly<Record<string, string>> = { github: 'oauth_github_id' }
 
 /** Providers without OAuth: the embedding program, and this service. */
-const ownMethods: ReadonlySet<string> = new Set([hostProviderName, passkeyProviderName])
+const ownMethods: ReadonlySet<string> = new Set([hostProviderName, passkeyProviderName, emailLinkName])
 
 /** Notice that a person proved a creator under which other actors were created. */
 export interface Superseded {

@@ -4,8 +4,8 @@ import type { Environment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
 import { isName } from '../config/named-variables.ts'
 import { type ProviderOptionName, providerOptions, providerVariables } from '../config/provider-options.ts'
-import { passkeyDisplayName, passkeyProviderName } from './passkey/names.ts'
-import { isPasskeyPlan, type PasskeyPlan, takesPasskeys } from './passkey/passkey-plan.ts'
+import { emailLinkPlan, isOwnPlan, type OwnPlan, passkeyPlan } from './own/own-plans.ts'
+import { takesPasskeys } from './passkey/passkey-plan.ts'
 import type { Provider, Providers } from './provider.ts'
 import { applePlan } from './providers/apple.ts'
 import { githubPlan } from './providers/github.ts'
@@ -16,15 +16,19 @@ import { isForPlatform, providerKindOf, type ProviderPlan } from './providers/pr
 import type { AnySettings, ProviderDeclaration, ProviderType, Settings, TextSetting } from './providers/settings.ts'
 
 /** A provider that the application or its operator configured. */
-export type ProviderChoice = ProviderPlan | PasskeyPlan
+export type ProviderChoice = ProviderPlan | OwnPlan
 
 const plans: Readonly<Record<ProviderType, (settings: Settings) => ProviderChoice>> = {
   google: googlePlan,
   github: githubPlan,
   apple: applePlan,
   openid: openidPlan,
-  passkey: () => ({ name: passkeyProviderName, displayName: passkeyDisplayName, isDefault: false }),
+  passkey: () => passkeyPlan,
+  email: () => emailLinkPlan,
 }
+
+/** Names that no other provider may have. */
+const ownNames: ReadonlySet<string> = new Set([passkeyPlan.name, emailLinkPlan.name])
 
 /**
  * Merges the declared providers with the environment, which takes precedence. `TROUPE_PROVIDERS`, if set, is the complete
@@ -43,9 +47,8 @@ export function configuredProviders(
         `Option signIn: providers must have names such as google or acme-mobile; ${name} is not a valid name.`,
       )
     }
-    if (name === passkeyProviderName && type !== 'passkey') {
-      throw new ConfigError(`Option signIn: ${name} is the name of the passkeys; give the provider another name.`)
-    }
+    if (ownNames.has(name) && type !== name)
+      throw new ConfigError(`Option signIn: ${name} is a sign-in of this service; give the provider another name.`)
     if (declared.filter((other) => other.name === name).length > 1) {
       throw new ConfigError(`Option signIn names the provider ${name} twice.`)
     }
@@ -55,7 +58,7 @@ export function configuredProviders(
   const twoSuffixes = names.find((name) => isForPlatform(providerKindOf(name)))
   if (twoSuffixes !== undefined)
     throw new ConfigError(`TROUPE_PROVIDERS must contain names with at most one suffix; ${twoSuffixes} has two.`)
-  refusePasskeySettings(fromEnv.get(passkeyProviderName))
+  for (const name of ownNames) refuseSettings(name, fromEnv.get(name))
   refuseStrays(fromEnv.keys(), [...names, ...declared.map(({ name }) => name)], env)
   return names.map((name) => {
     const own = declared.find((declaration) => declaration.name === name)
@@ -66,7 +69,7 @@ export function configuredProviders(
 
 /** Returns the providers besides this service. */
 export function outsidePlans(choices: readonly ProviderChoice[]): readonly ProviderPlan[] {
-  return choices.filter((choice): choice is ProviderPlan => !isPasskeyPlan(choice))
+  return choices.filter((choice): choice is ProviderPlan => !isOwnPlan(choice))
 }
 
 /**
@@ -77,19 +80,19 @@ export function defaultProviders(
   declared: readonly ProviderDeclaration[] | undefined,
   env: Environment,
   service: { readonly mode: Config['mode']; readonly baseUrl: string },
-): readonly PasskeyPlan[] {
+): readonly OwnPlan[] {
   const isConfigured = declared !== undefined || listedIn(env) !== null
   return isConfigured || service.mode !== 'production' || !takesPasskeys(service.baseUrl)
     ? []
-    : [{ name: passkeyProviderName, displayName: passkeyDisplayName, isDefault: true }]
+    : [{ ...passkeyPlan, isDefault: true }]
 }
 
 /** @throws ConfigError */
-function refusePasskeySettings(settings: Partial<Record<ProviderOptionName, string>> = {}): void {
+function refuseSettings(name: string, settings: Partial<Record<ProviderOptionName, string>> = {}): void {
   const [option] = Object.keys(settings) as ProviderOptionName[]
   if (option !== undefined)
     throw new ConfigError(
-      `${providerVariables.of(passkeyProviderName, option)} has no effect: passkeys need no settings.`,
+      `${providerVariables.of(name, option)} has no effect: the provider ${name} needs no settings.`,
     )
 }
 

@@ -11,21 +11,24 @@ import type { TokenRoom } from '../token/create.ts'
 import { Sessions } from '../token/sessions.ts'
 import { Accounts } from './accounts.ts'
 import { ConfiguredProviders, outsidePlans, type ProviderChoice } from './configured.ts'
+import { EmailLinkProvider } from './email-link/email-link-provider.ts'
+import { EmailLinkSignIn } from './email-link/email-link-sign-in.ts'
 import { HostProvider } from './host/host-provider.ts'
 import { HostSignIn } from './host/host-sign-in.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
 import type { LocalPages } from './local/local-server.ts'
 import { Operators } from './operators.ts'
 import { PasswordAccess } from './password-access.ts'
-import type { Providers } from './provider.ts'
+import type { Provider, Providers } from './provider.ts'
 import { KeySets } from './providers/key-sets.ts'
 import { Outbound } from './providers/outbound.ts'
+import { emailLinkPlan, isOwnPlan, passkeyPlan } from './own/own-plans.ts'
 import { PasskeyProvider } from './passkey/passkey-provider.ts'
-import { isPasskeyPlan, takesPasskeys } from './passkey/passkey-plan.ts'
+import { takesPasskeys } from './passkey/passkey-plan.ts'
 import { PasskeySignIn } from './passkey/passkey-sign-in.ts'
 import { Passkeys } from './passkey/passkeys.ts'
 import { WebAuthn } from './passkey/webauthn.ts'
-import { ProvidersWithOwn } from './providers-with-own.ts'
+import { ProvidersWithOwn } from './own/providers-with-own.ts'
 import { SignIn } from './sign-in.ts'
 import { States } from './states.ts'
 
@@ -62,14 +65,16 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   const { config, store, live, keyRing, now, basePath, handles } = runtime
   const { accounts, tokenRoom } = needs
   const { tokens, oneTime } = tokenRoom
-  const passkeys = createPasskeys(runtime, needs)
-  const { providers, host, close } = createProviders(runtime, needs, passkeys.provider)
+  const { passkeys, passkeySignIn, passkeyProvider } = createPasskeys(runtime, needs)
+  const { emailLinkSignIn, emailLinkProvider } = createEmailLinks(runtime, needs)
+  const { providers, host, close } = createProviders(runtime, needs, [passkeyProvider, emailLinkProvider])
   return {
     accounts,
     providers,
     host,
-    passkeys: passkeys.passkeys,
-    passkeySignIn: passkeys.passkeySignIn,
+    passkeys,
+    passkeySignIn,
+    emailLinkSignIn,
     closeProviders: close,
     operators: new Operators(config.admins, accounts),
     passwordAccess: new PasswordAccess({ store, keyRing, now, live }),
@@ -101,8 +106,8 @@ function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, pl
   const { hostname, origin } = new URL(baseUrl)
   const webauthn = new WebAuthn({ id: hostname, name: identity.name, origin })
   const passkeys = new Passkeys({ ...runtime, oneTime, accounts, webauthn })
-  const plan = plans.find(isPasskeyPlan)
-  if (plan === undefined) return { passkeys, passkeySignIn: null, provider: null }
+  const plan = plans.filter(isOwnPlan).find(({ name }) => name === passkeyPlan.name)
+  if (plan === undefined) return { passkeys, passkeySignIn: null, passkeyProvider: null }
   if (!takesPasskeys(baseUrl)) {
     throw new ConfigError(
       `Passkeys need a base URL with https and a host name, or localhost; ${origin} is not such an address. Set BASE_URL, or remove passkey from TROUPE_PROVIDERS.`,
@@ -113,12 +118,35 @@ function createPasskeys(runtime: Runtime, { accounts, tokenRoom: { oneTime }, pl
   return {
     passkeys,
     passkeySignIn: new PasskeySignIn({ ...signIn, opensAccounts: !config.forceEmailAsCreator }),
-    provider,
+    passkeyProvider: provider,
   }
 }
 
+/** @throws ConfigError in production when the application does not send the emails. */
+function createEmailLinks(runtime: Runtime, { tokenRoom: { oneTime }, plans }: SignInNeeds) {
+  const { config, store, registry } = runtime
+  if (!plans.some(({ name }) => name === emailLinkPlan.name)) return { emailLinkSignIn: null, emailLinkProvider: null }
+  const isDevelopment = config.mode === 'development'
+  if (!isDevelopment && registry.eventHandlers('sign_in_link_requested').length === 0) {
+    throw new ConfigError(
+      'Sign-in by email needs a handler of sign_in_link_requested, which sends the emails: app.on("sign_in_link_requested", …)',
+    )
+  }
+  const provider = new EmailLinkProvider({ ...runtime, oneTime })
+  const signIn = { ...runtime, oneTime, provider, isDevelopment, states: new States(store, oneTime) }
+  return { emailLinkSignIn: new EmailLinkSignIn(signIn), emailLinkProvider: provider }
+}
+
+/** Puts the providers of this service at their places among the others. */
+function withOwn(plans: readonly ProviderChoice[], own: readonly (Provider | null)[], others: Providers): Providers {
+  return plans.reduce<Providers>((all, { name }, place) => {
+    const provider = own.find((each) => each?.name === name)
+    return provider === undefined || provider === null ? all : new ProvidersWithOwn(provider, all, place)
+  }, others)
+}
+
 /** Creates the configured providers. In development without any, creates the local provider. */
-function createProviders(runtime: Runtime, needs: SignInNeeds, passkey: PasskeyProvider | null) {
+function createProviders(runtime: Runtime, needs: SignInNeeds, own: readonly (Provider | null)[]) {
   const { config, now, baseUrl, log } = runtime
   const { plans, authenticate } = needs
   const outbound = new Outbound({ allowHttp: config.allowHttp, release })
@@ -127,9 +155,7 @@ function createProviders(runtime: Runtime, needs: SignInNeeds, passkey: PasskeyP
   const local = isLocal ? new LocalProvider(providerDeps, { pages: needs.localPages, log }) : null
   const outside = outsidePlans(plans)
   const configured = local === null ? new ConfiguredProviders(outside, providerDeps) : new LocalProviders(local)
-  const others =
-    needs.providers ??
-    (passkey === null ? configured : new ProvidersWithOwn(passkey, configured, plans.findIndex(isPasskeyPlan)))
+  const others = needs.providers ?? withOwn(plans, own, configured)
   const host = authenticate === null ? null : createHost(runtime, needs, authenticate)
   return {
     providers: host === null ? others : new ProvidersWithOwn(host.provider, others),

@@ -73,6 +73,12 @@ const refusals = {
     grant: 403,
     text: 'Cannot sign you in: this is not an unused recovery code',
   },
+  unknown_email_code: {
+    code: 'forbidden',
+    spa: 'auth_rejected',
+    grant: 403,
+    text: 'Cannot sign you in: this code was not sent for this sign-in, has expired, or was used before',
+  },
   name_taken: {
     code: 'creator_exists',
     spa: 'auth_rejected',

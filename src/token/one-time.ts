@@ -41,6 +41,8 @@ export type RecordPurpose =
   | 'service'
   /** A person whom the service or the embedding program authenticated, until the callback. */
   | 'own_code'
+  /** A code that was sent to an address. */
+  | 'email_link'
   /** Finds the owner of a recovery code. */
   | 'recovery_code'
   /** Record of a presented assertion, inserted as already used. */
@@ -59,6 +61,7 @@ export const lifetimes: Readonly<Record<RecordPurpose, number>> = {
   consent: 600,
   service: 600,
   own_code: 60,
+  email_link: 600,
   // A hundred years: the code ends with its use.
   recovery_code: 3_155_760_000,
   assertion: 900,

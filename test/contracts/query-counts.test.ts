@@ -118,6 +118,8 @@ const costs: Readonly<Record<string, Cost>> = {
   signInFormCallback: { statements: 0, rules: 0 },
   passkeyPage: { statements: 0, rules: 0 },
   passkeyForm: { statements: 0, rules: 0 },
+  emailLinkPage: { statements: 0, rules: 0 },
+  emailLinkForm: { statements: 0, rules: 0 },
   passkeysPage: { statements: 7, rules: null, bySession: true },
   passkeysForm: { statements: 21, rules: null, bySession: true },
   claimActor: { statements: 0, rules: 0 },

@@ -164,6 +164,7 @@ const same: ReadonlySet<string> = new Set([
   'devices.passphrase',
   'passkeys.title',
   'passkeys.name',
+  'emailLink.code',
 ])
 
 describe('the words of the pages', () => {

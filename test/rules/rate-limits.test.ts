@@ -145,6 +145,8 @@ describe('the table of limiters', () => {
       claimActor: signIn,
       passkeyPage: signIn,
       passkeyForm: signIn,
+      emailLinkPage: signIn,
+      emailLinkForm: signIn,
       spaAuthorize: signIn,
       sharedServiceCallback: signIn,
       spaToken: ['token/source', 'token/total'],

@@ -94,6 +94,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   signInAtHost: { path: '/oauth/host?state=unknown&code_challenge=none', status: 404 },
   passkeyPage: { path: '/oauth/passkey?state=unknown&code_challenge=none', status: 404 },
   passkeyForm: { path: '/oauth/passkey', form: { action: 'sign_in' }, status: 404 },
+  emailLinkPage: { path: '/oauth/email-link?state=unknown&code_challenge=none', status: 404 },
+  emailLinkForm: { path: '/oauth/email-link', form: { action: 'send' }, status: 404 },
   passkeysPage: { path: '/:actor/www/passkeys', status: 200 },
   passkeysForm: { path: '/:actor/www/passkeys', form: { action: 'new_codes' }, status: 200 },
   claimActor: { path: '/oauth/claim', body: {}, status: 415 },

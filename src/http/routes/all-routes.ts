@@ -24,6 +24,7 @@ import { keyRoutes } from './oauth/keys.ts'
 import { wellKnownRoutes } from './oauth/well-known.ts'
 import { metaRoutes } from './actor/meta.ts'
 import { oauthEmailRoutes } from './sign-in/email.ts'
+import { emailLinkRoutes } from './sign-in/email-link.ts'
 import { passkeyRoutes } from './sign-in/passkey.ts'
 import { operationRoutes } from './actor/operations.ts'
 import { passwordAccessRoutes } from './sign-in/password-access.ts'
@@ -59,6 +60,7 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof spaRoutes>[0] &
   Parameters<typeof oauthEmailRoutes>[0] &
   Parameters<typeof passkeyRoutes>[0] &
+  Parameters<typeof emailLinkRoutes>[0] &
   Parameters<typeof spaTokenRoutes>[0] &
   Parameters<typeof actorRoutes>[0] &
   Parameters<typeof metaRoutes>[0] &
@@ -112,6 +114,7 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...spaRoutes(deps),
     ...oauthEmailRoutes(deps),
     ...passkeyRoutes(deps),
+    ...emailLinkRoutes(deps),
     ...spaTokenRoutes(deps),
     ...actorRoutes(deps),
     ...metaRoutes(deps),

@@ -340,6 +340,21 @@ const settings = ({ one }: EnglishNoun) => ({
   wrongConfirmation: (owner: string) => `That doesn’t match. Type ${owner} exactly to delete your ${one}.`,
 })
 
+const emailLink = {
+  email: 'Email',
+  send: 'Send me a code',
+  text: 'We email you a link and a code. You need no password.',
+  sent: 'Check your email',
+  sentText: (address: string) =>
+    html`If <strong>${address}</strong> can receive email, a link and a code arrive within minutes. Open the link in this browser, or enter the code here. Both are valid for ten minutes.`,
+  code: 'Code',
+  enter: 'Sign in',
+  again: 'Send another code',
+  confirm: 'Finish signing in',
+  confirmText: 'Press the button to sign in here.',
+  notSent: 'The email couldn’t be sent. Try again later.',
+}
+
 const freshSignIn = ({ one }: EnglishNoun) => ({
   needed: `Sign in again first. This protects your ${one} on devices where you stay signed in.`,
   link: 'Sign in again',
@@ -477,6 +492,7 @@ const signInRefusals: Record<Why, string> = {
   rejected: 'The application didn’t accept this sign-in.',
   unknown_passkey: 'That passkey opens nothing here. Choose another one, or sign up.',
   unknown_code: 'That isn’t an unused recovery code.',
+  unknown_email_code: 'That code isn’t valid for this sign-in, has expired, or was used before.',
   name_taken: 'That name is already in use. Begin again with another name.',
 }
 
@@ -1852,6 +1868,7 @@ const plain = {
   activity,
   didActs,
   ownActs,
+  emailLink,
   toActs,
   activityReasons,
 }

@@ -314,6 +314,21 @@ const settings = (noun: Declined): Messages['settings'] => ({
     `Die Eingabe stimmt nicht überein. Geben Sie genau ${owner} ein, um ${noun.ein('Ihr', 'accusative')} zu löschen.`,
 })
 
+const emailLink: Messages['emailLink'] = {
+  email: 'E-Mail-Adresse',
+  send: 'Code anfordern',
+  text: 'Wir senden Ihnen einen Link und einen Code per E-Mail. Sie brauchen kein Passwort.',
+  sent: 'Sehen Sie in Ihrem Postfach nach',
+  sentText: (address) =>
+    html`Wenn <strong>${address}</strong> E-Mails empfangen kann, kommen in wenigen Minuten ein Link und ein Code an. Öffnen Sie den Link in diesem Browser oder geben Sie hier den Code ein. Beide gelten zehn Minuten.`,
+  code: 'Code',
+  enter: 'Anmelden',
+  again: 'Neuen Code anfordern',
+  confirm: 'Anmeldung abschließen',
+  confirmText: 'Drücken Sie den Knopf, um sich hier anzumelden.',
+  notSent: 'Die E-Mail konnte nicht gesendet werden. Versuchen Sie es später erneut.',
+}
+
 const freshSignIn = (noun: Declined): Messages['freshSignIn'] => ({
   needed: `Melden Sie sich zuerst erneut an. Das schützt ${noun.ein('Ihr', 'accusative')} auf Geräten, an denen Sie angemeldet bleiben.`,
   link: 'Erneut anmelden',
@@ -456,6 +471,7 @@ const signInRefusals: Messages['signInRefusals'] = {
   rejected: 'Die Anwendung hat diese Anmeldung nicht angenommen.',
   unknown_passkey: 'Dieser Passkey öffnet hier nichts. Wählen Sie einen anderen oder registrieren Sie sich.',
   unknown_code: 'Das ist kein unbenutzter Wiederherstellungscode.',
+  unknown_email_code: 'Dieser Code gilt nicht für diese Anmeldung, ist abgelaufen oder wurde schon benutzt.',
   name_taken: 'Dieser Name wird bereits verwendet. Beginnen Sie erneut mit einem anderen Namen.',
 }
 
@@ -1842,6 +1858,7 @@ const plain = {
   activity,
   didActs,
   ownActs,
+  emailLink,
   toActs,
   activityReasons,
 }

@@ -18,6 +18,21 @@ export interface EmailValues extends SiteValues {
   readonly show_dropdown: boolean
 }
 
+/** The page of a sign-in by email. */
+export interface EmailLinkValues extends SiteValues {
+  readonly action: string
+  /** Form fields of every form. */
+  readonly state: string
+  readonly code_challenge: string
+  /** The typed address, or the one that the sign-in must end with; empty otherwise. */
+  readonly email: string
+  /** The address to which a code was sent; null before. */
+  readonly sent_to: string | null
+  /** The code of the link that the person opened; empty otherwise. */
+  readonly code: string
+  readonly error: string | null
+}
+
 export interface VerificationValues extends SiteValues {
   /** `confirm`: the address is not verified yet. */
   readonly status: 'confirm' | 'verified'

@@ -4,7 +4,7 @@
  */
 import { type Address, parseAddress } from '../../actor/address.ts'
 import type { HostUser } from '../../app/embedding/authenticate.ts'
-import { OwnCodes, type OwnCodesDeps, type OwnSignIn } from '../own-codes.ts'
+import { OwnCodes, type OwnCodesDeps, type OwnSignIn } from '../own/own-codes.ts'
 import {
   type CodeExchange,
   type Person,

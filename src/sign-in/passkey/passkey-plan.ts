@@ -2,14 +2,6 @@
 import type { ProviderDeclaration } from '../providers/settings.ts'
 import { passkeyProviderName } from './names.ts'
 
-/** Passkeys among the configured providers. */
-export interface PasskeyPlan {
-  readonly name: typeof passkeyProviderName
-  readonly displayName: string
-  /** True when no provider is configured, so that passkeys are the default. */
-  readonly isDefault: boolean
-}
-
 /**
  * Sign-in with passkeys, which needs no other service. The service must have an https address with a host name, or run on
  * `localhost`.
@@ -18,10 +10,6 @@ export interface PasskeyPlan {
  */
 export function passkey(): ProviderDeclaration {
   return { type: 'passkey', name: passkeyProviderName, settings: {} }
-}
-
-export function isPasskeyPlan(plan: object): plan is PasskeyPlan {
-  return 'isDefault' in plan
 }
 
 /** Returns whether browsers create passkeys for this address: a host name with https, or localhost. */

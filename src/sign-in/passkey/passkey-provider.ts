@@ -3,7 +3,7 @@
  * Each kind of sign-in therefore keeps its state, its limits and its consent.
  */
 import type { Transaction } from '../../store/store.ts'
-import { OwnCodes, type OwnCodesDeps, type OwnSignIn } from '../own-codes.ts'
+import { OwnCodes, type OwnCodesDeps, type OwnSignIn } from '../own/own-codes.ts'
 import {
   type CodeExchange,
   type Person,

@@ -56,9 +56,9 @@ export interface OpenIdSettings extends ProviderSettings {
 /** All settings of all kinds, before validation. */
 export type AnySettings = Partial<AppleSettings & OpenIdSettings>
 
-export type ProviderType = 'google' | 'github' | 'apple' | 'openid' | 'passkey'
+export type ProviderType = 'google' | 'github' | 'apple' | 'openid' | 'passkey' | 'email'
 
-/** Declaration of a provider, created by `google`, `github`, `apple`, `openid` or `passkey` for `troupe({ signIn: […] })`. */
+/** Declaration of a provider, created by `google`, `github`, `apple`, `openid`, `passkey` or `emailLink` for `troupe({ signIn: […] })`. */
 export interface ProviderDeclaration {
   readonly type: ProviderType
   readonly name: string

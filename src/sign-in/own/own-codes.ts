@@ -2,11 +2,11 @@
  * Codes of sign-ins without another service: the service itself authenticates the person, and sends the browser to the callback
  * with a code, as a provider does.
  */
-import { sameSecret } from '../secret/hash.ts'
-import type { Store } from '../store/store.ts'
-import type { OneTime } from '../token/one-time.ts'
-import { type CodeExchange, ProviderError } from './provider.ts'
-import { challengeOf } from './states.ts'
+import { sameSecret } from '../../secret/hash.ts'
+import type { Store } from '../../store/store.ts'
+import type { OneTime } from '../../token/one-time.ts'
+import { type CodeExchange, ProviderError } from '../provider.ts'
+import { challengeOf } from '../states.ts'
 
 export interface OwnCodesDeps {
   readonly store: Store

@@ -1,5 +1,5 @@
 /** Adds a provider of this service to the configured ones. */
-import type { Provider, Providers } from './provider.ts'
+import type { Provider, Providers } from '../provider.ts'
 
 export class ProvidersWithOwn implements Providers {
   readonly #own: Provider

@@ -1,0 +1,142 @@
+/** The page of a sign-in by email, which is part of every kind of sign-in. */
+import { parseAddress } from '../../../actor/address.ts'
+import { ServiceError } from '../../../errors.ts'
+import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
+import { errorText, explained } from '../../../pages/shared/error-text.ts'
+import type { PageSet } from '../../../pages/shared/page-set.ts'
+import { inLanguage, type SiteDeps, siteValues } from '../../../pages/shared/site.ts'
+import type { EmailLinkValues } from '../../../pages/sign-in/values.ts'
+import type { AtEmailLink, EmailLinkSignIn } from '../../../sign-in/email-link/email-link-sign-in.ts'
+import { browserOf } from '../../edge/cookies.ts'
+import { type HttpResponse, html, redirect } from '../../edge/response.ts'
+import { pagePolicy } from '../../edge/security-headers.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { formBody } from '../../dispatch/request-body.ts'
+import type { Exchange, Route } from '../../dispatch/route.ts'
+import { errorResponses } from '../../dispatch/schemas.ts'
+
+const query = {
+  state: stringField('The `state` of the sign-in'),
+  code_challenge: stringField('S256 challenge'),
+  code: optional(stringField('The code of the email')),
+}
+const fields = {
+  state: optional(stringField('The `state` of the sign-in')),
+  code_challenge: optional(stringField('S256 challenge')),
+  action: optional(stringField('`send` or `enter`')),
+  email: optional(stringField('The address, to `send` a code')),
+  code: optional(stringField('The code, to `enter` it')),
+  sent_to: optional(stringField('The address of the page, for a code that is refused')),
+}
+
+type Sent = ValuesOf<typeof fields>
+type Shown = Partial<Pick<EmailLinkValues, 'email' | 'sent_to' | 'code'>>
+
+export interface EmailLinkRouteDeps extends SiteDeps {
+  /** Null when people do not sign in by email. */
+  readonly emailLinkSignIn: EmailLinkSignIn | null
+  readonly pages: Pick<PageSet, 'emailLink'>
+}
+
+export function emailLinkRoutes(deps: EmailLinkRouteDeps): readonly Route[] {
+  return [
+    defineRoute({
+      id: 'emailLinkPage',
+      method: 'GET',
+      path: '/oauth/email-link',
+      access: 'visitor',
+      limit: ['sign_in/source', 'sign_in/total'],
+      page: true,
+      summary: 'The page of a sign-in by email; with `code`, that of the link in the email',
+      query,
+      responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(400, 404, 429) },
+      handler: (exchange) => {
+        const { state, code_challenge: codeChallenge, code } = exchange.query
+        return show(
+          deps,
+          exchange,
+          { state, codeChallenge, browser: browserOf(exchange.request) },
+          { code: code ?? '' },
+        )
+      },
+    }),
+    defineRoute({
+      id: 'emailLinkForm',
+      method: 'POST',
+      path: '/oauth/email-link',
+      access: 'visitor',
+      limit: ['sign_in/source', 'sign_in/total'],
+      page: true,
+      // Only a page of this service, in the browser that began the sign-in, knows the state.
+      takesForeignPosts: true,
+      summary: 'Lets the application send a code to an address, or signs in with the code',
+      request: formBody(fields),
+      responses: {
+        200: { text: 'The page that asks for the code', type: 'text/html' },
+        302: 'To the callback with a code',
+        ...errorResponses(400, 403, 404, 415, 429, 502, 503),
+      },
+      handler: async (exchange) => take(deps, exchange, await exchange.body()),
+    }),
+  ]
+}
+
+async function take(deps: EmailLinkRouteDeps, exchange: Exchange, sent: Sent): Promise<HttpResponse> {
+  const { state = '', code_challenge: codeChallenge = '', action, email = '', code = '', sent_to: sentTo } = sent
+  const at = { state, codeChallenge, browser: browserOf(exchange.request) }
+  const signIn = requireOffered(deps)
+  // A sign-in that is not known has no page, and sends nothing.
+  await signIn.look(at)
+  try {
+    if (action === 'enter') return redirect(302, await signIn.enter(at, code))
+    if (action !== 'send')
+      throw new ServiceError('bad_request', 'Cannot take the form: the action is neither send nor enter')
+    await exchange.charge('sign_in_link', parseAddress(email) ?? undefined)
+    return await show(deps, exchange, at, { sent_to: await signIn.send(at, email) })
+  } catch (error) {
+    if (!(error instanceof ServiceError) || (error.status >= 500 && error.code !== 'provider_failed')) throw error
+    if (error.code === 'too_many_requests') throw error
+    return show(
+      deps,
+      exchange,
+      at,
+      action === 'enter' ? { sent_to: parseAddress(sentTo ?? '') } : { email },
+      inWords(error),
+    )
+  }
+}
+
+function inWords(error: ServiceError): ServiceError {
+  if (error.code === 'invalid_value') return explained(error, ({ signInErrors }) => signInErrors.invalidEmail)
+  return error.code === 'provider_failed' ? explained(error, ({ emailLink }) => emailLink.notSent) : error
+}
+
+function requireOffered({ emailLinkSignIn }: EmailLinkRouteDeps): EmailLinkSignIn {
+  if (emailLinkSignIn === null) throw new ServiceError('not_found', 'There is nothing at this address')
+  return emailLinkSignIn
+}
+
+async function show(
+  deps: EmailLinkRouteDeps,
+  { request }: Pick<Exchange, 'request'>,
+  at: AtEmailLink,
+  shown: Shown,
+  error: ServiceError | null = null,
+): Promise<HttpResponse> {
+  const { expected, leadsAway } = await requireOffered(deps).look(at)
+  const language = deps.languages.of(request)
+  const page = await deps.pages.emailLink({
+    ...siteValues(deps, language),
+    action: `${deps.basePath}/oauth/email-link`,
+    state: at.state,
+    code_challenge: at.codeChallenge,
+    email: expected ?? '',
+    sent_to: null,
+    code: '',
+    error: error === null ? null : errorText(error, language),
+    ...shown,
+  })
+  // The form may end at an application or an AI client at any URL.
+  const headers = leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {}
+  return inLanguage(html(error?.status ?? 200, page, headers), language)
+}

@@ -1,0 +1,128 @@
+/** The page of a sign-in by email: sends a link with a code, and takes the code. */
+import { parseAddress } from '../../actor/address.ts'
+import { fireForConsent } from '../../app/events.ts'
+import type { Registry } from '../../app/registry.ts'
+import { ServiceError } from '../../errors.ts'
+import type { Log } from '../../observe/log.ts'
+import type { Store } from '../../store/store.ts'
+import type { OneTime } from '../../token/one-time.ts'
+import { SignInRefusal, wrongState } from '../refusal.ts'
+import type { Begun, States } from '../states.ts'
+import { newTypedCode, parseTypedCode } from '../own/typed-code.ts'
+import { type AddressProof, emailLinkPath, type EmailLinkProvider } from './email-link-provider.ts'
+import { emailLinkName } from './names.ts'
+
+export interface EmailLinkSignInDeps {
+  readonly store: Store
+  readonly oneTime: OneTime
+  readonly registry: Registry
+  readonly log: Log
+  readonly states: States
+  readonly provider: EmailLinkProvider
+  readonly baseUrl: string
+  /** In development, the link is logged when the application has no handler that sends it. */
+  readonly isDevelopment: boolean
+}
+
+/** A sign-in that arrives at the page. */
+export interface AtEmailLink {
+  readonly state: string
+  readonly codeChallenge: string
+  /** The cookie of the browser. */
+  readonly browser: string | null
+}
+
+export interface EmailLinkStep {
+  /** The address that the sign-in must end with, if it began with one. */
+  readonly expected: string | null
+  /** True when the sign-in leaves the service afterwards, to an application or an AI client. */
+  readonly leadsAway: boolean
+}
+
+/** Length of the code. It is valid for ten minutes, and only with the state of the sign-in, which has 256 bits. */
+const codeLength = 8
+
+export class EmailLinkSignIn {
+  readonly #deps: EmailLinkSignInDeps
+
+  constructor(deps: EmailLinkSignInDeps) {
+    this.#deps = deps
+  }
+
+  /** @throws ServiceError `bad_request` for a state that is unknown or belongs to another browser. */
+  async look(at: AtEmailLink): Promise<EmailLinkStep> {
+    const { flow } = await this.#find(at)
+    return {
+      expected: flow.kind === 'web' ? flow.expectedIdentifier : null,
+      leadsAway: flow.kind !== 'web' || flow.forClient,
+    }
+  }
+
+  /**
+   * Lets the application send a link and a code to the address. The result does not show whether the address has an account.
+   *
+   * @returns the normalized address.
+   * @throws ServiceError `invalid_value` for an invalid address, `provider_failed` when the application could not send it.
+   */
+  async send(at: AtEmailLink, typed: string): Promise<string> {
+    const { store, oneTime, baseUrl } = this.#deps
+    await this.#find(at)
+    const address = parseAddress(typed)
+    if (address === null)
+      throw new ServiceError('invalid_value', 'Please enter an e-mail address, such as you@example.com.')
+    const code = newTypedCode(codeLength)
+    const data: AddressProof = { address }
+    await store.write((tx) =>
+      oneTime.create(tx, {
+        purpose: 'email_link',
+        data,
+        browser: at.browser,
+        value: valueOf(parseTypedCode(code, codeLength) ?? '', at),
+      }),
+    )
+    const query = new URLSearchParams({ state: at.state, code_challenge: at.codeChallenge, code })
+    await this.#announce({ email: address, url: `${baseUrl}${emailLinkPath}?${query.toString()}`, code })
+    return address
+  }
+
+  /**
+   * Consumes a code.
+   *
+   * @returns the URL of the callback.
+   * @throws SignInRefusal `unknown_email_code`
+   */
+  async enter(at: AtEmailLink, typed: string): Promise<string> {
+    const { store, oneTime, provider } = this.#deps
+    const { nonce } = await this.#find(at)
+    const code = parseTypedCode(typed, codeLength)
+    const presented = { purpose: 'email_link', value: valueOf(code ?? '', at), browser: at.browser } as const
+    const found = code === null ? null : await store.write((tx) => oneTime.consume<AddressProof>(tx, presented))
+    if (found === null) throw new SignInRefusal('unknown_email_code')
+    const { state, codeChallenge } = at
+    return provider.callbackUrl(found.data, { state, codeChallenge, nonce })
+  }
+
+  async #find({ state, browser }: AtEmailLink): Promise<Begun> {
+    const begun = await this.#deps.states.peek(state, browser)
+    if (begun?.provider !== emailLinkName) throw wrongState('it is unknown, expired, used, or bound to another browser')
+    return begun
+  }
+
+  async #announce(mail: { readonly email: string; readonly url: string; readonly code: string }): Promise<void> {
+    const { registry, log, isDevelopment } = this.#deps
+    const isHandled = registry.eventHandlers('sign_in_link_requested').length > 0
+    if (!isHandled && isDevelopment) {
+      log.info({ url: mail.url, code: mail.code }, 'Open this URL, or enter the code, to sign in')
+      return
+    }
+    if (isHandled && (await fireForConsent(registry, log, 'sign_in_link_requested', mail))) return
+    throw new ServiceError('provider_failed', 'Cannot send the e-mail now. Please try again later.', {
+      reason: isHandled ? 'A handler of sign_in_link_requested failed' : 'sign_in_link_requested has no handler',
+    })
+  }
+}
+
+/** The code counts only in its sign-in, so that short codes cannot be guessed across sign-ins. */
+function valueOf(code: string, { state }: AtEmailLink): string {
+  return `${code}.${state}`
+}

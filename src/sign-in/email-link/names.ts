@@ -1,0 +1,2 @@
+/** Name and kind of the provider. */
+export const emailLinkName = 'email'
