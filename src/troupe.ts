@@ -555,7 +555,7 @@ interface ChosenSignIn {
 function providerChoices({ signIn, authenticate, env, config, baseUrl }: ChosenSignIn): readonly ProviderChoice[] {
   const configured = configuredProviders(signIn ?? [], env, config)
   const isConfigured = configured.length > 0 || authenticate !== undefined
-  return isConfigured ? configured : defaultProviders(signIn, env, { mode: config.mode, baseUrl })
+  return isConfigured ? configured : defaultProviders(signIn, env, { ...config, baseUrl })
 }
 
 function isDeclaration(declared: object): declared is PropertyDeclaration {

@@ -73,18 +73,17 @@ export function outsidePlans(choices: readonly ProviderChoice[]): readonly Provi
 }
 
 /**
- * Returns the way to sign in where nothing is configured: passkeys, in production. An empty `TROUPE_PROVIDERS` or an empty
+ * Returns the way to sign in where nothing is configured: passkeys, in production with the pages of the service. An empty `TROUPE_PROVIDERS` or an empty
  * list in code means that people do not sign in.
  */
 export function defaultProviders(
   declared: readonly ProviderDeclaration[] | undefined,
   env: Environment,
-  service: { readonly mode: Config['mode']; readonly baseUrl: string },
+  service: Pick<Config, 'mode' | 'webUi'> & { readonly baseUrl: string },
 ): readonly OwnPlan[] {
   const isConfigured = declared !== undefined || listedIn(env) !== null
-  return isConfigured || service.mode !== 'production' || !takesPasskeys(service.baseUrl)
-    ? []
-    : [{ ...passkeyPlan, isDefault: true }]
+  const isOffered = service.mode === 'production' && service.webUi && takesPasskeys(service.baseUrl)
+  return isConfigured || !isOffered ? [] : [{ ...passkeyPlan, isDefault: true }]
 }
 
 /** @throws ConfigError */

@@ -402,6 +402,11 @@ forEachService((start) => {
       }
     })
 
+    it('do not exist without the pages of the service', async () => {
+      const service = await start({ baseUrl, mode: 'production', webUi: false })
+      assert.equal((await service.request('/oauth/passkey?state=a&code_challenge=b')).status, 404)
+    })
+
     it('do not exist at an address for which browsers create none', async () => {
       const service = await start({ baseUrl: 'http://192.0.2.1:3000', mode: 'production', allowHttp: true })
       const page = await (await service.request('/login', { headers: { accept: 'text/html' } })).text()
