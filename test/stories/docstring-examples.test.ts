@@ -45,6 +45,8 @@ describe('the examples in doc comments', () => {
       [
         'src/index.ts',
         'src/pages.ts',
+        'src/sign-in/email-link/email-link.ts',
+        'src/sign-in/passkey/passkey-plan.ts',
         'src/sign-in/providers/apple.ts',
         'src/sign-in/providers/github.ts',
         'src/sign-in/providers/google.ts',

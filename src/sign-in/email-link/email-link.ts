@@ -5,7 +5,7 @@ import { emailLinkName } from './names.ts'
 /**
  * Sign-in with a link and a code that the application sends by email: a handler of `sign_in_link_requested` does so.
  *
- * @example troupe({ signIn: [passkey(), emailLink()] })
+ * @example emailLink()
  */
 export function emailLink(): ProviderDeclaration {
   return { type: 'email', name: emailLinkName, settings: {} }

@@ -6,7 +6,7 @@ import { passkeyProviderName } from './names.ts'
  * Sign-in with passkeys, which needs no other service. The service must have an https address with a host name, or run on
  * `localhost`.
  *
- * @example troupe({ signIn: [passkey(), google()] })
+ * @example passkey()
  */
 export function passkey(): ProviderDeclaration {
   return { type: 'passkey', name: passkeyProviderName, settings: {} }
