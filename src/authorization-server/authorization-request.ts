@@ -1,5 +1,6 @@
 /** Validates requests at the authorization endpoint, before any page is shown (RFC 6749 section 4.1.1, RFC 7636, RFC 8707). */
 import { type Client, isPublic } from './client.ts'
+import type { WaitingDevice } from './device/waiting-device.ts'
 import { OAuthError } from './oauth-error.ts'
 import { matchesRedirect } from './redirect-uri.ts'
 import { audienceOf, scopes, scopesOf } from './resources.ts'
@@ -21,6 +22,8 @@ export interface AuthorizationRequest {
   readonly codeChallenge: string | null
   /** Resource for which the tokens are valid. Empty when the client named none. */
   readonly audience: string
+  /** The device that shows the request (RFC 8628). Absent for a client that redirects the browser. */
+  readonly device?: WaitingDevice
 }
 
 export type Judged =
@@ -60,14 +63,14 @@ export function judgeAuthorization(
   const codeChallenge = challengeIn(get, client)
   const access = requestedAccess(get, baseUrl)
   if (access instanceof OAuthError) return { kind: 'redirect', redirectUri, state, error: access }
-  return { kind: 'good', request: { clientId: client.clientId, redirectUri, state, codeChallenge, ...access } }
+  return {
+    kind: 'good',
+    request: { clientId: client.clientId, redirectUri, state, codeChallenge, ...access },
+  }
 }
 
 /** The scope and the audience that the client requests, or the error that it receives at its redirect URI. */
-function requestedAccess(
-  get: AuthorizationParameters['get'],
-  baseUrl: string,
-): Pick<AuthorizationRequest, 'scope' | 'audience'> | OAuthError {
+function requestedAccess(get: AuthorizationParameters['get'], baseUrl: string): Reach | OAuthError {
   for (const name of ['request', 'request_uri']) {
     if (get(name) !== undefined) return new OAuthError('invalid_request', `${name} is not supported`)
   }
@@ -78,6 +81,13 @@ function requestedAccess(
     return new OAuthError('unsupported_response_type', 'response_type must be code')
   }
   if ((get('state') ?? '').length > longest) return new OAuthError('invalid_request', 'state is too long')
+  return requestedReach(get, baseUrl)
+}
+
+type Reach = Pick<AuthorizationRequest, 'scope' | 'audience'>
+
+/** Reads `scope` and `resource`. */
+export function requestedReach(get: AuthorizationParameters['get'], baseUrl: string): Reach | OAuthError {
   const audience = audienceOf(get('resource'), baseUrl)
   if (audience === null) return new OAuthError('invalid_target', 'resource is not served here')
   const offered = scopesOf(audience, baseUrl)

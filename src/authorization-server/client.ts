@@ -4,7 +4,9 @@ import type { SecretHash } from '../secret/hash.ts'
 export const authMethods = ['none', 'client_secret_post', 'client_secret_basic'] as const
 export type AuthMethod = (typeof authMethods)[number]
 
-export const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials'] as const
+export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
+
+export const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials', deviceGrantType] as const
 export type GrantType = (typeof grantTypes)[number]
 
 /** Further metadata that a client sends about itself. Its URLs are shown, never fetched. */

@@ -6,15 +6,17 @@ import type { Actor } from '../actor/actor.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct } from '../observe/context.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Transaction } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { type Client, isDocumented } from './client.ts'
 import { keepClient } from './client-store.ts'
 import { ensureClientTrust } from './client-trust.ts'
 import type { Clients } from './clients.ts'
+import type { DeviceCodes } from './device/device-codes.ts'
 import { OAuthError } from './oauth-error.ts'
 import { isOfOtherActor } from './resources.ts'
+import type { WaitingDevice } from './device/waiting-device.ts'
 
 /** Path to which the owner returns after the sign-in. */
 export const finishPath = '/oauth/authorize/finish'
@@ -23,6 +25,7 @@ export interface ConsentsDeps {
   readonly store: Store
   readonly oneTime: OneTime
   readonly clients: Clients
+  readonly devices: DeviceCodes
   readonly keyRing: KeyRing
   readonly live: Pick<Live, 'record'>
   /** URL of the service, without a trailing slash. */
@@ -49,6 +52,13 @@ export interface CodeData extends GivenConsent {
   readonly identifier: string
   /** Unix milliseconds. */
   readonly agreedAt: number
+}
+
+type Owner = Pick<Actor, 'id' | 'creator'>
+
+/** Data from which the tokens of a device are issued. */
+export interface DeviceAgreement extends CodeData {
+  readonly actorId: string
 }
 
 export class Consents {
@@ -92,14 +102,37 @@ export class Consents {
    * @throws OAuthError `access_denied` when the client was deleted meanwhile, `invalid_target` when the client requested the
    *   address of another actor.
    */
-  async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: GivenConsent): Promise<string> {
-    const { store, oneTime, clients, keyRing, live, baseUrl, now } = this.#deps
+  issueCode(actor: Owner, given: GivenConsent): Promise<string> {
+    const { oneTime } = this.#deps
+    return this.#agree(actor, given, (tx, data) => oneTime.create(tx, { purpose: 'code', data, actorId: actor.id }))
+  }
+
+  /**
+   * Creates the relationship, and lets the device fetch its tokens.
+   *
+   * @throws OAuthError like `issueCode`, and `expired_token` when the code has expired or was decided before.
+   */
+  async approveDevice(actor: Owner, given: GivenConsent, device: WaitingDevice): Promise<void> {
+    const { devices } = this.#deps
+    await this.#agree(actor, given, async (tx, data) => {
+      const agreement: DeviceAgreement = { ...data, actorId: actor.id }
+      if (!(await devices.decide(tx, device, agreement)))
+        throw new OAuthError('expired_token', 'The code has expired or was used before')
+    })
+  }
+
+  async #agree<T>(
+    actor: Owner,
+    { request, trustType }: GivenConsent,
+    finish: (tx: Transaction, data: CodeData) => Promise<T>,
+  ): Promise<T> {
+    const { store, clients, keyRing, live, baseUrl, now } = this.#deps
     if (isOfOtherActor(request.audience, actor.id, baseUrl)) {
       throw new OAuthError('invalid_target', 'resource is another actor than the one of the owner')
     }
     const client: Client | null = await clients.find(request.clientId)
     if (client === null) throw clientGone()
-    const { code, connected } = await store.writeActor(actor.id, async (tx, locked) => {
+    const { result, connected } = await store.writeActor(actor.id, async (tx, locked) => {
       const agreedAt = now()
       if (!isDocumented(client) && !(await keepClient(tx, client.clientId, agreedAt))) throw clientGone()
       const peerId = await ensureClientTrust(tx, keyRing, client, {
@@ -110,10 +143,10 @@ export class Consents {
       })
       await live.record(tx, locked, 'trust', [peerId])
       const data: CodeData = { request, trustType, peerId, identifier: actor.creator, agreedAt }
-      return { code: await oneTime.create(tx, { purpose: 'code', data, actorId: actor.id }), connected: peerId }
+      return { result: await finish(tx, data), connected: peerId }
     })
     noteAct(actor.id, 'POST', 'apps', connected)
-    return code
+    return result
   }
 }
 

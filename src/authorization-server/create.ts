@@ -11,6 +11,7 @@ import { ClientEnds } from './client-ends.ts'
 import { Clients } from './clients.ts'
 import { Consents } from './consents.ts'
 import { DeletedOwners } from './deleted-owners.ts'
+import { DeviceCodes, Polls } from './device/device-codes.ts'
 import { deleteRemoteKey } from './key-store.ts'
 import { Keys } from './keys.ts'
 import { MetadataDocuments } from './metadata-document.ts'
@@ -47,12 +48,17 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
     if (access !== null) sessionUses.note({ ...access, actorId: access.actor.id })
     return access
   }
+  const devices = new DeviceCodes({ store, oneTime })
   return {
     clients,
+    devices,
     deletedOwners,
     keys,
-    consents: new Consents({ store, oneTime, clients, keyRing, live, baseUrl, now }),
-    tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, baseUrl, now, metrics }, clients),
+    consents: new Consents({ store, oneTime, clients, devices, keyRing, live, baseUrl, now }),
+    tokenEndpoint: new TokenEndpoint(
+      { store, oneTime, tokens, keyRing, baseUrl, now, metrics, devices, polls: new Polls(now) },
+      clients,
+    ),
     clientAccess: accessOf,
     clientBearer: clientBearer(baseUrl, accessOf),
     /** Returns where a program gets a token for the actor. Null without an authorization server. */

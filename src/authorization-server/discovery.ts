@@ -9,6 +9,7 @@ export function authorizationServerMetadata(baseUrl: string): object {
     authorization_endpoint: `${baseUrl}/oauth/authorize`,
     token_endpoint: `${baseUrl}/oauth/token`,
     registration_endpoint: `${baseUrl}/oauth/register`,
+    device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
     revocation_endpoint: `${baseUrl}/oauth/token/revoke`,
     scopes_supported: scopes,
     response_types_supported: ['code'],

@@ -1,4 +1,4 @@
-/** OAuth error codes (RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2). */
+/** OAuth error codes (RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8628 section 3.5, RFC 8707 section 2). */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -13,6 +13,9 @@ export type OAuthErrorCode =
   | 'invalid_client_metadata'
   | 'server_error'
   | 'temporarily_unavailable'
+  | 'authorization_pending'
+  | 'slow_down'
+  | 'expired_token'
 
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'

@@ -1,23 +1,29 @@
 /** The token endpoint and the revocation endpoint. Both authenticate the client before they use a code or token. */
 import { ServiceError } from '../errors.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import { actsForItself, type Client, type GrantType } from './client.ts'
+import { requestedReach } from './authorization-request.ts'
+import { actsForItself, type Client, deviceGrantType, type GrantType } from './client.ts'
+import type { DeviceCodes } from './device/device-codes.ts'
 import { authenticate, type Clients, mayUse } from './clients.ts'
 import { authorizationCode } from './grants/authorization-code.ts'
 import { clientCredentials } from './grants/client-credentials.ts'
+import { deviceCode } from './grants/device-code.ts'
 import type { Grant, IssuedGrant, GrantDeps } from './grants/grant.ts'
 import { refreshToken } from './grants/refresh-token.ts'
 import { OAuthError } from './oauth-error.ts'
 import { readClientCredentials, type TokenParameters } from './token-request.ts'
+import type { WaitingDevice } from './device/waiting-device.ts'
 
 const grants: Readonly<Record<GrantType, Grant>> = {
   authorization_code: authorizationCode,
   refresh_token: refreshToken,
   client_credentials: clientCredentials,
+  [deviceGrantType]: deviceCode,
 }
 
 export interface TokenEndpointDeps extends GrantDeps {
   readonly metrics: Pick<Metrics, 'tokensIssued'>
+  readonly devices: DeviceCodes
 }
 
 export class TokenEndpoint {
@@ -55,6 +61,16 @@ export class TokenEndpoint {
       this.#deps.metrics.tokensIssued('client', grantType)
       return granted
     })
+  }
+
+  /** Begins the authorization of a device (RFC 8628 section 3.1). @throws OAuthError */
+  async authorizeDevice(parameters: TokenParameters, authorization: string | undefined): Promise<WaitingDevice> {
+    const client = await this.#authenticated(parameters, authorization)
+    if (!mayUse(client, deviceGrantType))
+      throw new OAuthError('unauthorized_client', 'The client did not register for this grant')
+    const reach = requestedReach(parameters.get, this.#deps.baseUrl)
+    if (reach instanceof OAuthError) throw reach
+    return this.#deps.devices.begin(client.clientId, reach)
   }
 
   /**

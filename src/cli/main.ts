@@ -19,6 +19,7 @@ Usage
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
   troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
+  troupe connect <url>     gets tokens for your own actor at a service, with a code or a QR code for your browser
   troupe redrive           retries failed deliveries and background work; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
 
@@ -86,6 +87,12 @@ ${settings}`,
 Makes a project in the folder: an application, its tests, a Dockerfile and the settings of TypeScript. A package.json of the
 folder is kept, and gets the scripts and packages that are missing. Other files are never replaced.
 `,
+  connect: `troupe connect <url>
+
+Shows a code and a QR code. Open the page in a browser, sign in, and allow the command line to act for your actor. Then the
+tokens are printed as JSON to standard output, and nothing is stored. Everything else goes to standard error.
+Disconnect it under Connected apps on your pages.
+`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
@@ -127,6 +134,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   scale: async (args) => (await import('./scale.ts')).scale(args),
   'migrate-data': async (args) => (await import('./migrate-data.ts')).migrateData(args),
   new: async (args) => (await import('./new.ts')).newProject(args),
+  connect: async (args) => (await import('./connect.ts')).connectCommandLine(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
   actors: async (args) => (await import('./actors/main.ts')).actors(args),
 }

@@ -45,6 +45,9 @@ export const defaultRates = {
   'trust_request/total': { count: 3000, seconds: 10 * minute },
   'register_client/source': { count: 10, seconds: hour },
   'register_client/total': { count: 1000, seconds: hour },
+  // Codes of devices, which a person enters.
+  'user_code/source': { count: 20, seconds: 10 * minute },
+  'user_code/total': { count: 3000, seconds: 10 * minute },
   'authorize/source': { count: 60, seconds: minute },
   'authorize/total': { count: 3000, seconds: minute },
   'client_token/source': { count: 120, seconds: minute },

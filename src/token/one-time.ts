@@ -43,6 +43,10 @@ export type RecordPurpose =
   | 'own_code'
   /** A code that was sent to an address. */
   | 'email_link'
+  /** A device that asks for its tokens (RFC 8628). */
+  | 'device_code'
+  /** The code that the owner enters for a device. */
+  | 'user_code'
   /** Finds the owner of a recovery code. */
   | 'recovery_code'
   /** Record of a presented assertion, inserted as already used. */
@@ -62,6 +66,8 @@ export const lifetimes: Readonly<Record<RecordPurpose, number>> = {
   service: 600,
   own_code: 60,
   email_link: 600,
+  device_code: 600,
+  user_code: 600,
   // A hundred years: the code ends with its use.
   recovery_code: 3_155_760_000,
   assertion: 900,

@@ -17,6 +17,9 @@ describe('an error of the authorization server', () => {
     invalid_client_metadata: 400,
     server_error: 500,
     temporarily_unavailable: 503,
+    authorization_pending: 400,
+    slow_down: 400,
+    expired_token: 400,
   }
   for (const [code, status] of Object.entries(statuses)) {
     it(`has status ${status} with code ${code} (R-AS-03)`, () => {

@@ -44,7 +44,7 @@ export const authorizationCode: Grant = async (deps, request) => {
 }
 
 /** The relationship of the consent, while it exists. A relationship that was created later does not count. */
-async function standing(
+export async function standing(
   { now }: GrantDeps,
   tx: Transaction,
   actorId: string,

@@ -5,6 +5,7 @@ import type { IssuedTokens } from '../../token/chain.ts'
 import type { OneTime } from '../../token/one-time.ts'
 import type { Tokens } from '../../token/tokens.ts'
 import type { Client } from '../client.ts'
+import type { Polls } from '../device/device-codes.ts'
 import type { TokenParameters } from '../token-request.ts'
 
 export interface GrantDeps {
@@ -15,6 +16,7 @@ export interface GrantDeps {
   /** URL of the service, without a trailing slash. */
   readonly baseUrl: string
   readonly now: () => number
+  readonly polls: Polls
 }
 
 export interface GrantRequest {

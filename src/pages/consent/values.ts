@@ -26,8 +26,20 @@ export interface ConsentValues extends SiteValues {
   readonly is_local: boolean
   readonly trust_types: readonly OfferedTrustType[]
   readonly default_trust_type: string
+  /** The code on the device that waits for the decision; null for a program that opened this page itself. */
+  readonly user_code: string | null
   /** Creator of the signed-in account; null when the visitor is not signed in. */
   readonly signed_in_as: string | null
   readonly oauth_providers: readonly { readonly name: string; readonly display_name: string }[]
   readonly error: string | null
+}
+
+/** The page of a device that waits for the owner. */
+export interface DeviceValues extends SiteValues {
+  readonly action: string
+  /** The typed code, or that of the link; empty otherwise. */
+  readonly user_code: string
+  readonly error: string | null
+  /** The decision of the owner; null before. */
+  readonly outcome: 'approved' | 'denied' | 'expired' | null
 }

@@ -18,8 +18,9 @@ ${values.signed_in_as === null ? '' : html`<p class="lead">${words.signedInAs(va
 ${values.error === null ? '' : html`<p class="error" role="alert" id="error">${values.error}</p>`}
 <dl class="facts">
 ${values.client_host === '' ? '' : html`<dt>${words.publisher}</dt><dd>${values.client_host}</dd>`}
-<dt>${words.returnsTo}</dt><dd><strong>${values.redirect_host}</strong></dd>
+${values.user_code === null ? html`<dt>${words.returnsTo}</dt><dd><strong>${values.redirect_host}</strong></dd>` : html`<dt>${messages.device.code}</dt><dd><strong>${values.user_code}</strong></dd>`}
 </dl>
+${values.user_code === null ? '' : html`<p class="notice">${messages.device.compare}</p>`}
 ${values.is_local ? html`<p class="notice">${words.isLocal}</p>` : ''}
 <form method="post" action="${values.form_action}">
 <input type="hidden" name="consent" value="${values.consent}">

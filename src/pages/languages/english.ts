@@ -340,6 +340,22 @@ const settings = ({ one }: EnglishNoun) => ({
   wrongConfirmation: (owner: string) => `That doesn’t match. Type ${owner} exactly to delete your ${one}.`,
 })
 
+const device = {
+  title: 'Connect a device',
+  text: 'Enter the code that your television, command line or other device shows.',
+  code: 'Code on the device',
+  continue: 'Continue',
+  wrong: 'That code is wrong or has expired. Check it on the device, or start again there.',
+  warning: 'Enter a code only if you see it on your own device right now. Never enter one that someone sent you.',
+  compare: 'Continue only if your own device shows this code right now.',
+  outcomes: { approved: 'Device connected', denied: 'Access denied', expired: 'The code has expired' },
+  outcomeTexts: {
+    approved: 'Go back to your device. It continues within a few seconds.',
+    denied: 'The device gets no access.',
+    expired: 'Start again on the device.',
+  },
+}
+
 const emailLink = {
   email: 'Email',
   send: 'Send me a code',
@@ -1869,6 +1885,7 @@ const plain = {
   didActs,
   ownActs,
   emailLink,
+  device,
   toActs,
   activityReasons,
 }

@@ -314,6 +314,23 @@ const settings = (noun: Declined): Messages['settings'] => ({
     `Die Eingabe stimmt nicht überein. Geben Sie genau ${owner} ein, um ${noun.ein('Ihr', 'accusative')} zu löschen.`,
 })
 
+const device: Messages['device'] = {
+  title: 'Gerät verbinden',
+  text: 'Geben Sie den Code ein, den Ihr Fernseher, Ihre Kommandozeile oder ein anderes Gerät anzeigt.',
+  code: 'Code auf dem Gerät',
+  continue: 'Weiter',
+  wrong: 'Dieser Code ist falsch oder abgelaufen. Prüfen Sie ihn auf dem Gerät oder beginnen Sie dort erneut.',
+  warning:
+    'Geben Sie einen Code nur ein, wenn Sie ihn gerade auf Ihrem eigenen Gerät sehen. Geben Sie nie einen ein, den Ihnen jemand geschickt hat.',
+  compare: 'Fahren Sie nur fort, wenn Ihr eigenes Gerät gerade diesen Code anzeigt.',
+  outcomes: { approved: 'Gerät verbunden', denied: 'Zugriff abgelehnt', expired: 'Der Code ist abgelaufen' },
+  outcomeTexts: {
+    approved: 'Gehen Sie zurück zu Ihrem Gerät. Es fährt in wenigen Sekunden fort.',
+    denied: 'Das Gerät erhält keinen Zugriff.',
+    expired: 'Beginnen Sie auf dem Gerät erneut.',
+  },
+}
+
 const emailLink: Messages['emailLink'] = {
   email: 'E-Mail-Adresse',
   send: 'Code anfordern',
@@ -1859,6 +1876,7 @@ const plain = {
   didActs,
   ownActs,
   emailLink,
+  device,
   toActs,
   activityReasons,
 }

@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts'
 import type { OneTime } from '../../token/one-time.ts'
 import { SignInRefusal, wrongState } from '../refusal.ts'
 import type { Begun, States } from '../states.ts'
-import { newTypedCode, parseTypedCode } from '../own/typed-code.ts'
+import { newTypedCode, parseTypedCode } from '../../secret/typed-code.ts'
 import { type AddressProof, emailLinkPath, type EmailLinkProvider } from './email-link-provider.ts'
 import { emailLinkName } from './names.ts'
 

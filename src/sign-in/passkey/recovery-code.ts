@@ -1,5 +1,5 @@
 /** Recovery codes: each signs the owner in once, without a passkey. */
-import { newTypedCode, parseTypedCode } from '../own/typed-code.ts'
+import { newTypedCode, parseTypedCode } from '../../secret/typed-code.ts'
 
 /** 140 random bits. */
 const length = 28

@@ -3,12 +3,14 @@ import type { Route } from '../../dispatch/route.ts'
 import { type AuthorizeRouteDeps, authorizeRoutes } from './authorize.ts'
 import { type ClientTokenRouteDeps, clientTokenRoutes } from './client-token.ts'
 import { type ConsentRouteDeps, consentRoutes } from './consent.ts'
+import { type DeviceRouteDeps, deviceRoutes } from './device.ts'
 import { type RegistrationRouteDeps, registrationRoutes } from './registration.ts'
 import { type RevocationRouteDeps, revocationRoutes } from './revocation.ts'
 
 export type AuthorizationServerRouteDeps = AuthorizeRouteDeps &
   ClientTokenRouteDeps &
   ConsentRouteDeps &
+  DeviceRouteDeps &
   RegistrationRouteDeps &
   RevocationRouteDeps
 
@@ -17,6 +19,7 @@ export function oauthServerRoutes(deps: AuthorizationServerRouteDeps): readonly 
     ...registrationRoutes(deps),
     ...authorizeRoutes(deps),
     ...consentRoutes(deps),
+    ...deviceRoutes(deps),
     ...clientTokenRoutes(deps),
     ...revocationRoutes(deps),
   ]

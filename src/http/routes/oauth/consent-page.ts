@@ -51,8 +51,9 @@ export async function showConsentPage(
     client_id: client.clientId,
     client_name: visible(client.name),
     client_host: client.clientId.startsWith('https://') ? new URL(client.clientId).host : '',
-    redirect_host: visible(shownTarget(asked.redirectUri)),
-    is_local: isLoopback(asked.redirectUri),
+    redirect_host: asked.device === undefined ? visible(shownTarget(asked.redirectUri)) : '',
+    is_local: asked.device === undefined && isLoopback(asked.redirectUri),
+    user_code: asked.device?.userCode ?? null,
     trust_types: types.map(({ name, display_name, description }) => ({
       name,
       display_name,
@@ -65,7 +66,10 @@ export async function showConsentPage(
     error: owner === null && providers.length === 0 ? messages.consent.noProvider : null,
   })
   const answer = html(200, page, {
-    'Content-Security-Policy': pagePolicy([...providerTargets(deps), targetOf(asked.redirectUri)]),
+    'Content-Security-Policy': pagePolicy([
+      ...providerTargets(deps),
+      ...(asked.device === undefined ? [targetOf(asked.redirectUri)] : []),
+    ]),
   })
   return inLanguage(answer, language)
 }

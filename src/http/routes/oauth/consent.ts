@@ -1,6 +1,7 @@
 /** The owner’s decision on a client: on the page, and after a sign-in at a provider. */
+import type { Actor } from '../../../actor/actor.ts'
 import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
-import { type Consents, finishPath } from '../../../authorization-server/consents.ts'
+import { type Consents, finishPath, type GivenConsent } from '../../../authorization-server/consents.ts'
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -11,10 +12,12 @@ import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
 import { browserOf } from '../../edge/cookies.ts'
+import type { HttpRequest } from '../../edge/request.ts'
 import { type HttpResponse, redirect } from '../../edge/response.ts'
 import { type AuthorizationRequestDeps, judgeAuthorizationRequest } from './authorize.ts'
 import { backWithCode, backWithError, type ClientRedirectDeps } from './client-redirect.ts'
 import { type OfferedTypeDeps, offeredTypes } from './consent-page.ts'
+import { approveDevice, denyDevice, type DeviceDecisionDeps } from './device-decision.ts'
 import { type OAuthFields, onPage } from './oauth-response.ts'
 import { oauthForm } from './oauth-schemas.ts'
 import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
@@ -29,7 +32,8 @@ export interface ConsentRouteDeps
     OfferedTypeDeps,
     ProviderDeps,
     SignedInOwnerDeps,
-    ClientRedirectDeps {
+    ClientRedirectDeps,
+    DeviceDecisionDeps {
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly consents: Consents
@@ -97,10 +101,7 @@ async function decide(
       )
     }
     const asked = answered.request
-    if (decision.kind === 'deny') {
-      const error = new OAuthError('access_denied', 'The owner did not authorize the client')
-      return backWithError(deps.baseUrl, asked.redirectUri, asked.state, error, 303)
-    }
+    if (decision.kind === 'deny') return denied(deps, request, asked)
     const { trustType } = decision
     if (decision.kind === 'sign-in') {
       const given = await deps.consents.give({ request: asked, trustType }, browser)
@@ -116,7 +117,7 @@ async function decide(
         ({ consent }) => consent.signedOut,
       )
     }
-    return backWithCode(deps, owner, { request: asked, trustType }, 303)
+    return agreed(deps, { request, owner, given: { request: asked, trustType } }, 303)
   })
 }
 
@@ -161,15 +162,54 @@ async function finish(
     const owner = refusal === undefined ? await signedInOwner(deps, visitor) : null
     const isOver = owner === null && refusal === undefined
     const given = browser === null || isOver ? null : await deps.consents.given(consent, browser)
-    if (given !== null && refusal !== undefined) return backRefused(deps.baseUrl, given.request, refusal)
+    if (given !== null && refusal !== undefined) return failed(deps, request, given.request, refusal)
     if (owner === null || given === null) {
       throw new ServiceError(
         'forbidden',
         'Cannot authorize the client: the sign-in failed, or the consent is too old or from another browser. Start again in the program.',
       )
     }
-    return backWithCode(deps, owner, given, 302)
+    return agreed(deps, { request, owner, given }, 302)
   })
+}
+
+interface Agreement {
+  readonly request: HttpRequest
+  readonly owner: Actor
+  readonly given: GivenConsent
+}
+
+/** Redirects to the client with its code, or lets the device fetch its tokens. */
+function agreed(
+  deps: ConsentRouteDeps,
+  { request, owner, given }: Agreement,
+  status: 302 | 303,
+): Promise<HttpResponse> {
+  const { device } = given.request
+  return device === undefined
+    ? backWithCode(deps, owner, given, status)
+    : approveDevice(deps, request, { owner, given, device })
+}
+
+function denied(
+  deps: ConsentRouteDeps,
+  request: HttpRequest,
+  { device, redirectUri, state }: AuthorizationRequest,
+): Promise<HttpResponse> | HttpResponse {
+  if (device !== undefined) return denyDevice(deps, request, device)
+  const error = new OAuthError('access_denied', 'The owner did not authorize the client')
+  return backWithError(deps.baseUrl, redirectUri, state, error, 303)
+}
+
+function failed(
+  deps: ConsentRouteDeps,
+  request: HttpRequest,
+  asked: AuthorizationRequest,
+  refusal: string,
+): Promise<HttpResponse> | HttpResponse {
+  return asked.device === undefined
+    ? backRefused(deps.baseUrl, asked, refusal)
+    : denyDevice(deps, request, asked.device)
 }
 
 /** Redirects to the client with the error of a failed sign-in. */

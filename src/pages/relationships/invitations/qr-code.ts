@@ -9,7 +9,7 @@ const border = 4
 export async function qrCode(text: string, label: string): Promise<Awaited<Html>> {
   const { encode } = await import('uqr')
   const { data, size } = encode(text, { ecc: 'M', border })
-  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path fill="#000" d="${data.map(darkRuns).join('')}"/></svg>`
+  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="${label}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path fill="#000" d="${data.map(darkRuns).join('')}"/></svg>`
 }
 
 /** Path of the dark modules of a row, one rectangle for neighboring modules. */

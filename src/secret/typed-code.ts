@@ -1,5 +1,5 @@
 /** Codes that people type: letters and digits that do not look alike (base 32 of Douglas Crockford). */
-import { randomBytes } from '../../secret/random.ts'
+import { randomBytes } from './random.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const groups = /.{4}(?=.)/g
