@@ -130,6 +130,17 @@ forEachService((start) => {
       assert.equal((await poll(service, clientId, codes.device_code)).status, 200)
     })
 
+    it('is not put before the owner by a form of another site, which only gets the page with the warning', async () => {
+      const { service, browser, clientId } = await open()
+      const { user_code: code } = await begin(service, clientId)
+      for (const from of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
+        const answer = await browser.post('/oauth/device', { user_code: code }, from)
+        const html = await answer.text()
+        assert.match(html, /Never enter one that someone sent you\./)
+        assert.doesNotMatch(html, /name="consent"/)
+      }
+    })
+
     it('can show a QR code of its page', async () => {
       const { service, clientId } = await open()
       const codes = await begin(service, clientId)

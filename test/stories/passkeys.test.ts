@@ -12,6 +12,7 @@ import {
   registerClient,
   requestTokens,
 } from '../support/oauth-client.ts'
+import { archiveOf, linesOf, restore } from '../support/archives.ts'
 import { codesIn, PasskeyPage, signInWith, signUpWith } from '../support/passkey-page.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
 import {
@@ -354,6 +355,22 @@ forEachService((start) => {
       ]) {
         assert.match(shown, new RegExp(`<strong>You</strong> ${words}`))
       }
+    })
+
+    it('come back with an archive of the operator, but not with one of the owner', async () => {
+      const service = await open()
+      const { answer, passkey: device } = await signUpWith(service, new SoftPasskey({ isSynced: true }), 'Ada')
+      const id = actorIn(answer)
+      await signInWith(service, device)
+      const [whole, own] = [await archiveOf(service, id), await archiveOf(service, id, false)]
+      assert.equal(linesOf(own).filter(({ kind }) => kind === 'passkey').length, 0)
+      await service.app.actors.delete(id)
+      await service.settled()
+      await restore(service, whole)
+      const page = await (await PasskeyPage.open(service)).signIn(device)
+      assert.equal(page.status, 302)
+      const old = new SoftPasskey()
+      assert.equal((await (await PasskeyPage.open(service)).signIn(old, { userHandle: device.userHandle })).status, 403)
     })
 
     it('are deleted with the account', async () => {

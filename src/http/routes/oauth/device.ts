@@ -93,7 +93,7 @@ function ownerRoutes(deps: DeviceRouteDeps): readonly Route[] {
       access: 'visitor',
       limit: ['user_code/source', 'user_code/total'],
       page: true,
-      // The page that follows asks the owner, with a value that is bound to this browser.
+      // A form of another site leads to the page, as a link does.
       takesForeignPosts: true,
       summary: 'Asks the owner to authorize the program of a device',
       request: formBody({ user_code: optional(stringField('The code that the device shows')) }),
@@ -154,6 +154,8 @@ const mostShown = 20
 
 async function enter(deps: DeviceRouteDeps, exchange: VisitorExchange, code: string): Promise<HttpResponse> {
   const { request, visitor } = exchange
+  // Another site must not lead the person past the page that warns about codes of others (RFC 8628 section 5.4).
+  if (visitor.site === 'other') return ask(deps, exchange, code)
   return onPage(request, async () => {
     const asked = await deps.devices.find(code)
     const client = asked === null ? null : await deps.clients.find(asked.clientId)
