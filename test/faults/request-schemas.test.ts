@@ -30,6 +30,8 @@ const openToQueries = [
   // RFC 6749 sections 3.1, 3.2 and 4.1.2.
   'registerClient',
   'clientToken',
+  // RFC 8628 section 3.1.
+  'deviceAuthorization',
   'revokeClientToken',
   'revokeToken',
   'revokeSpaToken',
