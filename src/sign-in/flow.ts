@@ -34,3 +34,8 @@ export type TokenDeliveryMode = 'json' | 'cookie' | 'hybrid'
 export function redirectUrlOf(returnPath: string, actorId: string): string {
   return returnPath.includes('{actor_id}') ? returnPath.replaceAll('{actor_id}', actorId) : `/${actorId}${returnPath}`
 }
+
+/** Returns true when the sign-in leaves the service afterwards, to an application or an AI client. */
+export function leadsAway(flow: Flow): boolean {
+  return flow.kind !== 'web' || flow.forClient
+}

@@ -4,6 +4,7 @@ import { randomToken } from '../secret/random.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Flow } from './flow.ts'
+import { wrongState } from './refusal.ts'
 
 /** Data that the callback needs about the sign-in. */
 export interface Begun {
@@ -64,6 +65,13 @@ export class States {
   async peek(state: string, browser: string | null): Promise<Begun | null> {
     const presented = { purpose: 'state', value: state, browser } as const
     return this.#store.read(async (q) => (await this.#oneTime.peek<Begun>(q, presented))?.data ?? null)
+  }
+
+  /** @throws ServiceError `bad_request` unless this browser has begun the sign-in at this provider. */
+  async require(state: string, browser: string | null, provider: string): Promise<Begun> {
+    const begun = await this.peek(state, browser)
+    if (begun?.provider !== provider) throw wrongState('it is unknown, expired, used, or bound to another browser')
+    return begun
   }
 }
 

@@ -6,10 +6,11 @@ import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import type { Store } from '../../store/store.ts'
 import type { OneTime } from '../../token/one-time.ts'
-import { SignInRefusal, wrongState } from '../refusal.ts'
+import { leadsAway } from '../flow.ts'
+import { SignInRefusal } from '../refusal.ts'
 import type { Begun, States } from '../states.ts'
 import { newTypedCode, parseTypedCode } from '../../secret/typed-code.ts'
-import { type AddressProof, emailLinkPath, type EmailLinkProvider } from './email-link-provider.ts'
+import type { AddressProof, EmailLinkProvider } from './email-link-provider.ts'
 import { emailLinkName } from './names.ts'
 
 export interface EmailLinkSignInDeps {
@@ -19,7 +20,6 @@ export interface EmailLinkSignInDeps {
   readonly log: Log
   readonly states: States
   readonly provider: EmailLinkProvider
-  readonly baseUrl: string
   /** In development, the link is logged when the application has no handler that sends it. */
   readonly isDevelopment: boolean
 }
@@ -54,7 +54,7 @@ export class EmailLinkSignIn {
     const { flow } = await this.#find(at)
     return {
       expected: flow.kind === 'web' ? flow.expectedIdentifier : null,
-      leadsAway: flow.kind !== 'web' || flow.forClient,
+      leadsAway: leadsAway(flow),
     }
   }
 
@@ -65,7 +65,7 @@ export class EmailLinkSignIn {
    * @throws ServiceError `invalid_value` for an invalid address, `provider_failed` when the application could not send it.
    */
   async send(at: AtEmailLink, typed: string): Promise<string> {
-    const { store, oneTime, baseUrl } = this.#deps
+    const { store, oneTime, provider } = this.#deps
     await this.#find(at)
     const address = parseAddress(typed)
     if (address === null)
@@ -80,8 +80,8 @@ export class EmailLinkSignIn {
         value: valueOf(parseTypedCode(code, codeLength) ?? '', at),
       }),
     )
-    const query = new URLSearchParams({ state: at.state, code_challenge: at.codeChallenge, code })
-    await this.#announce({ email: address, url: `${baseUrl}${emailLinkPath}?${query.toString()}`, code })
+    const url = provider.pageWith({ state: at.state, code_challenge: at.codeChallenge, code })
+    await this.#announce({ email: address, url, code })
     return address
   }
 
@@ -102,10 +102,8 @@ export class EmailLinkSignIn {
     return provider.callbackUrl(found.data, { state, codeChallenge, nonce })
   }
 
-  async #find({ state, browser }: AtEmailLink): Promise<Begun> {
-    const begun = await this.#deps.states.peek(state, browser)
-    if (begun?.provider !== emailLinkName) throw wrongState('it is unknown, expired, used, or bound to another browser')
-    return begun
+  #find({ state, browser }: AtEmailLink): Promise<Begun> {
+    return this.#deps.states.require(state, browser, emailLinkName)
   }
 
   async #announce(mail: { readonly email: string; readonly url: string; readonly code: string }): Promise<void> {

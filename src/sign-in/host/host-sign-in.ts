@@ -4,7 +4,6 @@ import { type HostRequest, isWebRequest } from '../../app/embedding/sessions.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import { inTime, type Timers } from '../../timers.ts'
-import { wrongState } from '../refusal.ts'
 import type { States } from '../states.ts'
 import { type HostProvider, hostProviderName } from './host-provider.ts'
 
@@ -57,9 +56,7 @@ export class HostSignIn {
   async continue({ state, codeChallenge, browser, hasReturned, request }: AtHost): Promise<string> {
     const { states, provider } = this.#deps
     // The program is asked only in a sign-in of this browser, so that no other site gets a code for the user.
-    const begun = await states.peek(state, browser)
-    if (begun?.provider !== hostProviderName)
-      throw wrongState('it is unknown, expired, used, or bound to another browser')
+    const begun = await states.require(state, browser, hostProviderName)
     const user = await this.#ask(request)
     if (user !== null) return provider.callbackUrl(user, { state, nonce: begun.nonce, codeChallenge })
     const page = hasReturned ? null : provider.signInPageFor({ state, code_challenge: codeChallenge })

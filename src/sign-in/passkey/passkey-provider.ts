@@ -3,20 +3,16 @@
  * Each kind of sign-in therefore keeps its state, its limits and its consent.
  */
 import type { Transaction } from '../../store/store.ts'
-import { OwnCodes, type OwnCodesDeps, type OwnSignIn } from '../own/own-codes.ts'
-import {
-  type CodeExchange,
-  type Person,
-  type Provider,
-  type ProviderAuthorization,
-  ProviderError,
-} from '../provider.ts'
-import { passkeyDisplayName, passkeyIdentifier, passkeyProviderName } from './names.ts'
+import type { OwnCodesDeps } from '../own/own-codes.ts'
+import { passkeyPlan } from '../own/own-plans.ts'
+import { OwnProvider } from '../own/own-provider.ts'
+import type { Person } from '../provider.ts'
+import { passkeyIdentifier } from './names.ts'
 import type { Passkeys } from './passkeys.ts'
 import type { CreatedPasskey } from './webauthn.ts'
 
 /** The path of the page, below the service's prefix. */
-export const passkeyPath = '/oauth/passkey'
+const path = '/oauth/passkey'
 
 /** The proof that the page hands to the callback. */
 export type PasskeyProof =
@@ -38,42 +34,17 @@ export interface PasskeyProviderDeps extends OwnCodesDeps {
   readonly isDefault: boolean
 }
 
-export class PasskeyProvider implements Provider {
-  readonly name = passkeyProviderName
-  readonly kind = passkeyProviderName
-  readonly displayName = passkeyDisplayName
-  readonly responseMode = 'query'
-  readonly platform = 'web'
-  readonly deepLink = null
-  readonly tokenEndpoint = ''
-  readonly userinfoEndpoint = ''
-  readonly takesAssertions = false
+export class PasskeyProvider extends OwnProvider<PasskeyProof> {
   readonly isDefault: boolean
-  readonly redirectUri: string
-  readonly authorizationEndpoint: string
   readonly #passkeys: PasskeyProviderDeps['passkeys']
-  readonly #codes: OwnCodes<PasskeyProof>
 
   constructor(deps: PasskeyProviderDeps) {
-    this.redirectUri = `${deps.baseUrl}/oauth/callback`
-    this.authorizationEndpoint = `${deps.baseUrl}${passkeyPath}`
+    super({ ...passkeyPlan, path }, deps)
     this.isDefault = deps.isDefault
     this.#passkeys = deps.passkeys
-    this.#codes = new OwnCodes(passkeyProviderName, deps)
   }
 
-  authorizationUrl({ state, codeChallenge }: ProviderAuthorization): Promise<string> {
-    const query = new URLSearchParams({ state, code_challenge: codeChallenge ?? '' })
-    return Promise.resolve(`${this.authorizationEndpoint}?${query.toString()}`)
-  }
-
-  /** @param lifetimeSeconds Default: one minute. */
-  callbackUrl(proof: PasskeyProof, signIn: OwnSignIn, lifetimeSeconds?: number): Promise<string> {
-    return this.#codes.callbackUrl(proof, signIn, lifetimeSeconds)
-  }
-
-  async exchange(exchange: CodeExchange): Promise<Person> {
-    const proof = await this.#codes.redeem(exchange)
+  protected override personOf(proof: PasskeyProof): Person {
     const identifier = passkeyIdentifier(proof.actorId)
     return {
       stableId: identifier,
@@ -88,10 +59,6 @@ export class PasskeyProvider implements Provider {
             : { name: proof.name, identifier, store: (tx: Transaction) => this.#store(tx, proof) },
       },
     }
-  }
-
-  verifyAssertion(): Promise<never> {
-    return Promise.reject(new ProviderError('assertion', 'The service signs no assertions for passkeys'))
   }
 
   #store(

@@ -8,7 +8,8 @@ import { hashSecret } from '../../secret/hash.ts'
 import type { Store } from '../../store/store.ts'
 import type { OneTime } from '../../token/one-time.ts'
 import type { OwnSignIn } from '../own/own-codes.ts'
-import { SignInRefusal, wrongState } from '../refusal.ts'
+import { leadsAway } from '../flow.ts'
+import { SignInRefusal } from '../refusal.ts'
 import type { Begun, States } from '../states.ts'
 import { passkeyProviderName } from './names.ts'
 import type { PasskeyProvider } from './passkey-provider.ts'
@@ -83,11 +84,10 @@ export class PasskeySignIn {
       webauthn.requestOptions(challenge),
       this.#takesNew(begun) ? webauthn.creationOptions(challenge, user) : null,
     ])
-    const { flow } = begun
     return {
       request: JSON.stringify(request),
       creation: creation === null ? null : JSON.stringify(creation),
-      leadsAway: flow.kind !== 'web' || flow.forClient,
+      leadsAway: leadsAway(begun.flow),
     }
   }
 
@@ -156,11 +156,8 @@ export class PasskeySignIn {
     return provider.callbackUrl({ kind: 'owner', actorId }, signInOf(at, begun))
   }
 
-  async #find({ state, browser }: AtPasskey): Promise<Begun> {
-    const begun = await this.#deps.states.peek(state, browser)
-    if (begun?.provider !== passkeyProviderName)
-      throw wrongState('it is unknown, expired, used, or bound to another browser')
-    return begun
+  #find({ state, browser }: AtPasskey): Promise<Begun> {
+    return this.#deps.states.require(state, browser, passkeyProviderName)
   }
 
   /** A sign-in that must end at a certain account or address creates none. */

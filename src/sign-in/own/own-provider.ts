@@ -1,0 +1,71 @@
+/** A provider whose people this service authenticates itself: on a page of its own, which hands a code to the callback. */
+import {
+  type CodeExchange,
+  type Person,
+  type Provider,
+  type ProviderAuthorization,
+  ProviderError,
+} from '../provider.ts'
+import { OwnCodes, type OwnCodesDeps, type OwnSignIn } from './own-codes.ts'
+
+export interface OwnProviderPlan {
+  readonly name: string
+  readonly displayName: string
+  /** The path of the page, below the service's prefix. */
+  readonly path: string
+}
+
+/** @typeParam T JSON: what the page found out about the person. */
+export abstract class OwnProvider<T extends object> implements Provider {
+  readonly name: string
+  readonly kind: string
+  readonly displayName: string
+  readonly responseMode = 'query'
+  readonly platform = 'web'
+  readonly deepLink = null
+  readonly tokenEndpoint = ''
+  readonly userinfoEndpoint = ''
+  readonly takesAssertions = false
+  readonly redirectUri: string
+  readonly #page: string
+  readonly #codes: OwnCodes<T>
+
+  constructor({ name, displayName, path }: OwnProviderPlan, deps: OwnCodesDeps) {
+    this.name = name
+    this.kind = name
+    this.displayName = displayName
+    this.redirectUri = `${deps.baseUrl}/oauth/callback`
+    this.#page = `${deps.baseUrl}${path}`
+    this.#codes = new OwnCodes(name, deps)
+  }
+
+  get authorizationEndpoint(): string {
+    return this.#page
+  }
+
+  authorizationUrl({ state, codeChallenge }: ProviderAuthorization): Promise<string> {
+    return Promise.resolve(this.pageWith({ state, code_challenge: codeChallenge ?? '' }))
+  }
+
+  pageWith(query: Record<string, string>): string {
+    return `${this.#page}?${new URLSearchParams(query).toString()}`
+  }
+
+  /**
+   * @param lifetimeSeconds Default: one minute.
+   * @returns the URL of the callback, with a code that is valid once and only in this sign-in.
+   */
+  callbackUrl(proof: T, signIn: OwnSignIn, lifetimeSeconds?: number): Promise<string> {
+    return this.#codes.callbackUrl(proof, signIn, lifetimeSeconds)
+  }
+
+  async exchange(exchange: CodeExchange): Promise<Person> {
+    return this.personOf(await this.#codes.redeem(exchange))
+  }
+
+  verifyAssertion(): Promise<never> {
+    return Promise.reject(new ProviderError('assertion', `The provider ${this.name} signs no assertions`))
+  }
+
+  protected abstract personOf(proof: T): Person
+}
