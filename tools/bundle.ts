@@ -31,8 +31,35 @@ const bundled = [
   'tdigest',
   'thread-stream',
 ]
-const startModules =
-  /[\\/]src[\\/](actor[\\/](address|all-actors|lookup)|peer[\\/]url-rules|publication[\\/]queue-store|operator[\\/](actor-facts|redrive)|secret[\\/](hash|identity-proof))\.ts$/
+/** Modules that every start loads and that commands load too. */
+const startModules = [
+  'actor/address',
+  'actor/all-actors',
+  'actor/lookup',
+  'actor/system-actor',
+  'archive/archive-reader',
+  'archive/check-archive',
+  'archive/gzip',
+  'authorization-server/client',
+  'authorization-server/client-store',
+  'file/open-bytes',
+  'file/unused-objects',
+  'list/removed-lists',
+  'operator/actor-facts',
+  'operator/redrive',
+  'peer/url-rules',
+  'publication/diff-store',
+  'publication/queue-store',
+  'replica/subscriber-store',
+  'secret/hash',
+  'secret/identity-proof',
+  'sign-in/account-store',
+  'subscription/scope',
+  'token/tokens',
+  'trust/new-trust',
+  'trust/permissions',
+]
+const isStartModule = new RegExp(`/src/(${startModules.join('|')})\\.ts$`)
 const inside = [...bundled, '@oxc-project/runtime']
 
 /**
@@ -58,7 +85,7 @@ export async function bundle(root: string, input: Readonly<Record<string, string
       chunkFileNames: '[name]-[hash].js',
       // Every start reads these modules, which commands read too. One file for them takes less time than four.
       codeSplitting: {
-        groups: [{ name: 'actor-data', test: startModules }],
+        groups: [{ name: 'actor-data', test: (id) => isStartModule.test(id.replaceAll('\\', '/')) }],
       },
       comments: false,
     },

@@ -215,20 +215,6 @@ export class Actors {
     return true
   }
 
-  /**
-   * Creates an actor that belongs to the service itself. Its id cannot be part of a route, and its passphrase is never
-   * returned.
-   */
-  async ensureSystemActor(id: string, creator: string): Promise<void> {
-    const existing = await this.#deps.store.read((q) => findActor(q, id))
-    if (existing !== null) return
-    const { keyRing, store, now } = this.#deps
-    const passphrase = seal(keyRing, randomPassphrase(), bindingOf(actorPassphrase, id))
-    await store.write((tx) =>
-      insertActor(tx, { id, creator, passphrase, trusteeRoot: null, createdAt: now(), guardedUntil: 0 }),
-    )
-  }
-
   async announce(actor: Pick<Actor, 'id' | 'creator'>): Promise<void> {
     await fire(this.#deps.registry, this.#deps.log, 'actor_created', { actor: this.#deps.handleOf(actor) })
   }

@@ -26,7 +26,7 @@ import { randomId, randomPassphrase } from '../secret/random.ts'
 import { accountTokens, actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
 import { seal } from '../secret/sealed.ts'
 import { type AccountFields, insertAccount, updateAccount, findAccount } from '../sign-in/account-store.ts'
-import type { Store, Transaction } from '../store/store.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
 import { readRecords, RecordReader } from './archive-reader.ts'
 import {
   type ArchiveHeader,
@@ -52,11 +52,16 @@ export interface RestoreDeps {
   readonly deleteRemoved: (actorId: string) => Promise<void>
   /** Called after each transaction, with the number of records so far. */
   readonly progress?: (records: number) => void
+  /** Default: a new one, because an archive of the service has none. */
+  readonly passphrase?: string
+  /** Whether peers may have missed changes since the archive was written, and get a resync. Default: true. */
+  readonly hasMissedChanges?: boolean
+  /** Stores more of the actor, in the transaction that completes it. */
+  readonly completing?: (tx: Transaction) => Promise<void>
 }
 
 export interface Restored {
   readonly actorId: string
-  /** A new one: an archive has none. */
   readonly passphrase: string
   /** Number of records of each kind that are back. */
   readonly restored: Readonly<Record<string, number>>
@@ -74,6 +79,11 @@ export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uin
   return restore.run()
 }
 
+/** Whether the actor exists, and its import, if it had one, is complete. */
+export async function isComplete(q: Queries, id: string): Promise<boolean> {
+  return (await findActor(q, id)) !== null && (await importOf(q, id)) === null
+}
+
 /** Marks an actor whose import is not complete. */
 const marker = { bucket: '_archive', name: 'importing' } as const
 
@@ -81,7 +91,7 @@ class Restore {
   readonly #deps: RestoreDeps
   readonly #records: RecordReader
   readonly #header: ArchiveHeader
-  readonly #passphrase = randomPassphrase()
+  readonly #passphrase: string
   /** Tells this import from others of the same actor. */
   readonly #import = randomId()
   readonly #restored: Record<string, number> = {}
@@ -95,6 +105,7 @@ class Restore {
     this.#deps = deps
     this.#records = records
     this.#header = header
+    this.#passphrase = deps.passphrase ?? randomPassphrase()
   }
 
   async run(): Promise<Restored> {
@@ -153,7 +164,7 @@ class Restore {
   async #requireFree(): Promise<void> {
     const { store } = this.#deps
     const { id } = this.#header
-    const isTaken = await store.read(async (q) => (await findActor(q, id)) !== null && (await importOf(q, id)) === null)
+    const isTaken = await store.read((q) => isComplete(q, id))
     if (isTaken) throw this.#exists()
   }
 
@@ -312,7 +323,8 @@ class Restore {
     )
     const rows = complete.map((one) => rowOf(kind, id, one, keyRing))
     if (kind.kind === 'relationship') for (const one of complete) this.#peers.add(recordText(one, kind.kind, 'peer_id'))
-    await this.#write((tx) => insertKind(tx, id, kind, { rows, given: complete, now: this.#deps.store.now() }))
+    const all = { rows, given: complete, now: this.#deps.store.now(), hasResync: this.#deps.hasMissedChanges !== false }
+    await this.#write((tx) => insertKind(tx, id, kind, all))
     this.#count(this.#restored, kind.kind, rows.length)
     this.#count(this.#leftOut, kind.kind, given.length - rows.length)
   }
@@ -338,6 +350,7 @@ class Restore {
         id,
       )
       if (this.#account !== null) await this.#restoreAccount(tx, this.#account)
+      await this.#deps.completing?.(tx)
       await tx.run(
         'DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',
         id,

@@ -14,6 +14,8 @@ export interface RestoredRows {
   readonly given: readonly ArchiveMembers[]
   /** Unix milliseconds. */
   readonly now: number
+  /** Whether peers with a subscription get a resync. */
+  readonly hasResync: boolean
 }
 
 export async function insertKind(tx: Transaction, actorId: string, kind: RecordKind, all: RestoredRows): Promise<void> {
@@ -60,12 +62,12 @@ async function insertAlarms(
   ])
 }
 
-/** Each peer gets a resync: the service cannot know which changes it has received since the export. */
+/** A peer gets a resync when the service cannot know which changes it has received since the export. */
 async function insertSubscriptions(
   tx: Transaction,
   actorId: string,
   kind: RecordKind,
-  { rows, now }: RestoredRows,
+  { rows, now, hasResync }: RestoredRows,
 ): Promise<void> {
   const committed = rows.map((row) => ({ ...row, committed: row['sequence'] ?? 0 }))
   await insertRows(tx, kind, actorId, committed, [['committed', 'BIGINT']])
@@ -76,6 +78,7 @@ async function insertSubscriptions(
      WHERE id = $1`,
     actorId,
   )
+  if (!hasResync) return
   const entries = rows.map((row) => {
     const isCallback = deliversCallbacks(String(row['granularity']))
     return {

@@ -1,5 +1,5 @@
 /** Clients: self-registered, created by an application, or described by a metadata document. */
-import type { Actors } from '../actor/actors.ts'
+import { ensureSystemActor } from '../actor/system-actor.ts'
 import type { ClientStats } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
 import { putOverride } from '../trust/override-store.ts'
@@ -38,7 +38,6 @@ import type { Registration } from './registration.ts'
 
 export interface ClientsDeps {
   readonly store: Store
-  readonly actors: Pick<Actors, 'ensureSystemActor'>
   readonly keyRing: KeyRing
   readonly documents: MetadataDocuments
   readonly ends: ClientEnds
@@ -99,7 +98,7 @@ export class Clients {
 
   /** Registers a client at its own request. It belongs to the system actor, and expires unless an owner authorizes it. */
   async register(registration: Registration): Promise<NewClient> {
-    await this.#deps.actors.ensureSystemActor(systemActorId, systemCreator)
+    await ensureSystemActor(this.#deps, systemActorId, systemCreator)
     return this.#insert(systemActorId, registration, { lifetimeMs: unusedMs, until: null })
   }
 

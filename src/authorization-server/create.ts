@@ -27,7 +27,7 @@ interface AuthorizationServerNeeds {
 export function createAuthorizationServer(runtime: Runtime, needs: AuthorizationServerNeeds) {
   const { config, store, keyRing, live, now, metrics, baseUrl, log } = runtime
   const { tokens, oneTime, sessionUses } = needs.tokenRoom
-  const { actors, actorsDeleting } = needs.actorRoom
+  const { actorsDeleting } = needs.actorRoom
   const ends = createClientEnds(runtime, needs.trust)
   const deletedOwners = new DeletedOwners({ store, afterCommit: store.afterCommit, ends, log })
   actorsDeleting.on((tx, actorIds) => deletedOwners.follow(tx, actorIds))
@@ -41,7 +41,7 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   needs.trust.trustEnding.on(async (tx, actorId, peerId) => {
     if (tx.isSharded) await deleteRemoteKey(tx, actorId, peerId)
   })
-  const clients = new Clients({ store, actors, keyRing, documents, ends, now })
+  const clients = new Clients({ store, keyRing, documents, ends, now })
   /** Resolves a client's access token. Null for any other string. */
   const accessOf = async (token: string): Promise<ClientAccess | null> => {
     const access = await clientAccess(store, token)

@@ -19,6 +19,7 @@ Usage
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
   troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
+  troupe import-actingweb  takes over a PostgreSQL database of the Python library ActingWeb 3.x
   troupe connect <url>     gets tokens for your own actor at a service, with a code or a QR code for your browser
   troupe redrive           retries failed deliveries and background work; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
@@ -93,6 +94,15 @@ Shows a code and a QR code. Open the page in a browser, sign in, and allow the c
 tokens are printed as JSON to standard output, and nothing is stored. Everything else goes to standard error.
 Disconnect it under Connected apps on your pages.
 `,
+  'import-actingweb': `troupe import-actingweb --database <url> [--schema <name>] [--companions <name>=<type>,…] [--dry-run] [--json]
+
+Takes over the actors of a PostgreSQL database of the Python library ActingWeb 3.x, with their ids, passphrases, relationships
+and tokens, into the database of DATABASE_URL. Stop the Python service first. Its database is only read.
+--schema names the schema of the tables, public by default. --companions names the types of the actors that actors created at
+other services, as the application declares them. With --dry-run, it reads everything, reports, and writes nothing.
+An interrupted run continues with the next one. The exit code is 1 when actors cannot come in.
+
+${settings}`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
@@ -123,7 +133,7 @@ ${settings}`,
 }
 
 /** Commands that read their own options. */
-const readsOptions: ReadonlySet<string> = new Set(['actors', 'dev'])
+const readsOptions: ReadonlySet<string> = new Set(['actors', 'dev', 'import-actingweb'])
 
 /** Each command is loaded on demand, so that help loads no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
@@ -134,6 +144,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   scale: async (args) => (await import('./scale.ts')).scale(args),
   'migrate-data': async (args) => (await import('./migrate-data.ts')).migrateData(args),
   new: async (args) => (await import('./new.ts')).newProject(args),
+  'import-actingweb': async (args) => (await import('./import-actingweb.ts')).importActingweb(args),
   connect: async (args) => (await import('./connect.ts')).connectCommandLine(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
   actors: async (args) => (await import('./actors/main.ts')).actors(args),

@@ -38,3 +38,13 @@ export function sizeText(bytes: number): string {
   const digits = unit === 0 || size >= 100 ? 0 : 1
   return `${size.toFixed(digits)} ${unit === 0 && bytes === 1 ? 'byte' : units[unit]}`
 }
+
+/** Prints a line of progress after each `every` things. */
+export function progressTo(stream: NodeJS.WriteStream, things: string, every = 100_000): (done: number) => void {
+  let next = every
+  return (done) => {
+    if (done < next) return
+    next = done + every
+    stream.write(`${done} ${things}\n`)
+  }
+}

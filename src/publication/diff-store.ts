@@ -164,11 +164,12 @@ function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffE
   )
 }
 
-function insertDiffs(
+/** Inserts diffs. Their sequence numbers are already those of the subscription, or move with `insertEntries`. */
+export function insertDiffs(
   tx: Transaction,
   actorId: string,
-  entries: readonly DiffEntry[],
-  { createdAt, hops }: Made,
+  entries: readonly Pick<DiffEntry, 'peerId' | 'subscriptionId' | 'sequence' | 'kind' | 'data' | 'replaces'>[],
+  { createdAt, hops }: Pick<Made, 'createdAt' | 'hops'>,
 ): Promise<number> {
   const texts = new Distinct()
   const rows = entries.map((entry) => [

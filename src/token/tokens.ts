@@ -29,6 +29,7 @@ import {
   insertTokens,
   lockRefreshToken,
   markUsed,
+  type StoredToken,
 } from './token-store.ts'
 
 export interface TokensDeps {
@@ -145,6 +146,21 @@ export class Tokens {
     const chain = this.#newChain({ actorId, beganWith: 'import', device: '', authenticatedAt: 0 }, null)
     await insertChain(tx, chain)
     await insertToken(tx, chain, { hash: hashSecret(refreshToken), kind: 'refresh', expiresAt, isLegacy: true })
+  }
+
+  /** Like `adopt`, for the tokens of a client. `tokens` were issued together. */
+  async adoptClient(
+    tx: Transaction,
+    actorId: string,
+    client: ClientGrant,
+    tokens: readonly StoredToken[],
+  ): Promise<void> {
+    const begun = this.#newChain({ actorId, beganWith: 'import', device: '' }, client)
+    const isRefreshable = tokens.some(({ kind }) => kind === 'refresh')
+    const lastEnd = Math.max(...tokens.map(({ expiresAt }) => expiresAt))
+    const chain = isRefreshable ? begun : { ...begun, endsAt: Math.min(begun.endsAt, lastEnd) }
+    await insertChain(tx, chain)
+    for (const token of tokens) await insertToken(tx, chain, { ...token, isLegacy: token.kind === 'refresh' })
   }
 
   /** Issues a pair of tokens. Neither token outlives the chain. A later end of the access makes the refresh token valid again. */

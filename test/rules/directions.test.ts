@@ -167,7 +167,7 @@ describe('the check of import directions', () => {
     [
       'a database package outside its driver',
       importing('open-store.ts', 'pg'),
-      'open-store.ts imports pg, which only store/postgres may',
+      'open-store.ts imports pg, which only store/postgres and actingweb-import may',
     ],
     [
       'a room without a line in the table',

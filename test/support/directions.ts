@@ -81,6 +81,16 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'open-runtime': ['open-store'],
   operation: ['audit-log', 'property'],
   archive: ['file', 'job', 'list', 'peer', 'property', 'publication', 'sign-in', 'subscription'],
+  'actingweb-import': [
+    'archive',
+    'authorization-server',
+    'publication',
+    'replica',
+    'sign-in',
+    'store',
+    'token',
+    'trust',
+  ],
   'http/dispatch': [
     'audit-log',
     'auth',
@@ -194,6 +204,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   service: ['auth', 'http', 'http/edge', 'mcp', 'open-runtime', 'outbox', 'pages', 'rooms'],
   troupe: ['api', 'authorization-server', 'connection', 'http/edge', 'pages', 'property', 'service', 'sign-in'],
   cli: [
+    'actingweb-import',
     'archive',
     'file',
     'http/edge',
@@ -207,6 +218,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'publication',
     'service',
     'store',
+    'token',
     'troupe',
     'trust',
   ],
@@ -231,12 +243,12 @@ const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts', 'client.ts', 'r
 /** The only file that may import a database driver. It opens the configured driver. */
 const mayNameADriver = ['open-store.ts']
 
-/** Packages that only one room may import. */
-const packageRooms: Readonly<Record<string, string>> = {
-  '@opentelemetry/api': 'observe',
-  liquidjs: 'pages',
-  pg: 'store/postgres',
-  'node:sqlite': 'store/sqlite',
+/** Packages that only these rooms may import. */
+const packageRooms: Readonly<Record<string, readonly string[]>> = {
+  '@opentelemetry/api': ['observe'],
+  liquidjs: ['pages'],
+  pg: ['store/postgres', 'actingweb-import'],
+  'node:sqlite': ['store/sqlite'],
 }
 
 /** Returns one sentence for each violation. */
@@ -250,8 +262,8 @@ export function violationsIn(files: readonly SourceFile[]): string[] {
     const targets: string[] = []
     for (const specifier of importsOf(text)) {
       if (specifier.startsWith('.')) targets.push(resolve(path, specifier))
-      else if (packageRooms[specifier] !== undefined && packageRooms[specifier] !== room) {
-        found.push(`${path} imports ${specifier}, which only ${packageRooms[specifier]} may`)
+      else if (packageRooms[specifier]?.includes(room) === false) {
+        found.push(`${path} imports ${specifier}, which only ${packageRooms[specifier].join(' and ')} may`)
       }
     }
     graph.set(path, targets)

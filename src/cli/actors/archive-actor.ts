@@ -7,13 +7,11 @@ import { parseActorId } from '../../actor/actor.ts'
 import { exportActor, wholeView } from '../../archive/export-actor.ts'
 import { restoreActor } from '../../archive/restore-actor.ts'
 import { openFileBytes } from '../../file/open-bytes.ts'
-import { RemovedLists } from '../../list/removed-lists.ts'
-import { createLog } from '../../observe/log.ts'
 import { keyRingOf } from '../../open-runtime.ts'
-import { systemTimers } from '../../timers.ts'
 import { commandArgs } from '../command-args.ts'
 import { publicUrlOf, withExistingStore } from '../existing-store.ts'
-import { print, printable } from '../output.ts'
+import { print, printable, progressTo } from '../output.ts'
+import { withRestoring } from '../restoring.ts'
 import { UsageError } from '../usage-error.ts'
 
 export async function exportActorByCommand(args: readonly string[]): Promise<number> {
@@ -62,48 +60,19 @@ export async function importActorByCommand(args: readonly string[]): Promise<num
     throw new UsageError('Cannot run troupe actors import: expected one file, or - for standard input.')
   if (path !== '-' && !existsSync(path)) throw new UsageError(`Cannot read ${path}: the file does not exist.`)
   const archive = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1_048_576 })
-  const { actorId, passphrase, restored, leftOut } = await withExistingStore(async (store, config) => {
-    const removedLists = new RemovedLists({ store, timers: systemTimers, log: createLog('silent') })
-    const bytes = openFileBytes(config, false)
-    try {
-      return await restoreActor(
-        {
-          store,
-          keyRing: await keyRingOf(config),
-          bytes,
-          uniqueCreator: config.uniqueCreator,
-          deleteRemoved: async (id) => {
-            removedLists.wake(id)
-            await removedLists.settled()
-          },
-          progress: progressTo(process.stderr),
-        },
-        archive,
-      )
-    } finally {
-      await removedLists.stop()
-      await bytes.close()
-    }
-  })
+  const { actorId, passphrase, restored, leftOut } = await withExistingStore((store, config) =>
+    withRestoring(store, config, (deps) =>
+      restoreActor({ ...deps, progress: progressTo(process.stderr, 'records') }, archive),
+    ),
+  )
   print(`Imported actor ${actorId}: ${counts(restored)}.`)
   if (Object.keys(leftOut).length > 0) print(`Not imported: ${counts(leftOut)}.`)
   print(`Its new passphrase is ${passphrase}`)
   return 0
 }
 
-function counts(found: Readonly<Record<string, number>>): string {
+/** `property 3, item 12` */
+export function counts(found: Readonly<Record<string, number>>): string {
   const parts = Object.entries(found).map(([kind, number]) => `${kind} ${number}`)
   return parts.length === 0 ? 'nothing' : parts.join(', ')
-}
-
-/** Records between two lines of progress. */
-const progressEvery = 100_000
-
-function progressTo(stream: NodeJS.WriteStream): (records: number) => void {
-  let next = progressEvery
-  return (records) => {
-    if (records < next) return
-    next = records + progressEvery
-    stream.write(`${records} records\n`)
-  }
 }

@@ -1,0 +1,226 @@
+/** Takes over the actors of a database of the Python library, each one whole or not at all. */
+import { readRecords, RecordReader } from '../archive/archive-reader.ts'
+import { checkArchive } from '../archive/check-archive.ts'
+import { isComplete, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
+import { ensureSystemActor } from '../actor/system-actor.ts'
+import { systemActorId, systemCreator } from '../authorization-server/client.ts'
+import { findClient, insertClient } from '../authorization-server/client-store.ts'
+import { ServiceError } from '../errors.ts'
+import { archiveOf, type ArchivePlan, nothingLeft, refusalOf } from './actor-archive.ts'
+import { appsOf, completeActor, type CompleteDeps, type Completion } from './complete-actor.ts'
+import { clientBucket, clientOf, sessionBucket, sessionOf, sharedOwner, type SourceSession } from './source-apps.ts'
+import type { SourceDatabase, SourceActor } from './source.ts'
+
+export interface ImportDeps
+  extends CompleteDeps,
+    Pick<RestoreDeps, 'store' | 'bytes' | 'uniqueCreator' | 'deleteRemoved'> {
+  readonly source: SourceDatabase
+  /** The name that the application gives companions of a type. */
+  readonly companions: ReadonlyMap<string, string>
+  /** True: nothing is written. */
+  readonly isDryRun: boolean
+  /** Actors that come in at the same time. */
+  readonly lanes: number
+  /** Called after each page of actors, with the number of actors so far. */
+  readonly progress?: (actors: number) => void
+}
+
+export interface ImportProblem {
+  readonly actor: string
+  readonly problem: string
+}
+
+export interface ImportReport {
+  /** Actors of the source. */
+  readonly actors: number
+  readonly imported: number
+  /** Actors that the service has already. They stay as they are. */
+  readonly existing: number
+  /** Actors that cannot come in. */
+  readonly failed: number
+  /** The number of records that came in, by kind. */
+  readonly counts: Readonly<Record<string, number>>
+  /** Relationships by their trust type. */
+  readonly trustTypes: Readonly<Record<string, number>>
+  /** How many things stay behind or failed. */
+  readonly problems: number
+  /** The first of them. */
+  readonly first: readonly ImportProblem[]
+}
+
+/** Actors of one page. One statement finds their sessions. */
+const pageActors = 1000
+const mostNamed = 100
+
+export async function importActors(deps: ImportDeps): Promise<ImportReport> {
+  return new ActorImport(deps).run()
+}
+
+class ActorImport {
+  readonly #deps: ImportDeps
+  readonly #counts: Record<string, number> = {}
+  readonly #trustTypes: Record<string, number> = {}
+  readonly #first: ImportProblem[] = []
+  #problems = 0
+  #actors = 0
+  #imported = 0
+  #existing = 0
+  #failed = 0
+  #plan: ArchivePlan | null = null
+
+  constructor(deps: ImportDeps) {
+    this.#deps = deps
+  }
+
+  async run(): Promise<ImportReport> {
+    const { source, companions, now, progress } = this.#deps
+    const oldest = await source.oldestOfSharedCreators()
+    const isCreatorTaken = ({ id, creator }: SourceActor): boolean => (oldest.get(creator.toLowerCase()) ?? id) !== id
+    this.#plan = { companions, isCreatorTaken, now: now() }
+    await this.#sharedClients()
+    for (let after = ''; ; ) {
+      const page = await source.actorsAfter(after, pageActors)
+      await this.#page(page.filter(({ id }) => !id.startsWith('_')))
+      progress?.(this.#actors)
+      if (page.length < pageActors) break
+      after = page.at(-1)?.id ?? ''
+    }
+    return {
+      actors: this.#actors,
+      imported: this.#imported,
+      existing: this.#existing,
+      failed: this.#failed,
+      counts: this.#counts,
+      trustTypes: this.#trustTypes,
+      problems: this.#problems,
+      first: this.#first,
+    }
+  }
+
+  #count(counts: Record<string, number>, name: string, more = 1): void {
+    if (more > 0) counts[name] = (counts[name] ?? 0) + more
+  }
+
+  #report(actor: string, problem: string): void {
+    this.#problems += 1
+    if (this.#first.length < mostNamed) this.#first.push({ actor, problem })
+  }
+
+  /** Clients that registered themselves belong to no single actor. */
+  async #sharedClients(): Promise<void> {
+    const { source, store, isDryRun } = this.#deps
+    if (!isDryRun) await ensureSystemActor(this.#deps, systemActorId, systemCreator)
+    for (let after = ''; ; ) {
+      const page = await source.attributesAfter(sharedOwner, clientBucket, after, pageActors)
+      for (const attribute of page) {
+        const client = clientOf(systemActorId, attribute)
+        if (client === null) {
+          this.#report(sharedOwner, `the client ${attribute.name} cannot be read`)
+          continue
+        }
+        this.#count(this.#counts, 'client')
+        if (isDryRun) continue
+        await store.write(async (tx) => {
+          if ((await findClient(tx, client.clientId)) === null) await insertClient(tx, client)
+        })
+      }
+      if (page.length < pageActors) return
+      after = page.at(-1)?.name ?? ''
+    }
+  }
+
+  async #page(actors: readonly SourceActor[]): Promise<void> {
+    const { source, now, lanes } = this.#deps
+    const ids = actors.map(({ id }) => id)
+    const stored = await source.attributesNaming(sharedOwner, sessionBucket, ids)
+    const sessions = stored.map((attribute) => sessionOf(attribute, now())).filter((session) => session !== null)
+    const byActor = Map.groupBy(sessions, ({ actorId }) => actorId)
+    const waiting = each(actors)
+    const lane = async (): Promise<void> => {
+      for (const actor of waiting) await this.#one(actor, byActor.get(actor.id) ?? [])
+    }
+    // A lane that fails closes the generator, so no lane begins another actor. The others end theirs, or take it back.
+    const ends = await Promise.allSettled(Array.from({ length: lanes }, lane))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  async #one(actor: SourceActor, sessions: readonly SourceSession[]): Promise<void> {
+    this.#actors += 1
+    const refusal = refusalOf(actor)
+    if (refusal !== null) {
+      this.#failed += 1
+      this.#report(actor.id, refusal)
+      return
+    }
+    try {
+      if (await this.#deps.store.read((q) => isComplete(q, actor.id))) this.#existing += 1
+      else await this.#take(actor, sessions)
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code === 'store_unavailable') throw error
+      this.#failed += 1
+      this.#report(actor.id, error.message)
+    }
+  }
+
+  async #take(actor: SourceActor, sessions: readonly SourceSession[]): Promise<void> {
+    const { source, isDryRun, now } = this.#deps
+    const attributes = await source.attributes(actor.id)
+    const left = nothingLeft()
+    const plan = this.#plan
+    if (plan === null) throw new Error('The import has no plan')
+    const archive = archiveOf(source, actor, attributes, plan, left)
+    const completion: Completion = { actor, attributes, sessions, left }
+    const counts = isDryRun ? await countRecords(archive) : await this.#restore(archive, completion)
+    this.#imported += 1
+    const { clients, grants, orphans } = appsOf(completion, now())
+    for (const [kind, number] of Object.entries(counts)) this.#count(this.#counts, kind, number)
+    this.#count(this.#counts, 'client', clients.length)
+    this.#count(this.#counts, 'app', left.programs.length)
+    this.#count(this.#counts, 'rights', left.programRights.length)
+    this.#count(
+      this.#counts,
+      'token',
+      grants.reduce((sum, { tokens }) => sum + tokens.length, 0),
+    )
+    this.#count(this.#counts, 'session', sessions.length)
+    this.#count(this.#counts, 'diff', left.diffs.length)
+    for (const trustType of left.trustTypes) this.#count(this.#trustTypes, trustType)
+    for (const problem of left.problems) this.#report(actor.id, problem)
+    if (orphans > 0) this.#report(actor.id, `tokens of ${orphans} grants: the client has no relationship`)
+  }
+
+  async #restore(
+    archive: AsyncIterable<Uint8Array>,
+    completion: Completion,
+  ): Promise<Readonly<Record<string, number>>> {
+    const { passphrase } = completion.actor
+    const { restored } = await restoreActor(
+      {
+        ...this.#deps,
+        ...(passphrase === '' ? {} : { passphrase }),
+        hasMissedChanges: false,
+        completing: (tx) => completeActor(tx, this.#deps, completion),
+      },
+      archive,
+    )
+    return restored
+  }
+}
+
+function* each<T>(all: readonly T[]): Generator<T, void> {
+  yield* all
+}
+
+/** Reads an archive without importing it. @throws ServiceError `invalid_value` for one that could not be imported. */
+async function countRecords(archive: AsyncIterable<Uint8Array>): Promise<Readonly<Record<string, number>>> {
+  const counts: Record<string, number> = {}
+  async function* counted(): ReturnType<typeof readRecords> {
+    for await (const record of readRecords(archive)) {
+      counts[record.kind] = (counts[record.kind] ?? 0) + 1
+      yield record
+    }
+  }
+  await checkArchive(new RecordReader(counted()))
+  const { archive: _header, end: _end, ...rest } = counts
+  return rest
+}
