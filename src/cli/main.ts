@@ -20,6 +20,7 @@ Usage
   troupe migrate-data <module>   upgrades stored values to the declared versions; plan counts them
   troupe actors ls         lists the actors; show, export, import, delete and seed are for one actor
   troupe import-actingweb  takes over a PostgreSQL database of the Python library ActingWeb 3.x
+  troupe shadow            repeats reads at an old and a new service, and reports the differences of their answers
   troupe connect <url>     gets tokens for your own actor at a service, with a code or a QR code for your browser
   troupe redrive           retries failed deliveries and background work; [actor [peer [subscription]]] limits them
   troupe --help, --version; troupe <command> --help explains one command
@@ -103,6 +104,16 @@ other services, as the application declares them. With --dry-run, it reads every
 An interrupted run continues with the next one. The exit code is 1 when actors cannot come in.
 
 ${settings}`,
+  shadow: `troupe shadow --against <old> [--to <new>] --requests <file> [--ignore <member>,…] [--json]
+troupe shadow --against <old> [--to <new>] --listen <port> [--ignore <member>,…] [--json]
+
+Sends the same reads to two services, such as https://old.example.com and a service with the imported data, which is
+http://localhost:3000 by default. It compares status, media type, redirects and JSON, and reports the differences by route.
+<file> has one request in each line: {"path": "/ada/properties", "headers": {"authorization": "…"}}. A HAR file works as well.
+With --listen, it passes requests on to the old service at http://127.0.0.1:<port>, and compares the reads until it is stopped.
+Only GET and HEAD are sent to the new service. --ignore names members of JSON objects that may differ.
+The exit code is 1 when an answer differs or is missing.
+`,
   redrive: `troupe redrive [actor [peer [subscription]]]
 
 Retries permanently failed deliveries to peers that are still stored: all of them, or those of one actor, of one of its
@@ -133,7 +144,7 @@ ${settings}`,
 }
 
 /** Commands that read their own options. */
-const readsOptions: ReadonlySet<string> = new Set(['actors', 'dev', 'import-actingweb'])
+const readsOptions: ReadonlySet<string> = new Set(['actors', 'dev', 'import-actingweb', 'shadow'])
 
 /** Each command is loaded on demand, so that help loads no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
@@ -145,6 +156,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   'migrate-data': async (args) => (await import('./migrate-data.ts')).migrateData(args),
   new: async (args) => (await import('./new.ts')).newProject(args),
   'import-actingweb': async (args) => (await import('./import-actingweb.ts')).importActingweb(args),
+  shadow: async (args) => (await import('./shadow/shadow.ts')).shadow(args),
   connect: async (args) => (await import('./connect.ts')).connectCommandLine(args),
   redrive: async (args) => (await import('./redrive.ts')).redrive(args),
   actors: async (args) => (await import('./actors/main.ts')).actors(args),
