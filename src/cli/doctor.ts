@@ -1,4 +1,8 @@
 /** `troupe doctor`: checks what a start needs, without serving, creating or migrating anything. */
+import { open, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { completeFile, startOfRun } from '../archive/scheduled/export-place.ts'
+import { openExportPlace } from '../archive/scheduled/scheduled-exports.ts'
 import { ConfigError, resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import type { Config } from '../config/options.ts'
@@ -11,6 +15,7 @@ import { missingScaleSteps, openStore } from '../open-store.ts'
 import { NotCreatedError, StoreStartError } from '../store/start-error.ts'
 import type { Store } from '../store/store.ts'
 import { addressProblem } from './public-address.ts'
+import { commandArgs } from './command-args.ts'
 import { publicUrlOf } from './existing-store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
@@ -18,10 +23,12 @@ import { where } from './welcome.ts'
 const mostNamed = 100
 
 export async function doctor(args: readonly string[]): Promise<number> {
-  const [word, ...more] = args
+  const { words, options } = commandArgs('troupe doctor', args, { actor: 'string', json: 'boolean' })
+  const [word, ...more] = words
   const isDeep = word === 'deep'
-  if (more.length > 0 || (word !== undefined && word !== 'address' && !isDeep))
-    throw new UsageError('Cannot run troupe doctor: expected no argument, deep or address.')
+  if (more.length === 0 && /^https?:\/\//.test(word ?? '')) return checkFromOutside(word ?? '', options)
+  if (more.length > 0 || Object.keys(options).length > 0 || ![undefined, 'address', 'deep'].includes(word))
+    throw new UsageError('Cannot run troupe doctor: expected the URL of a service, deep, address or no argument.')
   if (word === 'address') return checkAddress()
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
   print(
@@ -33,8 +40,18 @@ export async function doctor(args: readonly string[]): Promise<number> {
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
   print(`database  ${await stateOf(config, ring, isDeep)}`)
+  if (config.exports !== null) print(`exports   ${await stateOfExports(config.exports, config)}`)
   print('Everything that a start needs is present.')
   return 0
+}
+
+async function checkFromOutside(
+  address: string,
+  { actor, json }: { readonly actor?: string; readonly json?: boolean },
+): Promise<number> {
+  const { checkDeployment } = await import('./deployment/check-deployment.ts')
+  const login = processEnvironment()['DOCTOR_LOGIN']
+  return checkDeployment({ address, actorId: actor, login, isJson: json === true })
 }
 
 /** Asks the public address of the running service. @throws ConfigError when it does not lead to a service with these keys. */
@@ -68,10 +85,75 @@ async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<
     }
     const { actors = 0 } =
       (await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))) ?? {}
-    return `${store.dialect}, ${where(url)}: answers, ${actors} ${actors === 1 ? 'actor' : 'actors'}${place}`
+    return `${store.dialect}, ${where(url)}: answers, ${actors} ${actors === 1 ? 'actor' : 'actors'}${place}, ${await speedOf(store, url)}`
   } finally {
     await store.close()
   }
+}
+
+/** A disk that needs longer makes every change slow (milliseconds). */
+const slowSyncMs = 20
+
+/** Measures how long a change waits for the disk, with a small file beside the database or a message in its log. */
+async function speedOf(store: Store, url: string): Promise<string> {
+  const sync =
+    store.dialect === 'sqlite'
+      ? await syncTimeOf(dirname(url.slice('sqlite:'.length)))
+      : await medianOf(() => store.write((tx) => tx.all(`SELECT pg_logical_emit_message(true, 'troupe doctor', '')`)))
+  const slow = sync > slowSyncMs ? ', which is slow: use a local disk, not a network share' : ''
+  return `a change waits ${sync.toFixed(1)} ms for the disk${slow}`
+}
+
+async function syncTimeOf(folder: string): Promise<number> {
+  const path = join(folder, `.troupe-doctor-${process.pid}`)
+  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    throw new StoreStartError(
+      `Cannot write to the folder ${folder} of the database: ${error instanceof Error ? error.message : String(error)}.`,
+      error,
+    )
+  })
+  try {
+    return await medianOf(async () => {
+      await file.write('x'.repeat(4096), 0)
+      await file.datasync()
+    })
+  } finally {
+    await file.close()
+    await rm(path, { force: true })
+  }
+}
+
+/** The median time of a run, in milliseconds. */
+async function medianOf(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  for (let n = 0; n < 11; n++) {
+    const begun = performance.now()
+    await work()
+    times.push(performance.now() - begun)
+  }
+  return times.toSorted((a, b) => a - b)[5] ?? 0
+}
+
+const hourMs = 3_600_000
+
+/** @throws ConfigError when no export is recent enough. */
+async function stateOfExports(where: string, config: Config): Promise<string> {
+  const place = await openExportPlace(where, config)
+  try {
+    const runs = await place.runs()
+    for (const run of runs.toReversed()) {
+      if (!(await place.has(run, completeFile))) continue
+      const age = (Date.now() - startOfRun(run)) / hourMs
+      if (age > config.exportsEveryHours * 2)
+        throw new ConfigError(
+          `The newest complete export is ${Math.round(age)} hours old, and one is due every ${config.exportsEveryHours} hours. Search the log for troupe:exports, and run troupe redrive.`,
+        )
+      return `the newest complete one is ${Math.round(age)} hours old`
+    }
+  } finally {
+    await place.close()
+  }
+  return 'none is complete yet'
 }
 
 /** @throws StoreStartError for a database whose tables are only partly distributed. */

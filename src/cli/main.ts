@@ -14,6 +14,7 @@ Usage
   troupe serve <module>    runs an application for production: needs BASE_URL (https) and TROUPE_SECRET_KEYS
   troupe doctor [deep]     checks this machine and these settings; deep also reads every stored value
   troupe doctor address    checks that the public address leads to the running service
+  troupe doctor https://…  attacks your own service from outside, and reports what is open
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
   troupe keys rotate       encrypts every stored secret again with the first key
   troupe scale init        distributes the tables over a Citus cluster; scale plan lists the missing steps
@@ -57,10 +58,15 @@ troupe doctor checks whether everything is present.
 ${settings}`,
   doctor: `troupe doctor [deep]
 troupe doctor address
+troupe doctor https://notes.example.com [--actor <id>] [--json]
 
 Checks this machine and these settings, and reports what a start would lack. It changes nothing. With deep it also reads
 every stored value, and names damaged values and secrets that no configured key decrypts. With address it asks BASE_URL
 whether it leads to the running service, as peers and browsers reach it; run it on the machine of the service.
+With a URL it attacks your own service from outside: TLS, proxy, rate limits, cookies, other origins, open addresses and the
+network behind it. It sends about 200 requests, creates nothing, and your address may be limited for a minute afterwards. With
+--actor and DOCTOR_LOGIN=<creator>:<passphrase> it also tries webhooks and relationships to private addresses. Each
+finding has a reason and a remedy. The exit code is 1 when there is a problem.
 It checks the settings of troupe serve; for those of troupe dev run: TROUPE_MODE=development troupe doctor
 
 ${settings}`,
@@ -144,7 +150,7 @@ ${settings}`,
 }
 
 /** Commands that read their own options. */
-const readsOptions: ReadonlySet<string> = new Set(['actors', 'dev', 'import-actingweb', 'shadow'])
+const readsOptions: ReadonlySet<string> = new Set(['actors', 'dev', 'doctor', 'import-actingweb', 'shadow'])
 
 /** Each command is loaded on demand, so that help loads no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {

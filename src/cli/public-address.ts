@@ -2,6 +2,7 @@
 import { provesIdentity } from '../secret/identity-proof.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomToken } from '../secret/random.ts'
+import { bytesOf } from './short-body.ts'
 
 const path = '/health/live'
 const longestAnswer = 65_536
@@ -27,7 +28,7 @@ export async function addressProblem(
       signal: AbortSignal.timeout(timeoutMs),
       headers: { accept: 'application/json' },
     })
-    body = await shortBody(answer)
+    body = (await bytesOf(answer, longestAnswer)).toString('utf8')
   } catch (error) {
     return `Cannot reach ${baseUrl}: ${connectionProblem(error, new URL(baseUrl), timeoutMs)}`
   }
@@ -53,20 +54,6 @@ function proofIn(body: string): string | null {
   } catch {
     return null
   }
-}
-
-/** The first bytes of the body, so that another service cannot fill the memory. */
-async function shortBody({ body }: Response): Promise<string> {
-  if (body === null) return ''
-  const stream: AsyncIterable<Uint8Array> = body
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of stream) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > longestAnswer) break
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 type Sentence = (url: URL) => string

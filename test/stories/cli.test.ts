@@ -130,7 +130,7 @@ describe('troupe', () => {
       [['dev'], 'Cannot run troupe dev: expected one module, as in troupe dev app.ts'],
       [['serve', 'app.ts', 'b.ts'], 'Cannot run troupe serve: expected one module, as in troupe serve app.ts'],
       [['dev', '--watch', 'app.ts'], 'Unknown option --watch of troupe dev: troupe dev --help lists the options.'],
-      [['doctor', 'now'], 'Cannot run troupe doctor: expected no argument, deep or address.'],
+      [['doctor', 'now'], 'Cannot run troupe doctor: expected the URL of a service, deep, address or no argument.'],
       [['keys'], 'Cannot run troupe keys: expected new or rotate.'],
       [['migrate-data'], 'Cannot run troupe migrate-data: expected one module, and plan for a dry run.'],
       [
@@ -796,7 +796,7 @@ describe('troupe doctor', () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(
       stdout,
-      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actor\nEverything that a start needs is present\.\n$/,
+      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actor, a change waits \d+\.\d ms for the disk[^\n]*\nEverything that a start needs is present\.\n$/,
     )
     assert.ok(!stdout.includes(key.slice(3)))
   })

@@ -21,6 +21,11 @@ export function runOf(scheduledAt: Date): string {
   return `${scheduledAt.toISOString().slice(0, 19).replaceAll(':', '-')}Z`
 }
 
+/** The time of a run, in Unix milliseconds. */
+export function startOfRun(run: string): number {
+  return Date.parse(`${run.slice(0, 11)}${run.slice(11).replaceAll('-', ':')}`)
+}
+
 export function isRun(name: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/.test(name)
 }

@@ -25,7 +25,7 @@ export function createScheduledExports(
     handler: async ({ scheduledAt, signal }) => {
       // A start loads little (docs/decisions/059).
       const { runExports } = await import('./run-exports.ts')
-      const place = await openPlace(where, config)
+      const place = await openExportPlace(where, config)
       try {
         await runExports({ ...runtime, bytes, place }, { scheduledAt, hasSecrets, kept, signal })
       } finally {
@@ -36,7 +36,8 @@ export function createScheduledExports(
   return new Schedules({ ...runtime, shutdownMs, declared: new Map([[name, schedule]]) })
 }
 
-async function openPlace(
+/** Opens the place of the setting `exports`. Close it after use. */
+export async function openExportPlace(
   where: string,
   { exportsAccessKeyId, exportsSecretAccessKey }: Pick<Config, 'exportsAccessKeyId' | 'exportsSecretAccessKey'>,
 ): Promise<ExportPlace> {

@@ -1,0 +1,73 @@
+/** `troupe doctor https://…`: attacks the operator's own deployment from outside, and reports what it found. */
+import { ConfigError } from '../../config/config.ts'
+import { parseActorId } from '../../actor/actor.ts'
+import { connectionProblem } from '../public-address.ts'
+import { counted, print, printable, printJson } from '../output.ts'
+import { UsageError } from '../usage-error.ts'
+import { exposureFindings } from './exposure.ts'
+import type { Finding } from './finding.ts'
+import { networkFindings, type OwnerLogin } from './internal-network.ts'
+import { Probe } from './probe.ts'
+import { proxyFindings } from './proxy.ts'
+import { clockFindings, transportFindings } from './transport.ts'
+
+export interface DeploymentCheck {
+  /** The URL that the operator typed. */
+  readonly address: string
+  /** The actor whose owner tries webhooks and relationships. */
+  readonly actorId: string | undefined
+  /** `<creator>:<passphrase>` of this actor. */
+  readonly login: string | undefined
+  readonly isJson: boolean
+}
+
+const longestWaitMs = 10_000
+
+/** Returns the exit code: 1 when there is a problem. @throws ConfigError when no service answers, UsageError. */
+export async function checkDeployment(check: DeploymentCheck): Promise<number> {
+  const url = URL.parse(check.address)
+  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '')
+    throw new UsageError(
+      `Cannot check ${printable(check.address)}: expected the URL of a service, as in https://notes.example.com.`,
+    )
+  const findings = await deploymentFindings(new Probe(url.href.replace(/\/+$/, '')), ownerOf(check))
+  const problems = findings.filter(({ level }) => level === 'problem').length
+  const warnings = findings.filter(({ level }) => level === 'warning').length
+  if (check.isJson) printJson({ url: url.href, problems, warnings, findings })
+  else {
+    for (const finding of findings) printFinding(finding)
+    print(
+      `${counted(problems, 'problem')} and ${counted(warnings, 'warning')} in ${counted(findings.length, 'check')}.`,
+    )
+  }
+  return problems === 0 ? 0 : 1
+}
+
+function ownerOf({ actorId, login }: DeploymentCheck): OwnerLogin | null {
+  if (actorId === undefined) return null
+  if (parseActorId(actorId) === null || login?.includes(':') !== true)
+    throw new UsageError(
+      'Cannot try webhooks and relationships: --actor needs the id of an actor, and DOCTOR_LOGIN its creator and passphrase, as in ada@example.com:….',
+    )
+  return { actorId, authorization: `Basic ${Buffer.from(login).toString('base64')}` }
+}
+
+/** @throws ConfigError when no service answers. */
+export async function deploymentFindings(probe: Probe, owner: OwnerLogin | null): Promise<Finding[]> {
+  const findings: Finding[] = []
+  try {
+    findings.push(...(await transportFindings(probe)))
+    findings.push(...(await clockFindings(probe)))
+    findings.push(...(await exposureFindings(probe)))
+    findings.push(...(await networkFindings(probe, owner)))
+    // The last one, because it exhausts a limit of this sender.
+    findings.push(...(await proxyFindings(probe)))
+  } catch (error) {
+    throw new ConfigError(`Cannot reach ${probe.url}: ${connectionProblem(error, new URL(probe.url), longestWaitMs)}`)
+  }
+  return findings
+}
+
+function printFinding({ check, level, reason, fix }: Finding): void {
+  print(`${level.padEnd(8)} ${check.padEnd(12)} ${printable(reason)}${fix === undefined ? '' : ` ${printable(fix)}`}`)
+}

@@ -1,0 +1,68 @@
+/** `troupe doctor` on this machine: the disk of the database and the age of the exports. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { openStore } from '../../src/open-store.ts'
+import { runOf, startOfRun } from '../../src/archive/scheduled/export-place.ts'
+import { type Ending, Workplace } from '../support/program.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+const key = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
+const hourMs = 3_600_000
+
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  describe(`troupe doctor with ${dialect}`, () => {
+    let database: TestDatabase
+    let place: Workplace
+    before(async () => {
+      database = await createTestDatabase(dialect)
+      const store = await openStore({ url: database.url })
+      await store.close()
+    })
+    after(() => database.remove())
+    beforeEach(() => {
+      place = new Workplace()
+    })
+    afterEach(() => place.remove())
+    const run = (env: Record<string, string> = {}): Promise<Ending> =>
+      place.run(['doctor'], {
+        env: { DATABASE_URL: database.url, TROUPE_SECRET_KEYS: key, BASE_URL: 'https://notes.example.com', ...env },
+      })
+
+    it('measures how long a change waits for the disk, and leaves nothing', async () => {
+      const { code, stdout, stderr } = await run()
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /^database {2}.*: answers, 0 actors, a change waits \d+\.\d ms for the disk/m)
+      assert.doesNotMatch(stdout, /^exports/m)
+    })
+
+    it('reports the age of the newest complete export, and fails when it is too old', async () => {
+      const exports = { TROUPE_EXPORTS: place.path('exports') }
+      const ago = (hours: number): string => runOf(new Date(Date.now() - hours * hourMs))
+      const none = await run(exports)
+      assert.deepEqual([none.code, none.stderr], [0, ''])
+      assert.match(none.stdout, /^exports {3}none is complete yet$/m)
+      place.write(`exports/${ago(50)}/complete.json`, '{}')
+      place.write(`exports/${ago(1)}/ad/ada.jsonl.gz`, '')
+      const old = await run(exports)
+      assert.equal(old.code, 1)
+      assert.equal(
+        old.stderr,
+        'The newest complete export is 50 hours old, and one is due every 24 hours. Search the log for troupe:exports, and run troupe redrive.\n',
+      )
+      const rare = await run({ ...exports, TROUPE_EXPORTS_EVERY_HOURS: '48' })
+      assert.equal(rare.code, 0)
+      place.write(`exports/${ago(3)}/complete.json`, '{}')
+      const recent = await run(exports)
+      assert.deepEqual([recent.code, recent.stderr], [0, ''])
+      assert.match(recent.stdout, /^exports {3}the newest complete one is 3 hours old$/m)
+    })
+  })
+}
+
+describe('the time of a run of exports', () => {
+  it('is in the name of its folder', () => {
+    const time = Date.UTC(2026, 10, 28, 3, 4, 5)
+    assert.equal(runOf(new Date(time)), '2026-11-28T03-04-05Z')
+    assert.equal(startOfRun('2026-11-28T03-04-05Z'), time)
+  })
+})
