@@ -2,6 +2,8 @@
 export { type TroupeClient, type TroupeClientOptions, type ClientPeer, createClient } from './client/client.ts'
 export { RequestFailed } from './client/request-failed.ts'
 export type { CallApproval, CallApprovals } from './client/approvals.ts'
+export type { ChangeSelection } from './app/history/history-handle.ts'
+export type { ClientChange, ClientHistory } from './client/history.ts'
 export type { RequestOptions } from './client/connection.ts'
 export type { ClientList, IfVersion, ListPart, ListSelection, ReadableList } from './client/list-handle.ts'
 export type { PeerRelationship, PeerRelationships } from './client/peers.ts'

@@ -6,6 +6,7 @@ import type { ClientOperations, DataName, GivenItemOf, GivenValueOf, ItemOf, Val
 import { type CallApprovals, callApprovals } from './approvals.ts'
 import { connect, type RequestSender, type AccessCredentials, pathOf, type RequestOptions } from './connection.ts'
 import { type ClientList, clientList, type ReadableList, readableList } from './list-handle.ts'
+import { type ClientHistory, clientHistory } from './history.ts'
 import { ChangeStream } from './live.ts'
 import { type ClientProperty, type ClientValue, clientProperty, clientValue } from './property-handle.ts'
 import { type PeerRelationships, peerRelationships } from './peers.ts'
@@ -93,6 +94,8 @@ export interface TroupeClient<Application = unknown> {
   watched<Value>(read: () => Promise<Value>): Watched<Value>
   /** Calls that wait for the owner's approval. */
   readonly approvals: CallApprovals
+  /** The changes of properties and lists, which the owner takes back. */
+  readonly history: ClientHistory
   /**
    * Sends a request to a path below the actor, such as `/sessions`.
    *
@@ -141,7 +144,17 @@ export function createClient<Application = unknown>(options: TroupeClientOptions
   }
 }
 
-type ActorPart = 'action' | 'method' | 'property' | 'list' | 'peer' | 'peers' | 'watched' | 'approvals' | 'request'
+type ActorPart =
+  | 'action'
+  | 'method'
+  | 'property'
+  | 'list'
+  | 'peer'
+  | 'peers'
+  | 'watched'
+  | 'approvals'
+  | 'history'
+  | 'request'
 
 function actorOf<Application>(
   connection: RequestSender,
@@ -164,6 +177,7 @@ function actorOf<Application>(
     peers: peerRelationships(connection, live),
     watched: (read) => new Watched(live, { concerns: () => true, read }),
     approvals: callApprovals(connection, live),
+    history: clientHistory(connection),
     request: (method, path, options) => connection.request(method, path, options),
   }
 }

@@ -401,6 +401,37 @@ describe('the client of an actor', () => {
     assert.equal((await failure(client.approvals.decide('none', true))).status, 404)
   })
 
+  it('lists changes with what they replaced, and takes them back', async () => {
+    const { client } = await signed()
+    const budget = client.property('budget')
+    await budget.set({ limit: 1, spent: 0 })
+    await budget.set({ limit: 2, spent: 0 })
+    await client.list('tasks').append({ text: 'tea', due: 1 })
+    const { changes, next } = await client.history.list({ limit: 3 })
+    assert.deepEqual(
+      changes.map(({ name, kind, operation, before, caller_kind: by }) => ({ name, kind, operation, before, by })),
+      [
+        { name: 'tasks', kind: 'list', operation: 'add', before: undefined, by: 'creator' },
+        { name: 'tasks', kind: 'list', operation: 'create', before: undefined, by: 'creator' },
+        { name: 'budget', kind: 'value', operation: 'set', before: { limit: 1, spent: 0 }, by: 'creator' },
+      ],
+    )
+    assert.notEqual(next, null)
+    const rest = await client.history.list({ name: 'budget', before: next ?? 0, since: new Date(0), caller: 'creator' })
+    assert.deepEqual([rest.changes.length, rest.next], [1, null])
+    const id = changes[2]?.id ?? 0
+    assert.deepEqual(await client.history.undo({ id }, { preview: true }), { undone: ['budget'], conflicts: [] })
+    assert.equal((await budget.get())?.limit, 2)
+    assert.deepEqual(await client.history.undo({ id }), { undone: ['budget'], conflicts: [] })
+    assert.equal((await budget.get())?.limit, 1)
+    for (const [which, status] of [
+      [{ id: 999_999 }, 404],
+      [{}, 400],
+      [{ id }, 409],
+    ] as const)
+      assert.equal((await failure(client.history.undo(which))).status, status)
+  })
+
   it('works for a program with a token', async () => {
     const { service, actor, stored } = await signed()
     const { client: person } = clientOf(service, stored)
