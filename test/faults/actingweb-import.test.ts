@@ -74,7 +74,7 @@ forEachStore((_dialect, open, database) => {
       ['with the first actor', async () => (await count('actor')) > 1],
       ['in the middle', async () => (await count('trust')) > actors / 2],
     ] as const) {
-      it(`that is killed ${when} is continued by the next one, and each actor comes in once`, async () => {
+      it(`that is killed ${when} is continued by the next one, and each actor comes in once (R-IMP-07)`, async () => {
         const killed = place.start(args(), { env })
         await until(isReached)
         killed.signal('SIGKILL')
@@ -89,7 +89,7 @@ forEachStore((_dialect, open, database) => {
       })
     }
 
-    it('in two processes at the same time brings each actor in once', async () => {
+    it('in two processes at the same time brings each actor in once (R-IMP-07)', async () => {
       const endings = await Promise.all([run('--json'), run('--json')])
       const reports = endings.map(({ stdout }) => JSON.parse(stdout) as Record<string, number>)
       assert.equal((reports[0]?.['imported'] ?? 0) + (reports[1]?.['imported'] ?? 0), actors)

@@ -67,7 +67,7 @@ forEachStore((_dialect, _open, database) => {
       ['after some items', 1000],
       ['after most items', items - 1500],
     ] as const) {
-      it(`${when} is completed by the next process, with each item once`, async () => {
+      it(`${when} is completed by the next process, with each item once (R-ARC-07)`, async () => {
         const { url } = await database()
         const place = new Workplace()
         const env = { TROUPE_FILES: place.path('files') }

@@ -99,7 +99,7 @@ forEachStore((_dialect, open, database) => {
       ['after some items', async () => (await rowsOf('list_item')) > 500],
       ['after most items', async () => (await rowsOf('list_item')) > items - 1000],
     ] as const) {
-      it(`that is killed ${when} leaves an actor that no one can open, and the next one completes it`, async () => {
+      it(`that is killed ${when} leaves an actor that no one can open, and the next one completes it (R-ARC-04)`, async () => {
         const killed = place.start(['actors', 'import', 'ada.jsonl'], { env })
         await until(isReached)
         killed.signal('SIGKILL')

@@ -100,7 +100,7 @@ describe('a deployment, seen from outside', () => {
   const wrong = (found: readonly Finding[]): string[] =>
     found.filter(({ level }) => level !== 'ok').map(({ check, level }) => `${level} ${check}`)
 
-  it('has no problem when it is sound', async () => {
+  it('has no problem when it is sound (R-DOC-01)', async () => {
     const { url } = await deploy()
     const found = await findings(url)
     assert.deepEqual(
@@ -219,7 +219,7 @@ describe('a deployment, seen from outside', () => {
     ],
   ]
   for (const [what, deployment, expected] of mistakes) {
-    it(`shows ${what}, with a reason and a remedy`, async () => {
+    it(`shows ${what}, with a reason and a remedy (R-DOC-01)`, async () => {
       const { url } = await deploy(deployment)
       const found = await findings(url)
       assert.deepEqual(wrong(found), expected)
@@ -280,7 +280,7 @@ describe('a deployment, seen from outside', () => {
 })
 
 describe('troupe doctor', () => {
-  it('with a URL prints a line for each finding, and ends with 1 when there is a problem', async () => {
+  it('with a URL prints a line for each finding, and ends with 1 when there is a problem (R-DOC-02)', async () => {
     const place = new Workplace()
     const server = createServer((_request, response) => response.end('<h1>Welcome</h1>'))
     try {

@@ -52,7 +52,7 @@ forEachService((start) => {
       assert.equal((await page.send('sign_in', { response: created })).status, 400)
     })
 
-    it('is refused with the signature of another passkey', async () => {
+    it('is refused with the signature of another passkey (R-PASS-06)', async () => {
       const service = await open()
       const victim = new SoftPasskey()
       await signUpWith(service, victim, 'Ada')
@@ -67,7 +67,7 @@ forEachService((start) => {
       )
     })
 
-    it('is refused when it names the account of another person', async () => {
+    it('is refused when it names the account of another person (R-PASS-06)', async () => {
       const service = await open()
       const attacker = new SoftPasskey()
       const victim = new SoftPasskey()
@@ -79,7 +79,7 @@ forEachService((start) => {
       )
     })
 
-    it('is refused with a counter that does not grow, as that of a copied key', async () => {
+    it('is refused with a counter that does not grow, as that of a copied key (R-PASS-07)', async () => {
       const service = await open()
       const device = new SoftPasskey()
       await signUpWith(service, device, 'Ada')
@@ -132,7 +132,7 @@ forEachService((start) => {
       assert.equal(stranger.cookies.has('oauth_token'), false)
     })
 
-    it('does not accept its code in another sign-in', async () => {
+    it('does not accept its code in another sign-in (R-PASS-06)', async () => {
       const service = await open()
       const device = new SoftPasskey()
       await signUpWith(service, device, 'Ada')

@@ -33,7 +33,7 @@ const isComplete = (place: string): boolean => filesIn(place).some((name) => nam
 
 forEachStore((_dialect, _open, database) => {
   describe('scheduled exports whose process is killed', () => {
-    it('are completed by the next process, which keeps the archives that are there', async () => {
+    it('are completed by the next process, which keeps the archives that are there (R-ARC-09)', async () => {
       const actors = 400
       const { url } = await database()
       const place = await mkdtemp(join(root, 'killed-'))
@@ -109,7 +109,7 @@ forEachService((start) => {
       assert.deepEqual(runs.toSorted(), [...new Set(runs)].toSorted())
     })
 
-    it('keep old runs while the new one is not complete', async () => {
+    it('keep old runs while the new one is not complete (R-ARC-09)', async () => {
       const place = await mkdtemp(join(root, 'kept-'))
       const clock = new ManualClock(Date.UTC(2030, 0, 1, 3))
       const service = await start({

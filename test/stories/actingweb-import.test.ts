@@ -46,7 +46,7 @@ forEachService((start) => {
       service = await start(friend)
     })
 
-    it('keeps id, creator, passphrase and time of creation', async () => {
+    it('keeps id, creator, passphrase and time of creation (R-IMP-01)', async () => {
       const report = await takeOver(service, old)
       assert.deepEqual([report.actors, report.imported, report.existing, report.failed], [1, 1, 0, 0])
       const answer = await asOwner('/ada')
@@ -62,7 +62,7 @@ forEachService((start) => {
       assert.equal(wrong.status, 403)
     })
 
-    it('reads stored texts as the library does: JSON when it can be parsed, else a string', async () => {
+    it('reads stored texts as the library does: JSON when it can be parsed, else a string (R-IMP-02)', async () => {
       const stored = {
         plain: 'hello ü',
         number: '12345678901234567890',
@@ -87,7 +87,7 @@ forEachService((start) => {
       ])
     })
 
-    it('reads lists of format 1 by their numbers, and ignores rows after the length', async () => {
+    it('reads lists of format 1 by their numbers, and ignores rows after the length (R-IMP-02)', async () => {
       await old.property('ada', 'list:long-meta', '{"length": 12, "description": "Twelve", "explanation": "For AI"}')
       for (let n = 0; n < 14; n++) await old.property('ada', `list:long-${n}`, String(n))
       await old.property('ada', 'list:long-er-meta', '{"length": 1, "created_at": "2025-04-01T10:00:00.123456"}')
@@ -103,7 +103,7 @@ forEachService((start) => {
       assert.equal(longer?.['created_at'], '2025-04-01T10:00:00.123Z')
     })
 
-    it('reads lists of format 2 by their keys, and continues them', async () => {
+    it('reads lists of format 2 by their keys, and continues them (R-IMP-02)', async () => {
       await old.property('ada', 'list:notes-meta', '{"format": 2, "count_hint": 99}')
       for (const [key, value] of [
         ['a1', '"c"'],
@@ -145,7 +145,7 @@ forEachService((start) => {
       )
     })
 
-    it('keeps secrets of relationships, so that peers notice nothing', async () => {
+    it('keeps secrets of relationships, so that peers notice nothing (R-IMP-03)', async () => {
       await old.property('ada', 'color', 'blue')
       await old.trust('ada', 'p1', { baseuri: 'https://peer.example.com/p1/' })
       await takeOver(service, old)
@@ -183,7 +183,7 @@ forEachService((start) => {
       assert.equal((await asPeer('/ada/properties/color', 'secret-of-ada-p1')).status, 403)
     })
 
-    it('keeps changed rights, and lets names of an override replace those of the type', async () => {
+    it('keeps changed rights, and lets names of an override replace those of the type (R-IMP-03)', async () => {
       await old.property('ada', 'shape', 'round')
       await old.trust('ada', 'p1')
       await old.attribute(
@@ -229,7 +229,7 @@ forEachService((start) => {
       assert.equal((await asPeer('/ada/properties/shape', 'secret-of-ada-p1')).status, 403)
     })
 
-    it('continues sequence numbers, and keeps the diffs that a peer has not cleared', async () => {
+    it('continues sequence numbers, and keeps the diffs that a peer has not cleared (R-IMP-04)', async () => {
       await old.property('ada', 'color', 'blue')
       await old.trust('ada', 'p1')
       await old.subscription('ada', 'p1', 'sub1', 7, { granularity: 'none' })
@@ -429,7 +429,7 @@ forEachService((start) => {
       service = await start(signInAt(await provider()))
     })
 
-    it('accepts the access token of a client, and lets it refresh once', async () => {
+    it('accepts the access token of a client, and lets it refresh once (R-IMP-05)', async () => {
       const report = await takeOver(service, old)
       assert.deepEqual(
         ['client', 'app', 'token', 'session', 'account'].map((kind) => report.counts[kind]),
@@ -470,7 +470,7 @@ forEachService((start) => {
       assert.ok(own.status < 300)
     })
 
-    it('lets the owner sign in to the same actor through a provider', async () => {
+    it('lets the owner sign in to the same actor through a provider (R-IMP-01)', async () => {
       await takeOver(service, old)
       const browser = new TestBrowser(service)
       const back = await signIn(browser, await provider(), 'ada')
@@ -526,7 +526,7 @@ forEachService((start) => {
     const inOrder = (found: ImportReport['first']): ImportReport['first'] =>
       found.toSorted((a, b) => (a.actor < b.actor ? -1 : a.actor > b.actor ? 1 : 0))
 
-    it('reports the same in a dry run, which writes nothing', async () => {
+    it('reports the same in a dry run, which writes nothing (R-IMP-06)', async () => {
       const service = await start()
       const { store } = await service.app.running()
       const earlier = await dumpStore(store)
@@ -540,7 +540,7 @@ forEachService((start) => {
       assert.deepEqual(real.trustTypes, { friend: 1 })
     })
 
-    it('changes nothing the second time, and leaves an actor that exists as it is', async () => {
+    it('changes nothing the second time, and leaves an actor that exists as it is (R-IMP-06)', async () => {
       const service = await start()
       await takeOver(service, old)
       const changed = await service.request('/ada/properties/color', {

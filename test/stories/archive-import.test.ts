@@ -140,7 +140,7 @@ async function keptObjects(service: TestService): Promise<number> {
 
 forEachService((start) => {
   describe('POST /<actor>/import', () => {
-    it('brings the properties, lists and files of another actor in: 6 random actors', async () => {
+    it('brings the properties, lists and files of another actor in: 6 random actors (R-ARC-05)', async () => {
       const service = await start()
       for (let seed = 1; seed <= 6; seed++) {
         const random = seeded(seed)
@@ -162,7 +162,7 @@ forEachService((start) => {
       }
     })
 
-    it('says how many records came in, and which only an operator can import', async () => {
+    it('says how many records came in, and which only an operator can import (R-ARC-05)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const last = await imported(
@@ -196,7 +196,7 @@ forEachService((start) => {
       assert.deepEqual(await read(actor, '/history'), before)
     })
 
-    it('keeps other content of the same name, and says where', async () => {
+    it('keeps other content of the same name, and says where (R-ARC-06)', async () => {
       const service = await start()
       const actor = await service.createActor()
       await sent(actor, 'POST', '/properties', {

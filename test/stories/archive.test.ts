@@ -90,7 +90,7 @@ const startSqlite = sqliteService()
 
 forEachService((start) => {
   describe('GET /<actor>/export', () => {
-    it('returns everything the owner has as JSON Lines, and ends with the number of records', async () => {
+    it('returns everything the owner has as JSON Lines, and ends with the number of records (R-ARC-01)', async () => {
       const service = await start()
       const actor = await service.createActor('ada@example.com')
       await sent(actor, 'PUT', '/properties/color', 'red')
@@ -126,7 +126,7 @@ forEachService((start) => {
       assert.deepEqual(lines.at(-1), { kind: 'end', records: lines.length - 1 })
     })
 
-    it('has no secrets of relationships or webhooks, and no internal attributes', async () => {
+    it('has no secrets of relationships or webhooks, and no internal attributes (R-ARC-02)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const peer = await relateTo(service, actor, { baseuri: 'https://peer.example.com/p1', peerId: 'p1' })
@@ -201,7 +201,7 @@ forEachService((start) => {
       assert.equal((await service.request(`/${actor.id}/export`)).status, 401)
     })
 
-    it('tells the owner in the activity that the data was exported', async () => {
+    it('tells the owner in the activity that the data was exported (R-ARC-02)', async () => {
       const service = await start({ activityPerActor: 100 })
       const actor = await service.createActor()
       await ownArchiveOf(actor)
@@ -233,7 +233,7 @@ forEachService((start) => {
   })
 
   describe('an actor that comes back from its archive', () => {
-    it('is the same: 12 random actors', async () => {
+    it('is the same: 12 random actors (R-ARC-03)', async () => {
       const service = await start({ activityPerActor: 1000 })
       for (let seed = 1; seed <= 12; seed++) {
         const actor = await service.createActor(`owner-${seed}@example.com`)
@@ -254,7 +254,7 @@ forEachService((start) => {
       }
     })
 
-    it('works as before: data, list order, rights, subscriptions, files, history', async () => {
+    it('works as before: data, list order, rights, subscriptions, files, history (R-ARC-03)', async () => {
       const service = await start()
       const actor = await service.createActor('ada@example.com')
       await sent(actor, 'PUT', '/properties/color', 'red')

@@ -91,7 +91,7 @@ forEachService((start) => {
   }
 
   describe('a device', () => {
-    it('gets its tokens after the owner entered its code and agreed', async () => {
+    it('gets its tokens after the owner entered its code and agreed (R-DEV-01)', async () => {
       const { service, clock, browser, id, clientId } = await open()
       const codes = await begin(service, clientId)
       assert.match(codes.user_code, /^[0-9a-z]{4}-[0-9a-z]{4}$/)
@@ -130,7 +130,7 @@ forEachService((start) => {
       assert.equal((await poll(service, clientId, codes.device_code)).status, 200)
     })
 
-    it('is not put before the owner by a form of another site, which only gets the page with the warning', async () => {
+    it('is not put before the owner by a form of another site, which only gets the page with the warning (R-DEV-02)', async () => {
       const { service, browser, clientId } = await open()
       const { user_code: code } = await begin(service, clientId)
       for (const from of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
@@ -164,7 +164,7 @@ forEachService((start) => {
       assert.match(asked, /Continue only if your own device shows this code right now\./)
     })
 
-    it('learns that the owner denied it', async () => {
+    it('learns that the owner denied it (R-DEV-03)', async () => {
       const { service, browser, clientId } = await open()
       const codes = await begin(service, clientId)
       const done = await decide(browser, codes.user_code, { decision: 'deny' })
@@ -185,7 +185,7 @@ forEachService((start) => {
       assert.match(await refused.text(), /That code is wrong or has expired\./)
     })
 
-    it('receives slow_down when it asks more often than every five seconds', async () => {
+    it('receives slow_down when it asks more often than every five seconds (R-DEV-03)', async () => {
       const { service, clock, clientId } = await open()
       const { device_code: code } = await begin(service, clientId)
       const errors: (string | undefined)[] = []
@@ -196,7 +196,7 @@ forEachService((start) => {
       assert.deepEqual(errors, ['authorization_pending', 'slow_down', 'authorization_pending', 'slow_down'])
     })
 
-    it('gets its tokens once', async () => {
+    it('gets its tokens once (R-DEV-01)', async () => {
       const { service, browser, clientId } = await open()
       const codes = await begin(service, clientId)
       await decide(browser, codes.user_code, { decision: 'allow' })

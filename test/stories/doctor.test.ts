@@ -35,7 +35,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       assert.doesNotMatch(stdout, /^exports/m)
     })
 
-    it('reports the age of the newest complete export, and fails when it is too old', async () => {
+    it('reports the age of the newest complete export, and fails when it is too old (R-DOC-03)', async () => {
       const exports = { TROUPE_EXPORTS: place.path('exports') }
       const ago = (hours: number): string => runOf(new Date(Date.now() - hours * hourMs))
       const none = await run(exports)

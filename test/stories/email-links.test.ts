@@ -139,7 +139,7 @@ forEachService((start) => {
       assert.equal(answer.status, 403)
     })
 
-    it('says the same for an address with and without an account', async () => {
+    it('says the same for an address with and without an account (R-MAIL-02)', async () => {
       const { service, mails } = await open()
       const first = await EmailPage.open(service)
       await first.enter(await codeFor(first, mails, 'ada@example.com'))
@@ -155,7 +155,7 @@ forEachService((start) => {
   })
 
   describe('the code of a sign-in by email', () => {
-    it('is valid once', async () => {
+    it('is valid once (R-MAIL-01)', async () => {
       const { service, mails } = await open()
       const page = await EmailPage.open(service)
       const code = await codeFor(page, mails, 'ada@example.com')
@@ -169,7 +169,7 @@ forEachService((start) => {
       )
     })
 
-    it('is valid for ten minutes', async () => {
+    it('is valid for ten minutes (R-MAIL-01)', async () => {
       const clock = new ManualClock()
       const { service, mails } = await open({ now: clock.now, timers: clock.timers })
       const page = await EmailPage.open(service)
@@ -178,7 +178,7 @@ forEachService((start) => {
       assert.equal((await page.send({ action: 'enter', code })).status, 400)
     })
 
-    it('is valid only in its own sign-in, and only in its browser', async () => {
+    it('is valid only in its own sign-in, and only in its browser (R-MAIL-01)', async () => {
       const { service, mails } = await open()
       const attacker = await EmailPage.open(service)
       const code = await codeFor(attacker, mails, 'victim@example.com')

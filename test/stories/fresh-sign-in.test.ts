@@ -47,7 +47,7 @@ forEachService((start) => {
     `${baseUrl}/oauth/login/passkey?${new URLSearchParams({ actor: id, redirect: `/${id}/www${path}`, fresh: '1' }).toString()}`
 
   describe('the deletion of an account', () => {
-    it('is open for five minutes after the sign-in', async () => {
+    it('is open for five minutes after the sign-in (R-FRESH-01)', async () => {
       const { clock, id, send, service } = await signedIn()
       clock.pass(5 * minute)
       const answer = await send('/settings', { action: 'delete', confirmation: 'Ada' })
@@ -71,7 +71,7 @@ forEachService((start) => {
       assert.equal((await send('/settings', { action: 'delete', confirmation: 'Ada' })).status, 302)
     })
 
-    it('by the API names the reason and the longest age of the sign-in (RFC 9470)', async () => {
+    it('by the API names the reason and the longest age of the sign-in (RFC 9470) (R-FRESH-02)', async () => {
       const { clock, id, browser, service } = await signedIn()
       clock.pass(6 * minute)
       const authorization = `Bearer ${browser.cookies.get('oauth_token')}`
@@ -134,7 +134,7 @@ forEachService((start) => {
   })
 
   describe('the age of a sign-in', () => {
-    it('is that of the sign-in, however often the tokens are refreshed', async () => {
+    it('is that of the sign-in, however often the tokens are refreshed (R-FRESH-03)', async () => {
       const { clock, id, browser, service } = await signedIn()
       clock.pass(4 * minute)
       await browser.get(`/${id}/www`)
@@ -143,7 +143,7 @@ forEachService((start) => {
       assert.equal((await service.request(`/${id}/export`, { headers: { authorization } })).status, 401)
     })
 
-    it('can be longer by the configuration, or without a limit', async () => {
+    it('can be longer by the configuration, or without a limit (R-FRESH-01)', async () => {
       const longer = await signedIn({ freshSignInMinutes: 30 })
       longer.clock.pass(29 * minute)
       assert.equal((await longer.browser.get(`/${longer.id}/www/export`)).status, 200)
@@ -156,7 +156,7 @@ forEachService((start) => {
       assert.equal((await unlimited.browser.get(`/${unlimited.id}/www/export`)).status, 200)
     })
 
-    it('begins when the provider asked the person, not when the session began', async () => {
+    it('begins when the provider asked the person, not when the session began (R-FRESH-03)', async () => {
       const idp = await provider()
       const { sub } = newPerson(idp)
       const { signIn: providers } = signInAt(idp)

@@ -88,7 +88,7 @@ forEachService((start) => {
       await assert.rejects(actor.history.list({ limit: 0 }), { code: 'bad_request' })
     })
 
-    it('takes changes back, previews that, and names what others changed since', async () => {
+    it('takes changes back, previews that, and names what others changed since (R-HIST-07)', async () => {
       const service = await start()
       const made = await service.createActor()
       const actor = await service.app.actors.get(made.id)
@@ -110,7 +110,7 @@ forEachService((start) => {
       await assert.rejects(actor.history.undo({ name: 'other' }), { code: 'not_found' })
     })
 
-    it('serves a tool with which an AI client takes changes back after the owner approves', async () => {
+    it('serves a tool with which an AI client takes changes back after the owner approves (R-HIST-08)', async () => {
       const service = await start({
         declare: (app) =>
           app.action(
@@ -141,7 +141,7 @@ forEachService((start) => {
   })
 
   describe('GET /<actor>/history', () => {
-    it('lists what each change of a value replaced, newest first, with who made it', async () => {
+    it('lists what each change of a value replaced, newest first, with who made it (R-HIST-01)', async () => {
       const callers = new TestCallers()
       const service = await start(callers.parts)
       const actor = await service.createActor()
@@ -233,7 +233,7 @@ forEachService((start) => {
       assert.equal(all[2]?.request_id, all[3]?.request_id)
     })
 
-    it('filters by name, caller and time, and pages', async () => {
+    it('filters by name, caller and time, and pages (R-HIST-02)', async () => {
       const clock = new ManualClock(Date.parse('2026-11-27T12:00:00Z'))
       const service = await start({ now: clock.now })
       const actor = await service.createActor()
@@ -259,7 +259,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '/history?since=yesterday')).status, 400)
     })
 
-    it('is for the owner alone', async () => {
+    it('is for the owner alone (R-HIST-03)', async () => {
       const callers = new TestCallers()
       const service = await start(callers.parts)
       const actor = await service.createActor()
@@ -289,7 +289,7 @@ forEachService((start) => {
       assert.equal((await historyOf(actor)).length, 1)
     })
 
-    it('is deleted by DELETE, for one name or all, and with the actor', async () => {
+    it('is deleted by DELETE, for one name or all, and with the actor (R-HIST-03)', async () => {
       const service = await start()
       const actor = await service.createActor()
       await sent(actor, 'PUT', '/properties', { a: 1, b: 2 })
@@ -302,7 +302,7 @@ forEachService((start) => {
       assert.deepEqual(await historyOf(actor), [])
     })
 
-    it('is empty with TROUPE_HISTORY_DAYS=0', async () => {
+    it('is empty with TROUPE_HISTORY_DAYS=0 (R-HIST-04)', async () => {
       const service = await start({ historyDays: 0 })
       const actor = await service.createActor()
       await sent(actor, 'PUT', '/properties/color', 'red')
@@ -311,7 +311,7 @@ forEachService((start) => {
       assert.equal((await actor.request('POST', '/history/undo', { name: 'color' })).status, 404)
     })
 
-    it('keeps the newest changes within the limits of number and size, and forgets old ones', async () => {
+    it('keeps the newest changes within the limits of number and size, and forgets old ones (R-HIST-04)', async () => {
       const clock = new ManualClock(Date.parse('2026-11-27T12:00:00Z'))
       const service = await start({
         now: clock.now,
@@ -344,7 +344,7 @@ forEachService((start) => {
   })
 
   describe('POST /<actor>/history/undo', () => {
-    it('sets a value back, removes a new one, and restores a deleted one', async () => {
+    it('sets a value back, removes a new one, and restores a deleted one (R-HIST-05)', async () => {
       const service = await start()
       const actor = await service.createActor()
       await sent(actor, 'PUT', '/properties', { changed: 1, deleted: { deep: [1, 2.5] } })
@@ -360,7 +360,7 @@ forEachService((start) => {
       assert.deepEqual(await valueOf(actor, 'deleted'), { deep: [1, 2.5] })
     })
 
-    it('can be taken back itself', async () => {
+    it('can be taken back itself (R-HIST-06)', async () => {
       const service = await start()
       const actor = await service.createActor()
       await sent(actor, 'PUT', '/properties/color', 'red')
@@ -385,7 +385,7 @@ forEachService((start) => {
       assert.deepEqual(await valueOf(actor, 'todo'), ['milk', 'bread'])
     })
 
-    it('keeps what others have changed since, and lists it', async () => {
+    it('keeps what others have changed since, and lists it (R-HIST-07)', async () => {
       const callers = new TestCallers()
       const service = await start(callers.parts)
       const actor = await service.createActor()
@@ -419,7 +419,7 @@ forEachService((start) => {
       assert.equal((await actor.request('POST', '/history/undo', { id: 'first' })).status, 400)
     })
 
-    it('runs the hooks and checks the schema of the application, and keeps what they refuse', async () => {
+    it('runs the hooks and checks the schema of the application, and keeps what they refuse (R-HIST-06)', async () => {
       const isClosed = { value: false }
       const service = await start({
         declare(app) {
@@ -509,7 +509,7 @@ forEachService((start) => {
       assert.equal(await valueOf(actor, 'todo'), undefined)
     })
 
-    it('restores any series of changes of a list exactly, one by one and at once', async () => {
+    it('restores any series of changes of a list exactly, one by one and at once (R-HIST-05)', async () => {
       const clock = new ManualClock(Date.parse('2026-11-27T12:00:00Z'))
       const service = await start({ now: clock.now })
       const actor = await service.createActor()

@@ -63,7 +63,7 @@ forEachService((start) => {
   const open = (options: StartOptions = {}): Promise<TestService> => start({ baseUrl, signIn: [passkey()], ...options })
 
   describe('a new account with a passkey', () => {
-    it('belongs to the person from the first sign-in on', async () => {
+    it('belongs to the person from the first sign-in on (R-PASS-01)', async () => {
       const service = await open()
       const device = new SoftPasskey({ isSynced: true })
       const { answer, browser, codes } = await signUpWith(service, device, '  Ada Lovelace ')
@@ -80,7 +80,7 @@ forEachService((start) => {
       assert.equal(again.headers.get('location'), `${baseUrl}/${id}/www`)
     })
 
-    it('does not exist before the person has seen the recovery codes', async () => {
+    it('does not exist before the person has seen the recovery codes (R-PASS-01)', async () => {
       const service = await open()
       const page = await PasskeyPage.open(service)
       const shown = await page.signUp(new SoftPasskey(), 'Ada')
@@ -89,7 +89,7 @@ forEachService((start) => {
       assert.equal(await service.app.actors.findByCreator('Ada'), undefined)
     })
 
-    it('is one of several under the same name, which proves nothing', async () => {
+    it('is one of several under the same name, which proves nothing (R-PASS-02)', async () => {
       const service = await open()
       const first = actorIn((await signUpWith(service, new SoftPasskey(), 'Ada')).answer)
       const second = actorIn((await signUpWith(service, new SoftPasskey(), 'Ada')).answer)
@@ -221,7 +221,7 @@ forEachService((start) => {
   })
 
   describe('a recovery code', () => {
-    it('signs in once, in any spelling', async () => {
+    it('signs in once, in any spelling (R-PASS-03)', async () => {
       const service = await open()
       const { answer, codes } = await signUpWith(service, new SoftPasskey(), 'Ada')
       const typed = ` ${codes[3]?.replaceAll('-', ' ').toUpperCase()} `
@@ -274,7 +274,7 @@ forEachService((start) => {
   })
 
   describe('the passkeys of an owner', () => {
-    it('can be several, each with a name', async () => {
+    it('can be several, each with a name (R-PASS-04)', async () => {
       const service = await open()
       const { answer, browser } = await signUpWith(service, new SoftPasskey(), 'Ada')
       const id = actorIn(answer)
@@ -288,7 +288,7 @@ forEachService((start) => {
       assert.doesNotMatch(page, /My phone/)
     })
 
-    it('can be removed, except for the last one of an account that nothing else opens', async () => {
+    it('can be removed, except for the last one of an account that nothing else opens (R-PASS-04)', async () => {
       const service = await open()
       const first = new SoftPasskey()
       const { answer, browser } = await signUpWith(service, first, 'Ada')
@@ -384,7 +384,7 @@ forEachService((start) => {
   })
 
   describe('passkeys as the default', () => {
-    it('are the way to sign in to a service in production without a provider', async () => {
+    it('are the way to sign in to a service in production without a provider (R-PASS-05)', async () => {
       const service = await start({ baseUrl, mode: 'production' })
       const page = await (await service.request('/login', { headers: { accept: 'text/html' } })).text()
       assert.match(page, /Continue with Passkey/)

@@ -49,7 +49,7 @@ forEachService((start) => {
   const stored = (service: TestService, id: string): Promise<string> => archiveOf(service, id, false)
 
   describe('scheduled exports', () => {
-    it('begin when the service starts, and have each actor as an operator exports it', async () => {
+    it('begin when the service starts, and have each actor as an operator exports it (R-ARC-08)', async () => {
       const place = await newFolder()
       const { service, exported } = await startExporting(place)
       const first = await exported(1)
@@ -118,7 +118,7 @@ forEachService((start) => {
       assert.deepEqual(files, [join(whole.id.slice(0, 2), `${whole.id}.jsonl.gz`)])
     })
 
-    it('go to an S3-compatible store, where old runs are deleted too', async () => {
+    it('go to an S3-compatible store, where old runs are deleted too (R-ARC-08)', async () => {
       const s3 = await startS3()
       try {
         const clock = new ManualClock(Date.UTC(2030, 0, 1, 3))

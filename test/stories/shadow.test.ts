@@ -184,7 +184,7 @@ describe('troupe shadow', () => {
     place.write('requests.jsonl', requests.map((one) => `${JSON.stringify(one)}\n`).join(''))
   const asOwner = (): object => ({ authorization: ada.authorization })
 
-  it('reports reads by route, and ends with 0 when all are equal', async () => {
+  it('reports reads by route, and ends with 0 when all are equal (R-IMP-08)', async () => {
     answerOld = (request, response) =>
       response.end(request.url?.endsWith('/color') === true ? 'blue' : '{"color":"blue"}')
     const file = lines(
@@ -209,7 +209,7 @@ describe('troupe shadow', () => {
     assert.equal((await ada.request('GET', '/properties/color')).status, 200)
   })
 
-  it('reports the first three differences of a route, and ends with 1', async () => {
+  it('reports the first three differences of a route, and ends with 1 (R-IMP-08)', async () => {
     answerOld = (_request, response) => response.end('red')
     const path = `/${ada.id}/properties/color`
     const file = lines(...Array.from({ length: 5 }, () => ({ path, headers: asOwner() })))
