@@ -52,19 +52,18 @@ export interface SourceToken {
   /** An access token and a refresh token with the same link were issued together. */
   readonly link: string
   /** Unix milliseconds. */
-  readonly createdAt: number
   readonly expiresAt: number
 }
 
 /** The tokens of clients that are still valid. */
 export function clientTokensOf(attributes: readonly SourceAttribute[], now: number): SourceToken[] {
   return attributes
-    .map((attribute) => tokenOf(attribute, now))
+    .map(tokenOf)
     .filter((token) => token !== null)
     .filter(({ expiresAt }) => expiresAt > now)
 }
 
-function tokenOf({ bucket, name, data }: SourceAttribute, now: number): SourceToken | null {
+function tokenOf({ bucket, name, data }: SourceAttribute): SourceToken | null {
   const kind = bucket === accessBucket ? 'access' : bucket === refreshBucket ? 'refresh' : null
   const form = recognizeToken(name)
   const given = objectOf(data)
@@ -78,7 +77,6 @@ function tokenOf({ bucket, name, data }: SourceAttribute, now: number): SourceTo
     clientId,
     scope: textInRow(given, 'scope') ?? 'mcp',
     link: textInRow(given, kind === 'access' ? 'token_id' : 'access_token_id') ?? name,
-    createdAt: secondsInRow(given, 'created_at') ?? now,
     expiresAt,
   }
 }

@@ -243,6 +243,8 @@ describe('a deployment, seen from outside', () => {
       assert.deepEqual(wrong(found), expected)
       const hooks = await service.request(`/${actor.id}/webhooks`, { headers: { authorization } })
       assert.deepEqual(((await hooks.json()) as { webhooks: unknown[] }).webhooks, [])
+      const trusts = await service.request(`/${actor.id}/trust`, { headers: { authorization } })
+      assert.deepEqual(trusts.status === 404 ? [] : await trusts.json(), [])
       const denied = await deploymentFindings(new Probe(url), { actorId: actor.id, authorization: 'Basic eDp5' })
       assert.ok(wrong(denied).includes('problem webhooks'))
     }

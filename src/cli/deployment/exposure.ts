@@ -106,7 +106,7 @@ async function pageHeaders(probe: Probe): Promise<Finding[]> {
   ]
 }
 
-export function cookies(lines: readonly string[]): Finding[] {
+function cookies(lines: readonly string[]): Finding[] {
   const weak = lines.filter(
     (line) => !/; *secure/i.test(line) || !/; *samesite=/i.test(line) || !/; *httponly/i.test(line),
   )

@@ -112,7 +112,12 @@ async function relationships(probe: Probe, { actorId, authorization }: OwnerLogi
       body: JSON.stringify({ url: `https://${host}/troupe-doctor`, relationship: 'friend' }),
     })
     if (answer.status === 401 || answer.status === 403) return noLogin('trust')
-    if (answer.status < 300) reached.push(host)
+    if (answer.status >= 300) continue
+    reached.push(host)
+    const { peerid } = objectIn(answer)
+    if (typeof peerid !== 'string') continue
+    const path = `/${actorId}/trust/friend/${encodeURIComponent(peerid)}`
+    await probe.send(path, { method: 'DELETE', headers: { authorization } })
   }
   return reached.length === 0 && visits() === before
     ? fine('trust', 'A relationship cannot have a private address.')

@@ -10,6 +10,11 @@ export interface Answer {
   readonly body: string
 }
 
+/** The media type of a Content-Type without its parameters. Empty: none. */
+export function mediaTypeOf(header: string | null | undefined): string {
+  return (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
 /** The origins of the two services. Each is replaced by the same word, because links contain them. */
 export interface Compared {
   readonly origins: readonly string[]

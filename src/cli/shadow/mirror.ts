@@ -2,8 +2,8 @@
 import { createServer, request as requestHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { RecordedRequest } from './recorded-requests.ts'
-import type { Answer } from './compare-answers.ts'
+import { type Answer, mediaTypeOf } from './compare-answers.ts'
+import { decidingHeaders, type RecordedRequest } from './recorded-requests.ts'
 
 /** The longest body that is compared. */
 const mostCompared = 8_388_608
@@ -89,17 +89,13 @@ function collect(answer: IncomingMessage, whole: (body: Buffer) => void): void {
 }
 
 function recordedOf({ method = 'GET', headers }: IncomingMessage, path: string): RecordedRequest {
-  const kept = ['accept', 'authorization', 'cookie'].flatMap((name) => {
-    const value = headers[name]
-    return typeof value === 'string' ? [[name, value] as const] : []
-  })
-  return { method, path, headers: Object.fromEntries(kept) }
+  return { method, path, headers: decidingHeaders(headers) }
 }
 
 function answerOf({ statusCode = 0, headers }: IncomingMessage, body: Buffer): Answer {
   return {
     status: statusCode,
-    type: (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
+    type: mediaTypeOf(headers['content-type']),
     location: headers.location ?? '',
     body: body.toString('utf8'),
   }

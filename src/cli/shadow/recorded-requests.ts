@@ -11,8 +11,7 @@ export interface RecordedRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Headers that decide about the answer to a read. */
-const sent: ReadonlySet<string> = new Set(['accept', 'authorization', 'cookie'])
+const deciding: ReadonlySet<string> = new Set(['accept', 'authorization', 'cookie'])
 /** Bytes of a HAR file, which is read as a whole. */
 const mostBytes = 268_435_456
 
@@ -74,10 +73,15 @@ function requestOf(value: unknown): RecordedRequest | null {
   const { method = 'GET', path, headers = {} } = (value ?? {}) as Readonly<Record<string, unknown>>
   if (typeof method !== 'string' || typeof path !== 'string' || !path.startsWith('/')) return null
   if (typeof headers !== 'object' || headers === null) return null
+  return { method: method.toUpperCase(), path, headers: decidingHeaders(headers) }
+}
+
+/** The headers that decide about the answer to a read. */
+export function decidingHeaders(headers: object): Readonly<Record<string, string>> {
   const kept = Object.entries(headers)
-    .map(([name, text]) => [name.toLowerCase(), text] as const)
-    .filter((pair): pair is readonly [string, string] => sent.has(pair[0]) && typeof pair[1] === 'string')
-  return { method: method.toUpperCase(), path, headers: Object.fromEntries(kept) }
+    .map(([name, text]: [string, unknown]) => [name.toLowerCase(), text] as const)
+    .filter((pair): pair is readonly [string, string] => deciding.has(pair[0]) && typeof pair[1] === 'string')
+  return Object.fromEntries(kept)
 }
 
 function parsed(text: string): unknown {

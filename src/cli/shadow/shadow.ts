@@ -3,7 +3,7 @@ import { commandArgs } from '../command-args.ts'
 import { printJson } from '../output.ts'
 import { stopSignal } from '../stop-signal.ts'
 import { UsageError } from '../usage-error.ts'
-import { type Answer, type Compared, differenceOf } from './compare-answers.ts'
+import { type Answer, type Compared, differenceOf, mediaTypeOf } from './compare-answers.ts'
 import { startMirror } from './mirror.ts'
 import { type RecordedRequest, recordedRequests } from './recorded-requests.ts'
 import { RouteNames, ShadowReport } from './shadow-report.ts'
@@ -145,7 +145,7 @@ async function answerFrom(service: URL, { method, path, headers }: RecordedReque
   })
   return {
     status: answer.status,
-    type: (answer.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
+    type: mediaTypeOf(answer.headers.get('content-type')),
     location: answer.headers.get('location') ?? '',
     body: await answer.text(),
   }
