@@ -11,6 +11,7 @@ import { createConnections } from './connection/create.ts'
 import { createEmbedding } from './embedding/create.ts'
 import type { Catalogue } from './mcp/catalogue/catalogue.ts'
 import { createMcp } from './mcp/create.ts'
+import { createMoving } from './moving/create.ts'
 import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
 import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
@@ -76,7 +77,6 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
   const { limits, auditLog, tokenRoom, outbox, relationships, permission, property, accounts, declared } = ground
   const { actors } = ground.actorRoom
   const peers = createPeerRooms(runtime, ground)
-  const { operation } = peers
   const authorizationServer = createAuthorizationServer(runtime, { ...ground, trust: peers.trust })
   const signIn = createSignIn(runtime, {
     actors,
@@ -95,7 +95,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     oneTime: tokenRoom.oneTime,
     client: outbox.outsideClient,
   })
-  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, auditLog })
+  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: peers.operation.approvals, auditLog })
   const embedding = createEmbedding(runtime, { ...tokenRoom, ...authorizationServer, ...signIn, actors })
   const reports = createReports(runtime, {
     auditLog,
@@ -112,9 +112,10 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     ...ground.fileRoom,
     webhooks: ground.webhooks,
     ...peers.trust,
-    ...operation,
+    ...peers.operation,
     ...peers.publication,
     ...peers.replica,
+    ...peers.moving,
     ...authorizationServer,
     ...signIn,
     actors,
@@ -227,7 +228,17 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
     trust,
     runCallback: (actor, name, data) => operation.callbacks.notify(actor, application, name, data),
   })
-  return { trust, operation, publication, replica }
+  const moving = createMoving(runtime, {
+    ...ground,
+    trust,
+    replica,
+    archive: ground.wholeActor,
+    bytes: ground.fileRoom.fileBytes,
+    wakeDeliveries: delivery.wake,
+    wakeUnused: ground.fileRoom.unusedObjects.wake,
+    removedLists: property.removedLists,
+  })
+  return { trust, operation, publication, replica, moving }
 }
 
 /** Stops the workers, then closes the store that they write to. */

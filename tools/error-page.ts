@@ -13,6 +13,9 @@ const advice: Readonly<Record<ErrorCode, string>> = {
   rejected: 'Send a value that the application accepts. Its property hook rejected this value.',
   no_result: 'Check the input: every handler of the operation returned `null`.',
   unauthorized: 'Authenticate, or refresh the token. `WWW-Authenticate` names the accepted schemes.',
+  actor_moved:
+    'Send the request to `Location`. `notice` is the signed proof (docs/spec/moving.md). Peers learn the new address by themselves.',
+  actor_moving: 'Repeat the request after `Retry-After` seconds.',
   insufficient_user_authentication:
     'Let the owner sign in again, then repeat the request within the `max_age` of `WWW-Authenticate`, in seconds.',
   forbidden: 'Ask the owner for the right. The owner can find the deciding rule with `?explain=`.',

@@ -1,6 +1,6 @@
 /** The SQL of actors. */
 import type { Sealed } from '../secret/sealed.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { LockedActor, Queries, Residence, Transaction } from '../store/store.ts'
 import type { Actor } from './actor.ts'
 import {
   deleteCreator,
@@ -14,15 +14,20 @@ import {
 import { deleteRemoteRows } from './remote-rows.ts'
 
 const columns =
-  'id, creator, passphrase, trustee_root AS "trusteeRoot", created_at AS "createdAt", guarded_until AS "guardedUntil"'
+  'id, creator, passphrase, trustee_root AS "trusteeRoot", created_at AS "createdAt", guarded_until AS "guardedUntil", residence'
 
 const byId = `SELECT ${columns} FROM actor WHERE id = $1`
 
-export function findActor(q: Queries, id: string): Promise<Actor | null> {
-  return q.get<Actor>(byId, id).then(orNull)
+/** An actor as it is stored. */
+export interface StoredActor extends Actor {
+  readonly residence: Residence
 }
 
-function orNull(row: Actor | undefined): Actor | null {
+export function findActor(q: Queries, id: string): Promise<StoredActor | null> {
+  return q.get<StoredActor>(byId, id).then(orNull)
+}
+
+function orNull(row: StoredActor | undefined): StoredActor | null {
   return row ?? null
 }
 
@@ -133,6 +138,11 @@ export async function setCreator(tx: Transaction, actorId: string, creator: stri
   await insertCreator(tx, { creator, actorId, createdAt: row.createdAt })
 }
 
+/** Where the actor lives. The transaction must have locked it. */
+export async function setResidence(tx: Transaction, actorId: string, residence: Residence): Promise<void> {
+  await tx.run('UPDATE actor SET residence = $2 WHERE id = $1', actorId, residence)
+}
+
 export async function setPassphrase(tx: Transaction, actorId: string, passphrase: Sealed): Promise<void> {
   await tx.run('UPDATE actor SET passphrase = $2 WHERE id = $1', actorId, passphrase)
 }
@@ -144,6 +154,18 @@ export async function hasAccount(q: Queries, id: string): Promise<boolean> {
 
 export async function setTrusteeRoot(tx: Transaction, actorId: string, trusteeRoot: string | null): Promise<void> {
   await tx.run('UPDATE actor SET trustee_root = $2 WHERE id = $1', actorId, trusteeRoot)
+}
+
+/** An actor under its lock, wherever it lives. */
+export type Resident = Pick<LockedActor, 'id' | 'creator' | 'watchedUntil' | 'residence'>
+
+/** Locks an actor that may be moving. Null: it does not exist. */
+export async function lockResident(tx: Transaction, id: string): Promise<Resident | null> {
+  const row = await tx.get<Resident>(
+    'SELECT id, creator, watched_until AS "watchedUntil", residence FROM actor WHERE id = $1 FOR UPDATE',
+    id,
+  )
+  return row ?? null
 }
 
 /** Locks the actor until the transaction ends, so that nothing is added to an actor that is about to be deleted. */

@@ -23,6 +23,7 @@ const routeWords = new Set([
   'mcp',
   'login',
   'callbacks',
+  'moves',
   'bot',
   'health',
   'metrics',

@@ -30,6 +30,7 @@ import {
   purgeDeletionMarkers,
   setCreator,
   setTrusteeRoot,
+  type StoredActor,
 } from './actor-store.ts'
 import { lockCreator } from './creator-store.ts'
 import { insertNew, SharedInserts } from './shared-inserts.ts'
@@ -89,13 +90,13 @@ export class Actors {
     this.#sharedInserts = new SharedInserts(deps.store)
   }
 
-  find(id: string): Promise<Actor | null> {
+  find(id: string): Promise<StoredActor | null> {
     // Avoids a statement for a string that cannot be an id.
     return parseActorId(id) === null ? Promise.resolve(null) : this.#deps.store.read((q) => findActor(q, id))
   }
 
   /** @throws ServiceError `actor_not_found` */
-  async require(id: string): Promise<Actor> {
+  async require(id: string): Promise<StoredActor> {
     const actor = await this.find(id)
     if (actor === null) throw new ServiceError('actor_not_found', `Actor ${quoted(id)} does not exist`)
     return actor

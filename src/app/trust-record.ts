@@ -29,6 +29,10 @@ export interface TrustFacts {
   readonly client_platform?: string
   readonly oauth_client_id?: string
   readonly aw_supported?: string
+  /** When the peer moved to its address, from another service. */
+  readonly moved_at?: string
+  /** When the peer made the last statement about its move, by its clock. */
+  readonly move_stated_at?: string
   readonly aw_version?: string
   /** ISO 8601. */
   readonly capabilities_fetched_at?: string

@@ -14,6 +14,8 @@ interface ArchiveNeeds {
   readonly fileRoom: Pick<FileRoom, 'files' | 'unusedObjects'> & { readonly fileBytes: FileBytes }
 }
 
+export type ArchiveRoom = ReturnType<typeof createArchives>
+
 export function createArchives(runtime: Runtime, { property, job, fileRoom }: ArchiveNeeds) {
   const { files, fileBytes: bytes, unusedObjects } = fileRoom
   const archives = new Archives({ ...runtime, ...property, bytes })

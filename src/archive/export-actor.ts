@@ -52,6 +52,8 @@ export interface ExportPlan {
   readonly view: ArchiveView
   /** Whether the archive has the secrets of relationships, companions and webhooks, and the internal attributes and alarms. */
   readonly hasSecrets: boolean
+  /** Whether the archive has the state of deliveries, for a move to another service. Default: false. */
+  readonly isMove?: boolean
 }
 
 /** Yields the lines of the archive, several at a time. @throws ServiceError `value_corrupted`, `list_corrupted`, `file_missing` */
@@ -77,6 +79,7 @@ async function* allRecords(
   const keyRing = plan.hasSecrets ? deps.keyRing : null
   for (const kind of recordKinds) {
     if (kind.isSecret === true && !plan.hasSecrets) continue
+    if (kind.isOfMove === true && plan.isMove !== true) continue
     if (kind.kind === 'change') yield* historyOf(deps, actor.id, kind, plan.view)
     else yield* rowsOf(deps, actor.id, kind, keyRing)
   }

@@ -10,9 +10,9 @@ import {
 
 /**
  * How a member of a record is stored. `time`: Unix milliseconds as an ISO 8601 text; `never`: like `time`, with 0 for null. `json`:
- * JSON as text, with an empty text for null. `flag`: 0 or 1. `secret`: sealed.
+ * JSON as text, with an empty text for null. `value`: JSON as text. `flag`: 0 or 1. `secret`: sealed.
  */
-export type MemberType = 'text' | 'integer' | 'flag' | 'time' | 'never' | 'json' | 'secret'
+export type MemberType = 'text' | 'integer' | 'flag' | 'time' | 'never' | 'json' | 'value' | 'secret'
 
 export interface RecordMember {
   readonly name: string
@@ -32,6 +32,8 @@ export interface RecordKind {
   readonly where?: string
   /** True for records that only archives with secrets contain. */
   readonly isSecret?: true
+  /** True for records that only an archive for a move contains: the state of deliveries, which continue at the new service. */
+  readonly isOfMove?: true
   /** A column of long texts. A page ends before they become too long together. */
   readonly longColumn?: string
 }
@@ -46,6 +48,7 @@ const flag = (name: string, column?: string): RecordMember => member('flag', nam
 const time = (name: string, column?: string): RecordMember => member('time', name, column)
 const never = (name: string, column?: string): RecordMember => member('never', name, column)
 const json = (name: string, column?: string): RecordMember => member('json', name, column)
+const value = (name: string, column?: string): RecordMember => member('value', name, column)
 
 function secret(name: string, sealed: SealedColumn): RecordMember {
   return { name, column: sealed.column, type: 'secret', sealed }
@@ -80,7 +83,7 @@ export const recordKinds: readonly RecordKind[] = [
     kind: 'attribute',
     table: 'attribute',
     key: ['bucket', 'name'],
-    members: [text('bucket'), text('name'), json('data'), time('timestamp')],
+    members: [text('bucket'), text('name'), value('data'), time('timestamp')],
     isSecret: true,
     longColumn: 'data',
   },
@@ -233,6 +236,47 @@ export const recordKinds: readonly RecordKind[] = [
       integer('sequence'),
       time('created_at'),
     ],
+  },
+  {
+    kind: 'diff',
+    table: 'diff',
+    key: ['peer_id', 'subscription_id', 'sequence'],
+    members: [
+      text('peer_id'),
+      text('subscription_id'),
+      integer('sequence'),
+      text('diff_kind', 'kind'),
+      value('data'),
+      flag('replaces'),
+      time('created_at'),
+      time('cleared_at'),
+      integer('hops'),
+    ],
+    isOfMove: true,
+    longColumn: 'data',
+  },
+  {
+    kind: 'delivered',
+    table: 'publisher_subscription',
+    key: ['peer_id', 'subscription_id'],
+    members: [text('peer_id'), text('subscription_id'), integer('committed')],
+    isOfMove: true,
+  },
+  {
+    kind: 'pending_callback',
+    table: 'pending_callback',
+    key: ['peer_id', 'subscription_id', 'sequence'],
+    members: [text('peer_id'), text('subscription_id'), integer('sequence'), text('body'), time('received_at')],
+    isOfMove: true,
+    longColumn: 'body',
+  },
+  {
+    kind: 'missing_data',
+    table: 'subscriber_subscription',
+    key: ['peer_id', 'subscription_id'],
+    where: '(resync_pending = 1 OR gap_due_at IS NOT NULL)',
+    members: [text('peer_id'), text('subscription_id'), flag('resync_pending')],
+    isOfMove: true,
   },
   {
     kind: 'webhook',

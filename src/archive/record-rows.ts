@@ -78,6 +78,8 @@ function valueOf(member: RecordMember, actorId: string, row: RecordRow, keyRing:
       return timeText(stored)
     case 'json':
       return stored === '' ? nothing : known(String(stored))
+    case 'value':
+      return known(String(stored))
     case 'secret': {
       const place = placeOf(member, actorId, (column) => String(row[column] ?? ''))
       return keyRing === null ? nothing : stringText(open(keyRing, String(stored) as Sealed, place))
@@ -119,6 +121,7 @@ export function rowOf(kind: RecordKind, actorId: string, given: ArchiveMembers, 
 function storedOf({ kind }: RecordKind, { name, type }: RecordMember, given: ArchiveMembers): Param {
   const value = given.get(name)
   if (value === undefined) throw unfit(kind, name, 'it is missing')
+  if (type === 'value') return value
   if (type === 'json') return isNull(value) ? '' : value
   if (isNull(value)) return type === 'never' ? 0 : null
   if (type === 'flag') return value === 'true' ? 1 : 0

@@ -11,6 +11,7 @@ import {
   isCreatorFree,
   lockActor,
   setCreator,
+  setResidence,
   setTrusteeRoot,
 } from '../actor/actor-store.ts'
 import { replaceLookups } from '../actor/lookup.ts'
@@ -56,6 +57,11 @@ export interface RestoreDeps {
   readonly passphrase?: string
   /** Whether peers may have missed changes since the archive was written, and get a resync. Default: true. */
   readonly hasMissedChanges?: boolean
+  /**
+   * The actor that moves here from another service. It stays out of reach, its owner has no account, and its secrets are
+   * replaced. Default: any actor, which is here at once.
+   */
+  readonly arriving?: string
   /** Stores more of the actor, in the transaction that completes it. */
   readonly completing?: (tx: Transaction) => Promise<void>
 }
@@ -71,7 +77,7 @@ export interface Restored {
 
 /**
  * @throws ServiceError `invalid_value` for an archive that cannot be read or is incomplete, `conflict` when the actor exists, or
- *   another one has its creator or account. Then nothing is left.
+ *   another one has its creator or account; `unavailable` when another import of the actor has begun. Then nothing is left.
  */
 export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uint8Array>): Promise<Restored> {
   const records = new RecordReader(readRecords(unzippedArchive(archive)))
@@ -81,7 +87,19 @@ export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uin
 
 /** Whether the actor exists, and its import, if it had one, is complete. */
 export async function isComplete(q: Queries, id: string): Promise<boolean> {
-  return (await findActor(q, id)) !== null && (await importOf(q, id)) === null
+  const actor = await findActor(q, id)
+  return actor !== null && actor.residence !== 'arriving' && (await importOf(q, id)) === null
+}
+
+/** Deletes an actor that has begun to arrive and is not here. */
+export async function deleteArriving(tx: Transaction, id: string, now: number): Promise<boolean> {
+  const isThere = (await lockActor(tx, id)).length > 0
+  const actor = isThere ? await findActor(tx, id) : null
+  if (actor?.residence !== 'arriving') return false
+  await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, id, now)
+  await deleteActor(tx, id, now)
+  await clearDeletionMarker(tx, id)
+  return true
 }
 
 /** Marks an actor whose import is not complete. */
@@ -129,13 +147,17 @@ class Restore {
   async #begin(): Promise<void> {
     const { store } = this.#deps
     const { id } = this.#header
+    if (this.#deps.arriving !== undefined && this.#deps.arriving !== id)
+      throw unusableArchive('it is the archive of another actor')
     await this.#requireFree()
     await this.#deleteUnfinished(null)
     await this.#deleteRemoved()
     this.#indexed = new Set(await store.read(indexedNames))
     await store.write(async (tx) => {
-      if (!(await this.#insert(tx))) throw this.#exists()
+      // Another import of the actor began at the same time, or the actor was created meanwhile.
+      if (!(await this.#insert(tx))) throw this.#deps.arriving === undefined ? this.#exists() : replaced()
       await clearDeletionMarker(tx, id)
+      if (this.#deps.arriving !== undefined) await setResidence(tx, id, 'arriving')
       await tx.run(
         'INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)',
         id,
@@ -179,6 +201,7 @@ class Restore {
     await store.write(async (tx) => {
       const isThere = (await lockActor(tx, id)).length > 0
       const found = isThere ? await importOf(tx, id) : null
+      if (isThere && begun === null && (await deleteArriving(tx, id, store.now()))) return
       if (found === null || (begun !== null && found !== begun)) return
       await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, id, store.now())
       await deleteActor(tx, id, store.now())
@@ -217,11 +240,13 @@ class Restore {
     if (kind === 'list') return this.#list()
     if (kind === 'file') return this.#file()
     const given = await this.#records.batch(kind)
-    if (kind === 'account') this.#account = given[0] ?? null
+    if (this.#deps.arriving !== undefined && staysBehind.has(kind)) this.#count(this.#leftOut, kind, given.length)
+    else if (kind === 'account') this.#account = given[0] ?? null
     else if (kind === 'property') await this.#values(given)
     else {
       const found = recordKinds.find((one) => one.kind === kind)
-      if (found === undefined || kind === 'app') this.#count(this.#leftOut, kind, given.length)
+      const isUnfit = found?.isOfMove === true && this.#deps.arriving === undefined
+      if (found === undefined || kind === 'app' || isUnfit) this.#count(this.#leftOut, kind, given.length)
       else await this.#rows(found, given)
     }
   }
@@ -232,18 +257,14 @@ class Restore {
 
   async #write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const { id } = this.#header
-    try {
-      return await this.#deps.store.writeActor(id, async (tx) => {
-        await this.#requireOwn(tx)
-        return work(tx)
-      })
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'actor_not_found') throw replaced()
-      throw error
-    }
+    return this.#deps.store.write(async (tx) => {
+      if ((await lockActor(tx, id)).length === 0) throw replaced()
+      await this.#requireOwn(tx)
+      return work(tx)
+    })
   }
 
-  /** @throws ServiceError `conflict` when another import has replaced what this one has begun. */
+  /** @throws ServiceError `unavailable` when another import has replaced what this one has begun. */
   async #requireOwn(tx: Transaction): Promise<void> {
     if ((await importOf(tx, this.#header.id)) !== this.#import) throw replaced()
   }
@@ -323,7 +344,13 @@ class Restore {
     )
     const rows = complete.map((one) => rowOf(kind, id, one, keyRing))
     if (kind.kind === 'relationship') for (const one of complete) this.#peers.add(recordText(one, kind.kind, 'peer_id'))
-    const all = { rows, given: complete, now: this.#deps.store.now(), hasResync: this.#deps.hasMissedChanges !== false }
+    const all = {
+      rows,
+      given: complete,
+      now: this.#deps.store.now(),
+      hasResync: this.#deps.hasMissedChanges !== false,
+      arrivingWith: this.#deps.arriving === undefined ? null : keyRing,
+    }
     await this.#write((tx) => insertKind(tx, id, kind, all))
     this.#count(this.#restored, kind.kind, rows.length)
     this.#count(this.#leftOut, kind.kind, given.length - rows.length)
@@ -381,8 +408,11 @@ class Restore {
   }
 }
 
+/** Records about sign-ins and accounts at the old service, which mean nothing at another one. */
+const staysBehind: ReadonlySet<string> = new Set(['account', 'passkey', 'service_connection'])
+
 function replaced(): ServiceError {
-  return new ServiceError('conflict', 'Cannot import the archive: another import of this actor has begun')
+  return new ServiceError('unavailable', 'Cannot import the archive: another import of this actor has begun')
 }
 
 function hasSecrets({ members }: RecordKind, given: ArchiveMembers): boolean {

@@ -731,6 +731,19 @@ export const options = {
     byDefault: 1_073_741_824,
     text: 'Maximum size of all files of an actor; a file beyond it returns 413.',
   }),
+  acceptMoves: flag({
+    env: 'TROUPE_ACCEPT_MOVES',
+    byDefault: false,
+    text: 'Takes actors that their owners move here from other services.',
+  }),
+  movedDays: integer({
+    env: 'TROUPE_MOVED_DAYS',
+    byDefault: 365,
+    min: 1,
+    max: 3650,
+    unit: 'days',
+    text: 'How long the address of an actor that moved to another service redirects to its new one.',
+  }),
   maxImportBytes: integer({
     env: 'TROUPE_MAX_IMPORT_BYTES',
     min: 1,

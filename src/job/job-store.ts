@@ -2,12 +2,12 @@
 import { type ActorRow, byActor, firstOf, naming, runByActor } from '../store/by-key.ts'
 import type { Param, Queries, Store, Transaction } from '../store/store.ts'
 
-export type JobKind = 'event' | 'webhook' | 'alarm' | 'import'
+export type JobKind = 'event' | 'webhook' | 'alarm' | 'import' | 'move' | 'arrival'
 
 export interface JobKey {
   readonly actorId: string
   readonly kind: JobKind
-  /** Empty for events and imports, the id of the webhook, or the name and key of the alarm. */
+  /** Empty for events, imports and moves, the id of the webhook, or the name and key of the alarm. */
   readonly id: string
 }
 

@@ -28,6 +28,8 @@ export type LiveCategory =
   | 'tasks'
   /** The import of an archive: its progress. */
   | 'import'
+  /** A move to another service, or from one. */
+  | 'move'
   /** Announced by the application: the tools, prompts or resources that AI clients are offered have changed. */
   | 'tools'
   | 'prompts'

@@ -86,6 +86,9 @@ export class NoticeSender {
     if (outcome === null) return { kind: 'delivered' }
     if (this.#deps.isCut() && outcome.kind !== 'answered') return null
     const isOver = outcome.kind === 'answered' && (outcome.status === 404 || outcome.status === 410)
+    // The peer has moved. Its new service notices the end when it states the new address here. Other messages follow it.
+    const hasMoved = outcome.kind === 'answered' && outcome.status === 308
+    if (hasMoved && (notice.kind === 'trust_deleted' || notice.kind === 'withdrawal')) return { kind: 'delivered' }
     if (isOver && endings.has(notice.kind)) return { kind: 'delivered' }
     if (notice.kind === 'withdrawal' && isRefusal(outcome)) return this.#judgeWithdrawal(notice)
     const { attempts, createdAt } = notice

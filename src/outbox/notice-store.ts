@@ -144,11 +144,12 @@ export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly 
   })
 }
 
-/** Whether the two actors agreed, or may have agreed, on another secret. */
+/** Whether the two actors agreed, or may have agreed, on another secret. After a move, the peer may have the new one already. */
 export async function isSecretInDoubt(q: Queries, { actorId, peerId }: NoticeQueue, secret: Sealed): Promise<boolean> {
   const row = await q.get(
     `/* delivery */ SELECT 1 AS found FROM trust
-     WHERE actor_id = $1 AND peer_id = $2 AND (secret <> $3 OR next_secret_hash IS NOT NULL)`,
+     WHERE actor_id = $1 AND peer_id = $2 AND (secret <> $3 OR next_secret_hash IS NOT NULL OR EXISTS (
+       SELECT 1 FROM arrival_peer m WHERE m.actor_id = $1 AND m.peer_id = $2 AND m.state IN ('waiting', 'failed')))`,
     actorId,
     peerId,
     secret,

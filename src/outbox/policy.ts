@@ -55,8 +55,8 @@ type Ending =
   /** A response that is neither acceptance nor refusal. A retry would not change it. */
   | { readonly kind: 'odd'; readonly reason: string }
 
-/** Status codes of requests that the peer did not process. */
-const notNow: ReadonlySet<number> = new Set([408, 425, 429, 503])
+/** Status codes of requests that the peer did not process. 308: it has moved, and its new address is not known yet. */
+const notNow: ReadonlySet<number> = new Set([308, 408, 425, 429, 503])
 
 function endingOf(outcome: PeerOutcome, now: number): Ending {
   switch (outcome.kind) {

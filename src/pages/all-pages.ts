@@ -17,6 +17,7 @@ import { passwordAccess } from './password-access/page.ts'
 import { operator } from './operator/page.ts'
 import { activity } from './activity/page.ts'
 import { archive } from './archive/page.ts'
+import { moving } from './moving/page.ts'
 import { passkeys } from './passkeys/page.ts'
 import { settings } from './settings/page.ts'
 import { live } from './live/page.ts'
@@ -45,6 +46,7 @@ const groups = [
   settings,
   passkeys,
   archive,
+  moving,
   live,
   operator,
 ] as const

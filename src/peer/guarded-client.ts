@@ -1,5 +1,6 @@
 /** The only client for addresses that users choose. It refuses every address that cannot belong to a peer (SSRF). */
 import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
 import type { Agent } from 'undici'
 import { currentContext } from '../observe/context.ts'
 import { HttpCall } from './http-call.ts'
@@ -76,7 +77,8 @@ export class GuardedClient implements PeerClient {
         path: url.pathname + url.search,
         method: request.method,
         headers: headers.headers,
-        body: request.body ?? null,
+        body:
+          request.stream === undefined ? (request.body ?? null) : Readable.from(request.stream, { objectMode: false }),
       },
       exchange,
     )

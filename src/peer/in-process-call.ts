@@ -26,13 +26,14 @@ export async function callInProcess(
 ): Promise<PeerOutcome> {
   const made = peerHeaders(request, url, `Troupe/${release}`)
   if ('refused' in made) return { kind: 'unreached', reason: made.refused }
-  const { method, body = null, maxAnswerBytes: most = maxAnswerBytes } = request
-  // The bytes of a body are not shared memory, which the type of a request requires.
+  const { method, body = null, stream, maxAnswerBytes: most = maxAnswerBytes } = request
+  // The bytes of a body are not shared memory, which the type of a request requires. Node.js takes any async iterable.
   const sent = new Request(url, {
     method,
     headers: made.headers,
-    body: body as string | Uint8Array<ArrayBuffer> | null,
+    body: (stream ?? body) as string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | null,
     signal,
+    ...(stream === undefined ? {} : { duplex: 'half' }),
   })
   try {
     const response = await asOwnRequest(() => answer(sent, { remoteAddress: '127.0.0.1' }))

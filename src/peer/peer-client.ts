@@ -9,6 +9,8 @@ export interface PeerRequest {
   readonly basic?: { readonly user: string; readonly password: string; readonly baseuri: string }
   /** A JSON string, or bytes when `headers` has their `Content-Encoding`. */
   readonly body?: string | Uint8Array | undefined
+  /** A body that is sent while it is made. `headers` has its `Content-Type`. */
+  readonly stream?: AsyncIterable<Uint8Array> | undefined
   /** Additional headers. The client itself sets credentials, encodings and request ids. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**

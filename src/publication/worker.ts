@@ -4,7 +4,7 @@
  * another one.
  */
 import { randomUUID } from 'node:crypto'
-import { ServiceError } from '../errors.ts'
+import { type ErrorCode, ServiceError } from '../errors.ts'
 import { runInBackground } from '../observe/context.ts'
 import { connectionsPerOrigin } from '../peer/guarded-client.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
@@ -49,6 +49,8 @@ type LeasedJob = Job & { readonly since: number } & (
 
 /** Concurrent calls per process. */
 const mostRunning = 256
+/** The actor of a call is no longer at this service. */
+const codesOfNoActor: ReadonlySet<ErrorCode> = new Set(['actor_not_found', 'actor_moving', 'actor_moved'])
 /** A job that waited this long is postponed, so that other jobs get its lease. */
 const patienceMs = 5000
 const putOffMs = 1000
@@ -281,7 +283,8 @@ export class DeliveryWorker {
       )
     } catch (error) {
       // A concurrent deletion of the actor leaves only the notices about it. They are retried after the lease.
-      const isGone = error instanceof ServiceError && error.code === 'actor_not_found'
+      // The callbacks of an actor that leaves are sent by its new service.
+      const isGone = error instanceof ServiceError && codesOfNoActor.has(error.code)
       if (!isGone) runInBackground(() => this.#deps.log.error({ error }, 'Cannot send a callback'), context)
       this.#answerAll(job)
     }

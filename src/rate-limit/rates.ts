@@ -43,6 +43,10 @@ export const defaultRates = {
   'trust_request/source': { count: 30, seconds: 10 * minute },
   'trust_request/target': { count: 100, seconds: hour },
   'trust_request/total': { count: 3000, seconds: 10 * minute },
+  // Moves of actors from other services, and statements about moves of peers. Each one causes calls.
+  'move/source': { count: 30, seconds: 10 * minute },
+  'move/target': { count: 100, seconds: hour },
+  'move/total': { count: 3000, seconds: 10 * minute },
   'register_client/source': { count: 10, seconds: hour },
   'register_client/total': { count: 1000, seconds: hour },
   // Codes of devices, which a person enters.

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { DuePoller } from '../due-poller.ts'
 import type { Timers } from '../timers.ts'
-import { ServiceError } from '../errors.ts'
+import { type ErrorCode, ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Tracing } from '../observe/tracing.ts'
@@ -33,6 +33,8 @@ export interface GapWorkerDeps {
 }
 
 const mostAtOnce = 8
+
+const noLonger: ReadonlySet<ErrorCode> = new Set(['not_found', 'actor_not_found', 'actor_moving', 'actor_moved'])
 
 export class GapWorker {
   readonly #deps: GapWorkerDeps
@@ -111,8 +113,8 @@ export class GapWorker {
       try {
         await this.#deps.tracing.run('fill gap', span, async () => this.#fillGap?.(key))
       } catch (error) {
-        // The subscription, its relationship or its actor was deleted meanwhile.
-        if (error instanceof ServiceError && ['not_found', 'actor_not_found'].includes(error.code)) return
+        // The subscription, its relationship or its actor was deleted meanwhile, or the actor is moving to another service.
+        if (error instanceof ServiceError && noLonger.has(error.code)) return
         // The gap is retried after the lease.
         this.#deps.log.error({ error }, 'Cannot fill a gap of a subscription')
       }

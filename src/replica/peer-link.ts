@@ -2,6 +2,8 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, normalize, withoutLoneSurrogates } from '../json/json.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
+import { outcomeWith } from '../outbox/secret-rotation.ts'
+import type { Store } from '../store/store.ts'
 import { secretOf } from '../trust/record.ts'
 import type { Trust } from '../trust/trust.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
@@ -18,27 +20,29 @@ export type Reading =
 /** 32 MiB, because one response contains a whole actor. */
 const maxAnswerBytes = 33_554_432
 
-/** Status codes that mean that a later request may succeed. */
-const notNow: ReadonlySet<number> = new Set([408, 425, 429])
+/** Status codes that mean that a later request may succeed. 308: the peer has moved, and its new address is not known yet. */
+const notNow: ReadonlySet<number> = new Set([308, 408, 425, 429])
 
 export class PeerLinks {
+  readonly #store: Store
   readonly #client: PeerClient
   readonly #keyRing: KeyRing
   readonly #maxJsonDepth: number
 
-  constructor(client: PeerClient, keyRing: KeyRing, maxJsonDepth: number) {
+  constructor(store: Store, client: PeerClient, keyRing: KeyRing, maxJsonDepth: number) {
+    this.#store = store
     this.#client = client
     this.#keyRing = keyRing
     this.#maxJsonDepth = maxJsonDepth
   }
 
   /**
-   * Calls the peer.
+   * Calls the peer. A refusal is "unreached" while the peer may have another secret.
    *
    * @param path The segments below the peer's root, or an absolute URL, which must be below it.
    * @param mostBytes Limit for the response.
    */
-  call(
+  async call(
     trust: Linked,
     method: PeerRequest['method'],
     path: readonly string[] | string,
@@ -46,13 +50,14 @@ export class PeerLinks {
     mostBytes = maxAnswerBytes,
   ): Promise<PeerOutcome> {
     const { baseuri } = trust
-    return this.#client.call({
+    const outcome = await this.#client.call({
       method,
       url: typeof path === 'string' ? path : [baseuri, ...path.map(encodeURIComponent)].join('/'),
       bearer: { secret: secretOf(this.#keyRing, trust), baseuri },
       maxAnswerBytes: mostBytes,
       body,
     })
+    return outcomeWith(this.#store, trust, trust.secret, outcome)
   }
 
   async read(trust: Linked, path: readonly string[] | string, mostBytes?: number): Promise<Reading> {

@@ -62,6 +62,18 @@ export const webhookSecrets = {
   column: 'secrets',
 } as const satisfies SealedColumn
 
+export const departureSecrets = {
+  table: 'departure',
+  key: ['actor_id'],
+  column: 'secrets',
+} as const satisfies SealedColumn
+export const arrivalKey = { table: 'arrival', key: ['actor_id'], column: 'private_key' } as const satisfies SealedColumn
+export const arrivalPeerSecret = {
+  table: 'arrival_peer',
+  key: ['actor_id', 'peer_id'],
+  column: 'secret',
+} as const satisfies SealedColumn
+
 /** Columns that a key rotation seals again. A column missing here becomes unreadable when its old key is removed. */
 export const sealedColumns: readonly SealedColumn[] = [
   actorPassphrase,
@@ -77,6 +89,9 @@ export const sealedColumns: readonly SealedColumn[] = [
   approvalArguments,
   onceAnswer,
   webhookSecrets,
+  departureSecrets,
+  arrivalKey,
+  arrivalPeerSecret,
 ]
 
 /** Returns the binding of one value: its actor, its field, then the rest of its key. */

@@ -194,12 +194,13 @@ export class SignInCallback {
   ): Promise<Ending> {
     const { entry, claims, freeText } = this.#deps
     const person = await this.#personOf(begun, response)
-    const { expectedActorId, expectedIdentifier } = flow
+    const { expectedActorId, expectedIdentifier, claimedActorId = null } = flow
     const attempt: SignInAttempt = {
       ...this.#attempt(begun, person, sender),
       beganWith: 'web',
       expectedActorId,
       expectedIdentifier,
+      claimedActorId,
       asksFirst: true,
       needsAddress: flow.forClient,
     }

@@ -10,6 +10,7 @@ import type { Runtime } from '../runtime.ts'
 import type { TokenRoom } from '../token/create.ts'
 import { Sessions } from '../token/sessions.ts'
 import { Accounts } from './accounts.ts'
+import { ArrivedActors } from './arrived-actors.ts'
 import { ConfiguredProviders, outsidePlans, type ProviderChoice } from './configured.ts'
 import { EmailLinkProvider } from './email-link/email-link-provider.ts'
 import { EmailLinkSignIn } from './email-link/email-link-sign-in.ts'
@@ -65,11 +66,13 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   const { config, store, live, keyRing, now, basePath, handles } = runtime
   const { accounts, tokenRoom } = needs
   const { tokens, oneTime } = tokenRoom
+  const arrivedActors = new ArrivedActors({ store, uniqueCreator: config.uniqueCreator })
   const { passkeys, passkeySignIn, passkeyProvider } = createPasskeys(runtime, needs)
   const { emailLinkSignIn, emailLinkProvider } = createEmailLinks(runtime, needs)
   const { providers, host, close } = createProviders(runtime, needs, [passkeyProvider, emailLinkProvider])
   return {
     accounts,
+    arrivedActors,
     providers,
     host,
     passkeys,
@@ -90,6 +93,7 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
       tokens,
       oneTime,
       providers,
+      arrivedActors,
       handleOf: handles.of,
       // `forceEmailAsCreator` implies the email identity mode.
       mode: config.forceEmailAsCreator ? 'email' : config.signInIdentity,

@@ -16,8 +16,10 @@ import type { Beginning, IssuedTokens } from '../token/chain.ts'
 import type { Tokens } from '../token/tokens.ts'
 import { type Account, findAccounts, type FoundAccounts } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
+import type { ArrivedActors } from './arrived-actors.ts'
 import { type PersonIdentity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
 import { ensureInteractiveTrust } from './interactive-trust.ts'
+import { LostRace } from './lost-race.ts'
 import type { NewOwnAccount, OwnAccount, Person } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
 
@@ -34,6 +36,7 @@ export interface EntryDeps {
   readonly live: Pick<Live, 'record'>
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
   readonly mode: IdentityMode
+  readonly arrivedActors: ArrivedActors
 }
 
 /** A sign-in attempt: the person, the device, and the purpose. */
@@ -49,6 +52,8 @@ export interface SignInAttempt {
   /** The only actor, and the only identifier, that this sign-in may enter. */
   readonly expectedActorId?: string | null
   readonly expectedIdentifier?: string | null
+  /** The actor from another service that the person takes. The identity must not have an account yet. */
+  readonly claimedActorId?: string | null
   /** The trust type that an AI client requests. It requires a confirmed address. */
   readonly trustType?: string | null
   /** Refuses a person without a confirmed address, instead of asking for an address. */
@@ -118,8 +123,14 @@ export class SessionEntry {
 
   /** Enters the account that the proof of this service names. */
   async #enterOwn(attempt: SignInAttempt, { actorId, newAccount }: OwnAccount): Promise<Entered> {
+    const { claimedActorId = null } = attempt
+    if (claimedActorId !== null && newAccount === null) throw new SignInRefusal('has_account')
     const account =
-      newAccount === null ? await this.#ownAccount(attempt, actorId) : await this.#makeOwn(attempt, actorId, newAccount)
+      newAccount === null
+        ? await this.#ownAccount(attempt, actorId)
+        : claimedActorId === null
+          ? await this.#makeOwn(attempt, actorId, newAccount)
+          : this.#claimOwn(claimedActorId, newAccount)
     const tokens = await this.finish(attempt, account)
     if (tokens === null) throw new SignInRefusal('exchange_failed', 'The actor was deleted meanwhile')
     return { kind: 'entered', actor: account.actor, tokens: tokens.issued }
@@ -152,6 +163,29 @@ export class SessionEntry {
     return { actor: draft, isNew: true, identifier, address: null, isProven: true }
   }
 
+  /** The person opens an arrived actor by a method of this service. */
+  #claimOwn(actorId: string, { name, identifier, store }: NewOwnAccount): ResolvedAccount {
+    const { accounts, arrivedActors } = this.#deps
+    const prepare = async (tx: Transaction): Promise<void> => {
+      await arrivedActors.take(tx, actorId, name)
+      if (!(await accounts.insert(tx, { actorId, identifier, verified: true, subject: null }))) throw new LostRace()
+      await store(tx)
+    }
+    return { actor: { id: actorId, creator: name }, isNew: false, identifier, address: null, isProven: true, prepare }
+  }
+
+  /** The person opens an arrived actor by a provider. */
+  #claim(actorId: string, { identifier, address }: Proven, subject: string): ResolvedAccount {
+    const { accounts, arrivedActors, mode } = this.#deps
+    const prepare = async (tx: Transaction): Promise<void> => {
+      await accounts.supersede(tx, { id: actorId, creator: identifier })
+      await arrivedActors.take(tx, actorId, identifier)
+      const own = address === null || mode === 'provider' ? subject : null
+      if (!(await accounts.insert(tx, { actorId, identifier, verified: true, subject: own }))) throw new LostRace()
+    }
+    return { actor: { id: actorId, creator: identifier }, isNew: false, identifier, address, isProven: true, prepare }
+  }
+
   async #find(
     attempt: SignInAttempt,
     identity: Exclude<PersonIdentity, { kind: 'unknown' }>,
@@ -161,6 +195,12 @@ export class SessionEntry {
     const { accounts, isTaken } = await this.#accountsOf(identifier, subject)
     const account = accountOf(accounts, identifier, subject, this.#deps.mode)
     refuseOthers(attempt, account, identifier)
+    const { claimedActorId = null } = attempt
+    if (claimedActorId !== null) {
+      if (account !== null) throw new SignInRefusal('has_account')
+      if (identity.kind === 'missing') throw new SignInRefusal('no_address')
+      return { kind: 'resolved', account: this.#claim(claimedActorId, identity, subject) }
+    }
     if (identity.kind === 'missing' && needsAddress(attempt) && !hasAddress(account))
       throw new SignInRefusal('no_address')
     if (account !== null) return { kind: 'resolved', account: resolvedAccount(account, identity) }
@@ -247,6 +287,7 @@ export class SessionEntry {
       return await this.#store(attempt, account, also)
     } catch (error) {
       if (!isNew) {
+        if (error instanceof LostRace) throw new SignInRefusal('has_account')
         if (error instanceof ServiceError && error.code === 'actor_not_found') return null
         throw error
       }
@@ -317,9 +358,6 @@ function needsAddress({ trustType = null, needsAddress: isAsked = false }: SignI
 function hasAddress(account: Account | null): boolean {
   return account?.verified === true && account.identifier.includes('@')
 }
-
-/** Thrown to roll back: another sign-in committed first. */
-export class LostRace extends Error {}
 
 /**
  * Returns the account that this person may enter. An account that has the identifier without proof admits only the

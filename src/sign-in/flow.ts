@@ -7,6 +7,8 @@ export type Flow =
       readonly redirect: string | null
       /** The actor whose page was requested, or null. A sign-in with another identity is refused. */
       readonly expectedActorId: string | null
+      /** The actor from another service that the person takes. */
+      readonly claimedActorId?: string
       /** The email address that the person typed before the sign-in. */
       readonly expectedIdentifier: string | null
       /**

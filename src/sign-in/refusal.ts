@@ -79,6 +79,18 @@ const refusals = {
     grant: 403,
     text: 'Cannot sign you in: this code was not sent for this sign-in, has expired, or was used before',
   },
+  has_account: {
+    code: 'conflict',
+    spa: 'auth_rejected',
+    grant: 403,
+    text: 'Cannot give you the moved account: you have another account here. Delete that one first, or choose another sign-in.',
+  },
+  already_taken: {
+    code: 'forbidden',
+    spa: 'auth_rejected',
+    grant: 403,
+    text: 'Cannot give you the moved account: its owner has taken it already',
+  },
   name_taken: {
     code: 'creator_exists',
     spa: 'auth_rejected',

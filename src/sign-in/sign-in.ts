@@ -6,6 +6,7 @@ import { ServiceError } from '../errors.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Accounts } from './accounts.ts'
+import type { ArrivedActors } from './arrived-actors.ts'
 import { SignInCallback } from './callback.ts'
 import { Claims } from './account-linking.ts'
 import { SessionEntry, type EntryDeps } from './establish-session.ts'
@@ -13,7 +14,7 @@ import type { TokenDeliveryMode } from './flow.ts'
 import { FreeText } from './email-entry.ts'
 import { Native, requireProvider } from './native.ts'
 import type { Provider, Providers } from './provider.ts'
-import { askProvider } from './refusal.ts'
+import { askProvider, SignInRefusal } from './refusal.ts'
 import { SafeTargets } from './safe-target.ts'
 import { States } from './states.ts'
 import { Tickets } from './tickets.ts'
@@ -39,8 +40,10 @@ export interface OnWeb {
   readonly provider: string | undefined
   /** Path on this host to which the browser goes afterwards. */
   readonly redirect: string | undefined
-  /** The actor whose page was requested. */
+  /** The actor whose page was requested, or which the person takes. */
   readonly actorId: string | undefined
+  /** The code by which the person takes an actor from another service. Default: the person has an account. */
+  readonly claim: string | undefined
   /** The typed email address. */
   readonly hint: string | undefined
   /** The browser cookie. */
@@ -80,6 +83,7 @@ export class SignIn {
   readonly #trustTypes: TrustTypes
   readonly #states: States
   readonly #clientPath: string
+  readonly #arrivedActors: ArrivedActors
 
   constructor(deps: SignInDeps) {
     const { store, oneTime, providers } = deps
@@ -94,6 +98,7 @@ export class SignIn {
     this.native = new Native({ store, oneTime, providers, tickets, entry })
     this.#trustTypes = deps.trustTypes
     this.#clientPath = deps.clientPath
+    this.#arrivedActors = deps.arrivedActors
     this.#states = new States(store, oneTime)
     this.callback = new SignInCallback({
       ...deps,
@@ -112,18 +117,20 @@ export class SignIn {
    * @returns the provider's URL, to which the browser goes.
    * @throws ServiceError `bad_request` for an unknown provider or an unsafe redirect, SignInRefusal.
    */
-  async beginOnWeb({ provider: name, redirect, actorId, hint, browser, isFresh }: OnWeb): Promise<string> {
+  async beginOnWeb({ provider: name, redirect, actorId, claim, hint, browser, isFresh }: OnWeb): Promise<string> {
     const provider = requireProvider(this.providers, name)
     const path = redirect === undefined ? null : this.targets.parsePath(redirect)
     if (redirect !== undefined && path === null) {
       throw new ServiceError('bad_request', 'Cannot begin the sign-in: redirect is not an address of this service')
     }
+    const claimed = claim === undefined ? null : await this.#claimed(actorId ?? '', claim)
     const address = hint === undefined ? null : parseAddress(hint)
     const state = await this.#states.begin({
       flow: {
         kind: 'web',
         redirect: path,
-        expectedActorId: actorId ?? null,
+        expectedActorId: claimed === null ? (actorId ?? null) : null,
+        ...(claimed === null ? {} : { claimedActorId: claimed }),
         expectedIdentifier: address,
         forClient: path !== null && this.endsAtClient(path),
       },
@@ -131,6 +138,11 @@ export class SignIn {
       browser,
     })
     return authorizationUrl(provider, state, { loginHint: address, isFresh })
+  }
+
+  async #claimed(actorId: string, code: string): Promise<string> {
+    if (await this.#arrivedActors.isCode(actorId, code)) return actorId
+    throw new SignInRefusal('already_taken')
   }
 
   /** @param path Result of `SafeTargets.parsePath`. */

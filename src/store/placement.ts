@@ -15,6 +15,9 @@ const reference: Placement = { kind: 'reference' }
 export const placements: Readonly<Record<string, Placement>> = {
   actor: byActor('id'),
   deleted_actor: byActor('id'),
+  departure: byActor(),
+  arrival: byActor(),
+  arrival_peer: byActor(),
   property: byActor(),
   list_node: byActor(),
   list_item: byActor(),

@@ -40,6 +40,12 @@ export interface Transaction extends Queries {
   run(sql: string, ...params: Param[]): Promise<number>
 }
 
+/**
+ * Where an actor lives (docs/spec/moving.md): at this service; on its way to another one, and frozen; at another one; or not yet
+ * completely here.
+ */
+export type Residence = 'here' | 'moving' | 'moved' | 'arriving'
+
 /** The actor's row under its lock. */
 export interface LockedActor {
   readonly id: string
@@ -54,6 +60,8 @@ export interface LockedActor {
   readonly watchedUntil: number
   /** Number of webhooks of the actor. */
   readonly webhookCount: number
+  /** `here`, because others cannot be locked for a change. */
+  readonly residence: Residence
 }
 
 export interface Store {
@@ -88,7 +96,8 @@ export interface Store {
    * Like `write`, but locks the actor's row first, so that writes to one actor run one after another.
    *
    * @param origin `Transaction.origin`. Default: empty.
-   * @throws ServiceError `actor_not_found` when the actor does not exist or was deleted.
+   * @throws ServiceError `actor_not_found` when the actor does not exist or was deleted; `actor_moving`, `actor_moved` when
+   *   another service has it.
    */
   writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>, origin?: string): Promise<T>
   /** Checks that the database answers. @throws ServiceError `store_unavailable` */

@@ -2,6 +2,7 @@
 import { quoted, ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import { currentContext } from '../observe/context.ts'
+import { isSecretInDoubt } from '../outbox/notice-store.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { parseBaseuri } from './baseuri.ts'
@@ -227,12 +228,12 @@ export class Trusts {
 
   /**
    * Deletes a relationship that the peer no longer has. Does nothing when the relationship was renewed since the peer
-   * was asked.
+   * was asked, or the peer may have another secret.
    */
   async endedByPeer(actor: Self, { peerId, secretHash }: Pick<Trust, 'peerId' | 'secretHash'>): Promise<void> {
     const ended = await this.#deps.store.writeActor(actor.id, async (tx, locked) => {
       const found = await findTrust(tx, actor.id, peerId)
-      if (found?.secretHash !== secretHash) return null
+      if (found?.secretHash !== secretHash || (await isSecretInDoubt(tx, found, found.secret))) return null
       await endTrust(this.#deps, tx, locked, found)
       return found
     })

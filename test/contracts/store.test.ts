@@ -328,6 +328,7 @@ forEachStore((dialect, open, database) => {
             keySubscriptionCount: 0,
             waitingChanges: 0,
             watchedUntil: 0,
+            residence: 'here',
             webhookCount: 0,
           },
         )

@@ -420,6 +420,8 @@ const rows: Readonly<Record<string, Row>> = {
   exportsWithSecrets: flag('TROUPE_EXPORTS_WITH_SECRETS', false),
   maxFileBytes: number('TROUPE_MAX_FILE_BYTES', 52_428_800, [1, 5_368_709_120], 'bytes'),
   maxActorFileBytes: number('TROUPE_MAX_ACTOR_FILE_BYTES', 1_073_741_824, [0, 1_099_511_627_776], 'bytes'),
+  acceptMoves: flag('TROUPE_ACCEPT_MOVES', false),
+  movedDays: number('TROUPE_MOVED_DAYS', 365, [1, 3650], 'days'),
   maxImportBytes: number('TROUPE_MAX_IMPORT_BYTES', 1_073_741_824, [1, 1_099_511_627_776], 'bytes'),
   maxFiles: number('TROUPE_MAX_FILES', 10_000, [0, 100_000]),
   fileTypes: names('TROUPE_FILE_TYPES', ['*/*']),

@@ -159,6 +159,8 @@ const same: ReadonlySet<string> = new Set([
   'viewAs.tools',
   'subscription.status',
   'apps.apps',
+  'arrival.name',
+  'arrival.passphrase',
   'operator.node',
   'devices.web',
   'devices.passphrase',

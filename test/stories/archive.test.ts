@@ -315,6 +315,29 @@ forEachService((start) => {
       assert.deepEqual(kinds(await archiveOf(to, actor.id)), kinds(archive))
     })
 
+    it('has attributes of the application with every JSON value, null too', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const stored = { none: null, empty: '', zero: 0, no: false, list: [null] }
+      const { store } = await service.app.running()
+      for (const [name, value] of Object.entries(stored)) {
+        await store.write((tx) =>
+          tx.run(
+            `INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, 'private', $2, $3, 1)`,
+            actor.id,
+            name,
+            JSON.stringify(value),
+          ),
+        )
+      }
+      const archive = await archiveOf(service, actor.id)
+      await deleteActor(service, actor.id)
+      await restore(service, archive)
+      const lines = linesOf(await archiveOf(service, actor.id)) as readonly Record<string, unknown>[]
+      const attributes = lines.filter(({ kind }) => kind === 'attribute')
+      assert.deepEqual(Object.fromEntries(attributes.map(({ name, data }) => [name, data])), stored)
+    })
+
     it('has no relationships from an archive without secrets, and says what is left out', async () => {
       const service = await start()
       const actor = await service.createActor()
@@ -506,7 +529,7 @@ forEachService((start) => {
         yield Buffer.from(archive.slice(half))
       }
       const first = assert.rejects(restore(service, inTwoParts()), {
-        code: 'conflict',
+        code: 'unavailable',
         message: /another import of this actor has begun/,
       })
       await waits

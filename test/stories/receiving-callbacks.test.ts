@@ -424,7 +424,10 @@ forEachService((start) => {
       peers.publish({ subscriber: actor.id, id: peer.id }, { a: ['x'.repeat(400)], b: ['y'.repeat(400)], c: [] }, 1)
       let time = 0
       const wholeOf = async (mostCharacters: number, longestMs: number): Promise<string> => {
-        const data = new PeerData(new PeerLinks(peers, keyRing, 64), () => (time += 1), { mostCharacters, longestMs })
+        const data = new PeerData(new PeerLinks(store, peers, keyRing, 64), () => (time += 1), {
+          mostCharacters,
+          longestMs,
+        })
         const scope = { target: 'properties', subtarget: '', resource: '' }
         const snapshot = await data.snapshot(trust, scope, peer.id, 1)
         return snapshot.kind === 'failed' ? snapshot.reason : [...snapshot.fetched.keys()].join(' ')

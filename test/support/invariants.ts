@@ -152,8 +152,8 @@ async function engineFaults(database: Database): Promise<string[]> {
 async function strangers(database: Database): Promise<string[]> {
   const found: string[] = []
   for (const { name, columns } of await database.tables()) {
-    // This table names deleted lists and actors whose rows are still to be deleted.
-    if (name === 'removed_list') continue
+    // These tables name deleted lists and actors whose rows are still to be deleted, and actors that left or will come.
+    if (['removed_list', 'departure', 'arrival'].includes(name)) continue
     const isLeft = columns.includes('list') ? stillToBeDeleted(name) : 'false'
     if (columns.includes('actor_id')) {
       const rows = await database.all<{ actor_id: string }>(

@@ -21,8 +21,9 @@ export const routes: readonly Route[] = documentedRoutes({
 })
 
 /** Returns whether a route belongs to an actor. All others belong to the service. */
-export function isBelowActor({ path }: Pick<Route, 'path'>): boolean {
-  return path === '/:actor' || path.startsWith('/:actor/')
+export function isBelowActor({ id, path }: Pick<Route, 'id' | 'path'>): boolean {
+  // It answers also for an actor that moved to another service and is no longer here.
+  return (path === '/:actor' || path.startsWith('/:actor/')) && id !== 'getMove'
 }
 
 export interface Sample {
@@ -127,6 +128,34 @@ export const samples: Readonly<Record<string, Sample>> = {
   stopImport: { path: '/:actor/import', status: 404 },
   importPage: { path: '/:actor/www/import', status: 200 },
   importForm: { path: '/:actor/www/import', form: { action: 'stop' }, status: 409 },
+  getMove: { path: '/:actor/meta/moving', status: 404 },
+  announceMove: {
+    path: '/moves',
+    body: {
+      actor: 'ada',
+      from: 'https://old.example.com/ada',
+      token: 't'.repeat(43),
+      claim_hash: 'c'.repeat(43),
+      key: { kty: 'OKP', crv: 'Ed25519', x: 'x', d: 'd' },
+    },
+    status: 403,
+  },
+  sendMovedArchive: { path: '/moves/:actor', body: { kind: 'none' }, status: 404 },
+  activateMove: { path: '/moves/:actor/activation', status: 404 },
+  cancelMove: { path: '/moves/:actor', status: 404 },
+  postMovedCallback: {
+    path: `/:actor/callbacks/moved/${samplePeer}`,
+    body: { statement: 'not signed' },
+    status: 403,
+  },
+  getOwnMove: { path: '/:actor/move', status: 200 },
+  beginMove: { path: '/:actor/move', body: { to: 'ftp://example.com' }, status: 400 },
+  stopMove: { path: '/:actor/move', status: 404 },
+  retryMovedPeers: { path: '/:actor/move/peers', body: {}, status: 202 },
+  movePage: { path: '/:actor/www/move', status: 200 },
+  moveForm: { path: '/:actor/www/move', form: { action: 'stop' }, status: 409 },
+  moveClaimPage: { path: '/moves/:actor/claim', status: 404 },
+  moveClaimForm: { path: '/moves/:actor/claim', form: { code: 'none' }, status: 403 },
   listApprovals: { path: '/:actor/approvals', status: 200 },
   getApproval: { path: '/:actor/approvals/none', status: 404 },
   decideApproval: { path: '/:actor/approvals/none', body: { approved: true }, status: 404 },

@@ -5,7 +5,7 @@ import type { Authentication } from '../../auth/authenticate.ts'
 import type { Credential } from '../../auth/credentials.ts'
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { anonymous, type Caller } from '../../caller.ts'
-import { ServiceError } from '../../errors.ts'
+import { quoted, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import type { Operators } from '../../sign-in/operators.ts'
 import type { Params } from '../edge/params.ts'
@@ -34,11 +34,18 @@ export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
   readonly admission: Admission
   readonly clientAdmission: ClientAdmission
   readonly forgeryRule: ForgeryRule
-  readonly actors: Pick<Actors, 'find' | 'require'>
+  readonly actors: Pick<Actors, 'find'>
+  /** The path prefix of every URL of the service; empty without a prefix. */
+  readonly basePath: string
+  /** Finds the new address of an actor that moved to another service, with the signed notice. Null: it has not moved. */
+  readonly movedTo: (actorId: string) => Promise<{ readonly url: string; readonly notice: string } | null>
   readonly authentication: Pick<Authentication, 'authenticate' | 'unauthorized'>
   readonly operators: Pick<Operators, 'of'>
   readonly contacts: { answered(caller: Caller, via: ConnectedVia): void }
 }
+
+/** Seconds after which a request to a moving actor may be repeated. */
+const movingSeconds = 5
 
 type ConnectedVia = 'trust' | 'subscription'
 type AtActor = Exchange<string, Params> & { readonly actor: Actor }
@@ -55,11 +62,35 @@ export class Entrances {
       if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, null)
       return this.#enterService(route, exchange, state)
     }
-    const actor = await this.#deps.actors.require(exchange.params['actor'] ?? '')
+    const actor = await this.#resident(route, exchange)
     state.actorId = actor.id
     if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, actor.id)
     const atActor = { ...exchange, actor }
     return await this.#enterActor(route, atActor, state)
+  }
+
+  /**
+   * Finds the actor of the path.
+   *
+   * @throws ServiceError `actor_not_found`; `actor_moved` with its new address; `actor_moving` while it moves.
+   */
+  async #resident(route: Route, { params, request }: Exchange<string, Params>): Promise<Actor> {
+    const { actors, movedTo, basePath } = this.#deps
+    const id = params['actor'] ?? ''
+    const found = await actors.find(id)
+    if (found?.residence === 'here' || (found?.residence === 'moving' && route.servesMoving === true)) return found
+    const moved = found === null || found.residence === 'moved' ? await movedTo(id) : null
+    if (moved !== null) {
+      const [, , ...below] = request.path.slice(basePath.length).split('/')
+      const query = request.query === '' ? '' : `?${request.query}`
+      const headers = { Location: `${[moved.url, ...below].join('/')}${query}`, 'Cache-Control': 'no-store' }
+      throw new ServiceError('actor_moved', undefined, {
+        headers,
+        members: { moved_to: moved.url, notice: moved.notice },
+      })
+    }
+    if (found === null) throw new ServiceError('actor_not_found', `Actor ${quoted(id)} does not exist`)
+    throw new ServiceError('actor_moving', undefined, { retryAfterSeconds: movingSeconds })
   }
 
   #enterActor(

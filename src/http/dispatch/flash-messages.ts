@@ -41,6 +41,9 @@ const flashMessages = [
   'accessRevoked',
   'importBegun',
   'importStopped',
+  'moveBegun',
+  'moveStopped',
+  'peersTriedAgain',
   'passkeyAdded',
   'passkeyRemoved',
 ] as const

@@ -98,6 +98,8 @@ interface RouteBase extends Documentation {
   readonly errors?: ErrorFamily
   /** The response has a secret that the service does not keep, so an Idempotency-Key is refused. */
   readonly showsSecret?: true
+  /** Serves the owner while the actor moves to another service. All others are 503 then. */
+  readonly servesMoving?: true
   /** The limiters that every request counts against. Their target is the actor. */
   readonly limit?: readonly LimitKey[]
 }

@@ -63,6 +63,8 @@ export interface SignInRequest {
   readonly redirect?: string | undefined
   /** The actor whose page was requested. The owner of another actor is refused. */
   readonly actorId?: string | undefined
+  /** The code by which the user takes the actor. */
+  readonly claim?: string | undefined
   /** The email address that the user typed. */
   readonly hint?: string | undefined
   /** The user must prove again who they are. */
@@ -75,9 +77,10 @@ export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: SignI
 }
 
 /** Returns the query string for `/login` and for provider URLs: empty, or with a leading question mark. */
-export function wishQuery({ redirect, actorId, hint, isFresh }: SignInRequest): string {
+export function wishQuery({ redirect, actorId, claim, hint, isFresh }: SignInRequest): string {
   const query = new URLSearchParams()
   if (actorId !== undefined) query.set('actor', actorId)
+  if (claim !== undefined) query.set('claim', claim)
   if (redirect !== undefined) query.set('redirect', redirect)
   if (hint !== undefined) query.set('login_hint', hint)
   if (isFresh === true) query.set('fresh', '1')

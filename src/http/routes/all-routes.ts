@@ -7,6 +7,9 @@ import type { Runtime } from '../../runtime.ts'
 import { activityRoutes } from './actor/activity.ts'
 import { archiveRoutes } from './archive/archive.ts'
 import { historyRoutes } from './history/history.ts'
+import { moveRoutes } from './moves/services.ts'
+import { moveClaimRoutes } from './moves/claim.ts'
+import { ownerMoveRoutes } from './moves/owner.ts'
 import { appRoutes } from './oauth/apps.ts'
 import { actorRoutes } from './actor/actor.ts'
 import { approvalRoutes } from './actor/approvals.ts'
@@ -67,6 +70,9 @@ export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'base
   Parameters<typeof activityRoutes>[0] &
   Parameters<typeof historyRoutes>[0] &
   Parameters<typeof archiveRoutes>[0] &
+  Parameters<typeof moveRoutes>[0] &
+  Parameters<typeof ownerMoveRoutes>[0] &
+  Parameters<typeof moveClaimRoutes>[0] &
   Parameters<typeof appRoutes>[0] &
   Parameters<typeof approvalRoutes>[0] &
   Parameters<typeof liveRoutes>[0] &
@@ -121,6 +127,9 @@ export function routesFor(deps: RouteDeps): readonly Route[] {
     ...activityRoutes(deps),
     ...historyRoutes(deps),
     ...archiveRoutes(deps),
+    ...moveRoutes(deps),
+    ...ownerMoveRoutes(deps),
+    ...(deps.config.webUi ? moveClaimRoutes(deps) : []),
     ...appRoutes(deps),
     ...approvalRoutes(deps),
     ...liveRoutes(deps),

@@ -29,6 +29,7 @@ const sentences: ReadonlyMap<string, (act: Act) => string | null> = new Map([
   ['import', ({ words }: Act) => words.importData],
   ['invitations', ({ method, words }: Act) => (method === 'POST' ? words.invite : words.revokeInvitation)],
   ['keys', keySentence],
+  ['move', ({ method, words }: Act) => (method === 'POST' ? words.beginMove : words.stopMove)],
   ['passkeys', ({ method, words }: Act) => (method === 'POST' ? words.addPasskey : words.removePasskey)],
   ['password-access', ({ words }: Act) => words.decideProgram],
   ['recovery_codes', ({ method, words }: Act) => (method === 'POST' ? words.createCodes : words.useCode)],

@@ -114,6 +114,9 @@ const notices = ({ one }: EnglishNoun): Record<FlashMessage, string> => ({
   accessRevoked: 'The password no longer works.',
   importBegun: 'Import started.',
   importStopped: 'Import stopped.',
+  moveBegun: 'Move started.',
+  moveStopped: 'Move stopped.',
+  peersTriedAgain: 'Trying again.',
   passkeyAdded: 'Passkey added.',
   passkeyRemoved: 'Passkey removed.',
 })
@@ -130,6 +133,8 @@ const errors: Record<ErrorCode, string> = {
   rejected: 'The application didn’t accept this value.',
   no_result: 'The application returned no result.',
   unauthorized: 'Sign in to continue.',
+  actor_moved: 'This account has moved to another service.',
+  actor_moving: 'This account is moving to another service. Try again in a moment.',
   insufficient_user_authentication: 'Sign in again, then repeat this.',
   forbidden: 'You don’t have access.',
   approval_required: 'The owner has to approve this call first.',
@@ -331,6 +336,9 @@ const settings = ({ one }: EnglishNoun) => ({
   import: 'Import an archive',
   importText: 'Bring in the properties, lists and files of such a file.',
   importLink: 'Choose an archive',
+  move: 'Move to another service',
+  moveText: 'Take everything to another service, with your connections.',
+  moveLink: 'Move',
   deletion: `Delete ${one}`,
   deletionFold: `Delete ${one}…`,
   deletionText:
@@ -509,6 +517,8 @@ const signInRefusals: Record<Why, string> = {
   unknown_passkey: 'That passkey opens nothing here. Choose another one, or sign up.',
   unknown_code: 'That isn’t an unused recovery code.',
   unknown_email_code: 'That code isn’t valid for this sign-in, has expired, or was used before.',
+  has_account: 'You have another account here. Delete that one first, or choose another way to sign in.',
+  already_taken: 'Someone has already taken over this account with its link.',
   name_taken: 'That name is already in use. Begin again with another name.',
 }
 
@@ -867,6 +877,57 @@ const imports = ({ one, a }: EnglishNoun) => ({
   leftOut: (records: number) =>
     `${count(records, 'other record', 'other records')} of the archive, such as connections and activity, can only be restored by an operator.`,
   history: 'View and undo changes in History',
+})
+
+const moving = ({ one, a }: EnglishNoun) => ({
+  title: 'Move to another service',
+  text: `Take your ${one} to another service. Your old address then leads to the new one.`,
+  begin: 'Move now',
+  comes: 'Your data, files, history and connections come along. People you are connected with get the new address.',
+  stays:
+    'Connected apps, devices, API keys and accounts at other services stay behind. You choose a new way to sign in.',
+  frozen: `During the move, your ${one} can’t be read or changed. Afterwards, it is deleted here.`,
+  to: 'Address of the other service',
+  toHint: 'Such as https://example.com. The service must accept moves.',
+  button: `Move this ${one}`,
+  wrongAddress: 'Enter the address of another service, such as https://example.com.',
+  notAgreed: (said: string) =>
+    said === '' ? 'The other service can’t be reached.' : `The other service didn’t agree: ${said}`,
+  leaving: `Your ${one} is moving`,
+  leavingText: (to: string, moment: Html) => html`To ${to}, started ${moment}.`,
+  claimText: `With this link, you take over your ${one} at the other service. It works once. Keep it until you have signed in there.`,
+  claimLink: 'Continue at the other service',
+  stop: 'Stop move',
+  ended: 'The move has already ended.',
+  failed: 'The last move failed',
+  failedText: (to: string) => `Your ${one} is still here. It couldn’t move to ${to}.`,
+  arrived: 'Moved here',
+  arrivedText: (from: string, moment: Html) => html`From ${from}, ${moment}.`,
+  peers: 'Your connections and the new address',
+  states: {
+    waiting: 'Not sent yet',
+    informed: 'Received',
+    asked: `Asked to connect again, because ${a} of that service can’t follow a move`,
+    failed: 'Couldn’t be sent',
+  },
+  more: (peers: number) => `and ${number(peers)} more`,
+  retry: 'Try again',
+})
+
+const arrival = ({ one }: EnglishNoun) => ({
+  title: `Take over your ${one}`,
+  text: (from: string) => `It came from ${from}. Choose how you’ll sign in from now on.`,
+  coming: `Your ${one} is on its way`,
+  comingText: (from: string) => `It is coming from ${from}. Try again in a moment.`,
+  reload: 'Reload',
+  used: 'This link doesn’t work',
+  usedText: 'It was used before, or isn’t complete. If you have signed in here before, sign in again.',
+  signIn: 'Go to sign-in',
+  byPassphrase: 'Use a passphrase',
+  takenText: 'Save the new passphrase now. It is shown only this time.',
+  name: 'Name',
+  passphrase: 'Passphrase',
+  open: `Open your ${one}`,
 })
 
 const files = ({ one }: EnglishNoun) => ({
@@ -1706,6 +1767,8 @@ const ownActs = {
   disconnect: (name: string) => `disconnected ${name}`,
   exportData: 'exported your data',
   importData: 'imported an archive',
+  beginMove: 'started a move to another service',
+  stopMove: 'stopped the move to another service',
   createKey: 'created an API key',
   changeKey: 'changed an API key',
   revokeKey: 'revoked an API key',
@@ -1908,6 +1971,8 @@ function messages(noun: EnglishNoun) {
     passwordAccess: passwordAccess(noun),
     files: files(noun),
     imports: imports(noun),
+    moving: moving(noun),
+    arrival: arrival(noun),
     rights: rights(noun),
     review: review(noun),
     connections: connections(noun),

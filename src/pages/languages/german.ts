@@ -85,6 +85,9 @@ const notices = (noun: Declined): Messages['notices'] => ({
   accessRevoked: 'Das Passwort gilt nicht mehr.',
   importBegun: 'Import gestartet.',
   importStopped: 'Import angehalten.',
+  moveBegun: 'Umzug gestartet.',
+  moveStopped: 'Umzug abgebrochen.',
+  peersTriedAgain: 'Neuer Versuch läuft.',
   passkeyAdded: 'Passkey hinzugefügt.',
   passkeyRemoved: 'Passkey entfernt.',
 })
@@ -100,6 +103,8 @@ const errors: Messages['errors'] = {
   rejected: 'Die Anwendung hat diesen Wert nicht angenommen.',
   no_result: 'Die Anwendung hat kein Ergebnis geliefert.',
   unauthorized: 'Melden Sie sich an, um fortzufahren.',
+  actor_moved: 'Dieses Konto ist zu einem anderen Dienst umgezogen.',
+  actor_moving: 'Dieses Konto zieht gerade zu einem anderen Dienst um. Versuchen Sie es gleich noch einmal.',
   insufficient_user_authentication: 'Melden Sie sich erneut an und wiederholen Sie es dann.',
   forbidden: 'Sie haben keinen Zugriff.',
   approval_required: 'Dieser Aufruf muss erst genehmigt werden.',
@@ -304,6 +309,9 @@ const settings = (noun: Declined): Messages['settings'] => ({
   import: 'Archiv importieren',
   importText: 'Übernehmen Sie die Eigenschaften, Listen und Dateien aus einer solchen Datei.',
   importLink: 'Archiv auswählen',
+  move: 'Umziehen',
+  moveText: 'Nehmen Sie alles zu einem anderen Dienst mit, auch Ihre Verbindungen.',
+  moveLink: 'Umziehen',
   deletion: `${noun.one} löschen`,
   deletionFold: `${noun.one} löschen …`,
   deletionText:
@@ -489,6 +497,8 @@ const signInRefusals: Messages['signInRefusals'] = {
   unknown_passkey: 'Dieser Passkey öffnet hier nichts. Wählen Sie einen anderen oder registrieren Sie sich.',
   unknown_code: 'Das ist kein unbenutzter Wiederherstellungscode.',
   unknown_email_code: 'Dieser Code gilt nicht für diese Anmeldung, ist abgelaufen oder wurde schon benutzt.',
+  has_account: 'Sie haben hier schon ein anderes Konto. Löschen Sie es zuerst, oder wählen Sie eine andere Anmeldung.',
+  already_taken: 'Mit diesem Link wurde das Konto schon übernommen.',
   name_taken: 'Dieser Name wird bereits verwendet. Beginnen Sie erneut mit einem anderen Namen.',
 }
 
@@ -867,6 +877,58 @@ const imports = (noun: Declined): Messages['imports'] => ({
   leftOut: (records) =>
     `${count(records, 'weiteren Eintrag', 'weitere Einträge')} des Archivs, etwa Verbindungen und Aktivitäten, kann nur der Betrieb wiederherstellen.`,
   history: 'Änderungen im Verlauf ansehen und rückgängig machen',
+})
+
+const moving = (noun: Declined): Messages['moving'] => ({
+  title: 'Zu einem anderen Dienst umziehen',
+  text: `Nehmen Sie ${noun.ein('Ihr', 'accusative')} zu einem anderen Dienst mit. Die alte Adresse führt danach zur neuen.`,
+  begin: 'Jetzt umziehen',
+  comes: 'Daten, Dateien, Verlauf und Verbindungen ziehen mit um. Ihre Verbindungen erfahren die neue Adresse.',
+  stays:
+    'Verbundene Apps, Geräte, API-Schlüssel und Konten bei anderen Diensten bleiben zurück. Sie wählen eine neue Anmeldung.',
+  frozen: `Während des Umzugs kann ${noun.ein('Ihr', 'nominative')} weder gelesen noch geändert werden. Danach wird hier alles gelöscht.`,
+  to: 'Adresse des anderen Dienstes',
+  toHint: 'Zum Beispiel https://example.com. Der Dienst muss Umzüge annehmen.',
+  button: 'Umziehen',
+  wrongAddress: 'Geben Sie die Adresse eines anderen Dienstes ein, zum Beispiel https://example.com.',
+  notAgreed: (said) =>
+    said === '' ? 'Der andere Dienst ist nicht erreichbar.' : `Der andere Dienst hat nicht zugestimmt: ${said}`,
+  leaving: 'Der Umzug läuft',
+  leavingText: (to, moment) => html`Nach ${to}, begonnen ${moment}.`,
+  claimText: `Mit diesem Link übernehmen Sie ${noun.ein('Ihr', 'accusative')} beim anderen Dienst. Er gilt einmal. Bewahren Sie ihn auf, bis Sie dort angemeldet sind.`,
+  claimLink: 'Weiter beim anderen Dienst',
+  stop: 'Umzug abbrechen',
+  ended: 'Der Umzug ist bereits beendet.',
+  failed: 'Der letzte Umzug ist gescheitert',
+  failedText: (to) => `${noun.ein('Ihr', 'nominative')} ist noch hier. Der Umzug nach ${to} war nicht möglich.`,
+  arrived: 'Hierher umgezogen',
+  arrivedText: (from, moment) => html`Von ${from}, ${moment}.`,
+  peers: 'Ihre Verbindungen und die neue Adresse',
+  states: {
+    waiting: 'Noch nicht mitgeteilt',
+    informed: 'Mitgeteilt',
+    asked: 'Neu angefragt, weil jener Dienst Umzügen nicht folgen kann',
+    failed: 'Nicht erreicht',
+  },
+  more: (peers) => `und ${number(peers)} weitere`,
+  retry: 'Noch einmal versuchen',
+})
+
+const arrival = (noun: Declined): Messages['arrival'] => ({
+  title: `${noun.ein('Ihr', 'accusative')} übernehmen`,
+  text: (from) => `Der Umzug von ${from} ist beendet. Wählen Sie, wie Sie sich künftig anmelden.`,
+  coming: `${noun.ein('Ihr', 'nominative')} ist unterwegs`,
+  comingText: (from) => `Der Umzug von ${from} läuft noch. Versuchen Sie es gleich noch einmal.`,
+  reload: 'Neu laden',
+  used: 'Dieser Link gilt nicht',
+  usedText:
+    'Er wurde schon benutzt oder ist unvollständig. Wenn Sie sich hier schon angemeldet haben, melden Sie sich wieder an.',
+  signIn: 'Zur Anmeldung',
+  byPassphrase: 'Mit einer Passphrase',
+  takenText: 'Speichern Sie die neue Passphrase jetzt. Sie wird nur dieses Mal angezeigt.',
+  name: 'Name',
+  passphrase: 'Passphrase',
+  open: 'Öffnen',
 })
 
 const files = (noun: Declined): Messages['files'] => ({
@@ -1700,6 +1762,8 @@ const ownActs: Messages['ownActs'] = {
   disconnect: (name) => `haben ${name} getrennt`,
   exportData: 'haben Ihre Daten exportiert',
   importData: 'haben ein Archiv importiert',
+  beginMove: 'haben einen Umzug zu einem anderen Dienst gestartet',
+  stopMove: 'haben den Umzug zu einem anderen Dienst abgebrochen',
   createKey: 'haben einen API-Schlüssel erstellt',
   changeKey: 'haben einen API-Schlüssel geändert',
   revokeKey: 'haben einen API-Schlüssel widerrufen',
@@ -1900,6 +1964,8 @@ function messages(given: GermanNoun): Messages {
     passwordAccess: passwordAccess(noun),
     files: files(noun),
     imports: imports(noun),
+    moving: moving(noun),
+    arrival: arrival(noun),
     rights: rights(noun),
     review: review(noun),
     connections: connections(noun),

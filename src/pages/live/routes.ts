@@ -12,6 +12,7 @@ export function livePageRoutes(deps: LiveStreamDeps): readonly Route[] {
       method: 'GET',
       path: '/:actor/www/live',
       access: 'www',
+      servesMoving: true,
       summary: 'A stream of `change` events, each with category, name and number, for pages that are open',
       responses: {
         200: { text: 'The stream; it ends with the session', type: 'text/event-stream' },

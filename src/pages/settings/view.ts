@@ -94,7 +94,10 @@ function transfer({ actor_www, fresh_href }: SettingsValues, messages: Messages)
 ${fresh_href === null ? html`<p><a class="button" href="${actor_www}/export" download>${words.exportButton}</a></p>` : signInAgain(fresh_href, messages)}</section>
 <section class="card" aria-labelledby="import"><h2 id="import">${words.import}</h2>
 <p>${words.importText}</p>
-<p><a class="button" href="${actor_www}/import">${words.importLink}</a></p></section>`
+<p><a class="button" href="${actor_www}/import">${words.importLink}</a></p></section>
+<section class="card" aria-labelledby="move"><h2 id="move">${words.move}</h2>
+<p>${words.moveText}</p>
+<p><a class="button" href="${actor_www}/move">${words.moveLink}</a></p></section>`
 }
 
 /** The form stays open after a refused attempt. */

@@ -172,8 +172,9 @@ function challengeFor({ nonce }: Begun): string {
   return hash('sha256', `passkey challenge ${nonce}`, 'base64url')
 }
 
-/** The id of the actor that the sign-in may create: 128 bits, as random as the nonce. */
-function newActorId({ nonce }: Begun): string {
+/** The id of the actor that the person takes, or that the sign-in may create: 128 bits, as random as the nonce. */
+function newActorId({ nonce, flow }: Begun): string {
+  if (flow.kind === 'web' && flow.claimedActorId !== undefined) return flow.claimedActorId
   return hash('sha256', `passkey actor ${nonce}`, 'hex').slice(0, 32)
 }
 

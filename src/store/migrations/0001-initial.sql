@@ -8,6 +8,8 @@ CREATE TABLE actor (
   passphrase TEXT NOT NULL,
   trustee_root TEXT,
   created_at BIGINT NOT NULL,
+  -- 'here'; 'moving' to another service, and frozen; 'moved', until its content is deleted; 'arriving' from another service.
+  residence TEXT NOT NULL DEFAULT 'here',
   -- The seven columns below are read with the actor's lock, so the common case costs no further statement.
   -- Number of subscriptions that peers hold at this actor, and how many of them cover a key of a property.
   subscription_count BIGINT NOT NULL DEFAULT 0,
@@ -43,6 +45,48 @@ CREATE TABLE deleted_actor (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX deleted_actor_by_time ON deleted_actor (deleted_at);
+
+-- A move of an actor to another service (docs/spec/moving.md). The row outlives the actor, and redirects requests.
+CREATE TABLE departure (
+  actor_id TEXT_KEY NOT NULL PRIMARY KEY,
+  -- The address at the new service.
+  url TEXT NOT NULL,
+  -- 'asking' and 'moving' before the move, 'failed' when it was given up, 'moved' after it.
+  state TEXT NOT NULL,
+  -- JSON Web Key of the move, and the signed notice, which is empty before the move.
+  public_key TEXT NOT NULL,
+  notice TEXT NOT NULL DEFAULT '',
+  -- Sealed JSON of what the new service needs. Empty when the new service has confirmed the move.
+  secrets TEXT NOT NULL,
+  -- Why the last attempt failed.
+  reason TEXT NOT NULL DEFAULT '',
+  begun_at BIGINT NOT NULL,
+  -- Time of the move, and the end of the redirect. Null before the move.
+  moved_at BIGINT,
+  ends_at BIGINT
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX departure_by_end ON departure (ends_at) WHERE ends_at IS NOT NULL;
+
+-- An actor that comes, or came, from another service. The row exists before the actor.
+CREATE TABLE arrival (
+  actor_id TEXT_KEY NOT NULL PRIMARY KEY,
+  -- The address at the old service.
+  origin_url TEXT NOT NULL,
+  -- 'announced', 'arrived' with its whole content, or 'here'.
+  state TEXT NOT NULL,
+  -- Hash of the token of the old service, and of the code by which the owner takes the actor. Empty after its use.
+  token_hash TEXT NOT NULL,
+  claim_hash TEXT NOT NULL,
+  -- JSON Web Keys of the move. The private one is sealed.
+  public_key TEXT NOT NULL,
+  private_key TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  -- Time of the move. Null before it.
+  here_at BIGINT
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX arrival_by_age ON arrival (created_at) WHERE state <> 'here';
 
 -- Properties of all kinds (property/kinds.ts). One table, so a value and a list cannot share a name.
 CREATE TABLE property (
@@ -254,6 +298,26 @@ CREATE TABLE trust (
   -- Registered client. Deleting the client deletes the relationship and its tokens. Null for peers and for clients
   -- that are identified by the URL of a metadata document.
   client_id TEXT_KEY REFERENCES oauth_client (client_id) ON DELETE CASCADE,
+  PRIMARY KEY (actor_id, peer_id)
+) STRICT, WITHOUT ROWID;
+
+-- The peers of an actor that arrived from another service, with the state of each relationship.
+CREATE TABLE arrival_peer (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  peer_id TEXT_KEY NOT NULL,
+  baseuri TEXT NOT NULL,
+  relationship TEXT NOT NULL,
+  -- 'waiting', 'informed' of the move, 'asked' for a new relationship, or 'failed'.
+  state TEXT NOT NULL DEFAULT 'waiting',
+  -- Sealed: the secret that replaces the one of the old service. Empty when it has.
+  secret TEXT NOT NULL,
+  -- JSON of what the owner set for the peer, while the relationship is made again. Empty otherwise.
+  kept TEXT NOT NULL DEFAULT '',
+  attempts BIGINT NOT NULL DEFAULT 0,
+  -- Time of the next attempt. Null: none.
+  due_at BIGINT,
+  reason TEXT NOT NULL DEFAULT '',
+  updated_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, peer_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -854,9 +918,9 @@ CREATE INDEX idempotent_request_by_age ON idempotent_request (created_at);
 -- messages to a webhook, or one alarm. The entries of a row are handled in order, and one lease covers the row.
 CREATE TABLE job (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
-  -- 'event', 'webhook', 'alarm' or 'import'.
+  -- 'event', 'webhook', 'alarm', 'import', 'move' or 'arrival'.
   kind TEXT_KEY NOT NULL,
-  -- Empty for events and imports, the id of the webhook, or the JSON array of name and key of the alarm.
+  -- Empty for events, imports and moves, the id of the webhook, or the JSON array of name and key of the alarm.
   id TEXT_KEY NOT NULL,
   -- The last entry, and the last one that needs no further attempt. An alarm is its own only entry.
   last BIGINT NOT NULL,

@@ -19,6 +19,7 @@ const supported = [
   'callbacks',
   'listproperties',
   'methods',
+  'moving',
   'nestedproperties',
   'onewaytrust',
   'permissioncallback',

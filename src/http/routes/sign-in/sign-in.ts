@@ -23,6 +23,7 @@ import type { Purge } from '../../../token/purge.ts'
 const beginQuery = {
   redirect: optional(stringField('Path to continue to afterwards')),
   actor: optional(stringField('Actor whose page was requested; the owner of another actor is refused')),
+  claim: optional(stringField('Code that gives `actor`, which came from another service, to the person')),
   login_hint: optional(stringField('The typed address; another identity is refused')),
   fresh: hintField('`1`: the person proves again who they are', ['1']),
 }
@@ -158,6 +159,7 @@ async function begin(
     provider: params.provider,
     redirect: query.redirect,
     actorId: query.actor,
+    claim: query.claim,
     hint: query.login_hint,
     isFresh: query.fresh === '1',
     browser: mark.value,

@@ -1,0 +1,118 @@
+import type { ArchiveRoom } from '../archive/create.ts'
+import type { FileBytes } from '../file/file-bytes.ts'
+import { workerDeps, type JobRoom } from '../job/create.ts'
+import { JobWorker } from '../job/worker.ts'
+import type { Outbox } from '../outbox/create.ts'
+import { Poller } from '../poller.ts'
+import type { ReplicaRoom } from '../replica/create.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Transaction } from '../store/store.ts'
+import type { TrustRoom } from '../trust/create.ts'
+import { Arrivals } from './arrivals.ts'
+import { deleteOldMoves } from './departure-store.ts'
+import { Departures } from './departures.ts'
+import { MovedPeers } from './moved-peers.ts'
+import { endPauses } from './peer-work.ts'
+import { MovedRelationships } from './moved-relationships.ts'
+
+interface MovingNeeds {
+  readonly outbox: Outbox
+  readonly job: Pick<JobRoom, 'jobs'>
+  readonly trust: TrustRoom
+  readonly replica: Pick<ReplicaRoom, 'facts' | 'gaps'>
+  readonly archive: Pick<ArchiveRoom, 'imports'>
+  readonly bytes: FileBytes
+  readonly wakeDeliveries: (actorId: string) => void
+  readonly wakeUnused: (actorId: string) => void
+  readonly removedLists: { wake(actorId: string): void; settled(): Promise<void> }
+}
+
+export function createMoving(runtime: Runtime, needs: MovingNeeds) {
+  const { config } = runtime
+  const { outbox, trust, replica, archive, removedLists, wakeUnused, wakeDeliveries } = needs
+  const { store, now } = runtime
+  const onReached = async (tx: Transaction, actorId: string, peerId: string): Promise<void> => {
+    await endPauses(tx, actorId, peerId, now())
+    store.afterCommit(tx, () => {
+      wakeDeliveries(actorId)
+      replica.gaps.wake(actorId)
+    })
+  }
+  const shared = { ...runtime, client: outbox.peerClient, onReached, bytes: needs.bytes }
+  const deleteLeftovers = (actorId: string): void => {
+    removedLists.wake(actorId)
+    wakeUnused(actorId)
+  }
+  const wakeAll = (actorId: string): void => {
+    wakeDeliveries(actorId)
+    replica.gaps.wake(actorId)
+    needs.job.jobs.wake()
+  }
+  const departures: Departures = new Departures({
+    ...shared,
+    addressRules: config,
+    isImporting: async (actorId) => (await archive.imports.find(actorId))?.state === 'running',
+    wake: (actorId) => departing.wake(actorId),
+    wakeAll,
+    deleteLeftovers,
+  })
+  const arrivals: Arrivals = new Arrivals({
+    ...shared,
+    uniqueCreator: config.uniqueCreator,
+    deleteRemoved: async (actorId) => {
+      removedLists.wake(actorId)
+      await removedLists.settled()
+    },
+    relationships: new MovedRelationships({ ...shared, trusts: trust.trusts }),
+    wake: (actorId) => arriving.wake(actorId),
+    wakeAll,
+    deleteLeftovers,
+  })
+  const movedPeers = new MovedPeers({
+    ...shared,
+    wake: (actorId) => arriving.wake(actorId),
+    refreshLater: (key) => replica.facts.refreshLater(key, 'synchronized'),
+  })
+  const deps = workerDeps(runtime)
+  const departing = new JobWorker(deps, departures.lane)
+  const arriving = new JobWorker(deps, arrivals.lane)
+  for (const worker of [departing, arriving, new Cleaning(runtime, arrivals)]) needs.job.jobs.add(worker)
+  return { departures, arrivals, movedPeers, movedTo: (actorId: string) => departures.movedTo(actorId) }
+}
+
+const hourMs = 3_600_000
+
+/** Deletes, once an hour, redirects that have ended and arrivals whose archive does not come. */
+class Cleaning {
+  readonly #poller: Poller
+  #isScheduled = false
+
+  constructor({ store, timers, now, log }: Runtime, arrivals: Arrivals) {
+    this.#poller = new Poller(timers, async () => {
+      try {
+        await store.write((tx) => deleteOldMoves(tx, now()))
+        await arrivals.deleteStale()
+      } catch (error) {
+        log.warn({ error }, 'Cannot delete old moves; the service tries again in an hour')
+      }
+      return hourMs
+    })
+  }
+
+  wake(): void {
+    if (!this.#isScheduled) this.#poller.schedule(hourMs)
+    this.#isScheduled = true
+  }
+
+  async settled(): Promise<void> {
+    await this.#poller.looking
+  }
+
+  nextDue(): Promise<null> {
+    return Promise.resolve(null)
+  }
+
+  stop(): Promise<void> {
+    return this.#poller.stop()
+  }
+}

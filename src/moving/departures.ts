@@ -1,0 +1,450 @@
+/**
+ * Moves of actors to other services: the part of the old service (docs/spec/moving.md). The actor is frozen, its archive is
+ * sent, and one transaction hands it over. Any process continues a move after a crash.
+ */
+import { type Actor, parseActorId } from '../actor/actor.ts'
+import {
+  deleteActor,
+  findActor,
+  lockResident,
+  type Resident,
+  setResidence,
+  type StoredActor,
+} from '../actor/actor-store.ts'
+import { exportActor, type ExportDeps, wholeView } from '../archive/export-actor.ts'
+import type { Config } from '../config/options.ts'
+import { quoted, ServiceError } from '../errors.ts'
+import { known, stringValue } from '../json/json.ts'
+import type { ClaimedJob } from '../job/job-store.ts'
+import { reasonOf, retryAt } from '../job/outcome.ts'
+import type { Lane, RunResult } from '../job/worker.ts'
+import type { Live } from '../live/live.ts'
+import { noteAct, runInBackground } from '../observe/context.ts'
+import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import { deleteNoticesOfActors } from '../outbox/notice-store.ts'
+import { backoffMs } from '../outbox/policy.ts'
+import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
+import { judgeUrl, liesBelow, type PeerPolicy } from '../peer/url-rules.ts'
+import { hashSecret } from '../secret/hash.ts'
+import { randomToken } from '../secret/random.ts'
+import { bindingOf, departureSecrets } from '../secret/sealed-columns.ts'
+import { open, seal, type Sealed } from '../secret/sealed.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import { beginWork, deleteArrival, findArrival } from './arrival-store.ts'
+import {
+  deleteDeparture,
+  deleteMoveJob,
+  type Departure,
+  endWork,
+  findDeparture,
+  hasMoveLease,
+  insertMoveJob,
+  pauseWork,
+  putDeparture,
+  updateDeparture,
+} from './departure-store.ts'
+import { newMoveKeys, membersIn, signNotice } from './proof.ts'
+
+export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | 'baseUrl'> {
+  readonly store: CatchUpStore
+  readonly client: PeerClient
+  readonly now: () => number
+  readonly random: () => number
+  readonly log: Log
+  readonly metrics: Pick<Metrics, 'jobRun'>
+  readonly live: Pick<Live, 'record'>
+  readonly config: Pick<Config, 'movedDays'>
+  readonly addressRules: PeerPolicy
+  /** Whether an import runs, which would continue during the move. */
+  readonly isImporting: (actorId: string) => Promise<boolean>
+  /** Starts the move of the actor. */
+  readonly wake: (actorId: string) => void
+  /** Starts the work that an actor has waiting. */
+  readonly wakeAll: (actorId: string) => void
+  /** Deletes the list rows and files that the deletion of the actor leaves behind. */
+  readonly deleteLeftovers: (actorId: string) => void
+}
+
+/** Secrets that the old and the new service share. */
+interface DepartureSecrets {
+  /** A JSON Web Key. Empty after the move. */
+  readonly key: string
+  /** Authenticates the old service at the new one. */
+  readonly token: string
+  /** The code by which the owner takes the actor at the new service. */
+  readonly claim: string
+}
+
+/** A move, for the owner. */
+export interface ShownDeparture extends Pick<Departure, 'url' | 'state' | 'reason' | 'begunAt'> {
+  /** URL at the new service by which the owner takes the actor. */
+  readonly claimUrl: string
+}
+
+/** A move continues with at most this delay after its process was killed. */
+const pollMs = 300_000
+const mostRunning = 2
+/** The pause until callbacks have ended. */
+const quietMs = 500
+/** The longest transfer of an archive, in seconds. */
+const transferSeconds = 3600
+const dayMs = 86_400_000
+/** The longest pause between attempts to reach a new service that has the actor and has not confirmed it. */
+const longestPauseMs = 3_600_000
+
+export class Departures {
+  readonly #deps: DeparturesDeps
+
+  constructor(deps: DeparturesDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Asks the other service, freezes the actor and begins the move.
+   *
+   * @param target URL of the other service, or of one of its pages.
+   * @throws ServiceError `invalid_value` for an address that is not one of another service; `conflict` while the actor moves or
+   *   an import runs; `peer_failed` when the other service does not agree. Then nothing has changed.
+   */
+  async begin(actor: Actor, target: string): Promise<ShownDeparture> {
+    const { store, now, wake, client } = this.#deps
+    const service = await this.#serviceAt(target)
+    await this.#requireReady(actor.id)
+    const keys = await newMoveKeys()
+    const secrets = { key: keys.privateKey, token: randomToken(), claim: randomToken() }
+    const begunAt = now()
+    const url = `${service}/${actor.id}`
+    const departure = {
+      actorId: actor.id,
+      url,
+      publicKey: keys.publicKey,
+      secrets: this.#seal(actor.id, secrets),
+      begunAt,
+    }
+    await store.writeActor(actor.id, (tx) => putDeparture(tx, departure))
+    const outcome = await client.call({
+      method: 'POST',
+      url: `${service}/moves`,
+      body: JSON.stringify({
+        actor: actor.id,
+        from: this.#addressOf(actor.id),
+        token: secrets.token,
+        claim_hash: hashSecret(secrets.claim),
+        key: JSON.parse(secrets.key) as object,
+      }),
+    })
+    if (outcome.kind !== 'answered' || outcome.status !== 201) {
+      await store.writeActor(actor.id, (tx) => deleteOwn(tx, departure))
+      throw refusedBy(outcome)
+    }
+    await store.writeActor(actor.id, async (tx, locked) => {
+      const found = await findDeparture(tx, actor.id)
+      if (found?.publicKey !== keys.publicKey) throw alreadyMoving()
+      await updateDeparture(tx, { ...found, state: 'moving' })
+      await setResidence(tx, actor.id, 'moving')
+      await insertMoveJob(tx, actor.id, now())
+      await this.#deps.live.record(tx, locked, 'move', [actor.id])
+    })
+    noteAct(actor.id, 'POST', 'move')
+    wake(actor.id)
+    return { url, state: 'moving', reason: '', begunAt, claimUrl: claimUrlOf(url, secrets.claim) }
+  }
+
+  async find(actorId: string): Promise<ShownDeparture | null> {
+    const found = await this.#deps.store.read((q) => findDeparture(q, actorId))
+    if (found === null || found.state === 'asking') return null
+    const { url, state, reason, begunAt } = found
+    return { url, state, reason, begunAt, claimUrl: claimUrlOf(url, this.#open(found).claim) }
+  }
+
+  /** The document about moves at the address of an actor. Null: it never moved. */
+  async published(actorId: string): Promise<object | null> {
+    const { store, now } = this.#deps
+    const found = await store.read((q) => findDeparture(q, actorId))
+    if (found === null || found.state === 'failed' || (found.endsAt !== null && found.endsAt <= now())) {
+      const arrival = await store.read((q) => findArrival(q, actorId))
+      return arrival?.state === 'here'
+        ? { state: 'arrived', from: arrival.originUrl, key: JSON.parse(arrival.publicKey) as object }
+        : null
+    }
+    const key = JSON.parse(found.publicKey) as object
+    return found.state === 'moved'
+      ? { state: 'moved', to: found.url, key, notice: found.notice }
+      : { state: 'moving', to: found.url, key, token_hash: hashSecret(this.#open(found).token) }
+  }
+
+  /** The new address of an actor that has moved. Null: it has not. */
+  async movedTo(actorId: string): Promise<{ readonly url: string; readonly notice: string } | null> {
+    if (parseActorId(actorId) === null) return null
+    const found = await this.#deps.store.read((q) => findDeparture(q, actorId))
+    const isOver = (found?.endsAt ?? 0) <= this.#deps.now()
+    return found?.state !== 'moved' || isOver ? null : { url: found.url, notice: found.notice }
+  }
+
+  /** Gives the move up. The actor stays. False: it does not move, or has moved already. */
+  async stop(actorId: string): Promise<boolean> {
+    const { store } = this.#deps
+    const stopped = await store.write(async (tx) => {
+      const actor = await lockResident(tx, actorId)
+      const found = await findDeparture(tx, actorId)
+      if (actor?.residence !== 'moving' || found?.state !== 'moving') return null
+      await deleteDeparture(tx, actorId)
+      await deleteMoveJob(tx, actorId)
+      await this.#resume(tx, actor)
+      return found
+    })
+    if (stopped === null) return false
+    noteAct(actorId, 'DELETE', 'move')
+    // Without this message, the new service notices by itself that the actor does not come.
+    await this.#call(stopped, 'DELETE', '')
+    return true
+  }
+
+  readonly lane: Lane = {
+    kind: 'move',
+    run: (job, signal) => this.#run(job, signal),
+    hostOf: ({ actorId }) => actorId,
+    most: { running: mostRunning, ofActor: 1, ofHost: 1 },
+    longestMs: longestPauseMs,
+    pollMs,
+  }
+
+  async #run(job: ClaimedJob, signal: AbortSignal): Promise<RunResult> {
+    const { now, random, log, metrics } = this.#deps
+    const { actorId, attempts } = job
+    try {
+      await runInBackground(() => this.#move(job, signal))
+      metrics.jobRun('move', 'done')
+      return { settled: { done: null, dueAt: 0, state: 'live', ...untried }, entries: [] }
+    } catch (error) {
+      if (signal.aborted) return later(job, { dueAt: now(), attempts, reason: '' })
+      if (error instanceof StillRunning) return later(job, { dueAt: now() + quietMs, attempts, reason: '' })
+      const reason = reasonOf(error)
+      log.warn({ error, actorId, attempt: attempts + 1 }, 'Cannot move an actor now')
+      const at = error instanceof Refused ? null : retryAt({ now: now(), attempts, random: random() })
+      if (at === null && (await this.#giveUp(job, reason).catch(() => false))) {
+        metrics.jobRun('move', 'failed')
+        return { settled: { done: null, dueAt: 0, state: 'live', ...untried }, entries: [] }
+      }
+      metrics.jobRun('move', 'retry')
+      const dueAt = at ?? now() + backoffMs(attempts, random(), longestPauseMs)
+      return later(job, { dueAt, attempts: attempts + 1, reason })
+    }
+  }
+
+  async #move(job: ClaimedJob, signal: AbortSignal): Promise<void> {
+    const { store } = this.#deps
+    const { actorId } = job
+    const [actor, departure] = await store.read((q) => both(q, actorId))
+    if (actor === null || departure === null) return
+    if (departure.state === 'moving') {
+      if (!(await store.write((tx) => pauseWork(tx, actorId, this.#deps.now())))) throw new StillRunning()
+      await this.#send(actor, departure, signal)
+      if (!(await this.#handOver(departure, job))) return
+    }
+    const outcome = await this.#call(departure, 'POST', '/activation')
+    if (!isOk(outcome)) throw new Error(`The new service has not confirmed the move: ${reasonIn(outcome)}`)
+    await this.#delete(actorId)
+  }
+
+  async #send(actor: StoredActor, departure: Departure, signal: AbortSignal): Promise<void> {
+    const plan = { view: wholeView, hasSecrets: true, isMove: true } as const
+    const archive = exportActor(this.#deps, actor, plan)
+    const outcome = await this.#call(departure, 'PUT', '', bytesOf(archive, signal))
+    signal.throwIfAborted()
+    if (isOk(outcome)) return
+    const text = `The new service did not take the account: ${reasonIn(outcome)}`
+    const isFinal = outcome.kind === 'answered' && outcome.status >= 400 && outcome.status < 500
+    throw isFinal && outcome.status !== 408 && outcome.status !== 429 ? new Refused(text) : new Error(text)
+  }
+
+  /**
+   * The moment of the move: from here on, the new service has the actor. False: the move was stopped, or another process
+   * continues it.
+   */
+  async #handOver(departure: Departure, job: ClaimedJob): Promise<boolean> {
+    const { store, now, config, live } = this.#deps
+    const { actorId, url: to } = departure
+    const { key, ...kept } = this.#open(departure)
+    const notice = await signNotice(key, { from: this.#addressOf(actorId), to, actorId }, now())
+    return store.write(async (tx) => {
+      const actor = await lockResident(tx, actorId)
+      const current = await findDeparture(tx, actorId)
+      const isOurs = await hasMoveLease(tx, actorId, job.lease)
+      if (actor?.residence !== 'moving' || current?.publicKey !== departure.publicKey || !isOurs) return false
+      const movedAt = now()
+      const endsAt = movedAt + config.movedDays * dayMs
+      const secrets = this.#seal(actorId, { key: '', ...kept })
+      await updateDeparture(tx, { ...current, state: 'moved', notice, secrets, reason: '', movedAt, endsAt })
+      await setResidence(tx, actorId, 'moved')
+      await endWork(tx, actorId)
+      await deleteNoticesOfActors(tx, [actorId])
+      await live.record(tx, actor, 'move', [actorId])
+      return true
+    })
+  }
+
+  /** Deletes the content that the new service has. The redirect stays. */
+  async #delete(actorId: string): Promise<void> {
+    const { store, now, deleteLeftovers } = this.#deps
+    await store.write(async (tx) => {
+      const actor = await lockResident(tx, actorId)
+      const found = await findDeparture(tx, actorId)
+      if (actor?.residence !== 'moved') return
+      if (found !== null)
+        await updateDeparture(tx, { ...found, secrets: this.#seal(actorId, { key: '', token: '', claim: '' }) })
+      await tx.run(`UPDATE file_object SET state = 'unused', due_at = $2 WHERE actor_id = $1`, actorId, now())
+      await deleteActor(tx, actorId, now())
+      await deleteArrival(tx, actorId)
+    })
+    deleteLeftovers(actorId)
+  }
+
+  /** Ends a move that cannot succeed. The actor stays. False: it has moved already. */
+  #giveUp({ actorId, lease }: ClaimedJob, reason: string): Promise<boolean> {
+    return this.#deps.store.write(async (tx) => {
+      const actor = await lockResident(tx, actorId)
+      const found = await findDeparture(tx, actorId)
+      const isOurs = await hasMoveLease(tx, actorId, lease)
+      if (actor?.residence !== 'moving' || found === null || !isOurs) return false
+      await updateDeparture(tx, { ...found, state: 'failed', reason })
+      await this.#resume(tx, actor)
+      return true
+    })
+  }
+
+  /** The actor stays, and its work continues. */
+  async #resume(tx: Transaction, actor: Resident): Promise<void> {
+    const { store, now, live, wakeAll } = this.#deps
+    await setResidence(tx, actor.id, 'here')
+    await beginWork(tx, actor.id, now())
+    await live.record(tx, actor, 'move', [actor.id])
+    store.afterCommit(tx, () => wakeAll(actor.id))
+  }
+
+  /** Calls the new service about this move. */
+  #call(
+    departure: Departure,
+    method: 'PUT' | 'POST' | 'DELETE',
+    path: string,
+    stream?: AsyncIterable<Uint8Array>,
+  ): Promise<PeerOutcome> {
+    const service = departure.url.slice(0, departure.url.lastIndexOf('/'))
+    const { token } = this.#open(departure)
+    const url = `${service}/moves/${encodeURIComponent(departure.actorId)}${path}`
+    return this.#deps.client.call({
+      method,
+      url,
+      bearer: { secret: token, baseuri: service },
+      ...(stream === undefined
+        ? {}
+        : {
+            stream,
+            headers: { 'Content-Type': 'application/x-ndjson' },
+            timeouts: { connectSeconds: 30, readSeconds: transferSeconds },
+          }),
+    })
+  }
+
+  /** @throws ServiceError `invalid_value` */
+  async #serviceAt(text: string): Promise<string> {
+    const { addressRules, baseUrl } = this.#deps
+    const trimmed = text.trim()
+    const judged = judgeUrl(trimmed.includes('://') ? trimmed : `https://${trimmed}`, addressRules)
+    if ('refused' in judged)
+      throw new ServiceError('invalid_value', `Cannot move to ${quoted(trimmed)}: the URL ${judged.refused}`)
+    const { url } = judged
+    if (url.username !== '' || url.search !== '' || url.hash !== '')
+      throw new ServiceError(
+        'invalid_value',
+        `Cannot move to ${quoted(trimmed)}: name the service without further parts`,
+      )
+    if (liesBelow(url, baseUrl)) throw new ServiceError('invalid_value', 'Cannot move: this is the service itself')
+    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  }
+
+  async #requireReady(actorId: string): Promise<void> {
+    const { store, isImporting } = this.#deps
+    const found = await store.read((q) => findDeparture(q, actorId))
+    if (found?.state === 'moving') throw alreadyMoving()
+    if (await isImporting(actorId))
+      throw new ServiceError('conflict', 'Cannot move the account: an import runs. Wait until it ends, or stop it.')
+  }
+
+  #addressOf(actorId: string): string {
+    return `${this.#deps.baseUrl}/${actorId}`
+  }
+
+  #seal(actorId: string, secrets: DepartureSecrets): Sealed {
+    return seal(this.#deps.keyRing, JSON.stringify(secrets), bindingOf(departureSecrets, actorId))
+  }
+
+  #open({ actorId, secrets }: Pick<Departure, 'actorId' | 'secrets'>): DepartureSecrets {
+    return JSON.parse(open(this.#deps.keyRing, secrets, bindingOf(departureSecrets, actorId))) as DepartureSecrets
+  }
+}
+
+/** A refusal of the new service, which a repetition would not change. */
+class Refused extends Error {}
+
+/** Callbacks or alarms that began before the move have not ended. */
+class StillRunning extends Error {}
+
+const untried = { attempts: 0, failingSince: null, reason: '' } as const
+
+function later(
+  { done, failingSince }: ClaimedJob,
+  next: { readonly dueAt: number; readonly attempts: number; readonly reason: string },
+): RunResult {
+  return { settled: { done, state: 'live', failingSince, ...next }, entries: [] }
+}
+
+function both(q: Queries, actorId: string): Promise<[StoredActor | null, Departure | null]> {
+  return Promise.all([findActor(q, actorId), findDeparture(q, actorId)])
+}
+
+async function deleteOwn(
+  tx: Transaction,
+  { actorId, publicKey }: Pick<Departure, 'actorId' | 'publicKey'>,
+): Promise<void> {
+  if ((await findDeparture(tx, actorId))?.publicKey === publicKey) await deleteDeparture(tx, actorId)
+}
+
+async function* bytesOf(lines: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  for await (const text of lines) {
+    signal.throwIfAborted()
+    yield Buffer.from(text)
+  }
+}
+
+function claimUrlOf(url: string, claim: string): string {
+  const at = url.lastIndexOf('/')
+  return `${url.slice(0, at)}/moves${url.slice(at)}/claim?code=${claim}`
+}
+
+function isOk(outcome: PeerOutcome): boolean {
+  return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status <= 299
+}
+
+/** The message of the new service, in one line. */
+function reasonIn(outcome: PeerOutcome): string {
+  if (outcome.kind !== 'answered') return outcome.reason
+  const message = stringValue(membersIn(outcome.body)?.get('message') ?? known('null'))
+  return message === null ? `it answered ${outcome.status}` : message.replace(/\s+/g, ' ').slice(0, 300)
+}
+
+function refusedBy(outcome: PeerOutcome): ServiceError {
+  if (outcome.kind !== 'answered') {
+    const text = 'Cannot move the account: the other service could not be reached'
+    return new ServiceError('peer_failed', text, { reason: outcome.reason })
+  }
+  const said = reasonIn(outcome)
+  const text = `Cannot move the account: the other service did not agree: ${said}`
+  return new ServiceError('peer_failed', text, { members: { said } })
+}
+
+function alreadyMoving(): ServiceError {
+  return new ServiceError('conflict', 'Cannot move the account: it moves already')
+}

@@ -1,0 +1,205 @@
+/** Statements of peers that moved to another service: the part of the peer (docs/spec/moving.md). */
+import type { Actor } from '../actor/actor.ts'
+import { ServiceError } from '../errors.ts'
+import type { Live } from '../live/live.ts'
+import { deleteNotices } from '../outbox/notice-store.ts'
+import type { PeerClient } from '../peer/peer-client.ts'
+import { hashSecret } from '../secret/hash.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { arrivalPeerSecret, bindingOf } from '../secret/sealed-columns.ts'
+import { seal } from '../secret/sealed.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
+import type { Transaction } from '../store/store.ts'
+import { parseBaseuri } from '../trust/baseuri.ts'
+import { sealedSecret } from '../trust/new-trust.ts'
+import type { Trust } from '../trust/trust.ts'
+import { findTrust, updateTrust } from '../trust/trust-store.ts'
+import {
+  type Arrival,
+  type ArrivalPeer,
+  findArrival,
+  findArrivalPeer,
+  retryPeer,
+  setOfferedSecret,
+} from './arrival-store.ts'
+import { claimedAddress, type MoveStatement, verifyStatement } from './proof.ts'
+import { followMoves, readMove } from './published-move.ts'
+
+export interface MovedPeersDeps {
+  readonly store: CatchUpStore
+  readonly client: PeerClient
+  readonly keyRing: KeyRing
+  readonly baseUrl: string
+  readonly now: () => number
+  readonly live: Pick<Live, 'record'>
+  readonly onReached: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
+  /** Continues the move of the actor itself. */
+  readonly wake: (actorId: string) => void
+  /** Reads the metadata of the peer again, in the background. */
+  readonly refreshLater: (key: { readonly actorId: string; readonly peerId: string }) => void
+}
+
+export class MovedPeers {
+  readonly #deps: MovedPeersDeps
+
+  constructor(deps: MovedPeersDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Stores the new address and the new secret of a peer. A repeated statement changes nothing.
+   *
+   * @throws ServiceError `not_found` without a relationship, `forbidden` for a statement that the known address of the peer does
+   *   not confirm, `unavailable` when that address cannot be read now.
+   */
+  async take(actor: Actor, peerId: string, text: string): Promise<void> {
+    const { store, live, onReached, wake, refreshLater } = this.#deps
+    const before = await store.read((q) => findTrust(q, actor.id, peerId))
+    if (before === null || before.baseuri === '') throw noRelationship()
+    const statement = await this.#verified(actor, before, text)
+    if (statement === null) return
+    await store.writeActor(actor.id, async (tx, locked) => {
+      const current = await findTrust(tx, actor.id, peerId)
+      if (current === null) throw noRelationship()
+      if (current.baseuri !== before.baseuri)
+        throw new ServiceError('unavailable', 'Cannot take this statement: the address of the peer changed meanwhile', {
+          retryAfterSeconds: 1,
+        })
+      await this.#store(tx, actor, current, statement)
+      await moveCompanion(tx, current, statement.from)
+      // An offer of a secret was for the old service.
+      await deleteNotices(tx, { actorId: actor.id, peerId }, 'renewal')
+      await onReached(tx, actor.id, peerId)
+      await live.record(tx, locked, 'trust', [peerId])
+    })
+    wake(actor.id)
+    refreshLater({ actorId: actor.id, peerId })
+  }
+
+  async #store(tx: Transaction, actor: Actor, current: Trust, statement: MoveStatement): Promise<void> {
+    const { keyRing, now } = this.#deps
+    const { from, secret, isApproved, movedAt, statedAt } = statement
+    const offered = await offeredTo(tx, current)
+    const own = offered === null ? null : await findArrival(tx, actor.id)
+    // Both moved: the secret of the later move wins on both sides, because no old service can know it.
+    const keepsOwn = own !== null && isLater(own, { hereAt: movedAt, actorId: current.peerId })
+    if (offered !== null) {
+      if (!keepsOwn) await offer(tx, keyRing, current, secret)
+      // The peer can be reached now, perhaps only at the address of this statement.
+      await retryPeer(tx, current, now())
+    }
+    await updateTrust(tx, {
+      ...current,
+      ...(keepsOwn ? {} : sealedSecret(keyRing, current, secret)),
+      baseuri: from,
+      peerApproved: current.peerApproved || isApproved,
+      ownRequest: null,
+      facts: {
+        ...current.facts,
+        moved_at: new Date(movedAt).toISOString(),
+        move_stated_at: new Date(statedAt).toISOString(),
+      },
+    })
+  }
+
+  /** Null: the statement, or a later one, was taken before. */
+  async #verified(actor: Actor, trust: Trust, text: string): Promise<MoveStatement | null> {
+    const { baseUrl, now } = this.#deps
+    const { peerId, baseuri } = trust
+    const to = parseBaseuri((await claimedAddress(text)) ?? '')
+    if (to === null || !to.endsWith(`/${peerId}`)) throw refused('it names no address of the peer')
+    // Only the holder of the secret may learn that it is the current one.
+    if (to === baseuri && trust.secretHash === hashSecret(await unverifiedSecret(text))) return null
+    const publicKey = await this.#keyFor(trust, to)
+    const expected = { from: to, peer: `${baseUrl}/${actor.id}`, now: now() }
+    const statement = await verifyStatement(text, publicKey, expected).catch((error: unknown) => {
+      throw refused(error instanceof Error ? error.message : String(error))
+    })
+    // A copy of an earlier statement must not bring its secret back.
+    if (to === baseuri && !isNewer(statement, trust)) return null
+    if (statement.actorId !== peerId) throw refused('it is about another actor')
+    if (!usableSecret.test(statement.secret)) throw refused('its secret cannot be used')
+    return statement
+  }
+
+  /** The key that the known address of the peer confirms for a new one. A peer may also have come back to the known address. */
+  async #keyFor({ peerId, baseuri }: Trust, to: string): Promise<string> {
+    const { client } = this.#deps
+    if (to === baseuri) {
+      const reading = await readMove(client, baseuri)
+      if (reading.kind === 'failed') throw unreadable(reading.reason)
+      if (reading.kind !== 'arrived') throw refused('the peer is at this address already')
+      return reading.publicKey
+    }
+    const followed = await followMoves(client, { address: baseuri, actorId: peerId }, to)
+    if (followed.kind === 'failed') throw unreadable(followed.reason)
+    if (followed.kind === 'unproven') throw refused(followed.reason)
+    return followed.publicKey
+  }
+}
+
+const usableSecret = /^[!-~]{16,500}$/
+
+/** The secret that this actor has offered since its own move, and that the peer may not have yet. Null: none. */
+async function offeredTo(tx: Transaction, { actorId, peerId }: Trust): Promise<ArrivalPeer | null> {
+  const found = await findArrivalPeer(tx, actorId, peerId)
+  return found?.state === 'waiting' || found?.state === 'failed' ? found : null
+}
+
+function isLater(
+  own: Pick<Arrival, 'hereAt' | 'actorId'>,
+  other: { readonly hereAt: number; readonly actorId: string },
+): boolean {
+  const at = own.hereAt ?? 0
+  return at > other.hereAt || (at === other.hereAt && own.actorId < other.actorId)
+}
+
+/** Whether the peer made the statement after the last one that was taken. */
+function isNewer({ movedAt, statedAt }: MoveStatement, { facts }: Trust): boolean {
+  const lastMoved = timeOf(facts.moved_at)
+  return movedAt > lastMoved || (movedAt === lastMoved && statedAt > timeOf(facts.move_stated_at))
+}
+
+function timeOf(text: string | undefined): number {
+  return text === undefined ? 0 : Date.parse(text)
+}
+
+async function offer(tx: Transaction, ring: KeyRing, { actorId, peerId }: Trust, secret: string): Promise<void> {
+  await setOfferedSecret(tx, { actorId, peerId }, seal(ring, secret, bindingOf(arrivalPeerSecret, actorId, peerId)))
+}
+
+async function unverifiedSecret(text: string): Promise<string> {
+  const { decodeJwt } = await import('jose')
+  const { secret } = decodeJwt(text)
+  return typeof secret === 'string' ? secret : ''
+}
+
+/** The peer may be an actor that this actor created. */
+async function moveCompanion(tx: Transaction, { actorId, peerId, baseuri }: Trust, to: string): Promise<void> {
+  await tx.run(
+    'UPDATE companion SET baseuri = $4 WHERE actor_id = $1 AND peer_id = $2 AND baseuri = $3',
+    actorId,
+    peerId,
+    baseuri,
+    to,
+  )
+}
+
+function refused(reason: string): ServiceError {
+  return new ServiceError(
+    'forbidden',
+    'Cannot take this statement: the known address of the peer does not confirm it',
+    {
+      reason,
+    },
+  )
+}
+
+function unreadable(reason: string): ServiceError {
+  const text = 'Cannot take this statement now: the known address of the peer cannot be read'
+  return new ServiceError('unavailable', text, { reason, retryAfterSeconds: 5 })
+}
+
+function noRelationship(): ServiceError {
+  return new ServiceError('not_found', 'This actor has no relationship with the peer')
+}

@@ -1,0 +1,259 @@
+/**
+ * The relationships of an actor that arrived. Peers that know the extension get a signed statement with the new address and a new
+ * secret. The relationships with others are ended, and asked for again.
+ */
+import type { Actor } from '../actor/actor.ts'
+import { findActor } from '../actor/actor-store.ts'
+import { reasonOf, retryAt } from '../job/outcome.ts'
+import { known, stringValue } from '../json/json.ts'
+import type { Live } from '../live/live.ts'
+import type { Log } from '../observe/log.ts'
+import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
+import { hashSecret } from '../secret/hash.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { arrivalKey, arrivalPeerSecret, bindingOf } from '../secret/sealed-columns.ts'
+import { open, seal } from '../secret/sealed.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
+import type { Transaction } from '../store/store.ts'
+import { trustUrl } from '../trust/baseuri.ts'
+import { sealedSecret } from '../trust/new-trust.ts'
+import { findOverride, type Override, putOverride } from '../trust/override-store.ts'
+import { secretOf } from '../trust/record.ts'
+import type { Trust } from '../trust/trust.ts'
+import { findTrust, updateTrust } from '../trust/trust-store.ts'
+import type { Trusts } from '../trust/trusts.ts'
+import {
+  type Arrival,
+  type ArrivalPeer,
+  countPeers,
+  findArrivalPeer,
+  findDuePeers,
+  type PeerState,
+  updatePeer,
+} from './arrival-store.ts'
+import { membersIn, signStatement } from './proof.ts'
+import { followMoves } from './published-move.ts'
+
+/** The tag in `aw_supported` of peers that accept statements. */
+export const movingTag = 'moving'
+
+export interface MovedRelationshipsDeps {
+  readonly store: CatchUpStore
+  readonly client: PeerClient
+  readonly keyRing: KeyRing
+  readonly baseUrl: string
+  readonly now: () => number
+  readonly random: () => number
+  readonly log: Log
+  readonly live: Pick<Live, 'record'>
+  readonly trusts: Trusts
+  /** Starts what waits for the peer, in the transaction that stores its new secret. */
+  readonly onReached: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
+}
+
+/** Settings of the owner for a peer. They are set again for the new relationship. */
+interface KeptSettings {
+  readonly description: string
+  readonly nickname: string
+  readonly override: Override | null
+}
+
+/** The state of a peer after an attempt. `later`: another attempt follows. */
+interface Attempt {
+  readonly state: PeerState | 'later'
+  readonly reason: string
+  readonly kept?: string
+}
+
+const mostAtOnce = 8
+/** Peers of one run. */
+const mostPeers = 64
+
+export class MovedRelationships {
+  readonly #deps: MovedRelationshipsDeps
+
+  constructor(deps: MovedRelationshipsDeps) {
+    this.#deps = deps
+  }
+
+  /** Makes one attempt for each due peer. Returns when the next one is due; null when none is left. */
+  async renew(arrival: Arrival, signal: AbortSignal): Promise<number | null> {
+    const { store, now } = this.#deps
+    const { actorId } = arrival
+    const actor = await store.read((q) => findActor(q, actorId))
+    if (actor?.residence !== 'here') return null
+    const due = await store.read((q) => findDuePeers(q, actorId, now(), mostPeers))
+    const waiting = due[Symbol.iterator]()
+    const lane = async (): Promise<void> => {
+      for (const peer of waiting) {
+        if (signal.aborted) return
+        await this.#attempt(arrival, actor, peer)
+      }
+    }
+    await Promise.all(Array.from({ length: mostAtOnce }, lane))
+    signal.throwIfAborted()
+    return (await store.read((q) => countPeers(q, actorId))).dueAt
+  }
+
+  async #attempt(arrival: Arrival, actor: Actor, peer: ArrivalPeer): Promise<void> {
+    const { store, now, random, log, live } = this.#deps
+    const { actorId, peerId, attempts } = peer
+    let made: Attempt
+    try {
+      made = await this.#one(arrival, actor, peer)
+    } catch (error) {
+      made = { state: 'later', reason: reasonOf(error) }
+    }
+    if (made.reason !== '') log.warn({ actorId, peerId, ...made }, 'Cannot tell a peer about a move')
+    await store.writeActor(actorId, async (tx, locked) => {
+      const current = await findArrivalPeer(tx, actorId, peerId)
+      if (current === null) return
+      // The peer moved, too, and its secret won meanwhile (`MovedPeers`). It gets a statement with that one.
+      const isOvertaken = current.secret !== peer.secret && made.state === 'informed'
+      const at =
+        made.state === 'later' ? retryAt({ now: now(), attempts, random: random() }) : isOvertaken ? now() : null
+      const state = at !== null ? 'waiting' : made.state === 'later' ? 'failed' : made.state
+      const isOver = state === 'informed' || state === 'asked'
+      await updatePeer(
+        tx,
+        {
+          ...current,
+          state,
+          reason: made.reason,
+          kept: made.kept ?? current.kept,
+          // A secret that is in use, or of no use, is kept only by the relationship.
+          secret: isOver ? this.#sealed(peer, '') : current.secret,
+          attempts: attempts + 1,
+          updatedAt: now(),
+        },
+        at,
+      )
+      if (state === 'informed') await this.#useNewSecret(tx, peer)
+      await live.record(tx, locked, 'move', [peerId])
+    })
+  }
+
+  async #one(arrival: Arrival, actor: Actor, peer: ArrivalPeer): Promise<Attempt> {
+    const { store, client } = this.#deps
+    if (peer.kept !== '') return this.#askAgain(actor, peer, JSON.parse(peer.kept) as KeptSettings)
+    const trust = await store.read((q) => findTrust(q, peer.actorId, peer.peerId))
+    if (trust === null) return { state: 'failed', reason: 'The relationship has ended' }
+    const meta = await client.call({ method: 'GET', url: `${trust.baseuri}/meta` })
+    if (meta.kind !== 'answered') return { state: 'later', reason: meta.reason }
+    if (meta.status === 308) return this.#follow(arrival, actor, peer, trust)
+    if (isUnknownTo(meta)) return this.#endedBy(actor, peer)
+    if (meta.status !== 200) return { state: 'later', reason: `The peer answered ${meta.status}` }
+    return hasTag(meta.body) ? this.#inform(arrival, actor, peer, trust) : this.#end(actor, peer, trust)
+  }
+
+  /** The peer has moved, too. Its own statement must still find the address that is known here. */
+  async #follow(arrival: Arrival, actor: Actor, peer: ArrivalPeer, trust: Trust): Promise<Attempt> {
+    const from = { address: trust.baseuri, actorId: trust.peerId }
+    const followed = await followMoves(this.#deps.client, from, null)
+    if (followed.kind !== 'followed') return { state: 'later', reason: followed.reason }
+    return this.#inform(arrival, actor, peer, { ...trust, baseuri: followed.to })
+  }
+
+  async #inform(arrival: Arrival, actor: Actor, peer: ArrivalPeer, trust: Trust): Promise<Attempt> {
+    const { client, keyRing, baseUrl, now } = this.#deps
+    const { actorId } = peer
+    if (arrival.hereAt === null) throw new Error('Only an actor that is here tells its peers')
+    const key = open(keyRing, arrival.privateKey, bindingOf(arrivalKey, actorId))
+    const statement = await signStatement(key, {
+      from: `${baseUrl}/${actorId}`,
+      actorId,
+      peer: trust.baseuri,
+      secret: this.#newSecret(peer),
+      isApproved: trust.approved,
+      movedAt: arrival.hereAt,
+      statedAt: now(),
+    })
+    const url = `${trust.baseuri}/callbacks/moved/${encodeURIComponent(actorId)}`
+    const outcome = await client.call({ method: 'POST', url, body: JSON.stringify({ statement }) })
+    if (isOk(outcome)) return { state: 'informed', reason: '' }
+    if (isUnknownTo(outcome)) return this.#endedBy(actor, peer)
+    return { state: 'later', reason: reasonIn(outcome) }
+  }
+
+  /** The peer ended the relationship, or was deleted, and its message went to the old service. */
+  async #endedBy(actor: Actor, { peerId }: ArrivalPeer): Promise<Attempt> {
+    await this.#deps.trusts.delete(actor, peerId, null, { byPeer: true, notify: false })
+    return { state: 'failed', reason: 'The peer has ended the relationship' }
+  }
+
+  /** Stores the secret that the peer has now. */
+  async #useNewSecret(tx: Transaction, peer: ArrivalPeer): Promise<void> {
+    const { keyRing, onReached } = this.#deps
+    const { actorId, peerId } = peer
+    const trust = await findTrust(tx, actorId, peerId)
+    const secret = this.#newSecret(peer)
+    // The peer may have renewed the relationship since.
+    if (trust === null || trust.secretHash !== hashSecret(secret)) return
+    await updateTrust(tx, { ...trust, ...sealedSecret(keyRing, trust, secret) })
+    await onReached(tx, actorId, peerId)
+  }
+
+  /** Ends the relationship at the peer by its old secret, and then here. */
+  async #end(actor: Actor, peer: ArrivalPeer, trust: Trust): Promise<Attempt> {
+    const { store, client, keyRing, trusts } = this.#deps
+    const { actorId, peerId } = peer
+    // Asking again would approve the request of the peer, which is the decision of the owner.
+    if (!trust.approved) return { state: 'failed', reason: 'The peer must send its request again, to the new address' }
+    const url = trustUrl(trust.baseuri, trust.relationship, actorId)
+    const bearer = { secret: secretOf(keyRing, trust), baseuri: trust.baseuri }
+    const outcome = await client.call({ method: 'DELETE', url, bearer })
+    const isEnded = isOk(outcome) || (outcome.kind === 'answered' && [401, 403, 404, 410].includes(outcome.status))
+    if (!isEnded) return { state: 'later', reason: reasonIn(outcome) }
+    const { description, nickname } = trust
+    const override = await store.read((q) => findOverride(q, actorId, peerId))
+    const settings: KeptSettings = { description, nickname, override }
+    const kept = JSON.stringify(settings)
+    await store.writeActor(actorId, (tx) => updatePeer(tx, { ...peer, kept }, this.#deps.now()))
+    await trusts.delete(actor, peerId, null, { byPeer: false, notify: false })
+    return this.#askAgain(actor, { ...peer, kept }, settings)
+  }
+
+  async #askAgain(actor: Actor, peer: ArrivalPeer, settings: KeptSettings): Promise<Attempt> {
+    const { store, trusts } = this.#deps
+    const { actorId, peerId, baseuri, relationship, kept } = peer
+    try {
+      const { description, nickname, override } = settings
+      const asked = await trusts.request(actor, { url: baseuri, relationship, description })
+      if (nickname !== '') await trusts.change(actor, asked.peerId, null, { nickname })
+      if (override !== null) await store.writeActor(actorId, (tx) => putOverride(tx, actorId, peerId, override))
+      return { state: 'asked', reason: '', kept: '' }
+    } catch (error) {
+      return { state: 'later', reason: reasonOf(error), kept }
+    }
+  }
+
+  #newSecret(peer: Pick<ArrivalPeer, 'actorId' | 'peerId' | 'secret'>): string {
+    return open(this.#deps.keyRing, peer.secret, bindingOf(arrivalPeerSecret, peer.actorId, peer.peerId))
+  }
+
+  #sealed({ actorId, peerId }: Pick<ArrivalPeer, 'actorId' | 'peerId'>, secret: string): ArrivalPeer['secret'] {
+    return seal(this.#deps.keyRing, secret, bindingOf(arrivalPeerSecret, actorId, peerId))
+  }
+}
+
+/** Whether the peer's service, and not something before it, says that the actor or the relationship does not exist. */
+function isUnknownTo(outcome: PeerOutcome): boolean {
+  if (outcome.kind !== 'answered' || outcome.status !== 404) return false
+  const code = stringValue(membersIn(outcome.body)?.get('error') ?? known('null'))
+  return code === 'not_found' || code === 'actor_not_found'
+}
+
+function hasTag(meta: string): boolean {
+  const tags = stringValue(membersIn(meta)?.get('aw_supported') ?? known('""')) ?? ''
+  return tags.split(',').some((tag) => tag.trim() === movingTag)
+}
+
+function isOk(outcome: PeerOutcome): boolean {
+  return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status <= 299
+}
+
+function reasonIn(outcome: PeerOutcome): string {
+  if (outcome.kind !== 'answered') return outcome.reason
+  const message = stringValue(membersIn(outcome.body)?.get('message') ?? known('null'))
+  return message === null ? `The peer answered ${outcome.status}` : `The peer answered: ${message.slice(0, 300)}`
+}

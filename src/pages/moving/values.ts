@@ -1,0 +1,65 @@
+/** Values of the pages about moves between services. */
+import type { Moment } from '../shared/time.ts'
+import type { ActorPageValues, SignInProvider, SiteValues } from '../shared/values.ts'
+
+export interface ShownLeaving {
+  readonly state: 'moving' | 'failed'
+  /** The address at the other service. */
+  readonly to: string
+  readonly started: Moment
+  /** Why it failed; empty while it moves. */
+  readonly reason: string
+  /** Where the owner takes the account at the other service. */
+  readonly claim_url: string
+}
+
+export interface MovedPeerRow {
+  /** Address of the peer. */
+  readonly address: string
+  /** Path of the page of the connection. */
+  readonly href: string
+  readonly state: 'waiting' | 'informed' | 'asked' | 'failed'
+  readonly reason: string
+}
+
+export interface ShownArrivalPage {
+  /** The address at the old service. */
+  readonly from: string
+  readonly at: Moment
+  readonly peers: readonly MovedPeerRow[]
+  /** The number of all peers, and of those that could not be notified. */
+  readonly count: number
+  readonly failed: number
+}
+
+export interface MoveValues extends ActorPageValues {
+  /** The move that runs or failed; null without one. */
+  readonly leaving: ShownLeaving | null
+  /** Null for an account that was created here. */
+  readonly arrived: ShownArrivalPage | null
+  /** The refused input; empty otherwise. */
+  readonly typed_url: string
+  readonly form_action: string
+  /** Address of a sign-in, without which the account cannot be moved; null after a recent sign-in. */
+  readonly fresh_href: string | null
+}
+
+/** The page on which the owner takes an account that came from another service. */
+export interface ArrivalValues extends SiteValues {
+  /** `used`: the link is not valid, or was used. `coming`: the account is not here yet. `taken`: it has a new passphrase. */
+  readonly state: 'used' | 'coming' | 'here' | 'taken'
+  /** The address at the old service; empty for `used`. */
+  readonly from: string
+  /** The ways to sign in. */
+  readonly providers: readonly SignInProvider[]
+  /** Whether a passphrase opens the pages. */
+  readonly by_passphrase: boolean
+  readonly action: string
+  /** Form field `code`. */
+  readonly code: string
+  /** For `taken`: the owner's name and the new passphrase, shown once. Empty otherwise. */
+  readonly creator: string
+  readonly passphrase: string
+  /** Path of the account's pages. */
+  readonly account_href: string
+}

@@ -1,0 +1,53 @@
+/** Actors that came from another service: a person takes one by a code of the old service, and signs in to it from then on. */
+import { isCreatorFree, setCreator } from '../actor/actor-store.ts'
+import { hashSecret } from '../secret/hash.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
+import { LostRace } from './lost-race.ts'
+import { SignInRefusal } from './refusal.ts'
+
+export interface ArrivedActorsDeps {
+  readonly store: Pick<Store, 'read'>
+  readonly uniqueCreator: boolean
+}
+
+export class ArrivedActors {
+  readonly #deps: ArrivedActorsDeps
+
+  constructor(deps: ArrivedActorsDeps) {
+    this.#deps = deps
+  }
+
+  /** Whether the actor is here, and the code takes it. */
+  isCode(actorId: string, code: string): Promise<boolean> {
+    return this.#deps.store.read((q) => hasCode(q, actorId, code))
+  }
+
+  /**
+   * Gives the actor to the person who signs in.
+   *
+   * @throws SignInRefusal when another person has taken it meanwhile, or another actor has the name.
+   */
+  async take(tx: Transaction, actorId: string, creator: string): Promise<void> {
+    if (!(await endCode(tx, actorId))) throw new SignInRefusal('already_taken')
+    if (this.#deps.uniqueCreator && !(await isCreatorFree(tx, creator, actorId))) throw new LostRace()
+    await setCreator(tx, actorId, creator)
+  }
+}
+
+async function hasCode(q: Queries, actorId: string, code: string): Promise<boolean> {
+  const row = await q.get(
+    `SELECT 1 AS found FROM arrival WHERE actor_id = $1 AND claim_hash = $2 AND state = 'here'`,
+    actorId,
+    hashSecret(code),
+  )
+  return row !== undefined
+}
+
+/** Makes the code unusable. False: it was used before. */
+async function endCode(tx: Transaction, actorId: string): Promise<boolean> {
+  const ended = await tx.run(
+    `UPDATE arrival SET claim_hash = '' WHERE actor_id = $1 AND claim_hash <> '' AND state = 'here'`,
+    actorId,
+  )
+  return ended > 0
+}

@@ -1,0 +1,482 @@
+/** Moves whose services crash, whose messages are lost, and which are forged. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { generateKeyPair, exportJWK, SignJWT } from 'jose'
+import { ServiceError } from '../../src/errors.ts'
+import { hashSecret } from '../../src/secret/hash.ts'
+import type { Store } from '../../src/store/store.ts'
+import { relate } from '../support/friends.ts'
+import { addressAt, movingWorld, type MovingWorld, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import type { CallFate } from '../support/service-network.ts'
+import { until } from '../support/until.ts'
+
+/** A store of a process that is killed at a write: before it, or after its commit and before its answer. */
+class DyingStore {
+  #left: number | null = null
+  #isBefore = false
+  #isDead = false
+  onDeath: () => void = () => {}
+
+  get isDead(): boolean {
+    return this.#isDead
+  }
+
+  /** Kills the process at the write with this number, from now on. */
+  dieAt(write: number, isBefore: boolean): void {
+    this.#left = write
+    this.#isBefore = isBefore
+  }
+
+  readonly wrap = (inner: Store): Store => ({
+    dialect: inner.dialect,
+    now: inner.now,
+    isSharded: inner.isSharded,
+    read: (work) => this.#alive(() => inner.read(work)),
+    snapshot: (work) => this.#alive(() => inner.snapshot(work)),
+    sweep: (sql, ...params) => this.#alive(() => inner.sweep(sql, ...params)),
+    write: (work, how) => this.#write(() => inner.write(work, how)),
+    writeActor: (id, work, origin) => this.#write(() => inner.writeActor(id, work, origin)),
+    ping: () => this.#alive(() => inner.ping()),
+    close: () => inner.close(),
+  })
+
+  #alive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#isDead ? Promise.reject(dead()) : work()
+  }
+
+  async #write<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isDead) throw dead()
+    const isLast = this.#left !== null && --this.#left === 0
+    if (isLast && this.#isBefore) this.#die()
+    const result = await this.#alive(work)
+    if (isLast) {
+      this.#die()
+      throw dead()
+    }
+    return result
+  }
+
+  #die(): void {
+    this.#isDead = true
+    this.onDeath()
+  }
+}
+
+function dead(): ServiceError {
+  return new ServiceError('store_unavailable', 'The process was killed')
+}
+
+/** The leases of the killed process are over, and no pause is left. */
+const later = { now: () => Date.now() + 60_000, random: () => 0 }
+
+interface Related {
+  readonly alice: TestActor
+  readonly bob: TestActor
+  readonly secret: string
+}
+
+async function related(world: MovingWorld): Promise<Related> {
+  const alice = await world.old.createActor('alice@example.com')
+  const bob = await world.peers.createActor('bob@example.com')
+  const { secret } = await relate(bob, [world.old, alice])
+  const wanted = { peerid: alice.id, target: 'properties', granularity: 'high' }
+  assert.ok((await bob.request('POST', '/subscriptions', wanted)).ok)
+  await alice.request('POST', '/properties', { log: { _type: 'list' }, note: { text: 'one' } })
+  await alice.request('POST', '/properties/log', '1')
+  await until(async () => (await copyOf(bob, alice)).length === 1)
+  return { alice, bob, secret }
+}
+
+async function copyOf(bob: TestActor, alice: TestActor): Promise<readonly unknown[]> {
+  const answer = await bob.request('GET', `/remote/${alice.id}/log/items`)
+  if (answer.status !== 200) return []
+  return ((await answer.json()) as { items: { item: unknown }[] }).items.map(({ item }) => item)
+}
+
+const statusAt = async (service: TestService, path: string): Promise<number> => (await service.request(path)).status
+
+async function passphraseAt(service: TestService, { id }: TestActor): Promise<string> {
+  const { actors } = (await service.app.running()).parts
+  return actors.passphraseOf(await actors.require(id))
+}
+
+async function asOwner(service: TestService, actor: TestActor, method: string, path: string, body?: unknown) {
+  const authorization = `Basic ${btoa(`${actor.creator}:${await passphraseAt(service, actor)}`)}`
+  return service.request(`/${actor.id}${path}`, {
+    method,
+    headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+}
+
+/** Checks that the actor is at exactly one service, with its content, and that its peer knows that one. */
+async function assertOneHome(
+  { old, home, peers }: Pick<MovingWorld, 'old' | 'home' | 'peers'>,
+  { alice, bob, secret }: Related,
+  isMoved: boolean,
+): Promise<void> {
+  const [here, away] = isMoved ? [home, old] : [old, home]
+  await until(async () => (await statusAt(here, `/${alice.id}/meta`)) === 200)
+  assert.equal(await statusAt(away, `/${alice.id}/meta`), isMoved ? 308 : 404)
+  await until(async () => (await addressAt(peers, bob.id, alice.id)) === `${here.url}/${alice.id}`)
+  await until(async () => (await secretAt(peers, bob.id, alice.id)) === (await secretAt(here, alice.id, bob.id)))
+  assert.equal((await secretAt(here, alice.id, bob.id)) === secret, !isMoved)
+  assert.deepEqual(await (await asOwner(here, alice, 'GET', '/properties/note')).json(), { text: 'one' })
+  assert.ok((await asOwner(here, alice, 'POST', '/properties/log', 2)).ok)
+  await until(async () => (await copyOf(bob, alice)).length >= 2)
+  assert.deepEqual(await copyOf(bob, alice), [1, 2])
+}
+
+forEachService((start) => {
+  describe('a move whose service is killed', () => {
+    for (const side of ['old', 'home'] as const)
+      for (const isBefore of [true, false]) {
+        it(`at each write of the ${side} service, ${isBefore ? 'before' : 'after'} its commit, leaves the actor at one service (R-MOVE-06)`, async () => {
+          let moves = 0
+          for (let write = 1; ; write += 1) {
+            const store = new DyingStore()
+            const world = await movingWorld(start, { all: { random: () => 0 }, [side]: { wrapStore: store.wrap } })
+            const all = await related(world)
+            const { url } = world[side]
+            store.onDeath = () => world.network.remove(url)
+            store.dieAt(write, isBefore)
+            const begun = await all.alice.request('POST', '/move', { to: newUrl })
+            const isMoved = async (): Promise<boolean> =>
+              (await statusAt(world.home, `/${all.alice.id}/meta`)) === 200 &&
+              (await secretAt(world.peers, all.bob.id, all.alice.id)) !== all.secret &&
+              (await (await world.old.app.running()).parts.actors.find(all.alice.id)) === null
+            if (begun.status === 202) await until(async () => store.isDead || (await isMoved().catch(() => false)))
+            if (!store.isDead) break
+            await world[side].close()
+            const again = await start({
+              ...later,
+              baseUrl: url,
+              peerClient: world.network,
+              acceptMoves: true,
+              database: world[side].databaseUrl,
+            })
+            world.network.add(again)
+            const after = { ...world, [side]: again }
+            // The other service, which still runs, tries again by itself, but only after seconds.
+            for (const service of [after.old, after.home]) (await service.app.running()).parts.jobs.wake()
+            const isFrozen = begun.status === 202 || (await statusAt(after.old, `/${all.alice.id}/meta`)) !== 200
+            await assertOneHome(after, all, isFrozen)
+            if (isFrozen) moves += 1
+          }
+          assert.ok(moves >= 2, `only ${moves} moves were interrupted`)
+        })
+      }
+  })
+
+  describe('a move whose answers are lost', () => {
+    for (const fate of ['lost', 'unreached'] as const) {
+      it(`one after the other (${fate}), ends at the new service, or does not begin (R-MOVE-04, R-MOVE-06)`, async () => {
+        let moves = 0
+        for (let place = 1; ; place += 1) {
+          const world = await movingWorld(start, { all: { random: () => 0 } })
+          const all = await related(world)
+          let calls = 0
+          let isLost = false
+          world.network.fate = (): CallFate => {
+            calls += 1
+            if (calls !== place) return 'arrives'
+            isLost = true
+            return fate
+          }
+          const begun = await all.alice.request('POST', '/move', { to: newUrl })
+          const isMoved = begun.status === 202
+          await assertOneHome(world, all, isMoved)
+          if (!isMoved) assert.equal((await all.alice.request('GET', '/move')).status, 200)
+          if (isMoved) moves += 1
+          if (!isLost) break
+          assert.ok(place < 60)
+        }
+        assert.ok(moves >= 3)
+      })
+    }
+  })
+
+  describe('two processes of the old service', () => {
+    it('move an actor once, also when the first one is killed (R-MOVE-06)', async () => {
+      const store = new DyingStore()
+      const world = await movingWorld(start, { all: { random: () => 0 }, old: { wrapStore: store.wrap } })
+      const all = await related(world)
+      const held = Promise.withResolvers<void>()
+      world.network.fate = async ({ method }) => {
+        if (method === 'PUT' && !store.isDead) await held.promise
+        return 'arrives' as const
+      }
+      assert.equal((await all.alice.request('POST', '/move', { to: newUrl })).status, 202)
+      await until(() => world.network.saw(/^PUT https:\/\/new\.example\.com\/moves\//))
+      const second = await start({
+        ...later,
+        baseUrl: oldUrl,
+        peerClient: world.network,
+        database: world.old.databaseUrl,
+      })
+      store.dieAt(1, true)
+      await until(async () => {
+        ;(await second.app.running()).parts.jobs.wake()
+        return store.isDead
+      })
+      held.resolve()
+      world.network.add(second)
+      ;(await second.app.running()).parts.jobs.wake()
+      await assertOneHome({ ...world, old: second }, all, true)
+    })
+  })
+
+  describe('a forged announcement', () => {
+    const keyPair = async (): Promise<{ shown: object; kept: object }> => {
+      const { publicKey, privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
+      return { shown: await exportJWK(publicKey), kept: await exportJWK(privateKey) }
+    }
+
+    it('is refused unless the old address announces this very move (R-MOVE-10)', async () => {
+      const world = await movingWorld(start)
+      const own = await keyPair()
+      const other = await keyPair()
+      const token = 't'.repeat(43)
+      const from = 'https://elsewhere.example.com/mallory'
+      const honest = { state: 'moving', to: `${newUrl}/mallory`, key: own.shown, token_hash: hashSecret(token) }
+      let published: object | null = honest
+      world.network.serve('https://elsewhere.example.com', () =>
+        published === null
+          ? new Response('{}', { status: 404 })
+          : new Response(JSON.stringify(published), { status: 200 }),
+      )
+      const announce = async (change: object = {}): Promise<number> =>
+        (
+          await world.home.request('/moves', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({
+              actor: 'mallory',
+              from,
+              token,
+              claim_hash: 'c'.repeat(43),
+              key: own.kept,
+              ...change,
+            }),
+          })
+        ).status
+      const documents: readonly (readonly [what: string, document: object | null, status: number])[] = [
+        ['no move', null, 403],
+        ['another target', { ...honest, to: 'https://third.example.com/mallory' }, 403],
+        ['another actor', { ...honest, to: `${newUrl}/victim` }, 403],
+        ['another key', { ...honest, key: other.shown }, 403],
+        ['another token', { ...honest, token_hash: hashSecret('x') }, 403],
+        ['no document', ['x'], 408],
+        ['no key', { to: honest.to }, 408],
+        ['a move that is over', { ...honest, notice: 'x' }, 403],
+      ]
+      for (const [what, document, status] of documents) {
+        published = document
+        assert.equal(await announce(), status, what)
+      }
+      published = honest
+      assert.equal(await announce({ key: own.shown }), 400, 'no private key')
+      assert.equal(await announce({ actor: 'victim' }), 400, 'an address of another actor')
+      assert.equal(await announce({ from: 'https://elsewhere.example.com/x/victim', actor: 'victim' }), 403)
+      assert.equal(await announce({ actor: 'admin', from: 'https://elsewhere.example.com/admin' }), 400)
+      const existing = await world.home.createActor('bob@example.com')
+      assert.equal(await announce({ actor: existing.id, from: `https://elsewhere.example.com/${existing.id}` }), 409)
+      const send = async (method: string, path: string, bearer: string | null, body?: string): Promise<number> =>
+        (
+          await world.home.request(`/moves/mallory${path}`, {
+            method,
+            headers: bearer === null ? {} : { authorization: `Bearer ${bearer}` },
+            ...(body === undefined ? {} : { body }),
+          })
+        ).status
+      assert.equal(await send('PUT', '', token, 'x'), 404)
+      assert.equal(await announce(), 201)
+      assert.equal(await send('PUT', '', null, 'x'), 401)
+      assert.equal(await send('PUT', '', 'wrong', 'x'), 403)
+      assert.equal(await send('PUT', '', token, 'x'), 400)
+      const archive = (actor: string): string =>
+        `${JSON.stringify({ kind: 'archive', version: 1, actor, creator: 'm', created_at: '2026-01-01T00:00:00Z' })}\n{"kind":"end","records":1}\n`
+      assert.equal(await send('PUT', '', token, archive('victim')), 400)
+      assert.equal(await statusAt(world.home, '/mallory/meta'), 404)
+      assert.equal(await send('PUT', '', token, archive('mallory')), 200)
+      assert.equal(await statusAt(world.home, '/mallory/meta'), 503)
+      assert.equal(await send('POST', '/activation', 'wrong'), 403)
+      // The old address has not published a notice.
+      assert.equal(await send('POST', '/activation', token), 409)
+      published = { ...honest, notice: await signed(other.kept, { iss: from, sub: 'mallory', moved_to: honest.to }) }
+      assert.equal(await send('POST', '/activation', token), 409)
+      published = { ...honest, notice: await signed(own.kept, { iss: from, sub: 'victim', moved_to: honest.to }) }
+      assert.equal(await send('POST', '/activation', token), 409)
+      published = { ...honest, notice: await signed(own.kept, { iss: from, sub: 'mallory', moved_to: honest.to }) }
+      assert.equal(await send('DELETE', '', token), 409)
+      assert.equal(await send('POST', '/activation', token), 200)
+      assert.equal(await statusAt(world.home, '/mallory/meta'), 200)
+      assert.equal(await send('DELETE', '', token), 409)
+    })
+
+    const signed = (key: object, claims: Record<string, unknown>, typ = 'actor-move+jwt'): Promise<string> =>
+      sign(key, claims, typ)
+
+    async function sign(key: object, claims: Record<string, unknown>, typ: string): Promise<string> {
+      const { importJWK } = await import('jose')
+      return new SignJWT(claims)
+        .setProtectedHeader({ alg: 'EdDSA', typ })
+        .setIssuedAt()
+        .sign(await importJWK(key, 'EdDSA'))
+    }
+
+    it('of a moved peer is refused unless its known address confirms it (R-MOVE-03)', async () => {
+      const world = await movingWorld(start)
+      const all = await related(world)
+      const { alice, bob, secret } = all
+      const own = await keyPair()
+      const evil = 'https://evil.example.com'
+      const to = `${evil}/${alice.id}`
+      world.network.serve(evil, () => new Response(JSON.stringify({ id: alice.id, type: 'x' }), { status: 200 }))
+      const now = Math.floor(Date.now() / 1000)
+      const claims = {
+        iss: to,
+        sub: alice.id,
+        aud: `${peerUrl}/${bob.id}`,
+        secret: 's'.repeat(40),
+        approved: true,
+        moved_at: Date.now(),
+        stated_at: Date.now(),
+        exp: now + 200,
+      }
+      const state = async (statement: string, peer = alice.id): Promise<number> =>
+        (
+          await world.peers.request(`/${bob.id}/callbacks/moved/${peer}`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ statement }),
+          })
+        ).status
+      const typ = 'actor-moved+jwt'
+      const statement = await sign(own.kept, claims, typ)
+      assert.equal(await state(statement), 403, 'the peer has not moved')
+      assert.equal(await state(statement, 'stranger'), 404)
+      assert.equal(await state('no.jwt.text'), 403)
+      // The peer moves somewhere else.
+      await world.move(alice)
+      await world.arrived(alice)
+      await world.informed(alice)
+      const current = await secretAt(world.peers, bob.id, alice.id)
+      assert.notEqual(current, secret)
+      assert.equal(await state(statement), 403)
+      const moved = `${newUrl}/${alice.id}`
+      const repeated = async (given: string) =>
+        state(await sign(own.kept, { ...claims, iss: moved, secret: given }, typ))
+      assert.equal(await repeated('s'.repeat(40)), 403)
+      assert.equal(await repeated(current), 204)
+      assert.equal(await addressAt(world.peers, bob.id, alice.id), moved)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), current)
+    })
+
+    it('of a moved peer needs the key, the audience, the type and the time (R-MOVE-03)', async () => {
+      const world = await movingWorld(start)
+      const bob = await world.peers.createActor('bob@example.com')
+      const alice = await world.old.createActor('alice@example.com')
+      await relate(bob, [world.old, alice])
+      const own = await keyPair()
+      const other = await keyPair()
+      const from = `${oldUrl}/${alice.id}`
+      const to = `${newUrl}/${alice.id}`
+      const notice = await sign(own.kept, { iss: from, sub: alice.id, moved_to: to }, 'actor-move+jwt')
+      let published: object | number = { state: 'moved', to, key: own.shown, notice }
+      world.network.serve(oldUrl, () =>
+        typeof published === 'number'
+          ? new Response('{}', { status: published })
+          : new Response(JSON.stringify(published), { status: 200 }),
+      )
+      const now = Math.floor(Date.now() / 1000)
+      const claims = {
+        iss: to,
+        sub: alice.id,
+        aud: `${peerUrl}/${bob.id}`,
+        secret: 's'.repeat(40),
+        approved: true,
+        moved_at: Date.now(),
+        stated_at: Date.now(),
+        exp: now + 200,
+      }
+      const state = async (statement: string): Promise<number> =>
+        (
+          await world.peers.request(`/${bob.id}/callbacks/moved/${alice.id}`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ statement }),
+          })
+        ).status
+      const typ = 'actor-moved+jwt'
+      const { exp: _exp, ...lasting } = claims
+      const refused: readonly (readonly [what: string, statement: string])[] = [
+        ['another key', await sign(other.kept, claims, typ)],
+        ['another audience', await sign(own.kept, { ...claims, aud: `${peerUrl}/carol` }, typ)],
+        ['another type', await sign(own.kept, claims, 'actor-move+jwt')],
+        ['an old statement', await sign(own.kept, { ...claims, exp: now - 1000 }, typ)],
+        ['no end', await sign(own.kept, lasting, typ)],
+        ['another actor', await sign(own.kept, { ...claims, sub: 'carol' }, typ)],
+        ['another address', await sign(own.kept, { ...claims, iss: `https://evil.example.com/${alice.id}` }, typ)],
+        ['an address of another actor', await sign(own.kept, { ...claims, iss: `${newUrl}/carol` }, typ)],
+        ['no time of the move', await sign(own.kept, { ...claims, moved_at: 'today' }, typ)],
+        ['no time of the statement', await sign(own.kept, { ...claims, stated_at: null }, typ)],
+        ['a time beyond all', await sign(own.kept, { ...claims, moved_at: 1e16 }, typ)],
+        ['a short secret', await sign(own.kept, { ...claims, secret: 'short' }, typ)],
+        ['a secret with spaces', await sign(own.kept, { ...claims, secret: `${'s'.repeat(20)} x` }, typ)],
+        ['no signature', `${(await sign(own.kept, claims, typ)).split('.').slice(0, 2).join('.')}.`],
+      ]
+      for (const [what, statement] of refused) assert.equal(await state(statement), 403, what)
+      const honest = await sign(own.kept, claims, typ)
+      published = 503
+      assert.equal(await state(honest), 503, 'the old address is down')
+      published = 404
+      assert.equal(await state(honest), 403, 'the old address knows no move')
+      published = { state: 'moved', to, key: other.shown, notice }
+      assert.equal(await state(honest), 403, 'a notice of another key')
+      const foreign = await sign(own.kept, { iss: evilOf(alice), sub: alice.id, moved_to: to }, 'actor-move+jwt')
+      published = { state: 'moved', to, key: own.shown, notice: foreign }
+      assert.equal(await state(honest), 403, 'a notice of another address')
+      published = { state: 'moving', to, key: own.shown, token_hash: 'x' }
+      assert.equal(await state(honest), 403, 'no notice yet')
+      assert.equal(await addressAt(world.peers, bob.id, alice.id), from)
+      published = { state: 'moved', to, key: own.shown, notice }
+      assert.equal(await state(honest), 204)
+      assert.equal(await addressAt(world.peers, bob.id, alice.id), to)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), 's'.repeat(40))
+      // At the new address, a later statement about the same move replaces the secret, and a copy of the earlier one does not.
+      world.network.serve(newUrl, () => new Response(JSON.stringify({ state: 'arrived', from, key: own.shown })))
+      const later = { ...claims, secret: 'l'.repeat(40), stated_at: claims.stated_at + 1 }
+      assert.equal(await state(await sign(other.kept, later, typ)), 403)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), 's'.repeat(40))
+      assert.equal(await state(await sign(own.kept, later, typ)), 204)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), 'l'.repeat(40))
+      assert.equal(await state(honest), 204)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), 'l'.repeat(40))
+    })
+
+    const evilOf = ({ id }: TestActor): string => `https://evil.example.com/${id}`
+  })
+
+  describe('a service that was left', () => {
+    it('neither deletes what the new one has not confirmed, nor serves it (R-MOVE-06)', async () => {
+      const world = await movingWorld(start, { all: { random: () => 0 } })
+      const { alice } = await related(world)
+      // The new service is gone after it took the archive.
+      world.network.fate = ({ method, url }) =>
+        url.startsWith(newUrl) && method === 'POST' && url.endsWith('/activation') ? 'unreached' : 'arrives'
+      await world.move(alice)
+      await until(async () => (await statusAt(world.old, `/${alice.id}/meta`)) === 308)
+      const { actors } = (await world.old.app.running()).parts
+      assert.equal((await actors.find(alice.id))?.residence, 'moved')
+      await assert.rejects((await world.old.app.actors.get(alice.id))?.set('a', { b: 1 }) ?? Promise.resolve(), {
+        code: 'actor_moved',
+      })
+      world.network.fate = () => 'arrives'
+      await world.arrived(alice)
+      ;(await world.old.app.running()).parts.jobs.wake()
+      await world.gone(alice)
+    })
+  })
+})

@@ -1,0 +1,321 @@
+/** The owner of an actor that moves: beginning, stopping, taking it at the new service, and the state of the peers. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { passkey } from '../../src/index.ts'
+import { relate } from '../support/friends.ts'
+import { movingWorld, type MoveView, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
+import { PasskeyPage, signInWith, signUpWith } from '../support/passkey-page.ts'
+import { PythonPeer } from '../support/python-peer.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { newPerson, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { SoftPasskey } from '../support/soft-passkey.ts'
+import { until } from '../support/until.ts'
+
+const provider = sharedProvider()
+const pythons: PythonPeer[] = []
+
+afterEach(async () => {
+  for (const peer of pythons.splice(0)) await peer.close()
+})
+
+const message = async (answer: Response): Promise<string> => ((await answer.json()) as { message: string }).message
+
+/** The path and query of a link to the new service. */
+const pathIn = (claimUrl: string | undefined): string => (claimUrl ?? '').slice(newUrl.length)
+
+/** The links of the ways to sign in. */
+function waysIn(page: string): string[] {
+  return [...page.matchAll(/<a class="button" href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'))
+}
+
+forEachService((start) => {
+  describe('the begin of a move', () => {
+    it('needs a service that takes actors, and changes nothing otherwise (R-MOVE-10)', async () => {
+      const world = await movingWorld(start, { home: { acceptMoves: false } })
+      const alice = await world.old.createActor('alice@example.com')
+      const refusals: readonly (readonly [to: string, status: number, text: RegExp])[] = [
+        [newUrl, 408, /takes no accounts from other services/],
+        ['https://nothing.example.com', 408, /could not be reached/],
+        [oldUrl, 400, /this is the service itself/],
+        [`${oldUrl}/${alice.id}`, 400, /this is the service itself/],
+        ['ftp://example.com', 400, /neither https nor http/],
+        ['', 400, /Cannot move to ""/],
+        ['https://user@new.example.com', 400, /carries credentials/],
+        ['https://new.example.com/?x=1', 400, /without further parts/],
+      ]
+      for (const [to, status, text] of refusals) {
+        const answer = await alice.request('POST', '/move', { to })
+        assert.equal(answer.status, status, to)
+        assert.match(await message(answer), text)
+      }
+      assert.deepEqual(await (await alice.request('GET', '/move')).json(), { leaving: null, arrived: null })
+      assert.equal((await alice.request('PUT', '/properties/a', { b: 1 })).status, 204)
+      assert.equal((await world.old.request(`/${alice.id}/meta/moving`)).status, 404)
+    })
+
+    it('needs a recent sign-in (R-MOVE-08)', async () => {
+      let now = Date.now()
+      const world = await movingWorld(start, { old: { signIn: [passkey()], now: () => now } })
+      const device = new SoftPasskey()
+      const { browser, answer } = await signUpWith(world.old, device, 'Ada')
+      const [, id = ''] = /([0-9a-f]{32})/.exec(answer.headers.get('location') ?? '') ?? []
+      now += 6 * 60_000
+      const begin = () => browser.fetchJson(`/${id}/move`, { to: newUrl })
+      assert.equal((await begin()).status, 401)
+      assert.match(await (await browser.get(`/${id}/www/move`)).text(), /Sign in again first\./)
+      await signInWith(world.old, device, `/oauth/login/passkey?actor=${id}&fresh=1`, browser)
+      assert.equal((await begin()).status, 202)
+    })
+
+    it('is refused for a peer, a second time, and during an import (R-MOVE-08)', async () => {
+      const world = await movingWorld(start)
+      const alice = await world.old.createActor('alice@example.com')
+      const bob = await world.peers.createActor('bob@example.com')
+      const peer = await relate(bob, [world.old, alice])
+      assert.equal((await peer.request('POST', '/move', { to: newUrl })).status, 403)
+      assert.equal((await peer.request('GET', '/move')).status, 403)
+      world.network.fate = ({ method }) => (method === 'PUT' ? 'unreached' : 'arrives')
+      await world.move(alice)
+      assert.equal((await alice.request('POST', '/move', { to: newUrl })).status, 503)
+    })
+  })
+
+  describe('an actor that moves', () => {
+    it('answers 503 to all but its move, and stays unchanged when the owner stops it (R-MOVE-08)', async () => {
+      const world = await movingWorld(start)
+      const alice = await world.old.createActor('alice@example.com')
+      await alice.request('PUT', '/properties/a', { b: 1 })
+      world.network.fate = ({ method }) => (method === 'PUT' ? 'unreached' : 'arrives')
+      await world.move(alice)
+      for (const [method, path] of [
+        ['GET', '/properties/a'],
+        ['PUT', '/properties/a'],
+        ['GET', '/meta'],
+        ['GET', '/www'],
+        ['DELETE', ''],
+      ] as const) {
+        const answer = await alice.request(method, path, method === 'PUT' ? { b: 2 } : undefined)
+        assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5'], path)
+      }
+      const direct = (await world.old.app.actors.get(alice.id))?.set('a', { b: 3 })
+      await assert.rejects(direct ?? Promise.resolve(), { code: 'actor_moving' })
+      const { leaving } = (await (await alice.request('GET', '/move')).json()) as MoveView
+      assert.deepEqual([leaving?.state, leaving?.to], ['moving', `${newUrl}/${alice.id}`])
+      assert.equal((await world.home.request(`/${alice.id}/meta`)).status, 404)
+      assert.equal((await alice.request('DELETE', '/move')).status, 204)
+      assert.equal((await alice.request('DELETE', '/move')).status, 404)
+      assert.deepEqual(await (await alice.request('GET', '/properties/a')).json(), { b: 1 })
+      world.network.fate = () => 'arrives'
+      await world.old.settled()
+      assert.equal((await world.home.request(`/${alice.id}/meta`)).status, 404)
+      assert.equal((await alice.request('PUT', '/properties/a', { b: 4 })).status, 204)
+      // The owner may move it later.
+      await world.move(alice)
+      await world.arrived(alice)
+      assert.deepEqual(await (await world.atHome(alice, 'GET', '/properties/a')).json(), { b: 4 })
+    })
+
+    it('stays when the new service refuses its archive, and says why (R-MOVE-08)', async () => {
+      const world = await movingWorld(start, { home: { maxImportBytes: 200 } })
+      const alice = await world.old.createActor('alice@example.com')
+      await alice.request('PUT', '/properties/a', { b: 'x'.repeat(500) })
+      await world.move(alice)
+      let view: MoveView | undefined
+      await until(async () => {
+        view = (await (await alice.request('GET', '/move')).json()) as MoveView
+        return view.leaving?.state === 'failed'
+      })
+      assert.match(view?.leaving?.reason ?? '', /its archive has more than 200 bytes/)
+      assert.equal((await alice.request('PUT', '/properties/a', { b: 2 })).status, 204)
+      assert.equal((await world.old.request(`/${alice.id}/meta/moving`)).status, 404)
+      assert.equal((await world.home.request(`/${alice.id}/meta`)).status, 404)
+    })
+
+    it('moves on to a third service, and back (R-MOVE-01, R-MOVE-03)', async () => {
+      const world = await movingWorld(start, { all: { acceptMoves: true } })
+      const alice = await world.old.createActor('alice@example.com')
+      const bob = await world.peers.createActor('bob@example.com')
+      await relate(bob, [world.old, alice])
+      // Bob is not reached before the second move, so he follows two notices.
+      world.network.fate = ({ method, url }) =>
+        method === 'POST' && url.startsWith(`${peerUrl}/${bob.id}`) ? 'unreached' : 'arrives'
+      await world.move(alice)
+      await world.arrived(alice)
+      const third = await start({ baseUrl: 'https://third.example.com', peerClient: world.network, acceptMoves: true })
+      world.network.add(third)
+      assert.equal((await world.atHome(alice, 'POST', '/move', { to: third.url })).status, 202)
+      await until(async () => (await third.request(`/${alice.id}/meta`)).status === 200)
+      world.network.fate = () => 'arrives'
+      const bobKnows = async (service: TestService): Promise<void> => {
+        await until(async () => {
+          const trust = await (await world.peers.app.running()).parts.trusts.find(bob.id, alice.id)
+          return trust?.baseuri === `${service.url}/${alice.id}`
+        })
+      }
+      await (await third.app.running()).parts.arrivals.retry(alice.id)
+      await bobKnows(third)
+      assert.equal((await world.old.request(`/${alice.id}/meta`)).headers.get('location'), `${newUrl}/${alice.id}/meta`)
+      const { actors } = (await third.app.running()).parts
+      const there = await actors.require(alice.id)
+      const authorization = `Basic ${btoa(`${alice.creator}:${actors.passphraseOf(there)}`)}`
+      const back = await third.request(`/${alice.id}/move`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({ to: oldUrl }),
+      })
+      assert.equal(back.status, 202, await back.text())
+      await until(async () => (await world.old.request(`/${alice.id}/meta`)).status === 200)
+      await bobKnows(world.old)
+      await until(
+        async () => (await secretAt(world.peers, bob.id, alice.id)) === (await secretAt(world.old, alice.id, bob.id)),
+      )
+    })
+  })
+
+  describe('the owner at the new service', () => {
+    it('takes the actor once, with a provider of that service (R-MOVE-09)', async () => {
+      const at = signInAt(await provider())
+      const world = await movingWorld(start, { home: at })
+      const alice = await world.old.createActor('alice@example.com')
+      const { leaving } = await world.move(alice)
+      await world.arrived(alice)
+      const browser = new TestBrowser(world.home)
+      const page = await browser.get(pathIn(leaving?.claim_url))
+      assert.equal(page.status, 200)
+      const [way = ''] = waysIn(await page.text())
+      const person = newPerson(await provider())
+      const entered = await signIn(browser, await provider(), person.sub, way)
+      assert.equal(entered.headers.get('location'), `${newUrl}/${alice.id}/www/move`)
+      assert.match(await (await browser.get(`/${alice.id}/www/move`)).text(), /Moved here/)
+      assert.equal((await world.home.app.actors.get(alice.id))?.creator, person.email)
+      // From now on, the person signs in as usual. The link is used.
+      const again = await signIn(new TestBrowser(world.home), await provider(), person.sub)
+      assert.equal(again.headers.get('location'), `${newUrl}/${alice.id}/www`)
+      assert.equal((await browser.get(pathIn(leaving?.claim_url))).status, 404)
+      const late = await new TestBrowser(world.home).get(way)
+      assert.equal(late.status, 403)
+    })
+
+    it('takes it with a new passkey (R-MOVE-09)', async () => {
+      const world = await movingWorld(start, { home: { signIn: [passkey()] } })
+      const alice = await world.old.createActor('alice@example.com')
+      const { leaving } = await world.move(alice)
+      await world.arrived(alice)
+      const browser = new TestBrowser(world.home)
+      const [way = ''] = waysIn(await (await browser.get(pathIn(leaving?.claim_url))).text())
+      const device = new SoftPasskey()
+      const { answer } = await signUpWith(world.home, device, 'Alice', way)
+      assert.equal(answer.headers.get('location'), `${newUrl}/${alice.id}/www/move`)
+      const again = await signInWith(world.home, device)
+      assert.equal(again.headers.get('location'), `${newUrl}/${alice.id}/www`)
+      // A second person who has the link comes too late.
+      const late = await PasskeyPage.open(world.home, '/oauth/login/passkey', new TestBrowser(world.home))
+      assert.equal(late.status, 200)
+      assert.equal((await new TestBrowser(world.home).get(way)).status, 403)
+    })
+
+    it('takes it by a new passphrase at a service without a sign-in (R-MOVE-09)', async () => {
+      const world = await movingWorld(start)
+      const alice = await world.old.createActor('alice@example.com')
+      const { leaving } = await world.move(alice)
+      await world.arrived(alice)
+      const path = pathIn(leaving?.claim_url)
+      const [target = '', code = ''] = path.split('?code=')
+      const browser = new TestBrowser(world.home)
+      assert.match(await (await browser.get(path)).text(), /Use a passphrase/)
+      const taken = await (await browser.post(target, { code })).text()
+      const [, shown = ''] = /<dd><code>([0-9a-f]{40})<\/code>/.exec(taken) ?? []
+      const read = await world.home.request(`/${alice.id}/properties`, {
+        headers: { authorization: `Basic ${btoa(`${alice.creator}:${shown}`)}` },
+      })
+      assert.equal(read.status, 200)
+      assert.equal((await browser.post(target, { code })).status, 403)
+      assert.equal((await browser.post(target, { code: 'x'.repeat(43) })).status, 403)
+      assert.equal((await browser.get(`${target}?code=${'x'.repeat(43)}`)).status, 404)
+    })
+
+    it('is not a person who only has the name or the account of the archive (R-MOVE-09)', async () => {
+      const idp = await provider()
+      const at = signInAt(idp)
+      const world = await movingWorld(start, { old: at, home: at })
+      const person = newPerson(idp)
+      const browser = new TestBrowser(world.old)
+      const entered = await signIn(browser, idp, person.sub)
+      const [, id = ''] = /([0-9a-f]{32})/.exec(entered.headers.get('location') ?? '') ?? []
+      const answer = await browser.fetchJson(`/${id}/move`, { to: newUrl })
+      assert.equal(answer.status, 202, await answer.clone().text())
+      const { leaving } = (await answer.json()) as MoveView
+      await until(async () => (await world.home.request(`/${id}/meta`)).status === 200)
+      // The same person gets a page that asks for the passphrase, and not the actor.
+      const there = await signIn(new TestBrowser(world.home), idp, person.sub)
+      assert.equal(there.status, 200)
+      assert.doesNotMatch(await there.text(), new RegExp(id))
+      // A person with another account there is refused, and may use another sign-in.
+      const other = newPerson(idp)
+      await signIn(new TestBrowser(world.home), idp, other.sub)
+      const claiming = new TestBrowser(world.home)
+      const [way = ''] = waysIn(await (await claiming.get(pathIn(leaving?.claim_url))).text())
+      const refused = await signIn(claiming, idp, other.sub, way)
+      assert.equal(refused.status, 409)
+      assert.match(await refused.text(), /another account here/)
+      const taken = await signIn(claiming, idp, person.sub, way)
+      assert.equal(taken.headers.get('location'), `${newUrl}/${id}/www/move`)
+    })
+  })
+
+  describe('a peer that does not know the extension', () => {
+    it('loses the old relationship and gets a new request, with the owner’s settings (R-MOVE-07)', async () => {
+      const [old, home] = await Promise.all([start({ listen: true }), start({ listen: true, acceptMoves: true })])
+      const alice: TestActor = await old.createActor('alice@example.com')
+      const peer = await PythonPeer.start({ autoAccept: 'friend' })
+      pythons.push(peer)
+      const asked = await alice.request('POST', '/trust', { url: peer.url, relationship: 'friend', desc: 'book club' })
+      assert.equal(asked.status, 201)
+      const before = peer.trusts.get(alice.id)?.secret
+      await alice.request('PUT', `/trust/friend/${peer.id}`, { nickname: 'Py' })
+      const begun = await alice.request('POST', '/move', { to: home.url })
+      assert.equal(begun.status, 202, await begun.clone().text())
+      await until(() => peer.trusts.get(alice.id)?.baseuri === `${home.url}/${alice.id}`)
+      assert.deepEqual(peer.events, [
+        `trust_request_received ${alice.id}`,
+        `trust_deleted ${alice.id}`,
+        `trust_request_received ${alice.id}`,
+      ])
+      const parts = (await home.app.running()).parts
+      await until(async () => (await parts.arrivals.find(alice.id))?.counts.asked === 1)
+      const trust = await parts.trusts.find(alice.id, peer.id)
+      assert.deepEqual(
+        [trust?.approved, trust?.peerApproved, trust?.nickname, trust?.description],
+        [true, true, 'Py', 'book club'],
+      )
+      assert.notEqual(peer.trusts.get(alice.id)?.secret, before)
+      assert.equal(await secretAt(home, alice.id, peer.id), peer.trusts.get(alice.id)?.secret)
+    })
+
+    it('that is down is tried again, and by the owner after it failed (R-MOVE-07)', async () => {
+      const world = await movingWorld(start)
+      const alice = await world.old.createActor('alice@example.com')
+      const bob = await world.peers.createActor('bob@example.com')
+      await relate(bob, [world.old, alice])
+      const { trusts } = (await world.peers.app.running()).parts
+      world.network.fate = ({ url }) => (url.startsWith(`${peerUrl}/${bob.id}/callbacks/moved`) ? 'lost' : 'arrives')
+      await world.move(alice)
+      await world.arrived(alice)
+      await until(async () => (await trusts.find(bob.id, alice.id))?.baseuri === `${newUrl}/${alice.id}`)
+      await until(async () => {
+        const view = (await (await world.atHome(alice, 'GET', '/move')).json()) as MoveView
+        return /connection broke/.test(view.arrived?.first[0]?.reason ?? '')
+      })
+      // The peer has the new secret and the answer was lost. Nothing is given up meanwhile.
+      assert.equal(
+        (await secretAt(world.peers, bob.id, alice.id)) === (await secretAt(world.home, alice.id, bob.id)),
+        false,
+      )
+      world.network.fate = () => 'arrives'
+      assert.deepEqual((await world.informed(alice)).arrived?.peers, { informed: 1 })
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), await secretAt(world.home, alice.id, bob.id))
+      await trusts.delete({ id: bob.id, creator: bob.creator }, alice.id, null, { byPeer: false, notify: false })
+      assert.deepEqual(await (await world.atHome(alice, 'POST', '/move/peers')).json(), { peers: 0 })
+    })
+  })
+})

@@ -1,0 +1,199 @@
+/** An actor moves to another service with everything that it has (docs/spec/moving.md). */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { linesOf } from '../support/archives.ts'
+import { relate } from '../support/friends.ts'
+import { addressAt, movingWorld, type MovingWorld, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
+import { forEachService, type TestActor } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const json = async <T>(answer: Response): Promise<T> => {
+  assert.ok(answer.ok, `${answer.status} ${await answer.clone().text()}`)
+  return (await answer.json()) as T
+}
+
+forEachService((start) => {
+  /** Bob, at another service, copies the properties of Alice. */
+  async function subscribed(world: MovingWorld): Promise<{ alice: TestActor; bob: TestActor; secret: string }> {
+    const alice = await world.old.createActor('alice@example.com')
+    const bob = await world.peers.createActor('bob@example.com')
+    const { secret } = await relate(bob, [world.old, alice])
+    const wanted = { peerid: alice.id, target: 'properties', granularity: 'high' }
+    assert.ok((await bob.request('POST', '/subscriptions', wanted)).ok)
+    return { alice, bob, secret }
+  }
+
+  const copyOf = async (bob: TestActor, alice: TestActor, name: string): Promise<unknown> => {
+    const answer = await bob.request('GET', `/remote/${alice.id}/${name}`)
+    return answer.status === 200 ? answer.json() : answer.status
+  }
+
+  describe('a move to another service', () => {
+    it('takes data, files, history, rights and webhooks along (R-MOVE-01)', async () => {
+      const world = await movingWorld(start, { all: { historyDays: 30 } })
+      const { alice, bob } = await subscribed(world)
+      await alice.request('POST', '/properties', { note: { text: 'one' }, jobs: { _type: 'list' } })
+      for (const job of ['wash', 'cook']) await alice.request('POST', '/properties/jobs', JSON.stringify(job))
+      await alice.request('PUT', '/properties/note', { text: 'two' })
+      await alice.request('PUT', '/files/a.txt', 'hello')
+      await alice.request('POST', '/webhooks', { url: 'https://hooks.example.com/x', events: ['property_changed'] })
+      await alice.request('PUT', `/trust/friend/${bob.id}`, { nickname: 'Bobby' })
+      const rights = { permissions: { properties: { excluded_patterns: ['secret/*'] } } }
+      assert.ok((await alice.request('PUT', `/trust/friend/${bob.id}/permissions`, rights.permissions)).ok)
+      const before = linesOf(await (await alice.request('GET', '/export')).text())
+      await world.move(alice)
+      await world.arrived(alice)
+      await world.informed(alice)
+      const after = linesOf(await (await world.atHome(alice, 'GET', '/export')).text())
+      const comparable = (lines: readonly object[]) =>
+        lines
+          .map((line) => line as Record<string, unknown>)
+          .filter(({ kind }) => !['archive', 'activity', 'end'].includes(String(kind)))
+          .map(({ last_accessed: _used, last_connected_via: _via, ...line }) => line)
+      assert.deepEqual(comparable(after), comparable(before))
+      assert.ok(before.some(({ kind }) => kind === 'webhook'))
+      assert.ok(before.some(({ kind }) => kind === 'rights'))
+      assert.ok(before.some(({ kind }) => kind === 'change'))
+      assert.equal(await (await world.atHome(alice, 'GET', '/files/a.txt')).text(), 'hello')
+    })
+
+    it('gives peers the new address and a new secret, which alone opens the actor (R-MOVE-03, R-MOVE-05)', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob, secret: old } = await subscribed(world)
+      await alice.request('PUT', '/properties/note', { text: 'one' })
+      await world.move(alice)
+      await world.arrived(alice)
+      const view = await world.informed(alice)
+      assert.deepEqual(view.arrived?.peers, { informed: 1 })
+      assert.equal(view.arrived.from, `${oldUrl}/${alice.id}`)
+      const known = await json<{ moved_at: string }>(await bob.request('GET', `/trust/friend/${alice.id}`))
+      assert.equal(known.moved_at, view.arrived.at)
+      assert.equal(await addressAt(world.peers, bob.id, alice.id), `${newUrl}/${alice.id}`)
+      const secret = await secretAt(world.peers, bob.id, alice.id)
+      assert.notEqual(secret, old)
+      assert.equal(await secretAt(world.home, alice.id, bob.id), secret)
+      const read = async (bearer: string): Promise<number> =>
+        (await world.home.request(`/${alice.id}/properties/note`, { headers: { authorization: `Bearer ${bearer}` } }))
+          .status
+      assert.equal(await read(secret), 200)
+      assert.equal(await read(old), 403)
+      const fromNew = async (bearer: string): Promise<number> =>
+        (await world.peers.request(`/${bob.id}/meta`, { headers: { authorization: `Bearer ${bearer}` } })).status
+      assert.equal(await fromNew(secret), 200)
+      const asOld = await world.peers.request(`/${bob.id}/properties`, { headers: { authorization: `Bearer ${old}` } })
+      assert.equal(asOld.status, 403)
+      for (const passphrase of [alice.passphrase])
+        assert.equal(
+          (
+            await world.home.request(`/${alice.id}/properties`, {
+              headers: { authorization: `Basic ${btoa(`${alice.creator}:${passphrase}`)}` },
+            })
+          ).status,
+          403,
+        )
+    })
+
+    it('redirects every request for the configured time (R-MOVE-02)', async () => {
+      let now = Date.now()
+      const world = await movingWorld(start, { old: { now: () => now, movedDays: 2 } })
+      const alice = await world.old.createActor('alice@example.com')
+      await world.move(alice)
+      await world.gone(alice)
+      const url = `${newUrl}/${alice.id}`
+      const answers = [
+        ['GET', '/properties/a%20b?metadata=true', '/properties/a%20b?metadata=true'],
+        ['PUT', '/properties/x', '/properties/x'],
+        ['DELETE', '', ''],
+        ['GET', '/www/settings', '/www/settings'],
+      ] as const
+      for (const [method, path, to] of answers) {
+        const answer = await world.old.request(`/${alice.id}${path}`, { method })
+        assert.deepEqual([answer.status, answer.headers.get('location')], [308, `${url}${to}`], path)
+        assert.equal(answer.headers.get('cache-control'), 'no-store')
+        const body = (await answer.json()) as Record<string, string>
+        assert.deepEqual([body['error'], body['moved_to']], ['actor_moved', url])
+        assert.match(body['notice'] ?? '', /^[\w-]+\.[\w-]+\.[\w-]+$/)
+      }
+      const page = await world.old.request(`/${alice.id}/www`, { headers: { accept: 'text/html' } })
+      assert.deepEqual([page.status, page.headers.get('location')], [308, `${url}/www`])
+      assert.match(await page.text(), /This account has moved to another service\./)
+      assert.deepEqual(
+        Object.keys(await json<object>(await world.old.request(`/${alice.id}/meta/moving`))).toSorted(),
+        ['key', 'notice', 'state', 'to'],
+      )
+      now += 2 * 86_400_000
+      assert.equal((await world.old.request(`/${alice.id}`)).status, 404)
+      assert.equal((await world.old.request(`/${alice.id}/meta/moving`)).status, 404)
+    })
+  })
+
+  describe('subscriptions of a moved actor', () => {
+    it('continue with the next number, and waiting diffs are applied once (R-MOVE-04)', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob } = await subscribed(world)
+      const add = (entry: number) => alice.request('POST', '/properties/log', String(entry))
+      const copied = async (): Promise<unknown> => {
+        const answer = await bob.request('GET', `/remote/${alice.id}/log/items`)
+        return answer.status === 200
+          ? ((await answer.json()) as { items: { item: unknown }[] }).items.map(({ item }) => item)
+          : []
+      }
+      const has = async (...entries: number[]): Promise<void> => {
+        await until(async () => JSON.stringify(await copied()) === JSON.stringify(entries))
+      }
+      await alice.request('POST', '/properties', { log: { _type: 'list' } })
+      await add(1)
+      await has(1)
+      // The peer cannot be reached, so these changes wait.
+      world.network.fate = ({ url }) => (url.startsWith(peerUrl) ? 'unreached' : 'arrives')
+      await add(2)
+      await add(3)
+      await world.move(alice)
+      await world.arrived(alice)
+      assert.ok((await world.atHome(alice, 'POST', '/properties/log', 4)).ok)
+      const sent: unknown[] = []
+      world.network.fate = ({ url, body }) => {
+        if (url.startsWith(`${peerUrl}/${bob.id}/callbacks/subscriptions`)) sent.push(JSON.parse(String(body)))
+        return 'arrives'
+      }
+      await has(1, 2, 3, 4)
+      assert.ok((await world.atHome(alice, 'POST', '/properties/log', 5)).ok)
+      await has(1, 2, 3, 4, 5)
+      assert.deepEqual(
+        sent.filter((callback) => JSON.stringify(callback).includes('resync')),
+        [],
+      )
+      const held = await json<{ data: { sequence: number }[] }>(await world.atHome(alice, 'GET', '/subscriptions'))
+      assert.deepEqual(
+        held.data.map(({ sequence }) => sequence),
+        [6],
+      )
+    })
+
+    it('at peers continue, with changes that the peer made during the move (R-MOVE-04)', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob } = await subscribed(world)
+      const wanted = { peerid: bob.id, target: 'properties', granularity: 'high' }
+      assert.ok((await alice.request('POST', '/subscriptions', wanted)).ok)
+      await bob.request('PUT', '/properties/mood', { now: 'calm' })
+      await until(async () => (await copyOf(alice, bob, 'mood')) !== 404)
+      const { promise: held, resolve: release } = Promise.withResolvers<void>()
+      world.network.fate = async ({ method, url }) => {
+        if (method === 'PUT' && url.startsWith(`${newUrl}/moves`)) await held
+        return 'arrives' as const
+      }
+      await world.move(alice)
+      assert.ok((await bob.request('PUT', '/properties/mood', { now: 'glad' })).ok)
+      assert.ok((await bob.request('PUT', '/properties/food', { now: 'rice' })).ok)
+      await until(() => world.network.saw(new RegExp(`^POST ${oldUrl}/${alice.id}/callbacks/subscriptions`)))
+      release()
+      await world.arrived(alice)
+      const copied = async (name: string): Promise<unknown> => {
+        const answer = await world.atHome(alice, 'GET', `/remote/${bob.id}/${name}`)
+        return answer.status === 200 ? answer.json() : null
+      }
+      await until(async () => (await copied('food')) !== null)
+      assert.deepEqual([await copied('mood'), await copied('food')], [{ now: 'glad' }, { now: 'rice' }])
+    })
+  })
+})
