@@ -5,6 +5,8 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import zlib from 'node:zlib'
+// The service loads it later, which takes real time.
+import 'jose'
 import { randomBytes as readByService, readAtOnce } from '../../src/secret/random.ts'
 import { type Random, seeded } from '../support/random.ts'
 
@@ -45,6 +47,54 @@ function here(work: (input: zlib.InputType, options?: zlib.ZlibOptions) => Buffe
 zlib.gzip = here(zlib.gzipSync) as typeof zlib.gzip
 zlib.gunzip = here(zlib.gunzipSync) as typeof zlib.gunzip
 syncBuiltinESMExports()
+
+/** The bytes before the seed of an Ed25519 key in PKCS #8 (RFC 8410). */
+const beforeSeed = Buffer.from('302e020100300506032b657004220420', 'hex')
+const { subtle } = crypto.webcrypto
+const really = {
+  generateKey: subtle.generateKey.bind(subtle),
+  importKey: subtle.importKey.bind(subtle),
+  exportKey: subtle.exportKey.bind(subtle),
+  sign: subtle.sign.bind(subtle),
+  verify: subtle.verify.bind(subtle),
+}
+type Usages = readonly crypto.webcrypto.KeyUsage[]
+type Key = crypto.webcrypto.CryptoKey
+
+const toKey = (key: crypto.KeyObject, usages: Usages): Key =>
+  (key as unknown as { toCryptoKey(...given: unknown[]): Key }).toCryptoKey('Ed25519', true, usages)
+
+/** Signs and verifies with Ed25519 on this thread, and makes keys from the seed of the run. */
+Object.assign(subtle, {
+  generateKey: (algorithm: unknown, isExtractable: boolean, usages: Usages) => {
+    if (random === null) return really.generateKey(algorithm as never, isExtractable, usages as never)
+    const der = Buffer.concat([beforeSeed, bytes(random, 32)])
+    const privateKey = crypto.createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+    const publicKey = crypto.createPublicKey(privateKey)
+    return Promise.resolve({ privateKey: toKey(privateKey, ['sign']), publicKey: toKey(publicKey, ['verify']) })
+  },
+  importKey: (format: string, jwk: crypto.webcrypto.JsonWebKey, ...rest: readonly unknown[]) => {
+    if (random === null || format !== 'jwk')
+      return really.importKey(format as never, jwk as never, ...(rest as [never, never, never]))
+    const key =
+      jwk.d === undefined
+        ? crypto.createPublicKey({ key: jwk, format: 'jwk' })
+        : crypto.createPrivateKey({ key: jwk, format: 'jwk' })
+    return Promise.resolve(toKey(key, jwk.d === undefined ? ['verify'] : ['sign']))
+  },
+  exportKey: (format: string, key: Key) =>
+    random === null || format !== 'jwk'
+      ? really.exportKey(format as never, key)
+      : Promise.resolve(crypto.KeyObject.from(key).export({ format: 'jwk' })),
+  sign: (algorithm: unknown, key: Key, data: Uint8Array) =>
+    random === null
+      ? really.sign(algorithm as never, key, data as never)
+      : Promise.resolve(crypto.sign(null, data, crypto.KeyObject.from(key))),
+  verify: (algorithm: unknown, key: Key, signature: Uint8Array, data: Uint8Array) =>
+    random === null
+      ? really.verify(algorithm as never, key, signature as never, data as never)
+      : Promise.resolve(crypto.verify(null, data, crypto.KeyObject.from(key), signature)),
+})
 
 /** Makes ids, secrets and nonces repeatable for a seed, because they decide orders. Null restores real randomness. */
 export function seedCrypto(seed: number | null): void {

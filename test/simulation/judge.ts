@@ -3,11 +3,16 @@ import { violationsIn } from '../support/invariants.ts'
 import type { SubscriptionView, Workload } from './workload.ts'
 import type { SimActor, World } from './world.ts'
 
-/** Checks I8 and the other invariants that are visible in the tables alone. */
+/** Checks I8, that each actor has one home, and the other invariants that are visible in the tables alone. */
 export async function judgeTables(world: World): Promise<void> {
   for (const host of world.hosts) {
     const found = [...(await violationsIn(`sqlite:${host.path}`)), ...host.ledger.leftovers()]
     for (const text of found) world.violation(`${host.origin}: ${text}`)
+  }
+  for (const { id, isGone } of world.actors) {
+    const homes = world.hosts.filter(({ ledger }) => ledger.isHome(id)).map(({ origin }) => origin)
+    if (homes.length > (isGone ? 0 : 1)) world.violation(`R-MOVE-06: ${id} is at ${homes.join(' and ')}`)
+    if (!isGone && homes.length === 0) world.violation(`R-MOVE-06: ${id} is nowhere`)
   }
 }
 

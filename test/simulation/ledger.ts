@@ -9,6 +9,9 @@ interface Queue {
   readonly texts: Map<number, string>
 }
 
+/** The subscriptions that were seen, by their keys. The ledgers of all hosts share them, because actors move. */
+export type Queues = Map<string, Queue>
+
 export class Ledger {
   readonly #database: DatabaseSync
   readonly #subscriptions: StatementSync
@@ -19,19 +22,25 @@ export class Ledger {
   readonly #due: readonly (readonly [table: string, StatementSync])[]
   /** `<actor> <property>` of the targets that were suspended at the last commit; `<actor>` alone for all properties. */
   #suspended = new Set<string>()
-  readonly #queues = new Map<string, Queue>()
+  readonly #queues: Queues
+  readonly #residence: StatementSync
   readonly #violation: (text: string) => void
   /** Count of assigned sequence numbers. */
   count = 0
 
   readonly #maxDiffs: number
 
-  constructor(path: string, { maxDiffs, violation }: { maxDiffs: number; violation: (text: string) => void }) {
+  constructor(
+    path: string,
+    { maxDiffs, queues, violation }: { maxDiffs: number; queues: Queues; violation: (text: string) => void },
+  ) {
     this.#maxDiffs = maxDiffs
+    this.#queues = queues
     this.#database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
     this.#violation = violation
     this.#subscriptions = this.#database.prepare(
-      'SELECT actor_id, peer_id, subscription_id, subtarget, sequence, committed FROM publisher_subscription',
+      `SELECT actor_id, peer_id, subscription_id, subtarget, sequence, committed FROM publisher_subscription
+       JOIN actor ON id = actor_id WHERE residence IN ('here', 'moving')`,
     )
     const ofQueue = 'actor_id = ? AND peer_id = ? AND subscription_id = ?'
     this.#numbers = this.#database.prepare(
@@ -43,16 +52,25 @@ export class Ledger {
       ['publisher_subscription', 'peer_id', 'due_at'],
       ['notice', 'recipient', 'due_at'],
       ['subscriber_subscription', 'peer_id', 'gap_due_at'],
+      ['arrival_peer', 'peer_id', 'due_at'],
+      ['job', 'kind', 'due_at'],
     ].map(([table = '', peer, at]) => [
       table,
       this.#database.prepare(`SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL LIMIT 1`),
     ])
+    this.#residence = this.#database.prepare('SELECT residence FROM actor WHERE id = ?')
     this.#acknowledged = this.#database.prepare(
       `SELECT s.sequence >= ?1 OR s.resync_pending = 1 OR EXISTS (SELECT 1 FROM pending_callback p
          WHERE p.actor_id = s.actor_id AND p.peer_id = s.peer_id AND p.subscription_id = s.subscription_id
            AND p.sequence = ?1) AS isHeld
        FROM subscriber_subscription s WHERE s.actor_id = ?2 AND s.peer_id = ?3 AND s.subscription_id = ?4`,
     )
+  }
+
+  /** Whether the actor is at this host, also while it is moving away. */
+  isHome(actorId: string): boolean {
+    const row = this.#residence.get(actorId) as { residence: string } | undefined
+    return row?.residence === 'here' || row?.residence === 'moving'
   }
 
   /** Checks the tables after a commit. */

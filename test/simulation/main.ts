@@ -30,8 +30,8 @@ async function run(seeds: readonly number[]): Promise<void> {
   const totals = new Map<string, number>()
   for (const seed of seeds) {
     const { violations, hash, statistics } = await simulator.run(seed, print)
-    const { steps, callbacks, numbers, starts } = statistics
-    for (const [name, count] of Object.entries({ steps, callbacks, numbers, starts })) {
+    const { steps, callbacks, numbers, starts, moved } = statistics
+    for (const [name, count] of Object.entries({ steps, callbacks, numbers, starts, moved })) {
       totals.set(name, (totals.get(name) ?? 0) + count)
     }
     if (print !== undefined) console.log(`trace ${hash}`)

@@ -53,8 +53,9 @@ export class Network {
     this.#parts = parts
   }
 
-  async call(from: Program, fromOrigin: string, request: PeerRequest): Promise<PeerOutcome> {
+  async call(from: Program, fromOrigin: string, given: PeerRequest): Promise<PeerOutcome> {
     const { time, random, trace, sent } = this.#parts
+    const request = await wholeBody(given)
     const url = new URL(request.url)
     const line = `${from.name} ${request.method} ${url.pathname}${url.search} ${bodyLine(request.body)}`
     const credential = request.bearer ?? request.basic
@@ -135,6 +136,11 @@ export class Network {
       ...(headers === undefined ? {} : { headers }),
     })
   }
+}
+
+/** A repeated request has its body again. */
+async function wholeBody({ stream, ...request }: PeerRequest): Promise<PeerRequest> {
+  return stream === undefined ? request : { ...request, body: Buffer.concat(await Array.fromAsync(stream)) }
 }
 
 function bodyLine(body: PeerRequest['body']): string {

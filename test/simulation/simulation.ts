@@ -31,6 +31,8 @@ export interface Statistics {
   readonly numbers: number
   /** Number of started processes. */
   readonly starts: number
+  /** Relationships of actors that moved to another service. */
+  readonly moved: number
 }
 
 /** Runs that share a folder and a migrated template database. */
@@ -131,6 +133,7 @@ class Run {
       await this.#rest()
       await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: false }))
       for (const { actorId, secret } of world.watch.ended) await world.during(this.#workload.knockWith(actorId, secret))
+      await world.during(this.#workload.knockAfterMoves())
       await judgeTables(world)
     } catch (error) {
       world.violation(`The run ended with ${error instanceof Error ? error.stack : String(error)}`)
@@ -144,6 +147,7 @@ class Run {
         callbacks: world.watch.callbacks,
         numbers: world.hosts.reduce((sum, { ledger }) => sum + ledger.count, 0),
         starts: world.hosts.reduce((sum, { starts }) => sum + starts, 0),
+        moved: this.#workload.moves,
       },
     }
   }
@@ -265,13 +269,14 @@ function settingsOf(random: Random): Partial<TroupeOptions> {
     maxConcurrentCallbacks: random.pick([10, 1]),
     maxHighGranularityBytes: random.pick([65_536, 1024]),
     maxPendingCallbacks: random.pick([100, 2]),
+    acceptMoves: true,
   }
 }
 
 /** Each run has its own mix of work, so that rare kinds sometimes meet without the common ones. */
 function mixOf(random: Random, all: readonly string[]): [string, ...string[]] {
   const often: [string, ...string[]] = ['put', 'put', 'putBelow', 'list', 'list', 'subscribe', 'peerReads', 'knock']
-  const rare = new Set(['removeAll', 'deleteActor', 'end', 'suspend'])
+  const rare = new Set(['removeAll', 'deleteActor', 'end', 'suspend', 'move', 'stay'])
   for (const name of all) {
     if (random.below(rare.has(name) ? 3 : 2) > 0) continue
     for (let times = rare.has(name) ? 1 : 1 + random.below(3); times > 0; times--) often.push(name)

@@ -3,7 +3,7 @@ import type { ActorHandle, ListHandle } from '../../src/app/actor-handle.ts'
 import { ServiceError } from '../../src/errors.ts'
 import type { Service } from '../../src/service.ts'
 import type { Random } from '../support/random.ts'
-import type { SimActor, World } from './world.ts'
+import type { Host, SimActor, World } from './world.ts'
 
 interface TrustView {
   readonly peerid: string
@@ -93,6 +93,8 @@ export class Workload {
     sync: (actor) => this.#sync(actor),
     knock: () => this.#knock(),
     deleteActor: (actor) => this.#deleteActor(actor),
+    move: (actor) => this.#move(actor),
+    stay: (actor) => this.#world.asOwner(actor, 'DELETE', '/move'),
   }
 
   async do(name: string, actor: SimActor): Promise<void> {
@@ -282,7 +284,7 @@ export class Workload {
     const actor = this.actorOf(actorId)
     if (actor === undefined) return
     const reply = await this.#world.asPeer(actor, secret, 'GET', '/properties')
-    if (reply === null || reply.status >= 400) return
+    if (reply === null || reply.status >= 300) return
     // A delayed request may have created the relationship again, which then needs a new approval.
     const trusts = await this.trustsOf(actor)
     if (trusts.some((trust) => trust.secret === secret && trust.approved)) this.#world.watch.begin(actorId, secret)
@@ -296,6 +298,32 @@ export class Workload {
     if (reply?.status !== 204) return
     actor.isGone = true
     for (const { secret } of trusts) this.#world.watch.end(actor.id, secret)
+  }
+
+  /** Secrets of relationships before moves. */
+  readonly #leftBehind: { readonly actor: SimActor; readonly from: Host; readonly secret: string }[] = []
+  moves = 0
+
+  async #move(actor: SimActor): Promise<void> {
+    const from = actor.host
+    const others = this.#world.hosts.filter((host) => host !== from)
+    const trusts = await this.trustsOf(actor)
+    const to = others[this.#random.below(others.length)]
+    if (to === undefined) return
+    const reply = await this.#world.asOwner(actor, 'POST', '/move', { to: to.origin })
+    if (reply?.status !== 202) return
+    for (const { secret } of trusts) this.#leftBehind.push({ actor, from, secret })
+  }
+
+  /** Tries the secrets of the old services at the new ones. */
+  async knockAfterMoves(): Promise<void> {
+    for (const { actor, from, secret } of this.#leftBehind) {
+      if (actor.isGone || actor.host === from) continue
+      this.moves += 1
+      const reply = await this.#world.asPeer(actor, secret, 'GET', '/properties')
+      if (reply === null || reply.status >= 400) continue
+      this.#world.violation(`${actor.id} accepts at its new service a secret of its old one`)
+    }
   }
 
   // End of the run

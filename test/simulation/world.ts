@@ -4,7 +4,7 @@ import type { Service } from '../../src/service.ts'
 import type { App, TroupeOptions } from '../../src/troupe.ts'
 import { type Random, seeded } from '../support/random.ts'
 import { basic } from '../support/service.ts'
-import { Ledger } from './ledger.ts'
+import { Ledger, type Queues } from './ledger.ts'
 import { Network } from './network.ts'
 import { type AskOptions, Program, type Reply } from './program.ts'
 import { VirtualTime } from './virtual-time.ts'
@@ -22,9 +22,12 @@ export interface Host {
 
 export interface SimActor {
   readonly id: string
+  readonly creator: string
+  /** Where the actor is now, or was before a move that is between its services. */
   readonly host: Host
   readonly url: string
-  readonly authorization: string
+  /** By host: the owner's credentials. */
+  readonly credentials: Map<Host, string>
   isGone: boolean
 }
 
@@ -80,13 +83,18 @@ export class World {
   }
 
   async open(): Promise<void> {
+    const queues: Queues = new Map()
     for (const [index, size] of this.#parts.hosts.entries()) {
       const path = `${this.#parts.folder}/${index}.db`
       this.#parts.createDatabase(path)
       const host: Host = {
         origin: `http://s${index}.test`,
         path,
-        ledger: new Ledger(path, { maxDiffs: this.#parts.settings.maxDiffs ?? 1000, violation: this.violation }),
+        ledger: new Ledger(path, {
+          maxDiffs: this.#parts.settings.maxDiffs ?? 1000,
+          queues,
+          violation: this.violation,
+        }),
         size,
         programs: [],
         starts: 0,
@@ -133,11 +141,41 @@ export class World {
     const reply = await this.ask(host, 'POST', '/', { body: JSON.stringify({ creator }) })
     if (reply?.status !== 201) throw new Error(`No actor: ${reply?.status} ${reply?.body}`)
     const { id, passphrase } = JSON.parse(reply.body) as { id: string; passphrase: string }
-    const url = `${host.origin}/${id}`
-    const actor = { id, host, url, authorization: basic(creator, passphrase), isGone: false }
+    const { hosts } = this
+    let last = host
+    const actor: SimActor = {
+      id,
+      creator,
+      get host() {
+        const home = hosts.find(({ ledger }) => ledger.isHome(id)) ?? last
+        // An actor that comes back has another passphrase.
+        if (home !== last) actor.credentials.delete(home)
+        last = home
+        return home
+      },
+      get url() {
+        return `${this.host.origin}/${id}`
+      },
+      credentials: new Map([[host, basic(creator, passphrase)]]),
+      isGone: false,
+    }
     this.actors.push(actor)
-    this.trace(`${url} exists`)
+    this.trace(`${actor.url} exists`)
     return actor
+  }
+
+  /** The owner's credentials. An actor that moved has a new passphrase. Null when the process did not answer. */
+  async #credentialOf(actor: SimActor, host: Host): Promise<string | null> {
+    const known = actor.credentials.get(host)
+    if (known !== undefined) return known
+    const passphrase = await this.inside(actor, async ({ parts: { actors } }) => {
+      const found = await actors.find(actor.id)
+      return found === null ? null : actors.passphraseOf(found)
+    })
+    if (passphrase === null || host !== actor.host) return null
+    const credential = basic(actor.creator, passphrase)
+    actor.credentials.set(host, credential)
+    return credential
   }
 
   /** Sends a request to a service. Null when the service sent no response. */
@@ -148,16 +186,20 @@ export class World {
     this.trace(
       `> ${method} ${path} ${String(options.body ?? '')}: ${reply === null ? 'no answer' : `${reply.status} ${reply.body}`}`,
     )
-    if (reply !== null && reply.status >= 500 && reply.status !== 502 && reply.status !== 504) {
+    const isMoving = reply?.status === 503 && reply.body.includes('"actor_moving"')
+    if (reply !== null && reply.status >= 500 && reply.status !== 502 && reply.status !== 504 && !isMoving) {
       this.violation(`${method} ${path} was answered ${reply.status} ${reply.body}`)
     }
     return reply
   }
 
   /** Sends a request of the owner below the actor. */
-  asOwner(actor: SimActor, method: string, path: string, body?: unknown): Promise<Reply | null> {
-    return this.ask(actor.host, method, `/${actor.id}${path}`, {
-      authorization: actor.authorization,
+  async asOwner(actor: SimActor, method: string, path: string, body?: unknown): Promise<Reply | null> {
+    const { host } = actor
+    const authorization = await this.#credentialOf(actor, host)
+    if (authorization === null) return null
+    return this.ask(host, method, `/${actor.id}${path}`, {
+      authorization,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
   }
