@@ -63,6 +63,8 @@ interface Attempt {
   readonly state: PeerState | 'later'
   readonly reason: string
   readonly kept?: string
+  /** The secret that the peer has taken. */
+  readonly stated?: string
 }
 
 const mostAtOnce = 8
@@ -108,8 +110,9 @@ export class MovedRelationships {
     await store.writeActor(actorId, async (tx, locked) => {
       const current = await findArrivalPeer(tx, actorId, peerId)
       if (current === null) return
-      // The peer moved, too, and its secret won meanwhile (`MovedPeers`). It gets a statement with that one.
-      const isOvertaken = current.secret !== peer.secret && made.state === 'informed'
+      // Meanwhile, the relationship was renewed, or the peer moved, too, and its secret won. The peer gets a statement with that one.
+      const trust = made.stated === undefined ? null : await findTrust(tx, actorId, peerId)
+      const isOvertaken = trust !== null && trust.secretHash !== hashSecret(made.stated ?? '')
       const at =
         made.state === 'later' ? retryAt({ now: now(), attempts, random: random() }) : isOvertaken ? now() : null
       const state = at !== null ? 'waiting' : made.state === 'later' ? 'failed' : made.state
@@ -159,18 +162,19 @@ export class MovedRelationships {
     const { actorId } = peer
     if (arrival.hereAt === null) throw new Error('Only an actor that is here tells its peers')
     const key = open(keyRing, arrival.privateKey, bindingOf(arrivalKey, actorId))
+    const stated = this.#currentSecret(peer, trust)
     const statement = await signStatement(key, {
       from: `${baseUrl}/${actorId}`,
       actorId,
       peer: trust.baseuri,
-      secret: this.#newSecret(peer),
+      secret: stated,
       isApproved: trust.approved,
       movedAt: arrival.hereAt,
       statedAt: now(),
     })
     const url = `${trust.baseuri}/callbacks/moved/${encodeURIComponent(actorId)}`
     const outcome = await client.call({ method: 'POST', url, body: JSON.stringify({ statement }) })
-    if (isOk(outcome)) return { state: 'informed', reason: '' }
+    if (isOk(outcome)) return { state: 'informed', reason: '', stated }
     if (isUnknownTo(outcome)) return this.#endedBy(actor, peer)
     return { state: 'later', reason: reasonIn(outcome) }
   }
@@ -225,6 +229,12 @@ export class MovedRelationships {
     } catch (error) {
       return { state: 'later', reason: reasonOf(error), kept }
     }
+  }
+
+  /** The secret that the actor accepts from the peer: the new one of the move, unless a trust request has replaced it since. */
+  #currentSecret(peer: ArrivalPeer, trust: Trust): string {
+    const offered = this.#newSecret(peer)
+    return trust.secretHash === hashSecret(offered) ? offered : secretOf(this.#deps.keyRing, trust)
   }
 
   #newSecret(peer: Pick<ArrivalPeer, 'actorId' | 'peerId' | 'secret'>): string {
