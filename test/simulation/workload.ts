@@ -295,6 +295,7 @@ export class Workload {
     if (this.#world.actors.filter(({ isGone }) => !isGone).length < 3) return
     const trusts = await this.trustsOf(actor)
     const reply = await this.#world.asOwner(actor, 'DELETE', '')
+    if (reply === null) actor.mayBeGone = true
     if (reply?.status !== 204) return
     actor.isGone = true
     for (const { secret } of trusts) this.#world.watch.end(actor.id, secret)

@@ -29,6 +29,8 @@ export interface SimActor {
   /** By host: the owner's credentials. */
   readonly credentials: Map<Host, string>
   isGone: boolean
+  /** The owner has deleted the actor and got no answer. */
+  mayBeGone: boolean
 }
 
 export interface WorldParts {
@@ -158,6 +160,7 @@ export class World {
       },
       credentials: new Map([[host, basic(creator, passphrase)]]),
       isGone: false,
+      mayBeGone: false,
     }
     this.actors.push(actor)
     this.trace(`${actor.url} exists`)
