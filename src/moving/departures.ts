@@ -159,15 +159,17 @@ export class Departures {
     return { url, state, reason, begunAt, claimUrl: claimUrlOf(url, this.#open(found).claim) }
   }
 
-  /** The document about moves at the address of an actor. Null: it never moved. */
+  /** The document about moves at the address of an actor. Null: it never moved. @throws ServiceError `actor_not_found` */
   async published(actorId: string): Promise<object | null> {
     const { store, now } = this.#deps
     const found = await store.read((q) => findDeparture(q, actorId))
     if (found === null || found.state === 'failed' || (found.endsAt !== null && found.endsAt <= now())) {
       const arrival = await store.read((q) => findArrival(q, actorId))
-      return arrival?.state === 'here'
-        ? { state: 'arrived', from: arrival.originUrl, key: JSON.parse(arrival.publicKey) as object }
-        : null
+      if (arrival?.state === 'here')
+        return { state: 'arrived', from: arrival.originUrl, key: JSON.parse(arrival.publicKey) as object }
+      const actor = await store.read((q) => findActor(q, actorId))
+      if (actor === null) throw new ServiceError('actor_not_found', `Actor ${quoted(actorId)} does not exist`)
+      return null
     }
     const key = JSON.parse(found.publicKey) as object
     return found.state === 'moved'

@@ -69,7 +69,7 @@ const costs: Readonly<Record<string, Cost>> = {
   stopImport: { statements: 3, rules: null },
   importPage: { statements: 6, rules: null, bySession: true },
   importForm: { statements: 3, rules: null, bySession: true },
-  getMove: { statements: 2, rules: 0 },
+  getMove: { statements: 3, rules: 0 },
   announceMove: { statements: 0, rules: 0 },
   sendMovedArchive: { statements: 1, rules: 0 },
   activateMove: { statements: 1, rules: 0 },

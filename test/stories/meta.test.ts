@@ -31,7 +31,7 @@ forEachService((start) => {
         await answer.text(),
         `{"id":"${actor.id}","type":"urn:actingweb:example.com:notes","version":"2.1","desc":"Keeps notes",` +
           '"info":"https://example.com/about","trustee_root":"","specification":"https://example.com/spec",' +
-          '"aw_version":"1.0","aw_supported":"actions,callbackcompression,callbacks,listproperties,methods,nestedproperties,onewaytrust,permissioncallback,permissionquery,resources,subscriptionresync,subscriptions,trust,trustpermissions",' +
+          '"aw_version":"1.0","aw_supported":"actions,callbackcompression,callbacks,listproperties,methods,moving,nestedproperties,onewaytrust,permissioncallback,permissionquery,resources,subscriptionresync,subscriptions,trust,trustpermissions",' +
           '"aw_formats":"json","aw_trust_types":["admin","api_key","associate","friend","mcp_client","partner","viewer"]}',
       )
     })
@@ -52,7 +52,7 @@ forEachService((start) => {
       ['actingweb/version', '1.0'],
       [
         'actingweb/supported',
-        'actions,callbackcompression,callbacks,listproperties,methods,nestedproperties,onewaytrust,permissioncallback,permissionquery,resources,subscriptionresync,subscriptions,trust,trustpermissions',
+        'actions,callbackcompression,callbacks,listproperties,methods,moving,nestedproperties,onewaytrust,permissioncallback,permissionquery,resources,subscriptionresync,subscriptions,trust,trustpermissions',
       ],
       ['actingweb/formats', 'json'],
     ] as const) {
