@@ -1,14 +1,13 @@
-import { Poller } from '../poller.ts'
 import type { Runtime } from '../runtime.ts'
 import { Alarms } from './alarms.ts'
+import { Cleaning } from './cleaning.ts'
 import { deleteOldEntries } from './entry-store.ts'
 import { StoredEvents } from './events.ts'
 import { countJobs, deleteOldJobs } from './job-store.ts'
 import { Schedules } from './schedules.ts'
 import { JobWorker, type JobWorkerDeps } from './worker.ts'
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
+const dayMs = 86_400_000
 
 export type JobRoom = ReturnType<typeof createJobs>
 
@@ -18,7 +17,7 @@ export function workerDeps(runtime: Runtime): JobWorkerDeps {
 
 /** Creates the events, alarms and schedules of the application. */
 export function createJobs(runtime: Runtime) {
-  const { config, registry, store, metrics, now } = runtime
+  const { config, registry, store, metrics, now, live } = runtime
   const deps = workerDeps(runtime)
   const events: StoredEvents = new StoredEvents({ ...runtime, wake: (actorId) => eventWorker.wake(actorId) })
   const eventWorker = new JobWorker(deps, events.lane)
@@ -38,46 +37,14 @@ export function createJobs(runtime: Runtime) {
       ...(events.isHandled ? [eventWorker] : []),
       ...(alarms.isDeclared ? [alarmWorker] : []),
       schedules,
-      new Cleaning(runtime, config.maxDiffAgeDays * dayMs),
-    ]),
-  }
-}
-
-/** Deletes, once an hour, entries that are too old, and alarms that failed too long ago. */
-class Cleaning implements Worker {
-  readonly #poller: Poller
-  #isScheduled = false
-
-  constructor({ store, timers, now, log, live }: Runtime, keptMs: number) {
-    this.#poller = new Poller(timers, async () => {
-      const before = now() - keptMs
-      try {
+      new Cleaning(runtime, 'old background work', async () => {
+        const before = now() - config.maxDiffAgeDays * dayMs
         await store.write((tx) => deleteOldEntries(tx, before))
         await store.write((tx) => deleteOldJobs(tx, before))
         // A stream deletes them while it lasts. The last ones before its end stay, and may contain values.
         await live.deleteOld()
-      } catch (error) {
-        log.warn({ error }, 'Cannot delete old background work; the service tries again in an hour')
-      }
-      return hourMs
-    })
-  }
-
-  wake(): void {
-    if (!this.#isScheduled) this.#poller.schedule(hourMs)
-    this.#isScheduled = true
-  }
-
-  async settled(): Promise<void> {
-    await this.#poller.looking
-  }
-
-  nextDue(): Promise<null> {
-    return Promise.resolve(null)
-  }
-
-  stop(): Promise<void> {
-    return this.#poller.stop()
+      }),
+    ]),
   }
 }
 

@@ -1,9 +1,9 @@
 import type { ArchiveRoom } from '../archive/create.ts'
 import type { FileBytes } from '../file/file-bytes.ts'
 import { workerDeps, type JobRoom } from '../job/create.ts'
+import { Cleaning } from '../job/cleaning.ts'
 import { JobWorker } from '../job/worker.ts'
 import type { Outbox } from '../outbox/create.ts'
-import { Poller } from '../poller.ts'
 import type { ReplicaRoom } from '../replica/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
@@ -76,43 +76,11 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
   const deps = workerDeps(runtime)
   const departing = new JobWorker(deps, departures.lane)
   const arriving = new JobWorker(deps, arrivals.lane)
-  for (const worker of [departing, arriving, new Cleaning(runtime, arrivals)]) needs.job.jobs.add(worker)
+  // Redirects that have ended, and arrivals whose archive does not come.
+  const cleaning = new Cleaning(runtime, 'old moves', async () => {
+    await runtime.store.write((tx) => deleteOldMoves(tx, runtime.now()))
+    await arrivals.deleteStale()
+  })
+  for (const worker of [departing, arriving, cleaning]) needs.job.jobs.add(worker)
   return { departures, arrivals, movedPeers, movedTo: (actorId: string) => departures.movedTo(actorId) }
-}
-
-const hourMs = 3_600_000
-
-/** Deletes, once an hour, redirects that have ended and arrivals whose archive does not come. */
-class Cleaning {
-  readonly #poller: Poller
-  #isScheduled = false
-
-  constructor({ store, timers, now, log }: Runtime, arrivals: Arrivals) {
-    this.#poller = new Poller(timers, async () => {
-      try {
-        await store.write((tx) => deleteOldMoves(tx, now()))
-        await arrivals.deleteStale()
-      } catch (error) {
-        log.warn({ error }, 'Cannot delete old moves; the service tries again in an hour')
-      }
-      return hourMs
-    })
-  }
-
-  wake(): void {
-    if (!this.#isScheduled) this.#poller.schedule(hourMs)
-    this.#isScheduled = true
-  }
-
-  async settled(): Promise<void> {
-    await this.#poller.looking
-  }
-
-  nextDue(): Promise<null> {
-    return Promise.resolve(null)
-  }
-
-  stop(): Promise<void> {
-    return this.#poller.stop()
-  }
 }

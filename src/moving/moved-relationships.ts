@@ -35,7 +35,7 @@ import { membersIn, signStatement } from './proof.ts'
 import { followMoves } from './published-move.ts'
 
 /** The tag in `aw_supported` of peers that accept statements. */
-export const movingTag = 'moving'
+const movingTag = 'moving'
 
 export interface MovedRelationshipsDeps {
   readonly store: CatchUpStore

@@ -4,7 +4,7 @@ import type { PeerClient } from '../peer/peer-client.ts'
 import { membersIn, verifyNotice } from './proof.ts'
 
 /** The path below the address of an actor. */
-export const movingPath = '/meta/moving'
+const movingPath = '/meta/moving'
 
 export interface PublishedMove {
   /** The new address. */
