@@ -13,6 +13,7 @@ import type { Files } from '../file/files.ts'
 import { objectLeaseMs } from '../file/unused-objects.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import { reasonOf, retryAt } from '../job/outcome.ts'
+import { ended, later } from '../job/single-run.ts'
 import type { Lane, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct, runInBackground } from '../observe/context.ts'
@@ -25,6 +26,7 @@ import type { Timers } from '../timers.ts'
 import { readRecords, RecordReader } from './archive-reader.ts'
 import { checkArchive } from './check-archive.ts'
 import { unzippedArchive } from './gzip.ts'
+import { limited } from './limited.ts'
 import { endImport, findImport, type ImportState, insertImport, updateImport } from './import-store.ts'
 import { type Existing, mergeArchive, type MergeDeps } from './merge-archive.ts'
 import { newReport } from './merge-report.ts'
@@ -84,7 +86,10 @@ export class ArchiveImports {
     await store.write((tx) => insertObject(tx, key, now() + objectLeaseMs))
     const release = leased(this.#deps, key)
     try {
-      await bytes.put(key.object, limited(unzippedArchive(content), config.maxImportBytes))
+      await bytes.put(
+        key.object,
+        limited(unzippedArchive(content), config.maxImportBytes, 'Cannot import the archive: it'),
+      )
       const state: ImportState = {
         id: randomId(),
         object: key.object,
@@ -244,27 +249,6 @@ export class ArchiveImports {
 /** The import was stopped, or another process continues it. */
 const lost = new Error('The lease of the import is gone')
 
-const fresh = { attempts: 0, failingSince: null, reason: '' } as const
-/** The row stays, with what the import did. */
-const ended: RunResult = { settled: { done: 1, dueAt: 0, state: 'live', ...fresh }, entries: [] }
-
-function later(
-  { done, failingSince }: ClaimedJob,
-  next: { readonly dueAt: number; readonly attempts: number; readonly reason: string },
-): RunResult {
-  return { settled: { done, state: 'live', failingSince, ...next }, entries: [] }
-}
-
 function alreadyRunning(): ServiceError {
   return new ServiceError('conflict', 'Cannot import the archive: another import runs. Wait until it ends, or stop it.')
-}
-
-async function* limited(content: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array, void> {
-  let size = 0
-  for await (const piece of content) {
-    size += piece.length
-    if (size > most)
-      throw new ServiceError('payload_too_large', `Cannot import the archive: it has more than ${most} bytes`)
-    yield piece
-  }
 }

@@ -4,10 +4,12 @@
  */
 import { parseActorId } from '../actor/actor.ts'
 import { lockResident, setPassphrase, setResidence } from '../actor/actor-store.ts'
+import { limited } from '../archive/limited.ts'
 import { deleteArriving, isComplete, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
 import type { Config } from '../config/options.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
+import { ended, later, removed } from '../job/single-run.ts'
 import type { Lane, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { runInBackground } from '../observe/context.ts'
@@ -166,7 +168,7 @@ export class Arrivals {
           await insertArrivalJob(tx, actorId, now() + askMs, store.now())
         },
       },
-      limited(content, config.maxImportBytes),
+      limited(content, config.maxImportBytes, 'Cannot take the account: its archive'),
     )
     wake(actorId)
   }
@@ -275,14 +277,14 @@ export class Arrivals {
     const pauseMs = Math.max(askMs, backoffMs(attempts, random(), longestPauseMs))
     try {
       const found = await store.read((q) => findArrival(q, actorId))
-      if (found === null || found.state === 'announced') return done
+      if (found === null || found.state === 'announced') return removed
       const arrival = found.state === 'here' ? found : await runInBackground(() => this.#activate(found))
-      if (arrival === 'gone') return done
+      if (arrival === 'gone') return removed
       if (arrival === 'waiting') return later(job, { dueAt: now() + pauseMs, attempts: attempts + 1 })
       const dueAt = await runInBackground(() => relationships.renew(arrival, signal))
       metrics.jobRun('arrival', 'done')
       // The row stays for a later retry of the owner.
-      return dueAt === null ? finished : later(job, { dueAt, attempts: 0 })
+      return dueAt === null ? ended : later(job, { dueAt, attempts: 0 })
     } catch (error) {
       if (!signal.aborted) log.warn({ error, actorId }, 'Cannot continue the arrival of an actor now')
       metrics.jobRun('arrival', 'retry')
@@ -365,33 +367,10 @@ export class Arrivals {
   }
 }
 
-const done: RunResult = {
-  settled: { done: null, dueAt: 0, state: 'live', attempts: 0, failingSince: null, reason: '' },
-  entries: [],
-}
-const finished: RunResult = { ...done, settled: { ...done.settled, done: 1 } }
-
-function later(
-  { done: before, failingSince }: ClaimedJob,
-  { dueAt, attempts }: { readonly dueAt: number; readonly attempts: number },
-): RunResult {
-  return { settled: { done: before, dueAt, state: 'live', attempts, failingSince, reason: '' }, entries: [] }
-}
-
 function taken(actorId: string): ServiceError {
   return new ServiceError('conflict', `Cannot take the account: actor ${quoted(actorId)} exists here already`)
 }
 
 function overtaken(): ServiceError {
   return new ServiceError('conflict', 'Cannot take the account: another move of it was announced')
-}
-
-async function* limited(content: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array, void> {
-  let size = 0
-  for await (const piece of content) {
-    size += piece.length
-    if (size > most)
-      throw new ServiceError('payload_too_large', `Cannot take the account: its archive has more than ${most} bytes`)
-    yield piece
-  }
 }

@@ -14,9 +14,9 @@ import {
 import { exportActor, type ExportDeps, wholeView } from '../archive/export-actor.ts'
 import type { Config } from '../config/options.ts'
 import { quoted, ServiceError } from '../errors.ts'
-import { known, stringValue } from '../json/json.ts'
 import type { ClaimedJob } from '../job/job-store.ts'
 import { reasonOf, retryAt } from '../job/outcome.ts'
+import { later, removed } from '../job/single-run.ts'
 import type { Lane, RunResult } from '../job/worker.ts'
 import type { Live } from '../live/live.ts'
 import { noteAct, runInBackground } from '../observe/context.ts'
@@ -32,6 +32,7 @@ import { bindingOf, departureSecrets } from '../secret/sealed-columns.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Queries, Transaction } from '../store/store.ts'
+import { isOk, answerText } from './answers.ts'
 import { beginWork, deleteArrival, findArrival } from './arrival-store.ts'
 import {
   deleteDeparture,
@@ -45,7 +46,7 @@ import {
   putDeparture,
   updateDeparture,
 } from './departure-store.ts'
-import { newMoveKeys, membersIn, signNotice } from './proof.ts'
+import { newMoveKeys, signNotice } from './proof.ts'
 
 export interface DeparturesDeps extends Pick<ExportDeps, 'keyRing' | 'bytes' | 'baseUrl'> {
   readonly store: CatchUpStore
@@ -219,7 +220,7 @@ export class Departures {
     try {
       await runInBackground(() => this.#move(job, signal))
       metrics.jobRun('move', 'done')
-      return { settled: { done: null, dueAt: 0, state: 'live', ...untried }, entries: [] }
+      return removed
     } catch (error) {
       if (signal.aborted) return later(job, { dueAt: now(), attempts, reason: '' })
       if (error instanceof StillRunning) return later(job, { dueAt: now() + quietMs, attempts, reason: '' })
@@ -228,7 +229,7 @@ export class Departures {
       const at = error instanceof Refused ? null : retryAt({ now: now(), attempts, random: random() })
       if (at === null && (await this.#giveUp(job, reason).catch(() => false))) {
         metrics.jobRun('move', 'failed')
-        return { settled: { done: null, dueAt: 0, state: 'live', ...untried }, entries: [] }
+        return removed
       }
       metrics.jobRun('move', 'retry')
       const dueAt = at ?? now() + backoffMs(attempts, random(), longestPauseMs)
@@ -394,15 +395,6 @@ class Refused extends Error {}
 /** Callbacks or alarms that began before the move have not ended. */
 class StillRunning extends Error {}
 
-const untried = { attempts: 0, failingSince: null, reason: '' } as const
-
-function later(
-  { done, failingSince }: ClaimedJob,
-  next: { readonly dueAt: number; readonly attempts: number; readonly reason: string },
-): RunResult {
-  return { settled: { done, state: 'live', failingSince, ...next }, entries: [] }
-}
-
 function both(q: Queries, actorId: string): Promise<[StoredActor | null, Departure | null]> {
   return Promise.all([findActor(q, actorId), findDeparture(q, actorId)])
 }
@@ -426,15 +418,10 @@ function claimUrlOf(url: string, claim: string): string {
   return `${url.slice(0, at)}/moves${url.slice(at)}/claim?code=${claim}`
 }
 
-function isOk(outcome: PeerOutcome): boolean {
-  return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status <= 299
-}
-
 /** The message of the new service, in one line. */
 function reasonIn(outcome: PeerOutcome): string {
   if (outcome.kind !== 'answered') return outcome.reason
-  const message = stringValue(membersIn(outcome.body)?.get('message') ?? known('null'))
-  return message === null ? `it answered ${outcome.status}` : message.replace(/\s+/g, ' ').slice(0, 300)
+  return answerText(outcome, 'message') ?? `it answered ${outcome.status}`
 }
 
 function refusedBy(outcome: PeerOutcome): ServiceError {

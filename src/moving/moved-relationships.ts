@@ -22,6 +22,7 @@ import { secretOf } from '../trust/record.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import type { Trusts } from '../trust/trusts.ts'
+import { isOk, answerText } from './answers.ts'
 import {
   type Arrival,
   type ArrivalPeer,
@@ -249,7 +250,7 @@ export class MovedRelationships {
 /** Whether the peer's service, and not something before it, says that the actor or the relationship does not exist. */
 function isUnknownTo(outcome: PeerOutcome): boolean {
   if (outcome.kind !== 'answered' || outcome.status !== 404) return false
-  const code = stringValue(membersIn(outcome.body)?.get('error') ?? known('null'))
+  const code = answerText(outcome, 'error')
   return code === 'not_found' || code === 'actor_not_found'
 }
 
@@ -258,12 +259,8 @@ function hasTag(meta: string): boolean {
   return tags.split(',').some((tag) => tag.trim() === movingTag)
 }
 
-function isOk(outcome: PeerOutcome): boolean {
-  return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status <= 299
-}
-
 function reasonIn(outcome: PeerOutcome): string {
   if (outcome.kind !== 'answered') return outcome.reason
-  const message = stringValue(membersIn(outcome.body)?.get('message') ?? known('null'))
-  return message === null ? `The peer answered ${outcome.status}` : `The peer answered: ${message.slice(0, 300)}`
+  const message = answerText(outcome, 'message')
+  return message === null ? `The peer answered ${outcome.status}` : `The peer answered: ${message}`
 }
