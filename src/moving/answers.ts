@@ -1,4 +1,4 @@
-/** What the other service answered. */
+/** Answers of the other service in a move. */
 import { known, stringValue } from '../json/json.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import { membersIn } from './proof.ts'
