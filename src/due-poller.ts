@@ -8,6 +8,8 @@ export interface DuePollerDeps extends DueSearchDeps {
 }
 
 const defaultPollMs = 5000
+/** The longest pause after a failed look. */
+const longestRetryMs = 5000
 
 export class DuePoller {
   readonly #log: DuePollerDeps['log']
@@ -18,7 +20,7 @@ export class DuePoller {
 
   /**
    * @param work `pollMs` has the interval of polling for the work of other processes. Default: 5 seconds.
-   * @param warning The log message of a failed look. The next poll looks again.
+   * @param warning The log message of a failed look. The next look follows within 5 seconds.
    */
   constructor(
     deps: DuePollerDeps,
@@ -67,7 +69,7 @@ export class DuePoller {
       return await this.#search.look()
     } catch (error) {
       this.#log.warn({ error }, this.#warning)
-      return this.#pollMs
+      return Math.min(this.#pollMs, longestRetryMs)
     }
   }
 }

@@ -116,53 +116,61 @@ describe('due work', () => {
 })
 
 describe('a poller of due work', () => {
-  it('logs a failed look as a warning, and looks again after five seconds', async () => {
-    const lines: string[] = []
-    const timers: number[] = []
-    let looks = 0
-    const store = {
-      isSharded: false,
-      read: () => {
-        looks += 1
-        return looks === 1 ? Promise.reject(new Error('down')) : Promise.resolve({ next: 9000, last: 9000 })
-      },
-    } as unknown as ConstructorParameters<typeof DuePoller>[0]['store']
-    const poller = new DuePoller(
-      {
-        store,
-        now: () => 5000,
-        log: createLog('warn', { write: (line: string) => void lines.push(line) }),
-        timers: {
-          setTimer: (ms) => {
-            timers.push(ms)
-            return () => {}
+  const cases: readonly (readonly [what: string, pollMs: number | undefined, first: number])[] = [
+    ['after five seconds', undefined, 5000],
+    ['after five seconds also when it polls rarely', 300_000, 5000],
+    ['after its interval when that is shorter', 1000, 1000],
+  ]
+  for (const [what, pollMs, first] of cases) {
+    it(`logs a failed look as a warning, and looks again ${what}`, async () => {
+      const lines: string[] = []
+      const timers: number[] = []
+      let looks = 0
+      const store = {
+        isSharded: false,
+        read: () => {
+          looks += 1
+          return looks === 1 ? Promise.reject(new Error('down')) : Promise.resolve({ next: 5400, last: 5400 })
+        },
+      } as unknown as ConstructorParameters<typeof DuePoller>[0]['store']
+      const poller = new DuePoller(
+        {
+          store,
+          now: () => 5000,
+          log: createLog('warn', { write: (line: string) => void lines.push(line) }),
+          timers: {
+            setTimer: (ms) => {
+              timers.push(ms)
+              return () => {}
+            },
           },
         },
-      },
-      {
-        name: 'work',
-        longestMs: 60_000,
-        find: () => Promise.resolve(null),
-        bringForward: () => Promise.resolve(),
-        claim: () => Promise.resolve(),
-        dueActors: () => ['SELECT 1'],
-        bringActorForward: () => Promise.resolve(),
-        claimOf: () => Promise.resolve(false),
-        hasRoom: () => true,
-      },
-      'Cannot look for work; the next poll tries again',
-    )
-    for (const expected of [[5000], [5000, 4000]]) {
-      poller.wake()
-      await poller.settled()
-      assert.deepEqual(timers, expected)
-    }
-    assert.deepEqual(
-      lines.map((line) => {
-        const { level, msg } = JSON.parse(line) as { level: unknown; msg: unknown }
-        return [level, msg]
-      }),
-      [['warn', 'Cannot look for work; the next poll tries again']],
-    )
-  })
+        {
+          name: 'work',
+          ...(pollMs === undefined ? {} : { pollMs }),
+          longestMs: 60_000,
+          find: () => Promise.resolve(null),
+          bringForward: () => Promise.resolve(),
+          claim: () => Promise.resolve(),
+          dueActors: () => ['SELECT 1'],
+          bringActorForward: () => Promise.resolve(),
+          claimOf: () => Promise.resolve(false),
+          hasRoom: () => true,
+        },
+        'Cannot look for work; the next poll tries again',
+      )
+      for (const expected of [[first], [first, 400]]) {
+        poller.wake()
+        await poller.settled()
+        assert.deepEqual(timers, expected)
+      }
+      assert.deepEqual(
+        lines.map((line) => {
+          const { level, msg } = JSON.parse(line) as { level: unknown; msg: unknown }
+          return [level, msg]
+        }),
+        [['warn', 'Cannot look for work; the next poll tries again']],
+      )
+    })
+  }
 })
