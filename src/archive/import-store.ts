@@ -29,13 +29,16 @@ export function doneRecords({ position, added }: ImportState): number {
 /** Stores a new import, in the place of an ended one. False: an import runs. */
 export async function insertImport(tx: Transaction, actorId: string, state: ImportState): Promise<boolean> {
   const changed = await tx.run(
-    `INSERT INTO job (actor_id, kind, id, last, due_at, created_at, data) VALUES ($1, 'import', '', 1, $2, $2, $3)
+    `INSERT INTO job (actor_id, kind, id, last, due_at, created_at, data, entry_id)
+     VALUES ($1, 'import', '', 1, $2, $2, $3, $4)
      ON CONFLICT (actor_id, kind, id) DO UPDATE SET done = 0, due_at = excluded.due_at, lease = '', state = 'live',
-       attempts = 0, failing_since = NULL, reason = '', created_at = excluded.created_at, data = excluded.data
+       attempts = 0, failing_since = NULL, reason = '', created_at = excluded.created_at, data = excluded.data,
+       entry_id = excluded.entry_id
      WHERE job.done = 1`,
     actorId,
     state.startedAt,
     JSON.stringify(state),
+    state.id,
   )
   return changed > 0
 }

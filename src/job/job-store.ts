@@ -20,8 +20,9 @@ export interface ClaimedJob extends JobKey {
   readonly done: number
   readonly attempts: number
   readonly failingSince: number | null
-  /** For an alarm: its time, the id of its setting, its data and its hops. */
+  /** For an alarm: its time, its data and its hops. */
   readonly at: number | null
+  /** Names what was set: the setting of an alarm, an import, a move. Empty for events. */
   readonly entryId: string
   readonly data: string
   readonly hops: number

@@ -1,5 +1,6 @@
 /** The SQL of moves from other services, and of the relationships of arrived actors. */
 import type { SecretHash } from '../secret/hash.ts'
+import { randomId } from '../secret/random.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
@@ -98,9 +99,12 @@ export async function insertArrivalJob(tx: Transaction, actorId: string, dueAt: 
 /** Makes the work of an arrival due now, also after it ended. */
 export async function hurryArrivalJob(tx: Transaction, actorId: string, now: number): Promise<void> {
   await tx.run(
-    `UPDATE job SET due_at = $2, done = 0, attempts = 0, lease = '' WHERE actor_id = $1 AND kind = 'arrival'`,
+    `UPDATE job SET due_at = $2, done = 0, attempts = 0, lease = '', entry_id = $3
+     WHERE actor_id = $1 AND kind = 'arrival'`,
     actorId,
     now,
+    // A run that has begun does not count for this.
+    randomId(),
   )
 }
 

@@ -1,4 +1,5 @@
 /** The SQL of moves to other services. */
+import { randomId } from '../secret/random.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
@@ -82,11 +83,12 @@ export async function deleteOldMoves(tx: Transaction, now: number): Promise<void
 /** Stores the work of a move, which is due now. */
 export async function insertMoveJob(tx: Transaction, actorId: string, now: number): Promise<void> {
   await tx.run(
-    `INSERT INTO job (actor_id, kind, id, last, due_at, created_at) VALUES ($1, 'move', '', 1, $2, $2)
+    `INSERT INTO job (actor_id, kind, id, last, due_at, created_at, entry_id) VALUES ($1, 'move', '', 1, $2, $2, $3)
      ON CONFLICT (actor_id, kind, id) DO UPDATE SET done = 0, due_at = excluded.due_at, lease = '', state = 'live',
-       attempts = 0, failing_since = NULL, reason = '', created_at = excluded.created_at`,
+       attempts = 0, failing_since = NULL, reason = '', created_at = excluded.created_at, entry_id = excluded.entry_id`,
     actorId,
     now,
+    randomId(),
   )
 }
 

@@ -223,7 +223,7 @@ export class Departures {
       return removed
     } catch (error) {
       if (signal.aborted) return later(job, { dueAt: now(), attempts, reason: '' })
-      if (error instanceof StillRunning) return later(job, { dueAt: now() + quietMs, attempts, reason: '' })
+      if (error instanceof NotNow) return later(job, { dueAt: now() + quietMs, attempts, reason: '' })
       const reason = reasonOf(error)
       log.warn({ error, actorId, attempt: attempts + 1 }, 'Cannot move an actor now')
       const at = error instanceof Refused ? null : retryAt({ now: now(), attempts, random: random() })
@@ -243,7 +243,7 @@ export class Departures {
     const [actor, departure] = await store.read((q) => both(q, actorId))
     if (actor === null || departure === null) return
     if (departure.state === 'moving') {
-      if (!(await store.write((tx) => pauseWork(tx, actorId, this.#deps.now())))) throw new StillRunning()
+      if (!(await store.write((tx) => pauseWork(tx, actorId, this.#deps.now())))) throw new NotNow()
       await this.#send(actor, departure, signal)
       if (!(await this.#handOver(departure, job))) return
     }
@@ -264,8 +264,9 @@ export class Departures {
   }
 
   /**
-   * The moment of the move: from here on, the new service has the actor. False: the move was stopped, or another process
-   * continues it.
+   * The moment of the move: from here on, the new service has the actor. False: the move was stopped.
+   *
+   * @throws NotNow
    */
   async #handOver(departure: Departure, job: ClaimedJob): Promise<boolean> {
     const { store, now, config, live } = this.#deps
@@ -275,8 +276,8 @@ export class Departures {
     return store.write(async (tx) => {
       const actor = await lockResident(tx, actorId)
       const current = await findDeparture(tx, actorId)
-      const isOurs = await hasMoveLease(tx, actorId, job.lease)
-      if (actor?.residence !== 'moving' || current?.publicKey !== departure.publicKey || !isOurs) return false
+      if (actor?.residence !== 'moving' || current?.publicKey !== departure.publicKey) return false
+      if (!(await hasMoveLease(tx, actorId, job.lease))) throw new NotNow()
       const movedAt = now()
       const endsAt = movedAt + config.movedDays * dayMs
       const secrets = this.#seal(actorId, { key: '', ...kept })
@@ -392,8 +393,8 @@ export class Departures {
 /** A refusal of the new service, which a repetition would not change. */
 class Refused extends Error {}
 
-/** Callbacks or alarms that began before the move have not ended. */
-class StillRunning extends Error {}
+/** Callbacks or alarms that began before the move have not ended, or a later claim continues the move. */
+class NotNow extends Error {}
 
 function both(q: Queries, actorId: string): Promise<[StoredActor | null, Departure | null]> {
   return Promise.all([findActor(q, actorId), findDeparture(q, actorId)])

@@ -110,6 +110,21 @@ async function asOwner(service: TestService, actor: TestActor, method: string, p
   })
 }
 
+/** Holds the answers to archives at the new service. */
+function holdAnswers({ network, home }: MovingWorld): { readonly count: number; readonly release: () => void } {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const held = { count: 0, release }
+  network.serve(newUrl, async (request) => {
+    const answer = await home.app.fetch(request)
+    if (request.method === 'PUT') {
+      held.count += 1
+      await released
+    }
+    return answer
+  })
+  return held
+}
+
 /** Checks that the actor is at exactly one service, with its content, and that its peer knows that one. */
 async function assertOneHome(
   { old, home, peers }: Pick<MovingWorld, 'old' | 'home' | 'peers'>,
@@ -136,7 +151,8 @@ forEachService((start) => {
           let moves = 0
           for (let write = 1; ; write += 1) {
             const store = new DyingStore()
-            const world = await movingWorld(start, { all: { random: () => 0 }, [side]: { wrapStore: store.wrap } })
+            // Without pauses, the other service would give up before this one is started again.
+            const world = await movingWorld(start, { all: { random: () => 0.1 }, [side]: { wrapStore: store.wrap } })
             const all = await related(world)
             const { url } = world[side]
             store.onDeath = () => world.network.remove(url)
@@ -158,7 +174,6 @@ forEachService((start) => {
             })
             world.network.add(again)
             const after = { ...world, [side]: again }
-            // The other service, which still runs, tries again by itself, but only after seconds.
             for (const service of [after.old, after.home]) (await service.app.running()).parts.jobs.wake()
             const isFrozen = begun.status === 202 || (await statusAt(after.old, `/${all.alice.id}/meta`)) !== 200
             await assertOneHome(after, all, isFrozen)
@@ -195,6 +210,37 @@ forEachService((start) => {
         assert.ok(moves >= 3)
       })
     }
+  })
+
+  describe('a transfer that outlives its claim', () => {
+    it('is repeated when the machine slept during it (R-MOVE-06)', async () => {
+      let sleptMs = 0
+      const world = await movingWorld(start, { old: { now: () => Date.now() + sleptMs } })
+      const all = await related(world)
+      const held = holdAnswers(world)
+      await world.move(all.alice)
+      await until(() => held.count === 1)
+      sleptMs = 60_000
+      const { jobs } = (await world.old.app.running()).parts
+      jobs.wake()
+      await until(async () => ((await jobs.nextDue()) ?? 0) > Date.now() + sleptMs)
+      held.release()
+      await assertOneHome(world, all, true)
+    })
+
+    it('does not end a later move (R-MOVE-06, R-MOVE-08)', async () => {
+      const world = await movingWorld(start)
+      const all = await related(world)
+      const held = holdAnswers(world)
+      await world.move(all.alice)
+      await until(() => held.count === 1)
+      assert.equal((await all.alice.request('DELETE', '/move')).status, 204)
+      await world.move(all.alice)
+      const { jobs } = (await world.old.app.running()).parts
+      await until(async () => ((await jobs.nextDue()) ?? 0) > Date.now())
+      held.release()
+      await assertOneHome(world, all, true)
+    })
   })
 
   describe('two processes of the old service', () => {
