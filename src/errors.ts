@@ -99,6 +99,18 @@ export function isTemporary(error: unknown): boolean {
   return error instanceof ServiceError && temporary.has(error.code)
 }
 
+const noActor: ReadonlySet<ErrorCode> = new Set(['actor_not_found', 'actor_moving', 'actor_moved'])
+
+/** Returns true when the actor was deleted or lives at another service, or moves there now. Its background work ends. */
+export function isWithoutActor(error: unknown): boolean {
+  return error instanceof ServiceError && noActor.has(error.code)
+}
+
+/** The error for a call to an actor that moves. The call may be repeated after some seconds. */
+export function actorMoving(): ServiceError {
+  return new ServiceError('actor_moving', undefined, { retryAfterSeconds: 5 })
+}
+
 const mostQuoted = 120
 
 /** Quotes a string from a request for a message, as JSON, which fits on one line. Cuts it after 120 characters. */

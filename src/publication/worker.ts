@@ -4,7 +4,7 @@
  * another one.
  */
 import { randomUUID } from 'node:crypto'
-import { type ErrorCode, ServiceError } from '../errors.ts'
+import { isWithoutActor } from '../errors.ts'
 import { runInBackground } from '../observe/context.ts'
 import { connectionsPerOrigin } from '../peer/guarded-client.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
@@ -49,8 +49,6 @@ type LeasedJob = Job & { readonly since: number } & (
 
 /** Concurrent calls per process. */
 const mostRunning = 256
-/** The actor of a call is no longer at this service. */
-const codesOfNoActor: ReadonlySet<ErrorCode> = new Set(['actor_not_found', 'actor_moving', 'actor_moved'])
 /** A job that waited this long is postponed, so that other jobs get its lease. */
 const patienceMs = 5000
 const putOffMs = 1000
@@ -282,10 +280,11 @@ export class DeliveryWorker {
         context,
       )
     } catch (error) {
+      if (!isWithoutActor(error))
+        runInBackground(() => this.#deps.log.error({ error }, 'Cannot send a callback'), context)
       // A concurrent deletion of the actor leaves only the notices about it. They are retried after the lease.
-      // The callbacks of an actor that leaves are sent by its new service.
-      const isGone = error instanceof ServiceError && codesOfNoActor.has(error.code)
-      if (!isGone) runInBackground(() => this.#deps.log.error({ error }, 'Cannot send a callback'), context)
+      // The callbacks of an actor that moves are sent by its new service. The move waits for the ends of their leases.
+      else if (job.kind === 'queue') await this.#release([job], putOffMs)
       this.#answerAll(job)
     }
     if (hasMore && job.kind === 'queue') {

@@ -1,6 +1,6 @@
 /** The statement that locks an actor's row. */
-import { ServiceError } from '../errors.ts'
-import type { LockedActor, Residence } from './store.ts'
+import { actorMoving, ServiceError } from '../errors.ts'
+import type { LockedActor } from './store.ts'
 
 /**
  * Reads the row of the actor alone. When PostgreSQL waits for the lock, it then returns the new columns of the row, but it
@@ -11,18 +11,9 @@ export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscripti
      webhook_count AS "webhookCount", residence
    FROM actor WHERE id = $1 FOR UPDATE`
 
-/** The error for a change of an actor that is not at this service, or not yet. */
-function awayError(residence: Residence): ServiceError {
-  if (residence === 'moved') return new ServiceError('actor_moved')
-  return new ServiceError('actor_moving', undefined, { retryAfterSeconds: movingSeconds })
-}
-
-/** After so long, a call to a moving actor may be repeated. */
-const movingSeconds = 5
-
 /** @throws ServiceError `actor_not_found`; `actor_moving`, `actor_moved` for an actor that lives at another service. */
 export function requireActor(actor: LockedActor | undefined): LockedActor {
   if (actor === undefined) throw new ServiceError('actor_not_found')
-  if (actor.residence !== 'here') throw awayError(actor.residence)
-  return actor
+  if (actor.residence === 'here') return actor
+  throw actor.residence === 'moved' ? new ServiceError('actor_moved') : actorMoving()
 }

@@ -212,6 +212,29 @@ forEachService((start) => {
     }
   })
 
+  describe('a callback that is on its way', () => {
+    it('delays the move until its answer, and not until its lease ends (R-MOVE-04)', async () => {
+      const world = await movingWorld(start, { old: { peerReadSeconds: 600 } })
+      const all = await related(world)
+      const answered = Promise.withResolvers<'arrives'>()
+      world.network.fate = ({ url }) =>
+        url.startsWith(`${peerUrl}/${all.bob.id}/callbacks/subscriptions/`) ? answered.promise : 'arrives'
+      assert.ok((await all.alice.request('POST', '/properties/log', '2')).ok)
+      await until(() => world.network.calls.filter((call) => call.includes('/callbacks/subscriptions/')).length > 1)
+      await world.move(all.alice)
+      assert.equal(await statusAt(world.home, `/${all.alice.id}/meta`), 404)
+      answered.resolve('arrives')
+      await world.arrived(all.alice)
+      assert.ok((await asOwner(world.home, all.alice, 'POST', '/properties/log', 3)).ok)
+      await until(async () => (await copyOf(all.bob, all.alice)).length >= 3)
+      assert.deepEqual(await copyOf(all.bob, all.alice), [1, 2, 3])
+      assert.deepEqual(
+        world.old.log.filter((line) => line.includes('Cannot send a callback')),
+        [],
+      )
+    })
+  })
+
   describe('a transfer that outlives its claim', () => {
     it('is repeated when the machine slept during it (R-MOVE-06)', async () => {
       let sleptMs = 0

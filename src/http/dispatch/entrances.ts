@@ -5,7 +5,7 @@ import type { Authentication } from '../../auth/authenticate.ts'
 import type { Credential } from '../../auth/credentials.ts'
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { anonymous, type Caller } from '../../caller.ts'
-import { quoted, ServiceError } from '../../errors.ts'
+import { actorMoving, quoted, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import type { Operators } from '../../sign-in/operators.ts'
 import type { Params } from '../edge/params.ts'
@@ -43,9 +43,6 @@ export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
   readonly operators: Pick<Operators, 'of'>
   readonly contacts: { answered(caller: Caller, via: ConnectedVia): void }
 }
-
-/** Seconds after which a request to a moving actor may be repeated. */
-const movingSeconds = 5
 
 type ConnectedVia = 'trust' | 'subscription'
 type AtActor = Exchange<string, Params> & { readonly actor: Actor }
@@ -90,7 +87,7 @@ export class Entrances {
       })
     }
     if (found === null) throw new ServiceError('actor_not_found', `Actor ${quoted(id)} does not exist`)
-    throw new ServiceError('actor_moving', undefined, { retryAfterSeconds: movingSeconds })
+    throw actorMoving()
   }
 
   #enterActor(
