@@ -28,6 +28,11 @@ forEachService((start) => {
     return answer.status === 200 ? answer.json() : answer.status
   }
 
+  /** The peer hears nothing of the move. */
+  const holdStatements = ({ network }: MovingWorld): void => {
+    network.fate = ({ url }) => (url.includes('/callbacks/moved/') ? 'unreached' : 'arrives')
+  }
+
   describe('a move to another service', () => {
     it('takes data, files, history, rights and webhooks along (R-MOVE-01)', async () => {
       const world = await movingWorld(start, { all: { historyDays: 30 } })
@@ -127,6 +132,45 @@ forEachService((start) => {
     })
   })
 
+  describe('a relationship that changes before the peer knows the new address', () => {
+    it('keeps the secret of a new trust request (R-MOVE-03, R-MOVE-05)', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob, secret: old } = await subscribed(world)
+      holdStatements(world)
+      await world.move(alice)
+      await world.arrived(alice)
+      const asked = await bob.request('POST', '/trust', { url: `${newUrl}/${alice.id}`, relationship: 'friend' })
+      assert.equal(asked.status, 201, await asked.text())
+      world.network.fate = () => 'arrives'
+      await (await world.home.app.running()).parts.arrivals.retry(alice.id)
+      await world.informed(alice)
+      const secret = await secretAt(world.home, alice.id, bob.id)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), secret)
+      assert.notEqual(secret, old)
+      assert.equal(await addressAt(world.peers, bob.id, alice.id), `${newUrl}/${alice.id}`)
+    })
+
+    it('is renewed when the peer, given up before, moves too (R-MOVE-03)', async () => {
+      const world = await movingWorld(start, { all: { random: () => 0 } })
+      const { alice, bob, secret: old } = await subscribed(world)
+      holdStatements(world)
+      await world.move(alice)
+      await world.arrived(alice)
+      assert.deepEqual((await world.informed(alice)).arrived?.peers, { failed: 1 })
+      const third = await start({ baseUrl: 'https://third.example.com', peerClient: world.network, acceptMoves: true })
+      world.network.add(third)
+      world.network.fate = () => 'arrives'
+      await world.move(bob, third.url)
+      await until(async () => (await third.request(`/${bob.id}/meta`)).status === 200)
+      await until(async () => (await addressAt(third, bob.id, alice.id)) === `${newUrl}/${alice.id}`)
+      await until(async () => (await addressAt(world.home, alice.id, bob.id)) === `${third.url}/${bob.id}`)
+      await until(
+        async () => (await secretAt(third, bob.id, alice.id)) === (await secretAt(world.home, alice.id, bob.id)),
+      )
+      assert.notEqual(await secretAt(third, bob.id, alice.id), old)
+    })
+  })
+
   describe('subscriptions of a moved actor', () => {
     it('continue with the next number, and waiting diffs are applied once (R-MOVE-04)', async () => {
       const world = await movingWorld(start)
@@ -194,6 +238,28 @@ forEachService((start) => {
       }
       await until(async () => (await copied('food')) !== null)
       assert.deepEqual([await copied('mood'), await copied('food')], [{ now: 'glad' }, { now: 'rice' }])
+    })
+
+    it('end when the peer ends them before it knows the new address', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob } = await subscribed(world)
+      const wanted = { peerid: bob.id, target: 'properties', granularity: 'high' }
+      assert.ok((await alice.request('POST', '/subscriptions', wanted)).ok)
+      const { data } = await json<{ data: { subscriptionid: string }[] }>(await bob.request('GET', '/subscriptions'))
+      assert.equal(data.length, 2)
+      holdStatements(world)
+      await world.move(alice)
+      await world.arrived(alice)
+      for (const { subscriptionid: id } of data)
+        assert.equal((await bob.request('DELETE', `/subscriptions/${alice.id}/${id}`)).status, 204)
+      await until(() => world.network.saw(new RegExp(`^DELETE ${oldUrl}/${alice.id}/.*subscriptions/`)))
+      world.network.fate = () => 'arrives'
+      await (await world.home.app.running()).parts.arrivals.retry(alice.id)
+      await world.informed(alice)
+      await until(
+        async () =>
+          (await json<{ data: object[] }>(await world.atHome(alice, 'GET', '/subscriptions'))).data.length === 0,
+      )
     })
   })
 })
