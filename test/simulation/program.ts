@@ -352,17 +352,24 @@ class MortalTransaction implements Transaction {
   }
 
   all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
-    this.#program.inside()
-    return this.#inner.all<R>(sql, ...params)
+    return this.#alive(() => this.#inner.all<R>(sql, ...params))
   }
 
   get<R extends object>(sql: string, ...params: Param[]): Promise<R | undefined> {
-    this.#program.inside()
-    return this.#inner.get<R>(sql, ...params)
+    return this.#alive(() => this.#inner.get<R>(sql, ...params))
   }
 
   run(sql: string, ...params: Param[]): Promise<number> {
-    this.#program.inside()
-    return this.#inner.run(sql, ...params)
+    return this.#alive(() => this.#inner.run(sql, ...params))
+  }
+
+  /** Rejects, as a store does, and never throws at once. */
+  #alive<T>(statement: () => Promise<T>): Promise<T> {
+    try {
+      this.#program.inside()
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
+    return statement()
   }
 }

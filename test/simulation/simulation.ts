@@ -232,6 +232,7 @@ class Run {
     const { time } = this.#world
     await time.pause(1000)
     while (this.#working > 0) await time.pause(1000)
+    await this.#forEach((actor) => this.#workload.waitForMove(actor))
     await this.#workload.askAgain()
     await this.#forEach((actor) => this.#workload.approveAll(actor))
     await this.#forEach((actor) => this.#workload.resumeAll(actor))

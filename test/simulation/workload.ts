@@ -329,6 +329,13 @@ export class Workload {
 
   // End of the run
 
+  /** Waits until the actor is at one service, because it refuses everything while it moves. */
+  async waitForMove(actor: SimActor): Promise<void> {
+    const isHere = (): Promise<boolean | null> =>
+      this.#world.inside(actor, async ({ parts }) => (await parts.actors.find(actor.id))?.residence === 'here')
+    while (!actor.isGone && (await isHere()) !== true) await this.#world.time.pause(1000)
+  }
+
   async resumeAll(actor: SimActor): Promise<void> {
     await this.#inside(actor, 'resume all', async (handle) => {
       for (const { target, subtarget } of await handle.subscriptions.suspended()) {
