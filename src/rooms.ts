@@ -12,6 +12,7 @@ import { createEmbedding } from './embedding/create.ts'
 import type { Catalogue } from './mcp/catalogue/catalogue.ts'
 import { createMcp } from './mcp/create.ts'
 import { createMoving } from './moving/create.ts'
+import { followMoves } from './moving/published-move.ts'
 import { deleteExpiredSessions } from './mcp/sessions/session-store.ts'
 import { deleteExpiredTasks } from './mcp/tasks/task-store.ts'
 import { Declared } from './mcp/catalogue/declared.ts'
@@ -213,6 +214,7 @@ function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActor
   const trust = createTrust(runtime, {
     declared: property.declared,
     outbox,
+    hasMoved: async (known, to) => (await followMoves(outbox.peerClient, known, to)).kind === 'followed',
     relationships,
     actorsDeleting,
     wakeDeliveries: delivery.wake,

@@ -27,6 +27,8 @@ export interface TrustDeps {
   readonly type: string
   readonly handleOf: (actor: Self) => ActorHandle
   readonly calls: TrustCalls
+  /** Whether signed notices lead from the known address of a peer to another one. */
+  readonly hasMoved: (known: { readonly address: string; readonly actorId: string }, to: string) => Promise<boolean>
   /** Is notified of every change of a relationship, by its peer. */
   readonly live: Pick<Live, 'record'>
   readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>

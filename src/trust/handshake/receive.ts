@@ -45,9 +45,12 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
   let crossed = false
   for (let round = 0; round < mostRounds; round += 1) {
     const atFirst = await deps.store.read((q) => known(deps, q, actor.id, request, secret))
+    const left = await leftAddress(deps, atFirst, request)
+    const located = (trust: Trust | null): Trust | null =>
+      trust === null || trust.baseuri !== left ? trust : { ...trust, baseuri: request.baseuri }
     crossed ||= atFirst !== null && isCrossed(atFirst, deps.now(), deps.times.crossingMs)
     const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
-      judgeRequest(existing, { ...request, actorId: actor.id, crossed, verified }, deps.now())
+      judgeRequest(located(existing), { ...request, actorId: actor.id, crossed, verified }, deps.now())
     const hopeful = judge(atFirst, true)
     if (hopeful.kind === 'refuse') throw refused(hopeful.because)
     const verified = await isVerified(deps, actor, request)
@@ -56,7 +59,7 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
       if (stamp(before) !== stamp(atFirst)) return null
       if (before === null) await requireNotEnded(deps, tx, actor.id, request.peerId, secret)
       const verdict = judge(before, verified)
-      const trust = await carryOut(deps, tx, locked, before, { request, secret, verified, verdict })
+      const trust = await carryOut(deps, tx, locked, located(before), { request, secret, verified, verdict })
       await deps.live.record(tx, locked, 'trust', [trust.peerId])
       return { before, verdict, trust }
     })
@@ -69,6 +72,13 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
     return { trust, mintedSecret, keepsOwn: verdict.kind === 'join' }
   }
   throw refused('the relationship changed during every verification')
+}
+
+/** The known address of a peer that has moved to the address of its request. Null: the peer is where it was. */
+async function leftAddress(deps: TrustDeps, known: Trust | null, request: IncomingRequest): Promise<string | null> {
+  if (known === null || known.baseuri === '' || known.baseuri === request.baseuri) return null
+  const hasMoved = await deps.hasMoved({ address: known.baseuri, actorId: known.peerId }, request.baseuri)
+  return hasMoved ? known.baseuri : null
 }
 
 /**
