@@ -32,7 +32,7 @@ export interface RecordKind {
   readonly where?: string
   /** True for records that only archives with secrets contain. */
   readonly isSecret?: true
-  /** True for records that only an archive for a move contains: the state of deliveries, which continue at the new service. */
+  /** True for records that only an archive for a move contains: what waits, and continues at the new service. */
   readonly isOfMove?: true
   /** A column of long texts. A page ends before they become too long together. */
   readonly longColumn?: string
@@ -291,6 +291,39 @@ export const recordKinds: readonly RecordKind[] = [
       secret('secrets', webhookSecrets),
       time('created_at'),
     ],
+  },
+  {
+    kind: 'waiting_event',
+    table: 'job_entry',
+    key: ['kind', 'job_id', 'number'],
+    where: `outcome = 'waiting'`,
+    members: [
+      text('queue', 'kind'),
+      text('webhook_id', 'job_id'),
+      integer('number'),
+      text('id', 'entry_id'),
+      text('type'),
+      value('data'),
+      json('origin'),
+      integer('hops'),
+      time('created_at'),
+    ],
+    isOfMove: true,
+    longColumn: 'data',
+  },
+  {
+    kind: 'invitation',
+    table: 'invitation',
+    key: ['invitation_id'],
+    members: [
+      text('invitation_id'),
+      text('code_hash'),
+      text('relationship'),
+      text('nickname'),
+      time('created_at'),
+      time('ends_at'),
+    ],
+    isOfMove: true,
   },
   {
     kind: 'service_connection',

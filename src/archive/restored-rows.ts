@@ -1,6 +1,6 @@
 /** Inserts the rows of records with what the service keeps beside them: hashes, queues and counters. */
 import { insertEntries } from '../publication/diff-store.ts'
-import { known } from '../json/json.ts'
+import { isNull, isObject, known } from '../json/json.ts'
 import { hostOf } from '../peer/url-rules.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -10,7 +10,7 @@ import { arrivalPeerSecret, bindingOf, trustToken } from '../secret/sealed-colum
 import type { Transaction } from '../store/store.ts'
 import { deliversCallbacks } from '../subscription/scope.ts'
 import type { RecordKind } from './record-kinds.ts'
-import { type ArchiveMembers, insertRows, type RecordRow, recordText } from './record-rows.ts'
+import { type ArchiveMembers, insertRows, recordInteger, type RecordRow, recordText, unfit } from './record-rows.ts'
 
 export interface RestoredRows {
   readonly rows: readonly RecordRow[]
@@ -39,6 +39,8 @@ export async function insertKind(tx: Transaction, actorId: string, kind: RecordK
       return markMissing(tx, actorId, all)
     case 'webhook':
       return insertWebhooks(tx, actorId, kind, all)
+    case 'waiting_event':
+      return insertWaiting(tx, actorId, kind, all)
     default:
       return insertRows(tx, kind, actorId, all.rows)
   }
@@ -206,4 +208,47 @@ async function insertWebhooks(
     'UPDATE actor SET webhook_count = (SELECT COUNT(*) FROM webhook WHERE actor_id = $1) WHERE id = $1',
     actorId,
   )
+}
+
+/** Events for the application, and messages of webhooks. Their queues stand still until the actor is here. */
+async function insertWaiting(
+  tx: Transaction,
+  actorId: string,
+  kind: RecordKind,
+  { rows, given, now }: RestoredRows,
+): Promise<void> {
+  for (const members of given) requireWaiting(kind.kind, members)
+  if (rows.some((row) => row['kind'] === 'event'))
+    await tx.run(
+      `INSERT INTO job (actor_id, kind, id, last, created_at) VALUES ($1, 'event', '', 0, $2)
+       ON CONFLICT (actor_id, kind, id) DO NOTHING`,
+      actorId,
+      now,
+    )
+  const queues = Map.groupBy(rows, (row) => JSON.stringify([row['kind'], row['job_id']]))
+  const lengthened = await tx.run(
+    `UPDATE job SET last = r.last FROM rows($2, of_kind TEXT, job TEXT, last BIGINT) AS r
+     WHERE actor_id = $1 AND kind = r.of_kind AND id = r.job AND job.last < r.last`,
+    actorId,
+    JSON.stringify(
+      [...queues].map(([key, own]) => [
+        ...(JSON.parse(key) as string[]),
+        Math.max(...own.map((row) => Number(row['number']))),
+      ]),
+    ),
+  )
+  if (lengthened !== queues.size) throw unfit(kind.kind, 'webhook_id', 'the archive has no such webhook')
+  await insertRows(tx, kind, actorId, rows)
+}
+
+/** @throws ServiceError `invalid_value` */
+function requireWaiting(kind: string, members: ArchiveMembers): void {
+  const queue = recordText(members, kind, 'queue')
+  const isOfWebhook = recordText(members, kind, 'webhook_id') !== ''
+  if (queue !== (isOfWebhook ? 'webhook' : 'event')) throw unfit(kind, 'queue', 'it is not that of events or a webhook')
+  recordInteger(members, kind, 'number', 1)
+  recordInteger(members, kind, 'hops', 0)
+  if (!isObject(members.get('data') ?? known('null'))) throw unfit(kind, 'data', 'it is not an object')
+  const origin = members.get('origin')
+  if (origin !== undefined && !isNull(origin) && !isObject(origin)) throw unfit(kind, 'origin', 'it is not an object')
 }

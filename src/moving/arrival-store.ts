@@ -108,7 +108,7 @@ export async function hurryArrivalJob(tx: Transaction, actorId: string, now: num
   )
 }
 
-/** Begins the work of the actor: callbacks, fetches of missing data, alarms. */
+/** Begins the work of the actor: callbacks, fetches of missing data, alarms, events and messages. */
 export async function beginWork(tx: Transaction, actorId: string, now: number): Promise<void> {
   await tx.run(
     `UPDATE publisher_subscription SET due_at = $2
@@ -124,6 +124,12 @@ export async function beginWork(tx: Transaction, actorId: string, now: number): 
     now,
   )
   await tx.run(`UPDATE job SET due_at = at WHERE actor_id = $1 AND kind = 'alarm' AND due_at IS NULL`, actorId)
+  await tx.run(
+    `UPDATE job SET due_at = $2
+     WHERE actor_id = $1 AND kind IN ('event', 'webhook') AND state = 'live' AND due_at IS NULL AND last > done`,
+    actorId,
+    now,
+  )
 }
 
 /** `informed`: the peer has the new address. `asked`: it got a new request. */

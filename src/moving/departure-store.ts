@@ -106,9 +106,12 @@ export async function hasMoveLease(tx: Transaction, actorId: string, lease: stri
   return row !== undefined
 }
 
+/** Work whose waiting part an archive takes along. */
+const taken = `('alarm', 'event', 'webhook')`
+
 /**
- * Begins no callbacks and alarms any longer, so that the archive has their last state. Returns false while callbacks run that
- * began before.
+ * Begins no callbacks, alarms, events and messages any longer, so that the archive has their last state. Returns false while
+ * some run that began before.
  */
 export async function pauseWork(tx: Transaction, actorId: string, now: number): Promise<boolean> {
   await tx.run(
@@ -116,10 +119,14 @@ export async function pauseWork(tx: Transaction, actorId: string, now: number): 
     actorId,
     now,
   )
-  await tx.run(`UPDATE job SET due_at = NULL WHERE actor_id = $1 AND kind = 'alarm' AND lease = ''`, actorId)
+  await tx.run(
+    `UPDATE job SET due_at = NULL, lease = '' WHERE actor_id = $1 AND kind IN ${taken} AND (lease = '' OR due_at <= $2)`,
+    actorId,
+    now,
+  )
   const running = await tx.get(
     `SELECT 1 AS found FROM publisher_subscription WHERE actor_id = $1 AND leased_until > $2
-     UNION ALL SELECT 1 FROM job WHERE actor_id = $1 AND kind = 'alarm' AND lease <> '' AND due_at > $2 LIMIT 1`,
+     UNION ALL SELECT 1 FROM job WHERE actor_id = $1 AND kind IN ${taken} AND lease <> '' AND due_at > $2 LIMIT 1`,
     actorId,
     now,
   )

@@ -3,10 +3,20 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { generateKeyPair, exportJWK, SignJWT } from 'jose'
 import { ServiceError } from '../../src/errors.ts'
+import type { App } from '../../src/index.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import type { Store } from '../../src/store/store.ts'
 import { relate } from '../support/friends.ts'
-import { addressAt, movingWorld, type MovingWorld, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
+import {
+  addressAt,
+  movingWorld,
+  type MoveView,
+  type MovingWorld,
+  newUrl,
+  oldUrl,
+  peerUrl,
+  secretAt,
+} from '../support/moving.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import type { CallFate } from '../support/service-network.ts'
 import { until } from '../support/until.ts'
@@ -293,6 +303,51 @@ forEachService((start) => {
       world.network.add(second)
       ;(await second.app.running()).parts.jobs.wake()
       await assertOneHome({ ...world, old: second }, all, true)
+    })
+  })
+
+  describe('an archive whose waiting events are forged', () => {
+    it('is refused, and the actor stays (R-MOVE-08)', async () => {
+      const declare = (app: App): void => {
+        app.on('property_changed', () => {
+          throw new Error('Not now')
+        })
+      }
+      const world = await movingWorld(start, { all: { random: () => 0.5 }, old: { declare } })
+      const alice = await world.old.createActor('alice@example.com')
+      await alice.request('PUT', '/properties/note', { text: 'one' })
+      let forge: (record: Record<string, unknown>) => object = (record) => record
+      world.network.serve(newUrl, async (request) => {
+        if (request.method !== 'PUT') return world.home.app.fetch(request)
+        const lines = (await request.text()).split('\n').map((line) => {
+          const record = (line === '' ? {} : JSON.parse(line)) as Record<string, unknown>
+          return record['kind'] === 'waiting_event' ? JSON.stringify(forge(record)) : line
+        })
+        const { method, headers } = request
+        return world.home.app.fetch(new Request(request.url, { method, headers, body: lines.join('\n') }))
+      })
+      const refusals: readonly (readonly [forged: object, reason: RegExp])[] = [
+        [{ queue: 'move' }, /"queue" of a record of the kind waiting_event: it is not that of events or a webhook/],
+        [{ queue: 'webhook' }, /"queue" of a record of the kind waiting_event/],
+        [{ queue: 'webhook', webhook_id: 'x' }, /"webhook_id" .*: the archive has no such webhook/],
+        [{ webhook_id: 'x' }, /"queue" of a record/],
+        [{ number: 0 }, /"number" .*: it is not an integer from 1 on/],
+        [{ hops: -1 }, /"hops" .*: it is not an integer from 0 on/],
+        [{ data: 7 }, /"data" .*: it is not an object/],
+        [{ origin: 'me' }, /"origin" .*: it is not an object/],
+      ]
+      for (const [forged, reason] of refusals) {
+        forge = (record) => ({ ...record, ...forged })
+        await world.move(alice)
+        let view: MoveView | undefined
+        await until(async () => {
+          view = (await (await alice.request('GET', '/move')).json()) as MoveView
+          return view.leaving?.state === 'failed'
+        })
+        assert.match(view?.leaving?.reason ?? '', reason, JSON.stringify(forged))
+        assert.equal(await statusAt(world.old, `/${alice.id}/meta`), 200)
+        assert.equal(await statusAt(world.home, `/${alice.id}/meta`), 404)
+      }
     })
   })
 

@@ -1,6 +1,7 @@
 /** An actor moves to another service with everything that it has (docs/spec/moving.md). */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { App } from '../../src/index.ts'
 import { linesOf } from '../support/archives.ts'
 import { relate } from '../support/friends.ts'
 import { addressAt, movingWorld, type MovingWorld, newUrl, oldUrl, peerUrl, secretAt } from '../support/moving.ts'
@@ -60,6 +61,51 @@ forEachService((start) => {
       assert.ok(before.some(({ kind }) => kind === 'rights'))
       assert.ok(before.some(({ kind }) => kind === 'change'))
       assert.equal(await (await world.atHome(alice, 'GET', '/files/a.txt')).text(), 'hello')
+    })
+
+    it('takes waiting events, webhook messages and invitations along (R-MOVE-01)', async () => {
+      const handled: string[] = []
+      const declare =
+        (name: string, isReady: boolean) =>
+        (app: App): void => {
+          app.on('property_changed', ({ name: property, operation, caller }) => {
+            if (!isReady) throw new Error('Not ready')
+            handled.push(`${name} ${operation} ${property} ${caller.kind}`)
+          })
+        }
+      const world = await movingWorld(start, {
+        all: { random: () => 0.5 },
+        old: { declare: declare('old', false) },
+        home: { declare: declare('new', true) },
+      })
+      const alice = await world.old.createActor('alice@example.com')
+      await alice.request('POST', '/webhooks', { url: 'https://hooks.example.com/x', events: ['property_changed'] })
+      for (const text of ['one', 'two']) await alice.request('PUT', '/properties/note', { text })
+      const { url } = await json<{ url: string }>(
+        await alice.request('POST', '/invitations', { relationship: 'friend', nickname: 'Bobby' }),
+      )
+      await until(() => world.network.calls.filter((call) => call.includes('hooks.example.com')).length > 0)
+      const received: unknown[] = []
+      await world.move(alice)
+      await world.gone(alice)
+      assert.deepEqual(
+        handled.filter((line) => line.startsWith('old')),
+        [],
+      )
+      world.network.serve('https://hooks.example.com', async (request) => {
+        received.push([request.headers.get('webhook-id'), (await request.json()) as object])
+        return new Response(null, { status: 204 })
+      })
+      await until(() => handled.length === 2)
+      assert.deepEqual(handled, ['new set note creator', 'new set note creator'])
+      await until(() => received.length === 2)
+      const invited = await world.old.request(new URL(url).pathname)
+      assert.equal(invited.headers.get('location'), url.replace(oldUrl, newUrl))
+      const offer = await json<object>(await world.home.request(new URL(url).pathname))
+      assert.deepEqual(
+        { ...offer, ends_at: '' },
+        { actor: `${newUrl}/${alice.id}`, relationship: 'friend', ends_at: '' },
+      )
     })
 
     it('gives peers the new address and a new secret, which alone opens the actor (R-MOVE-03, R-MOVE-05)', async () => {
@@ -148,6 +194,24 @@ forEachService((start) => {
       assert.equal(await secretAt(world.peers, bob.id, alice.id), secret)
       assert.notEqual(secret, old)
       assert.equal(await addressAt(world.peers, bob.id, alice.id), `${newUrl}/${alice.id}`)
+    })
+
+    it('is renewed by a request from the new address, which the notices confirm (R-MOVE-03)', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob, secret: old } = await subscribed(world)
+      holdStatements(world)
+      await world.move(alice)
+      await world.arrived(alice)
+      const asked = await world.atHome(alice, 'POST', '/trust', { url: `${peerUrl}/${bob.id}`, relationship: 'friend' })
+      assert.equal(asked.status, 201, await asked.text())
+      const secret = await secretAt(world.home, alice.id, bob.id)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), secret)
+      assert.notEqual(secret, old)
+      assert.equal(await addressAt(world.peers, bob.id, alice.id), `${newUrl}/${alice.id}`)
+      const known = await json<{ approved: boolean }>(await bob.request('GET', `/trust/friend/${alice.id}`))
+      assert.equal(known.approved, true)
+      assert.ok((await world.atHome(alice, 'PUT', '/properties/note', { text: 'two' })).ok)
+      await until(async () => JSON.stringify(await copyOf(bob, alice, 'note')) === '{"text":"two"}')
     })
 
     it('is renewed when the peer, given up before, moves too (R-MOVE-03)', async () => {
