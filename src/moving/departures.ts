@@ -91,6 +91,8 @@ const mostRunning = 2
 const quietMs = 500
 /** The longest transfer of an archive, in seconds. */
 const transferSeconds = 3600
+/** The longest time without progress of a transfer, and until its answer, in seconds. */
+const silenceSeconds = 300
 const dayMs = 86_400_000
 /** The longest pause between attempts to reach a new service that has the actor and has not confirmed it. */
 const longestPauseMs = 3_600_000
@@ -347,7 +349,7 @@ export class Departures {
         : {
             stream,
             headers: { 'Content-Type': 'application/x-ndjson' },
-            timeouts: { connectSeconds: 30, readSeconds: transferSeconds },
+            timeouts: { connectSeconds: 30, readSeconds: transferSeconds, silenceSeconds },
           }),
     })
   }

@@ -66,9 +66,11 @@ export class GuardedClient implements PeerClient {
     const agent = await this.#agent
     if (this.#isClosed) return { kind: 'unreached', reason: 'The service is stopping' }
     const { connectSeconds, readSeconds } = request.timeouts ?? this.#options
+    const silenceSeconds = request.timeouts?.silenceSeconds
     const exchange = new HttpCall({
       connectMs: connectSeconds * 1000,
       readMs: readSeconds * 1000,
+      silenceMs: silenceSeconds === undefined ? undefined : silenceSeconds * 1000,
       maxAnswerBytes: request.maxAnswerBytes ?? maxAnswerBytes,
     })
     agent.dispatch(
@@ -78,7 +80,9 @@ export class GuardedClient implements PeerClient {
         method: request.method,
         headers: headers.headers,
         body:
-          request.stream === undefined ? (request.body ?? null) : Readable.from(request.stream, { objectMode: false }),
+          request.stream === undefined
+            ? (request.body ?? null)
+            : Readable.from(exchange.watched(request.stream), { objectMode: false }),
       },
       exchange,
     )

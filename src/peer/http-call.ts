@@ -8,6 +8,8 @@ export interface ExchangeLimits {
   readonly connectMs: number
   /** Milliseconds from sending the request to the end of the response. */
   readonly readMs: number
+  /** Milliseconds between two pieces of a streamed body, and from its end to the end of the response. */
+  readonly silenceMs?: number | undefined
   readonly maxAnswerBytes: number
 }
 
@@ -21,6 +23,8 @@ export class HttpCall implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits
   readonly #body: BoundedBody
   #timer: NodeJS.Timeout
+  #silence: NodeJS.Timeout | undefined
+  #isSilent: () => void = () => {}
   #isSent = false
   #isOver = false
   #status = 0
@@ -43,6 +47,23 @@ export class HttpCall implements Dispatcher.DispatchHandler {
       () => this.#cut(controller, 'no complete answer in time', { isTimeout: true }),
       this.#limits.readMs,
     )
+    this.#isSilent = () => this.#cut(controller, 'no progress in time', { isTimeout: true })
+    this.#progress()
+  }
+
+  /** The same body, whose pieces are watched for progress. */
+  async *watched(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+    for await (const piece of stream) {
+      this.#progress()
+      yield piece
+    }
+    this.#progress()
+  }
+
+  #progress(): void {
+    const { silenceMs } = this.#limits
+    clearTimeout(this.#silence)
+    if (silenceMs !== undefined && !this.#isOver) this.#silence = setTimeout(this.#isSilent, silenceMs)
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
@@ -84,6 +105,7 @@ export class HttpCall implements Dispatcher.DispatchHandler {
   #finish(outcome: PeerOutcome): void {
     this.#isOver = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#silence)
     this.#settle(outcome)
   }
 }

@@ -15,9 +15,14 @@ export interface PeerRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
    * Seconds to connect, and then to the end of the response. Default: the configured timeouts. Connecting never takes
-   * longer than configured.
+   * longer than configured. `silenceSeconds` limits the time in which no piece of `stream` is sent, and the time from its end
+   * to the end of the response.
    */
-  readonly timeouts?: { readonly connectSeconds: number; readonly readSeconds: number }
+  readonly timeouts?: {
+    readonly connectSeconds: number
+    readonly readSeconds: number
+    readonly silenceSeconds?: number
+  }
   /** Default: 1 MiB. */
   readonly maxAnswerBytes?: number
 }

@@ -319,6 +319,45 @@ describe('the outcome of a call', () => {
     })
   }
 
+  const stalled: readonly [what: string, pieces: number, serve: (socket: Socket) => void][] = [
+    ['does not answer after the body', 3, () => {}],
+    ['stops reading the body', Number.POSITIVE_INFINITY, (socket) => void socket.pause()],
+  ]
+  for (const [what, most, serve] of stalled) {
+    it(`is “unknown” when the peer ${what} of a stream, and the stream ends`, async () => {
+      const server = await scripted(serve)
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+      async function* pieces(): AsyncGenerator<Uint8Array, void> {
+        try {
+          for (let sent = 0; sent < most; sent += 1) yield Buffer.alloc(65_536)
+        } finally {
+          end()
+        }
+      }
+      const timeouts = { connectSeconds: 5, readSeconds: 3600, silenceSeconds: 0.2 }
+      const outcome = await client().call({ method: 'PUT', url: server.url, stream: pieces(), timeouts })
+      assert.deepEqual(outcome, { kind: 'unknown', reason: 'no progress in time', isTimeout: true })
+      await ended
+    })
+  }
+
+  it('waits for a slow stream as long as pieces are sent', async (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    const call = new HttpCall({ connectMs: 1000, readMs: 3_600_000, silenceMs: 1000, maxAnswerBytes: 10 })
+    const aborted: string[] = []
+    const controller = { abort: (error: Error) => void aborted.push(error.message) }
+    call.onRequestStart(controller as unknown as Parameters<HttpCall['onRequestStart']>[0])
+    async function* pieces(): AsyncGenerator<Uint8Array, void> {
+      for (let sent = 0; sent < 5; sent += 1) yield await Promise.resolve(Buffer.from('x'))
+    }
+    for await (const _piece of call.watched(pieces())) context.mock.timers.tick(900)
+    context.mock.timers.tick(999)
+    assert.deepEqual(aborted, [])
+    context.mock.timers.tick(1)
+    assert.deepEqual(aborted, ['no progress in time'])
+    assert.deepEqual(await call.outcome, { kind: 'unknown', reason: 'no progress in time', isTimeout: true })
+  })
+
   it('is “unknown” for a call in progress when the client closes, and later calls are not sent', async () => {
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>()
     const server = await scripted(() => onAsked())

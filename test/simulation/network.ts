@@ -65,7 +65,9 @@ export class Network {
     }
     sent(from, request)
     const fate = this.#fate(`${fromOrigin} ${url.origin}`)
-    const readMs = request.timeouts === undefined ? readTimeoutMs : request.timeouts.readSeconds * 1000
+    const { timeouts } = request
+    // The body is complete, so that only silence follows.
+    const readMs = timeouts === undefined ? readTimeoutMs : (timeouts.silenceSeconds ?? timeouts.readSeconds) * 1000
     const outcome = await new Promise<PeerOutcome>((resolve) => {
       const give = (after: number, outcome: PeerOutcome): void => void time.after(after, () => resolve(outcome))
       switch (fate) {
