@@ -66,7 +66,6 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   needs.actorsDeleting.on(async (tx, actorIds) => {
     await notices.replaceNotices(tx, actorIds, await deletionNoticesOfActors(tx, keyRing, actorIds))
   })
-  const enqueue = config.notifyPermissions ? notices.enqueue : null
   const expiries = new Expiries({ store, timers, now, log, expire: (key) => permissions.expire(key) })
   const permissions = new Permissions({
     store,
@@ -76,7 +75,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     live,
     relationships,
     now,
-    enqueue,
+    enqueue: config.notifyPermissions ? notices.enqueue : null,
     scheduleExpiry: (tx, key, at) => expiries.schedule(tx, key, at),
     endKey: async (tx, locked, trust) => {
       await endTrust(trustDeps, tx, locked, trust)

@@ -52,11 +52,13 @@ export class Ledger {
       ['publisher_subscription', 'peer_id', 'due_at'],
       ['notice', 'recipient', 'due_at'],
       ['subscriber_subscription', 'peer_id', 'gap_due_at'],
-      ['arrival_peer', 'peer_id', 'due_at'],
-      ['job', 'kind', 'due_at'],
-    ].map(([table = '', peer, at]) => [
+      ['arrival_peer', 'peer_id', 'due_at', `AND ${hasArrived('arrival_peer')}`],
+      ['job', 'kind', 'due_at', `AND (kind <> 'arrival' OR ${hasArrived('job')})`],
+    ].map(([table = '', peer, at, also = '']) => [
       table,
-      this.#database.prepare(`SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL LIMIT 1`),
+      this.#database.prepare(
+        `SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL ${also} LIMIT 1`,
+      ),
     ])
     this.#residence = this.#database.prepare('SELECT residence FROM actor WHERE id = ?')
     this.#acknowledged = this.#database.prepare(
@@ -188,4 +190,9 @@ export class Ledger {
   close(): void {
     this.#database.close()
   }
+}
+
+/** A service waits up to 30 days for an actor whose archive arrived after its move was stopped. */
+function hasArrived(table: string): string {
+  return `EXISTS (SELECT 1 FROM actor a WHERE a.id = ${table}.actor_id AND a.residence = 'here')`
 }

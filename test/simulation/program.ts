@@ -368,7 +368,7 @@ class MortalTransaction implements Transaction {
     try {
       this.#program.inside()
     } catch (error) {
-      return Promise.reject(error as Error)
+      return Promise.reject(error)
     }
     return statement()
   }
