@@ -25,6 +25,8 @@ export interface RecordMember {
 export interface RecordKind {
   readonly kind: string
   readonly table: string
+  /** The column with the id of the actor. Default: `actor_id`. */
+  readonly owner?: string
   /** The columns of the key besides the actor, which order the records. Without one, the actor has at most one record. */
   readonly key: readonly string[]
   readonly members: readonly RecordMember[]
@@ -310,6 +312,26 @@ export const recordKinds: readonly RecordKind[] = [
     ],
     isOfMove: true,
     longColumn: 'data',
+  },
+  {
+    kind: 'notice',
+    table: 'notice',
+    owner: 'sender',
+    key: ['recipient', 'position', 'id'],
+    // The old service still sends the messages about ends.
+    where: `due_at IS NOT NULL AND kind IN ('approval', 'permission', 'unsubscribe', 'revoke', 'acknowledge')`,
+    members: [
+      text('peer_id', 'recipient'),
+      integer('position'),
+      text('id'),
+      text('notice', 'kind'),
+      text('method'),
+      text('url'),
+      text('baseuri'),
+      json('body'),
+      text('request_id'),
+    ],
+    isOfMove: true,
   },
   {
     kind: 'invitation',

@@ -27,14 +27,14 @@ export async function readRows(
   actorId: string,
   after: RecordRow | null,
 ): Promise<RowPage> {
-  const { table, key, members, where, longColumn } = kind
+  const { table, owner = 'actor_id', key, members, where, longColumn } = kind
   const values: Param[] = [actorId]
   const columns = [...new Set([...key, ...members.map(({ column }) => column)])]
   const placeholders = after === null ? [] : key.map((column) => `$${values.push(after[column] ?? null)}`)
   const isAfter = placeholders.length === 0 ? '' : ` AND (${key.join(', ')}) > (${placeholders.join(', ')})`
   const order = key.length === 0 ? '' : ` ORDER BY ${key.join(', ')}`
   const page = `SELECT ${columns.join(', ')} FROM ${table}
-    WHERE actor_id = $1${where === undefined ? '' : ` AND ${where}`}${isAfter}${order} LIMIT ${pageRows}`
+    WHERE ${owner} = $1${where === undefined ? '' : ` AND ${where}`}${isAfter}${order} LIMIT ${pageRows}`
   if (longColumn === undefined) {
     const rows = await q.all<RecordRow>(page, ...values)
     return { rows, isLast: rows.length < pageRows }

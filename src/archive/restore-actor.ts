@@ -42,7 +42,7 @@ import {
 import { unzippedArchive } from './gzip.ts'
 import { account, needsSecrets, type RecordKind, recordKinds } from './record-kinds.ts'
 import { type ArchiveMembers, recordInteger, rowOf, recordText, unfit } from './record-rows.ts'
-import { insertKind } from './restored-rows.ts'
+import { type ArrivingActor, insertKind } from './restored-rows.ts'
 
 export interface RestoreDeps {
   readonly store: Store
@@ -61,7 +61,7 @@ export interface RestoreDeps {
    * The actor that moves here from another service. It stays out of reach, its owner has no account, and its secrets are
    * replaced. Default: any actor, which is here at once.
    */
-  readonly arriving?: string
+  readonly arriving?: ArrivingActor
   /** Stores more of the actor, in the transaction that completes it. */
   readonly completing?: (tx: Transaction) => Promise<void>
 }
@@ -147,7 +147,7 @@ class Restore {
   async #begin(): Promise<void> {
     const { store } = this.#deps
     const { id } = this.#header
-    if (this.#deps.arriving !== undefined && this.#deps.arriving !== id)
+    if (this.#deps.arriving !== undefined && this.#deps.arriving.actorId !== id)
       throw unusableArchive('it is the archive of another actor')
     await this.#requireFree()
     await this.#deleteUnfinished(null)
@@ -158,6 +158,7 @@ class Restore {
       if (!(await this.#insert(tx))) throw this.#deps.arriving === undefined ? this.#exists() : replaced()
       await clearDeletionMarker(tx, id)
       if (this.#deps.arriving !== undefined) await setResidence(tx, id, 'arriving')
+      await this.#deps.arriving?.begin(tx)
       await tx.run(
         'INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)',
         id,
@@ -349,7 +350,7 @@ class Restore {
       given: complete,
       now: this.#deps.store.now(),
       hasResync: this.#deps.hasMissedChanges !== false,
-      arrivingWith: this.#deps.arriving === undefined ? null : keyRing,
+      arriving: this.#deps.arriving ?? null,
     }
     await this.#write((tx) => insertKind(tx, id, kind, all))
     this.#count(this.#restored, kind.kind, rows.length)

@@ -1,4 +1,5 @@
 /** The SQL of moves from other services, and of the relationships of arrived actors. */
+import { releaseHeldNotices } from '../outbox/notice-store.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import { randomId } from '../secret/random.ts'
 import type { Sealed } from '../secret/sealed.ts'
@@ -108,7 +109,7 @@ export async function hurryArrivalJob(tx: Transaction, actorId: string, now: num
   )
 }
 
-/** Begins the work of the actor: callbacks, fetches of missing data, alarms, events and messages. */
+/** Begins the work of the actor: callbacks, fetches of missing data, alarms, events and messages of any kind. */
 export async function beginWork(tx: Transaction, actorId: string, now: number): Promise<void> {
   await tx.run(
     `UPDATE publisher_subscription SET due_at = $2
@@ -123,6 +124,7 @@ export async function beginWork(tx: Transaction, actorId: string, now: number): 
     actorId,
     now,
   )
+  await releaseHeldNotices(tx, actorId, now)
   await tx.run(`UPDATE job SET due_at = at WHERE actor_id = $1 AND kind = 'alarm' AND due_at IS NULL`, actorId)
   await tx.run(
     `UPDATE job SET due_at = $2

@@ -15,6 +15,7 @@ import type { Live } from '../live/live.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { deleteHeldNotices } from '../outbox/notice-store.ts'
 import { backoffMs } from '../outbox/policy.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import { hashSecret, sameSecret, type SecretHash } from '../secret/hash.ts'
@@ -41,6 +42,7 @@ import {
   staleArrivals,
 } from './arrival-store.ts'
 import type { MovedRelationships } from './moved-relationships.ts'
+import { arrivingActor } from './arriving-rows.ts'
 import { isSameKey, publicPartOf, verifyNotice } from './proof.ts'
 import { readMove } from './published-move.ts'
 
@@ -161,7 +163,7 @@ export class Arrivals {
     await restoreActor(
       {
         ...this.#deps,
-        arriving: actorId,
+        arriving: arrivingActor(this.#deps.keyRing, actorId),
         hasMissedChanges: false,
         completing: async (tx) => {
           if (!(await moveArrival(tx, arrival, { from: 'announced', to: 'arrived', hereAt: null }))) throw overtaken()
@@ -351,6 +353,7 @@ export class Arrivals {
       const current = await findArrival(tx, actorId)
       if (current === null || current.tokenHash !== tokenHash || current.state === 'here') return false
       await deleteArriving(tx, actorId, now())
+      await deleteHeldNotices(tx, actorId)
       await deleteArrival(tx, actorId)
       return true
     })

@@ -61,8 +61,8 @@ export class MovedPeers {
     await store.writeActor(actor.id, async (tx, locked) => {
       const current = await findTrust(tx, actor.id, peerId)
       if (current === null) throw noRelationship()
-      if (current.baseuri !== before.baseuri)
-        throw new ServiceError('unavailable', 'Cannot take this statement: the address of the peer changed meanwhile', {
+      if (current.baseuri !== before.baseuri || current.createdAt !== before.createdAt)
+        throw new ServiceError('unavailable', 'Cannot take this statement: the relationship changed meanwhile', {
           retryAfterSeconds: 1,
         })
       await this.#store(tx, actor, current, statement)
@@ -117,6 +117,8 @@ export class MovedPeers {
     })
     // A copy of an earlier statement must not bring its secret back.
     if (to === baseuri && !isNewer(statement, trust)) return null
+    // The peer repeats it with the secret that it has now.
+    if (statement.statedAt < trust.createdAt) throw refused('the relationship is newer than the statement')
     if (statement.actorId !== peerId) throw refused('it is about another actor')
     if (!usableSecret.test(statement.secret)) throw refused('its secret cannot be used')
     return statement

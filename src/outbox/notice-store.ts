@@ -144,12 +144,40 @@ export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly 
   })
 }
 
+/** Why a notice waits whose sender is not at this service yet. */
+const heldReason = 'The sender is moving to this service'
+
+/** Keeps the waiting notices of an actor that is not at this service yet. */
+export async function holdNotices(tx: Transaction, actorId: string): Promise<void> {
+  await tx.run(
+    'UPDATE notice SET due_at = NULL, reason = $2 WHERE sender = $1 AND due_at IS NOT NULL',
+    actorId,
+    heldReason,
+  )
+}
+
+/** Deletes the held notices of an actor that does not come, or whose archive comes again. */
+export async function deleteHeldNotices(tx: Transaction, actorId: string): Promise<void> {
+  await tx.run('DELETE FROM notice WHERE sender = $1 AND due_at IS NULL AND reason = $2', actorId, heldReason)
+}
+
+/** Makes the held notices of the actor due. */
+export async function releaseHeldNotices(tx: Transaction, actorId: string, now: number): Promise<void> {
+  await tx.run(
+    `UPDATE notice SET due_at = $2, reason = '' WHERE sender = $1 AND due_at IS NULL AND reason = $3`,
+    actorId,
+    now,
+    heldReason,
+  )
+}
+
 /** Whether the two actors agreed, or may have agreed, on another secret. After a move, the peer may have the new one already. */
 export async function isSecretInDoubt(q: Queries, { actorId, peerId }: NoticeQueue, secret: Sealed): Promise<boolean> {
   const row = await q.get(
     `/* delivery */ SELECT 1 AS found FROM trust
      WHERE actor_id = $1 AND peer_id = $2 AND (secret <> $3 OR next_secret_hash IS NOT NULL OR EXISTS (
-       SELECT 1 FROM arrival_peer m WHERE m.actor_id = $1 AND m.peer_id = $2 AND m.state IN ('waiting', 'failed')))`,
+       SELECT 1 FROM arrival_peer m WHERE m.actor_id = $1 AND m.peer_id = $2 AND m.state IN ('waiting', 'failed')
+         AND m.updated_at >= trust.created_at))`,
     actorId,
     peerId,
     secret,

@@ -120,6 +120,11 @@ async function asOwner(service: TestService, actor: TestActor, method: string, p
   })
 }
 
+/** Each service has connections to the database, which has only some. */
+async function closeAll({ old, home, peers }: Pick<MovingWorld, 'old' | 'home' | 'peers'>): Promise<void> {
+  await Promise.all([old.close(), home.close(), peers.close()])
+}
+
 /** Holds the answers to archives at the new service. */
 function holdAnswers({ network, home }: MovingWorld): { readonly count: number; readonly release: () => void } {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -164,6 +169,10 @@ forEachService((start) => {
             // Without pauses, the other service would give up before this one is started again.
             const world = await movingWorld(start, { all: { random: () => 0.1 }, [side]: { wrapStore: store.wrap } })
             const all = await related(world)
+            // A message to the peer waits, and the archive takes it along.
+            world.network.fate = ({ url: to }) => (to.includes('/callbacks/permissions/') ? 'unreached' : 'arrives')
+            const rights = { properties: { excluded_patterns: ['secret/*'] } }
+            assert.ok((await all.alice.request('PUT', `/trust/friend/${all.bob.id}/permissions`, rights)).ok)
             const { url } = world[side]
             store.onDeath = () => world.network.remove(url)
             store.dieAt(write, isBefore)
@@ -188,6 +197,7 @@ forEachService((start) => {
             const isFrozen = begun.status === 202 || (await statusAt(after.old, `/${all.alice.id}/meta`)) !== 200
             await assertOneHome(after, all, isFrozen)
             if (isFrozen) moves += 1
+            await closeAll(after)
           }
           assert.ok(moves >= 2, `only ${moves} moves were interrupted`)
         })
@@ -214,6 +224,7 @@ forEachService((start) => {
           await assertOneHome(world, all, isMoved)
           if (!isMoved) assert.equal((await all.alice.request('GET', '/move')).status, 200)
           if (isMoved) moves += 1
+          await closeAll(world)
           if (!isLost) break
           assert.ok(place < 60)
         }
@@ -306,7 +317,7 @@ forEachService((start) => {
     })
   })
 
-  describe('an archive whose waiting events are forged', () => {
+  describe('an archive whose waiting work is forged', () => {
     it('is refused, and the actor stays (R-MOVE-08)', async () => {
       const declare = (app: App): void => {
         app.on('property_changed', () => {
@@ -314,30 +325,35 @@ forEachService((start) => {
         })
       }
       const world = await movingWorld(start, { all: { random: () => 0.5 }, old: { declare } })
-      const alice = await world.old.createActor('alice@example.com')
-      await alice.request('PUT', '/properties/note', { text: 'one' })
-      let forge: (record: Record<string, unknown>) => object = (record) => record
+      const { alice, bob } = await related(world)
+      world.network.fate = ({ url }) => (url.startsWith(peerUrl) ? 'unreached' : 'arrives')
+      const rights = { properties: { excluded_patterns: ['secret/*'] } }
+      assert.ok((await alice.request('PUT', `/trust/friend/${bob.id}/permissions`, rights)).ok)
+      let [forgedKind, forged] = ['', {}]
       world.network.serve(newUrl, async (request) => {
         if (request.method !== 'PUT') return world.home.app.fetch(request)
         const lines = (await request.text()).split('\n').map((line) => {
           const record = (line === '' ? {} : JSON.parse(line)) as Record<string, unknown>
-          return record['kind'] === 'waiting_event' ? JSON.stringify(forge(record)) : line
+          return record['kind'] === forgedKind ? JSON.stringify({ ...record, ...forged }) : line
         })
         const { method, headers } = request
         return world.home.app.fetch(new Request(request.url, { method, headers, body: lines.join('\n') }))
       })
-      const refusals: readonly (readonly [forged: object, reason: RegExp])[] = [
-        [{ queue: 'move' }, /"queue" of a record of the kind waiting_event: it is not that of events or a webhook/],
-        [{ queue: 'webhook' }, /"queue" of a record of the kind waiting_event/],
-        [{ queue: 'webhook', webhook_id: 'x' }, /"webhook_id" .*: the archive has no such webhook/],
-        [{ webhook_id: 'x' }, /"queue" of a record/],
-        [{ number: 0 }, /"number" .*: it is not an integer from 1 on/],
-        [{ hops: -1 }, /"hops" .*: it is not an integer from 0 on/],
-        [{ data: 7 }, /"data" .*: it is not an object/],
-        [{ origin: 'me' }, /"origin" .*: it is not an object/],
+      const refusals: readonly (readonly [kind: string, members: object, reason: RegExp])[] = [
+        ['waiting_event', { queue: 'move' }, /"queue" of a record of the kind waiting_event: it is not that of events/],
+        ['waiting_event', { queue: 'webhook' }, /"queue" of a record of the kind waiting_event/],
+        ['waiting_event', { queue: 'webhook', webhook_id: 'x' }, /"webhook_id" .*: the archive has no such webhook/],
+        ['waiting_event', { webhook_id: 'x' }, /"queue" of a record/],
+        ['waiting_event', { number: 0 }, /"number" .*: it is not an integer from 1 on/],
+        ['waiting_event', { hops: -1 }, /"hops" .*: it is not an integer from 0 on/],
+        ['waiting_event', { data: 7 }, /"data" .*: it is not an object/],
+        ['waiting_event', { origin: 'me' }, /"origin" .*: it is not an object/],
+        ['notice', { notice: 'trust_deleted' }, /"notice" of a record of the kind notice: this kind does not move/],
+        ['notice', { method: 'GET' }, /"method" .*: a message does not use it/],
+        ['notice', { url: 'https://evil.example.com/x' }, /"url" .*: it is not below the address of the peer/],
       ]
-      for (const [forged, reason] of refusals) {
-        forge = (record) => ({ ...record, ...forged })
+      for (const [kind, members, reason] of refusals) {
+        ;[forgedKind, forged] = [kind, members]
         await world.move(alice)
         let view: MoveView | undefined
         await until(async () => {

@@ -214,6 +214,32 @@ forEachService((start) => {
       await until(async () => JSON.stringify(await copyOf(bob, alice, 'note')) === '{"text":"two"}')
     })
 
+    it('ignores a statement that is older than the relationship (R-MOVE-03)', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob } = await subscribed(world)
+      const statements: string[] = []
+      world.network.fate = ({ url, body }) => {
+        if (!url.includes('/callbacks/moved/')) return 'arrives'
+        statements.push(String(body))
+        return 'unreached'
+      }
+      await world.move(alice)
+      await world.arrived(alice)
+      await until(() => statements.length > 0)
+      assert.equal((await bob.request('DELETE', `/trust/friend/${alice.id}`)).status, 204)
+      const asked = await world.atHome(alice, 'POST', '/trust', { url: `${peerUrl}/${bob.id}`, relationship: 'friend' })
+      assert.equal(asked.status, 201, await asked.text())
+      const secret = await secretAt(world.peers, bob.id, alice.id)
+      const late = await world.peers.request(`/${bob.id}/callbacks/moved/${alice.id}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: statements[0] ?? '',
+      })
+      assert.equal(late.status, 403)
+      assert.equal(await secretAt(world.peers, bob.id, alice.id), secret)
+      assert.equal(await secretAt(world.home, alice.id, bob.id), secret)
+    })
+
     it('is renewed when the peer, given up before, moves too (R-MOVE-03)', async () => {
       const world = await movingWorld(start, { all: { random: () => 0 } })
       const { alice, bob, secret: old } = await subscribed(world)
@@ -302,6 +328,25 @@ forEachService((start) => {
       }
       await until(async () => (await copied('food')) !== null)
       assert.deepEqual([await copied('mood'), await copied('food')], [{ now: 'glad' }, { now: 'rice' }])
+    })
+
+    it('end when the actor ended them, and the peer was not reached before the move', async () => {
+      const world = await movingWorld(start)
+      const { alice, bob } = await subscribed(world)
+      const list = async (): Promise<readonly { subscriptionid: string }[]> =>
+        (await json<{ data: { subscriptionid: string }[] }>(await bob.request('GET', '/subscriptions'))).data
+      const [held] = await list()
+      world.network.fate = ({ url }) => (url.startsWith(peerUrl) ? 'unreached' : 'arrives')
+      assert.equal((await alice.request('DELETE', `/subscriptions/${bob.id}/${held?.subscriptionid}`)).status, 204)
+      const rights = { properties: { excluded_patterns: ['secret/*'] } }
+      assert.ok((await alice.request('PUT', `/trust/friend/${bob.id}/permissions`, rights)).ok)
+      await until(() => world.network.saw(new RegExp(`^DELETE ${peerUrl}/${bob.id}/`)))
+      await world.move(alice)
+      await world.arrived(alice)
+      assert.equal((await list()).length, 1)
+      world.network.fate = () => 'arrives'
+      await until(async () => (await list()).length === 0)
+      await until(() => world.network.saw(new RegExp(`^POST ${peerUrl}/${bob.id}/callbacks/permissions/${alice.id}`)))
     })
 
     it('end when the peer ends them before it knows the new address', async () => {

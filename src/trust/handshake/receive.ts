@@ -47,7 +47,7 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
     const atFirst = await deps.store.read((q) => known(deps, q, actor.id, request, secret))
     const left = await leftAddress(deps, atFirst, request)
     const located = (trust: Trust | null): Trust | null =>
-      trust === null || trust.baseuri !== left ? trust : { ...trust, baseuri: request.baseuri }
+      trust === null || trust.baseuri !== left ? trust : movedTo(request.baseuri, trust, deps.now())
     crossed ||= atFirst !== null && isCrossed(atFirst, deps.now(), deps.times.crossingMs)
     const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
       judgeRequest(located(existing), { ...request, actorId: actor.id, crossed, verified }, deps.now())
@@ -72,6 +72,12 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
     return { trust, mintedSecret, keepsOwn: verdict.kind === 'join' }
   }
   throw refused('the relationship changed during every verification')
+}
+
+/** The relationship at the new address of the peer. Statements that the peer made before this moment change nothing. */
+function movedTo(baseuri: string, trust: Trust, now: number): Trust {
+  const at = new Date(now).toISOString()
+  return { ...trust, baseuri, facts: { ...trust.facts, moved_at: at, move_stated_at: at } }
 }
 
 /** The known address of a peer that has moved to the address of its request. Null: the peer is where it was. */
