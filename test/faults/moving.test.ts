@@ -466,6 +466,18 @@ forEachService((start) => {
         .sign(await importJWK(key, 'EdDSA'))
     }
 
+    /** The claims of a statement by which Alice gives Bob her address. */
+    const claimsOf = (alice: TestActor, bob: TestActor, address: string) => ({
+      iss: address,
+      sub: alice.id,
+      aud: `${peerUrl}/${bob.id}`,
+      secret: 's'.repeat(40),
+      approved: true,
+      moved_at: Date.now(),
+      stated_at: Date.now(),
+      exp: Math.floor(Date.now() / 1000) + 200,
+    })
+
     it('of a moved peer is refused unless its known address confirms it (R-MOVE-03)', async () => {
       const world = await movingWorld(start)
       const all = await related(world)
@@ -474,17 +486,7 @@ forEachService((start) => {
       const evil = 'https://evil.example.com'
       const to = `${evil}/${alice.id}`
       world.network.serve(evil, () => new Response(JSON.stringify({ id: alice.id, type: 'x' }), { status: 200 }))
-      const now = Math.floor(Date.now() / 1000)
-      const claims = {
-        iss: to,
-        sub: alice.id,
-        aud: `${peerUrl}/${bob.id}`,
-        secret: 's'.repeat(40),
-        approved: true,
-        moved_at: Date.now(),
-        stated_at: Date.now(),
-        exp: now + 200,
-      }
+      const claims = claimsOf(alice, bob, to)
       const state = async (statement: string, peer = alice.id): Promise<number> =>
         (
           await world.peers.request(`/${bob.id}/callbacks/moved/${peer}`, {
@@ -530,17 +532,7 @@ forEachService((start) => {
           ? new Response('{}', { status: published })
           : new Response(JSON.stringify(published), { status: 200 }),
       )
-      const now = Math.floor(Date.now() / 1000)
-      const claims = {
-        iss: to,
-        sub: alice.id,
-        aud: `${peerUrl}/${bob.id}`,
-        secret: 's'.repeat(40),
-        approved: true,
-        moved_at: Date.now(),
-        stated_at: Date.now(),
-        exp: now + 200,
-      }
+      const claims = claimsOf(alice, bob, to)
       const state = async (statement: string): Promise<number> =>
         (
           await world.peers.request(`/${bob.id}/callbacks/moved/${alice.id}`, {
@@ -555,7 +547,7 @@ forEachService((start) => {
         ['another key', await sign(other.kept, claims, typ)],
         ['another audience', await sign(own.kept, { ...claims, aud: `${peerUrl}/carol` }, typ)],
         ['another type', await sign(own.kept, claims, 'actor-move+jwt')],
-        ['an old statement', await sign(own.kept, { ...claims, exp: now - 1000 }, typ)],
+        ['an old statement', await sign(own.kept, { ...claims, exp: claims.exp - 1200 }, typ)],
         ['no end', await sign(own.kept, lasting, typ)],
         ['another actor', await sign(own.kept, { ...claims, sub: 'carol' }, typ)],
         ['another address', await sign(own.kept, { ...claims, iss: `https://evil.example.com/${alice.id}` }, typ)],
