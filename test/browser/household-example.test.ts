@@ -77,10 +77,14 @@ describe('the page of the household example', () => {
   })
 
   it('leads a person without a session to the sign-in, and back', async () => {
-    const page = await signIn('alan@example.com')
-    await page.context().clearCookies()
+    const open = await signIn('alan@example.com')
+    const [context, address] = [open.context(), open.url()]
+    // An open page notices the end of its session at any time, and would leave in the middle of a navigation.
+    await open.close()
+    await context.clearCookies()
+    const page = await context.newPage()
     // The script of the page may leave the page before it has loaded.
-    await page.reload({ waitUntil: 'commit' })
+    await page.goto(address, { waitUntil: 'commit' })
     await page.getByRole('link', { name: 'Continue as a test user' }).click()
     await page.getByLabel('Email').fill('alan@example.com')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
