@@ -63,6 +63,9 @@ export const account: RecordKind = {
   members: [text('identifier'), flag('verified'), text('subject'), json('fields')],
 }
 
+/** The messages to peers that an archive for a move contains. The old service still sends those about ends of relationships. */
+export const noticesOfMoves = ['approval', 'permission', 'unsubscribe', 'revoke', 'acknowledge'] as const
+
 /** Records after the properties, lists and files. */
 export const recordKinds: readonly RecordKind[] = [
   {
@@ -318,8 +321,7 @@ export const recordKinds: readonly RecordKind[] = [
     table: 'notice',
     owner: 'sender',
     key: ['recipient', 'position', 'id'],
-    // The old service still sends the messages about ends.
-    where: `due_at IS NOT NULL AND kind IN ('approval', 'permission', 'unsubscribe', 'revoke', 'acknowledge')`,
+    where: `due_at IS NOT NULL AND kind IN (${noticesOfMoves.map((kind) => `'${kind}'`).join(', ')})`,
     members: [
       text('peer_id', 'recipient'),
       integer('position'),

@@ -1,9 +1,8 @@
 /** The records of an actor that moves here, where they differ from those of other archives: new secrets, and work that waits. */
-import type { RecordKind } from '../archive/record-kinds.ts'
+import { noticesOfMoves, type RecordKind } from '../archive/record-kinds.ts'
 import { type ArchiveMembers, insertRows, recordInteger, recordText, unfit } from '../archive/record-rows.ts'
 import type { ArrivingActor, RestoredRows } from '../archive/restored-rows.ts'
 import { isNull, isObject, known } from '../json/json.ts'
-import type { NoticeKind } from '../outbox/notice.ts'
 import { deleteHeldNotices, holdNotices, insertNotices, type StoredNotice } from '../outbox/notice-store.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -147,7 +146,6 @@ function requireWaiting(kind: string, members: ArchiveMembers): void {
   if (origin !== undefined && !isNull(origin) && !isObject(origin)) throw unfit(kind, 'origin', 'it is not an object')
 }
 
-const noticeKinds: ReadonlySet<string> = new Set(['approval', 'permission', 'unsubscribe', 'revoke', 'acknowledge'])
 const noticeMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
 /** Messages to peers, which wait until the actor is here. They are sent with the secret that the relationship then has. */
@@ -160,14 +158,15 @@ async function insertHeldNotices(
   const notices = given.map((members): StoredNotice => {
     const text = (name: string): string => recordText(members, kind, name)
     const [id, url, baseuri, body] = [text('id'), text('url'), text('baseuri'), members.get('body') ?? known('null')]
-    if (!noticeKinds.has(text('notice'))) throw unfit(kind, 'notice', 'this kind does not move')
+    const notice = noticesOfMoves.find((known) => known === text('notice'))
+    if (notice === undefined) throw unfit(kind, 'notice', 'this kind does not move')
     if (!noticeMethods.has(text('method'))) throw unfit(kind, 'method', 'a message does not use it')
     if (!url.startsWith(`${baseuri}/`)) throw unfit(kind, 'url', 'it is not below the address of the peer')
     return {
       id,
       actorId,
       peerId: text('peer_id'),
-      kind: text('notice') as NoticeKind,
+      kind: notice,
       method: text('method') as StoredNotice['method'],
       url,
       baseuri,

@@ -395,7 +395,7 @@ export class Departures {
 /** A refusal of the new service, which a repetition would not change. */
 class Refused extends Error {}
 
-/** Callbacks or alarms that began before the move have not ended, or a later claim continues the move. */
+/** Work that began before the move has not ended, or a later claim continues the move. */
 class NotNow extends Error {}
 
 function both(q: Queries, actorId: string): Promise<[StoredActor | null, Departure | null]> {

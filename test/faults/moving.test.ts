@@ -276,9 +276,16 @@ forEachService((start) => {
       const world = await movingWorld(start)
       const all = await related(world)
       const held = holdAnswers(world)
+      world.network.fate = ({ url }) => (url.includes('/callbacks/permissions/') ? 'unreached' : 'arrives')
+      const rights = { properties: { excluded_patterns: ['secret/*'] } }
+      assert.ok((await all.alice.request('PUT', `/trust/friend/${all.bob.id}/permissions`, rights)).ok)
+      const { store } = await world.home.app.running()
+      const messages = async (): Promise<number> => (await store.read((q) => q.all('SELECT id FROM notice'))).length
       await world.move(all.alice)
       await until(() => held.count === 1)
+      assert.equal(await messages(), 1)
       assert.equal((await all.alice.request('DELETE', '/move')).status, 204)
+      assert.equal(await messages(), 0)
       await world.move(all.alice)
       const { jobs } = (await world.old.app.running()).parts
       await until(async () => ((await jobs.nextDue()) ?? 0) > Date.now())
