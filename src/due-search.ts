@@ -12,8 +12,8 @@ import type { Param, Store, Transaction } from './store/store.ts'
 export interface ShardedWork extends DueWork {
   /** Names the turns of the processes. */
   readonly name: string
-  /** Returns the statement that finds up to `most` actors (`FoundActor`) with work due until `now`, or after `latest`. */
-  readonly dueActors: (now: number, latest: number, most: number) => readonly [sql: string, ...params: Param[]]
+  /** Returns the statement that finds up to `most` actors (`FoundActor`) with work due until `until`, or after `latest`. */
+  readonly dueActors: (until: number, latest: number, most: number) => readonly [sql: string, ...params: Param[]]
   /** Like `bringForward`, for one actor. */
   readonly bringActorForward: (tx: Transaction, actorId: string, latest: number, now: number) => Promise<unknown>
   /** Claims the due work of one actor. Resolves with true when due work may be left. */
@@ -24,6 +24,8 @@ export interface ShardedWork extends DueWork {
 
 interface FoundActor {
   readonly actorId: string
+  /** The earliest due time of its work. Default: the work is due. */
+  readonly next?: number
   /** The latest due time of its work. */
   readonly last: number
 }
@@ -44,14 +46,23 @@ const earlyMs = 100
 const places = 8
 /** Time after which a process tries the first place again, in milliseconds. */
 const placeMs = 30_000
+/** Work with a longer interval of polling is searched seldom. A failed search or claim of it is repeated after this time. */
+const soonMs = 5000
 
 export class DueSearch {
   readonly #deps: DueSearchDeps
   readonly #work: ShardedWork
+  /**
+   * Whether a process must not depend on the next turn. Each process then searches at its start, because a killed one may
+   * have the turn, and each search finds what is due until the next one, because a killed process may have leases.
+   */
+  readonly #isSeldom: boolean
   /** Actors whose work this process has changed, each with its due times. 0: now. */
   readonly #noted = new Map<string, Set<number>>()
   /** Actors whose work could not be claimed completely. */
   #left = new Set<string>()
+  /** Whether the next search needs no turn. */
+  #isOwed: boolean
   #askedAt = Number.NEGATIVE_INFINITY
   #place = 0
   #placedAt = Number.NEGATIVE_INFINITY
@@ -59,6 +70,8 @@ export class DueSearch {
   constructor(deps: DueSearchDeps, work: ShardedWork) {
     this.#deps = deps
     this.#work = work
+    this.#isSeldom = work.pollMs > soonMs
+    this.#isOwed = this.#isSeldom
   }
 
   /** Remembers an actor with work for the next look. A plain database needs no such memory. */
@@ -83,13 +96,18 @@ export class DueSearch {
     if (!store.isSharded) return claimDue(this.#deps, this.#work)
     await this.#claimAll(this.#takeNoted())
     if (!this.#work.hasRoom()) return pollMs
-    if (Math.abs(now() - this.#askedAt) >= pollMs) {
+    if (Math.abs(now() - this.#askedAt) >= this.#pauseMs) {
       this.#askedAt = now()
-      if (await this.#takeTurn()) await this.#search()
+      await this.#searchInTurn()
     }
-    let next = Math.min(this.#askedAt + pollMs, now() + pollMs)
+    let next = Math.min(this.#askedAt + this.#pauseMs, now() + pollMs)
     for (const times of this.#noted.values()) for (const dueAt of times) next = Math.min(next, dueAt)
     return Math.max(0, next - now())
+  }
+
+  /** The time between two searches. */
+  get #pauseMs(): number {
+    return this.#isOwed ? soonMs : this.#work.pollMs
   }
 
   #takeNoted(): ReadonlySet<string> {
@@ -107,18 +125,32 @@ export class DueSearch {
     return taken
   }
 
+  async #searchInTurn(): Promise<void> {
+    const isOwed = this.#isOwed
+    this.#isOwed = this.#isSeldom
+    if ((await this.#takeTurn()) || isOwed) await this.#search()
+    this.#isOwed = false
+  }
+
   async #search(): Promise<void> {
     const { store, now } = this.#deps
-    const { dueActors, bringActorForward, longestMs } = this.#work
+    const { dueActors, bringActorForward, longestMs, pollMs } = this.#work
     const latest = now() + longestMs
-    const found = await store.sweep<FoundActor>(...dueActors(now(), latest, mostFound))
+    const found = await store.sweep<FoundActor>(
+      ...dueActors(this.#isSeldom ? now() + pollMs : now(), latest, mostFound),
+    )
     const isLate = new Set(found.filter(({ last }) => last > latest).map(({ actorId }) => actorId))
-    await this.#claimAll(new Set(found.map(({ actorId }) => actorId)), async (actorId) => {
+    const due = new Set<string>()
+    for (const { actorId, next = 0 } of found) {
+      if (next > now() && !isLate.has(actorId)) this.note(actorId, next)
+      else due.add(actorId)
+    }
+    await this.#claimAll(due, async (actorId) => {
       if (isLate.has(actorId)) await store.write((tx) => bringActorForward(tx, actorId, latest, now()))
     })
   }
 
-  /** A failed claim is logged. The search finds its actor again. */
+  /** A failed claim is logged. The search finds its actor again. Where it is seldom, the claim is repeated without it. */
   async #claimAll(actorIds: ReadonlySet<string>, before?: (actorId: string) => Promise<void>): Promise<void> {
     const waiting = [...actorIds]
     const claimNext = async (): Promise<void> => {
@@ -131,6 +163,7 @@ export class DueSearch {
             { error, actorId },
             `Cannot claim the ${this.#work.name} of an actor; the search tries again`,
           )
+          if (this.#isSeldom) this.note(actorId, this.#deps.now() + soonMs)
         }
       }
     }

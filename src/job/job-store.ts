@@ -167,16 +167,16 @@ export async function findDueJobs(
   return next === null || last === null ? null : { next, last }
 }
 
-/** The statement that finds up to `most` actors with work that is due until `now`, or after `latest`. */
+/** The statement that finds up to `most` actors with work that is due until `until`, or after `latest`. */
 export function findActorsWithJobs(
   kind: JobKind,
-  { now, latest, most }: { readonly now: number; readonly latest: number; readonly most: number },
+  { until, latest, most }: { readonly until: number; readonly latest: number; readonly most: number },
 ): [sql: string, ...params: Param[]] {
   return [
-    `/* jobs */ SELECT actor_id AS "actorId", MAX(due_at) AS last FROM job
+    `/* jobs */ SELECT actor_id AS "actorId", MIN(due_at) AS next, MAX(due_at) AS last FROM job
      WHERE kind = $1 AND (due_at <= $2 OR due_at > $3) GROUP BY actor_id ORDER BY MIN(due_at) LIMIT $4`,
     kind,
-    now,
+    until,
     latest,
     most,
   ]

@@ -112,7 +112,7 @@ export class JobWorker {
         find: (q) => findDueJobs(q, kind),
         bringForward: (tx, latest, now) => bringJobsForward(tx, kind, { latest, now, actorId: null }),
         claim: () => this.#claim(null),
-        dueActors: (now, latest, most) => findActorsWithJobs(kind, { now, latest, most }),
+        dueActors: (until, latest, most) => findActorsWithJobs(kind, { until, latest, most }),
         bringActorForward: (tx, actorId, latest, now) => bringJobsForward(tx, kind, { latest, now, actorId }),
         claimOf: (actorId) => this.#claim(actorId),
         hasRoom: () => this.#room > 0,

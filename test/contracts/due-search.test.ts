@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { DueSearch, type ShardedWork } from '../../src/due-search.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { createLog } from '../../src/observe/log.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Param, Store } from '../../src/store/store.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
@@ -20,22 +20,24 @@ class Process {
   readonly log: string[] = []
   readonly search: DueSearch
   now = 1_900_000_000_000
-  found: readonly { readonly actorId: string; readonly last: number }[] = []
+  found: readonly { readonly actorId: string; readonly next?: number; readonly last: number }[] = []
+  /** The search reaches no server. */
+  isCutOff = false
   hasRoom = true
   /** Actors whose server is down. */
   readonly down = new Set<string>()
   /** Actors with more work than one claim. */
   readonly full = new Set<string>()
 
-  constructor(store: Store) {
+  constructor(store: Store, pollMs = 1000) {
     const work: ShardedWork = {
       name: 'things',
-      pollMs: 1000,
+      pollMs,
       longestMs: 60_000,
       find: () => Promise.reject(new Error('A sharded database has no search of this kind')),
       bringForward: () => Promise.reject(new Error('A sharded database has no statement of this kind')),
       claim: () => Promise.reject(new Error('A sharded database has no claim of this kind')),
-      dueActors: (now, latest, most) => ['SELECT $1 AS now, $2 AS latest, $3 AS most', now, latest, most],
+      dueActors: (until, latest, most) => ['SELECT $1 AS until, $2 AS latest, $3 AS most', until, latest, most],
       bringActorForward: async (_tx, actorId, latest, now) => {
         this.done.push(`forward ${actorId} ${latest - now}`)
       },
@@ -50,8 +52,9 @@ class Process {
       isSharded: true,
       read: (read) => store.read(read),
       write: (write, how) => store.write(write, how),
-      sweep: async <R extends object>() => {
-        this.done.push('search')
+      sweep: async <R extends object>(_sql: string, until: Param) => {
+        if (this.isCutOff) throw unavailable()
+        this.done.push(until === this.now ? 'search' : `search ${Number(until) - this.now}`)
         return this.found as R[]
       },
     }
@@ -193,6 +196,59 @@ describe('a search for due work on a sharded database', () => {
       assert.deepEqual(await process.look(), [400, 'claim a'])
       process.now += 400
       assert.deepEqual(await process.look(), [300, 'claim a'])
+    })
+
+    it('that runs seldom, finds work of a killed process when its service starts again', async () => {
+      const store = asSharded(await open())
+      assert.deepEqual(await new Process(store, 300_000).look(), [300_000, 'search 300000'])
+      const restarted = new Process(store, 300_000)
+      restarted.now += 1000
+      restarted.found = [
+        { actorId: 'a', next: restarted.now + 4000, last: restarted.now + 4000 },
+        { actorId: 'b', next: restarted.now, last: restarted.now },
+      ]
+      assert.deepEqual(await restarted.look(), [4000, 'search 300000', 'claim b'])
+      restarted.now += 4000
+      assert.deepEqual(await restarted.look(), [296_000, 'claim a'])
+      assert.deepEqual(await restarted.look(), [296_000])
+    })
+
+    it('that runs seldom, runs in one process in each interval after its start', async () => {
+      const store = asSharded(await open())
+      const processes = [new Process(store, 300_000), new Process(store, 300_000)]
+      const searches: number[] = []
+      for (let interval = 0; interval < 4; interval += 1) {
+        const looks = await Promise.all(processes.map((one) => one.look()))
+        searches.push(looks.filter(([, ...done]) => done.includes('search 300000')).length)
+        for (const one of processes) one.now += 300_000
+      }
+      assert.deepEqual(searches, [2, 1, 1, 1])
+    })
+
+    it('that runs seldom, is repeated soon when it fails, whichever process has the turn', async () => {
+      const process = new Process(asSharded(await open()), 300_000)
+      for (let interval = 0; interval < 2; interval += 1) {
+        process.isCutOff = true
+        await assert.rejects(process.look())
+        process.isCutOff = false
+        process.now += 1000
+        assert.deepEqual(await process.look(), [4000])
+        process.now += 4000
+        assert.deepEqual(await process.look(), [300_000, 'search 300000'])
+        process.now += 300_000
+      }
+    })
+
+    it('that runs seldom, is not needed for an actor whose claim failed', async () => {
+      const process = new Process(asSharded(await open()), 300_000)
+      process.down.add('a')
+      process.found = [{ actorId: 'a', last: process.now }]
+      assert.deepEqual(await process.look(), [5000, 'search 300000'])
+      process.now += 5000
+      assert.deepEqual(await process.look(), [5000])
+      process.down.clear()
+      process.now += 5000
+      assert.deepEqual(await process.look(), [290_000, 'claim a'])
     })
 
     it('claims the rest of the work of an actor with the next look', async () => {
