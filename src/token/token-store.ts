@@ -318,15 +318,19 @@ export async function purgeTokens(tx: Transaction, now: number, limit: number): 
   return gone.length
 }
 
-/** Like `purgeTokens`, in statements that each have one table. It reads before it deletes, because one statement cannot. */
+/**
+ * Like `purgeTokens`, in statements that each have one table. It reads before it deletes, because one statement cannot. The
+ * purges of two processes delete in the same order, so none waits for the other in a circle.
+ */
 async function purgeRemoteTokens(tx: Transaction, now: number, limit: number): Promise<number> {
-  const gone = await tx.all<{ hash: string; actorId: string; chainId: string }>(
+  const found = await tx.all<{ hash: string; actorId: string; chainId: string }>(
     `SELECT hash, actor_id AS "actorId", chain_id AS "chainId" FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT $2`,
     now,
     limit,
   )
+  const gone = found.toSorted((a, b) => (a.hash < b.hash ? -1 : 1))
   for (const { hash } of gone) await tx.run('DELETE FROM token WHERE hash = $1 AND expires_at < $2', hash, now)
-  for (const { actorId, chainId } of gone) {
+  for (const { actorId, chainId } of gone.toSorted((a, b) => (a.chainId < b.chainId ? -1 : 1))) {
     const left = await tx.get(
       'SELECT 1 AS found FROM token WHERE actor_id = $1 AND chain_id = $2 LIMIT 1',
       actorId,

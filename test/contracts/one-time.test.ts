@@ -4,7 +4,7 @@ import { createLog } from '../../src/observe/log.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import { parseKeyRing } from '../../src/secret/key-ring.ts'
 import { resealAll } from '../../src/secret/reseal.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Transaction } from '../../src/store/store.ts'
 import { type NewOneTime, OneTime, type PresentedRecord } from '../../src/token/one-time.ts'
 import { Purge } from '../../src/token/purge.ts'
 import { SpaSessions } from '../../src/token/spa-sessions.ts'
@@ -13,7 +13,7 @@ import { onShards } from '../support/citus.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { testKeys } from '../support/service.ts'
 import { dumpStore } from '../support/store-dump.ts'
-import { faulty, forEachStore } from '../support/stores.ts'
+import { asSharded, faulty, forEachStore } from '../support/stores.ts'
 
 const hour = 3_600_000
 const day = 86_400_000
@@ -334,6 +334,43 @@ forEachStore((_dialect, open) => {
       assert.notEqual(await tokens.refresh(next?.refreshToken ?? '', { kind: 'session' }), null)
       assert.notEqual(await tokens.validate(fresh.accessToken), null)
       assert.deepEqual(await consume(state), givenOut())
+    })
+
+    it('deletes in one order on a sharded database, so that two processes do not wait for each other', async () => {
+      for (let n = 0; n < 5; n += 1) {
+        clock.pass(1)
+        await create()
+        for (const mark of ['A', 'B']) {
+          await store.write((tx) => tokens.adopt(tx, 'ada', `${n}${mark}`.padEnd(64, mark), clock.now() - n))
+        }
+      }
+      clock.pass(day)
+      const deleted: Record<string, string[]> = { token: [], token_chain: [], one_time: [] }
+      const watched = asSharded(store)
+      const watch = (tx: Transaction): Transaction => ({
+        ...tx,
+        run: (sql, ...params) => {
+          const [, table = ''] = /^DELETE FROM (\w+)/.exec(sql) ?? []
+          deleted[table]?.push(String(params[table === 'token_chain' ? 1 : 0]))
+          return tx.run(sql, ...params)
+        },
+      })
+      const ordered = new Purge(
+        { ...watched, write: (work, how) => watched.write((tx) => work(watch(tx)), how) },
+        log,
+        clock.now,
+      )
+      ordered.occasionally()
+      await ordered.settled()
+      assert.deepEqual([await count('token_chain'), await count('token'), await count('one_time')], [0, 0, 0])
+      for (const [table, length] of [
+        ['token', 10],
+        ['token_chain', 10],
+        ['one_time', 5],
+      ] as const) {
+        assert.equal(deleted[table]?.length, length)
+        assert.deepEqual(deleted[table], deleted[table]?.toSorted())
+      }
     })
 
     it('deletes a chain whose only token expired (R-TOK-06)', async () => {
