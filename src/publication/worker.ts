@@ -4,7 +4,7 @@
  * another one.
  */
 import { randomUUID } from 'node:crypto'
-import { isWithoutActor } from '../errors.ts'
+import { isTemporary, isWithoutActor } from '../errors.ts'
 import { runInBackground } from '../observe/context.ts'
 import { connectionsPerOrigin } from '../peer/guarded-client.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
@@ -52,6 +52,8 @@ const mostRunning = 256
 /** A job that waited this long is postponed, so that other jobs get its lease. */
 const patienceMs = 5000
 const putOffMs = 1000
+/** Work that the store has interrupted is repeated after so long. Its peer may have received it. */
+const repeatMs = 5000
 /** Leased queues and notices, from the claim to the commit. */
 const mostLeased = 512
 /** Queues, and notices, per claim. */
@@ -72,6 +74,8 @@ export class DeliveryWorker {
   readonly #notices: NoticeSender
   readonly #failingPeers = new Set<string>()
   readonly #running = new Set<Promise<void>>()
+  /** Work whose data could not be read or stored, with leases that have not ended. */
+  #unsettled: LeasedJob[] = []
   readonly #waiters = new Map<string, { readonly sequence: number; readonly resolve: () => void }[]>()
   /** Keys are ids of notices. */
   readonly #noticeWaiters = new Map<string, () => void>()
@@ -162,7 +166,7 @@ export class DeliveryWorker {
   /** Begins no new calls, waits for the running ones, and releases the leases of the others. */
   async stop(client: Pick<PeerClient, 'close'>): Promise<void> {
     await this.#poller.stop()
-    await this.#release(this.#queue.withdraw(() => true))
+    await this.#release([...this.#queue.withdraw(() => true), ...this.#unsettled.splice(0)])
     await this.#within(this.#deps.shutdownMs, Promise.all(this.#running))
     this.#isCut = true
     await client.close()
@@ -202,6 +206,7 @@ export class DeliveryWorker {
       wait = await this.#search.look()
       this.#begin()
       await this.#putOff()
+      await this.#releaseUnsettled()
       if (Math.abs(now() - this.#cleanedAt) >= cleanMs) await this.#clean()
     } catch (error) {
       log.warn({ error }, 'Cannot continue the delivery of callbacks; the next poll tries again')
@@ -261,6 +266,13 @@ export class DeliveryWorker {
     for (const job of late) this.#answerAll(job)
   }
 
+  /** Lets work that the store has interrupted be repeated before its lease ends. The pause protects the peer. */
+  async #releaseUnsettled(): Promise<void> {
+    const now = this.#deps.now()
+    const jobs = this.#unsettled.splice(0).filter((job) => leaseEnd(job) > now)
+    this.#unsettled.push(...(await this.#release(jobs, repeatMs)))
+  }
+
   #begin(): void {
     if (this.#poller.isStopping) return
     for (let job = this.#queue.take(); job !== null; job = this.#queue.take()) {
@@ -280,8 +292,10 @@ export class DeliveryWorker {
         context,
       )
     } catch (error) {
-      if (!isWithoutActor(error))
+      if (!isWithoutActor(error)) {
         runInBackground(() => this.#deps.log.error({ error }, 'Cannot send a callback'), context)
+        if (isTemporary(error)) this.#unsettled.push(job)
+      }
       // A concurrent deletion of the actor leaves only the notices about it. They are retried after the lease.
       // The callbacks of an actor that moves are sent by its new service. The move waits for the ends of their leases.
       else if (job.kind === 'queue') await this.#release([job], putOffMs)
@@ -359,14 +373,17 @@ export class DeliveryWorker {
     for (const { sequence, resolve } of waiters) if (sequence <= upTo) resolve()
   }
 
-  async #release(jobs: readonly LeasedJob[], forMs = 0): Promise<void> {
-    if (jobs.length === 0) return
+  /** Resolves with the work whose leases could not be released. */
+  async #release(jobs: readonly LeasedJob[], forMs = 0): Promise<readonly LeasedJob[]> {
+    if (jobs.length === 0) return []
     // On a sharded database, the server of one actor may be down.
     const groups = this.#deps.store.isSharded ? Map.groupBy(jobs, ({ actorId }) => actorId).values() : [jobs]
-    for (const group of groups) await this.#releaseTogether(group, this.#deps.now() + forMs)
+    const kept: LeasedJob[] = []
+    for (const group of groups) if (!(await this.#releaseTogether(group, this.#deps.now() + forMs))) kept.push(...group)
+    return kept
   }
 
-  async #releaseTogether(jobs: readonly LeasedJob[], dueAt: number): Promise<void> {
+  async #releaseTogether(jobs: readonly LeasedJob[], dueAt: number): Promise<boolean> {
     const { store, log } = this.#deps
     const leases = jobs.flatMap((job) => (job.kind === 'queue' ? [job.lease] : []))
     const notices = jobs.flatMap((job) => (job.kind === 'notice' ? [job] : []))
@@ -377,8 +394,10 @@ export class DeliveryWorker {
           await postponeNotice(tx, notice, { leasedUntil, dueAt, counts: false, reason: '' })
         }
       })
+      return true
     } catch (error) {
       log.warn({ error }, 'Cannot release the leases of callbacks; they are sent after the leases expire')
+      return false
     }
   }
 
@@ -399,6 +418,10 @@ export class DeliveryWorker {
 
 function queueKey({ actorId, peerId, subscriptionId }: QueueKey): string {
   return JSON.stringify([actorId, peerId, subscriptionId])
+}
+
+function leaseEnd(job: LeasedJob): number {
+  return job.kind === 'queue' ? job.lease.until : job.leasedUntil
 }
 
 function peerKey({ actorId, peerId }: Pick<Job, 'actorId' | 'peerId'>): string {

@@ -292,6 +292,38 @@ forEachService((start, dialect) => {
       assert.deepEqual(remote.sequences, [1, 1])
     })
 
+    it('is sent again soon when its outcome could not be stored, and not at the end of its lease', async () => {
+      let faults: FaultyStore | undefined
+      const wrapStore: StartOptions['wrapStore'] = (store) => (faults = faulty(store))
+      const { clock, until, service, remote, put } = await world({ wrapStore })
+      // The outcome, and the first two attempts to release the lease.
+      faults?.plan({ matching: /committed < r\.done|SET leased_until = 0/, times: 3 })
+      await put('x')
+      await until(() => remote.received.length === 2, 1000)
+      assert.equal(faults?.failed, 3)
+      assert.deepEqual(remote.sequences, [1, 1])
+      assert.ok(clock.now() - (remote.received[0]?.at ?? 0) <= 10_000)
+      const { store } = await service.app.running()
+      const committed = () =>
+        store.read((q) => q.get<{ committed: number }>('SELECT committed FROM publisher_subscription'))
+      await until(async () => (await committed())?.committed === 1)
+    })
+
+    it('about rights is sent again soon when its outcome could not be stored', async () => {
+      let faults: FaultyStore | undefined
+      const wrapStore: StartOptions['wrapStore'] = (store) => (faults = faulty(store))
+      const { clock, until, service, actor, remote, peer } = await world({ wrapStore })
+      faults?.plan({ matching: /DELETE FROM notice|UPDATE notice SET due_at = \$4/, times: 3 })
+      const rights = { properties: { excluded_patterns: ['diary'] } }
+      assert.equal((await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, rights)).status, 201)
+      const about = () => remote.received.filter(({ path }) => path.includes('/callbacks/permissions/'))
+      await until(() => about().length === 2, 1000)
+      assert.equal(faults?.failed, 3)
+      assert.ok(clock.now() - (about()[0]?.at ?? 0) <= 10_000)
+      const { store } = await service.app.running()
+      await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
+    })
+
     it('is not sent after the approval was withdrawn (ACL-12)', async () => {
       const { clock, until, service, actor, remote, peer, put, id } = await world({}, { replies: [503, 204] })
       await put(1)
