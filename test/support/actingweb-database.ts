@@ -4,7 +4,8 @@ import { importActors, type ImportDeps, type ImportReport } from '../../src/acti
 import { SourceDatabase } from '../../src/actingweb-import/source.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { TestService } from './service.ts'
-import { createTestDatabase, type TestDatabase } from './stores.ts'
+import { sharedPostgresUrl } from './postgres.ts'
+import { createPostgresDatabase, type TestDatabase } from './stores.ts'
 
 const columns = {
   actors: 'id text PRIMARY KEY, creator text NOT NULL, passphrase text NOT NULL, created_at timestamp',
@@ -36,9 +37,9 @@ export class ActingWebDatabase {
     this.#client = client
   }
 
-  /** The template of the tests has no tables with these names in a schema of its own. */
+  /** The database is a plain one, also where the tests run on a cluster. */
   static async create(): Promise<ActingWebDatabase> {
-    const database = await createTestDatabase('postgres')
+    const database = await createPostgresDatabase(await sharedPostgresUrl())
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
     await client.query('CREATE SCHEMA old; SET search_path TO old')
