@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { openStore } from '../../src/open-store.ts'
 import { runOf, startOfRun } from '../../src/archive/scheduled/export-place.ts'
+import { setUpForDoctor } from '../support/citus.ts'
 import { type Ending, Workplace } from '../support/program.ts'
 import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
 
@@ -17,6 +18,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       database = await createTestDatabase(dialect)
       const store = await openStore({ url: database.url })
       await store.close()
+      if (dialect === 'postgres') await setUpForDoctor(database.url)
     })
     after(() => database.remove())
     beforeEach(() => {

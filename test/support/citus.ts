@@ -101,6 +101,12 @@ export async function setUpCopy(servers: readonly string[], name: string): Promi
   await onAllServers(servers, statements.join('; '))
 }
 
+/** Gives a copied database exactly the settings that `troupe doctor` requires. A plain database has none. */
+export async function setUpForDoctor(url: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1)
+  await onAllServers(citusServers(), `ALTER DATABASE ${name} SET lock_timeout TO '${databaseSettings.lock_timeout}'`)
+}
+
 /** Ends the connections of a database and refuses new ones, so that it can be copied. Citus keeps one of its own. */
 export async function freezeDatabase(servers: readonly string[], name: string): Promise<void> {
   await onAllServers(servers, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
