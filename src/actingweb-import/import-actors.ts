@@ -1,4 +1,5 @@
 /** Takes over the actors of a database of the Python library, each one whole or not at all. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { readRecords, RecordReader } from '../archive/archive-reader.ts'
 import { checkArchive } from '../archive/check-archive.ts'
 import { isComplete, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
@@ -51,6 +52,9 @@ export interface ImportReport {
 /** Actors of one page. One statement finds their sessions. */
 const pageActors = 1000
 const mostNamed = 100
+/** How often an actor that another import holds is tried again, after a pause of up to this time each. */
+const attempts = 3
+const mostPauseMs = 2000
 
 export async function importActors(deps: ImportDeps): Promise<ImportReport> {
   return new ActorImport(deps).run()
@@ -135,31 +139,51 @@ class ActorImport {
     const stored = await source.attributesNaming(sharedOwner, sessionBucket, ids)
     const sessions = stored.map((attribute) => sessionOf(attribute, now())).filter((session) => session !== null)
     const byActor = Map.groupBy(sessions, ({ actorId }) => actorId)
-    const waiting = each(actors)
-    const lane = async (): Promise<void> => {
-      for (const actor of waiting) await this.#one(actor, byActor.get(actor.id) ?? [])
+    this.#actors += actors.length
+    let waiting = actors
+    for (let attempt = 0; waiting.length > 0; attempt += 1) {
+      const held: SourceActor[] = []
+      const next = each(waiting)
+      const lane = async (): Promise<void> => {
+        for (const actor of next) {
+          const isHeld = await this.#one(actor, byActor.get(actor.id) ?? [], attempt < attempts)
+          if (isHeld) held.push(actor)
+        }
+      }
+      // A lane that fails closes the generator, so no lane begins another actor. The others end theirs, or take it back.
+      const ends = await Promise.allSettled(Array.from({ length: lanes }, lane))
+      for (const end of ends) if (end.status === 'rejected') throw end.reason
+      waiting = held
+      // Two imports that hold actors of each other would otherwise meet again.
+      if (held.length > 0) await pause(Math.random() * mostPauseMs)
     }
-    // A lane that fails closes the generator, so no lane begins another actor. The others end theirs, or take it back.
-    const ends = await Promise.allSettled(Array.from({ length: lanes }, lane))
-    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
-  async #one(actor: SourceActor, sessions: readonly SourceSession[]): Promise<void> {
-    this.#actors += 1
+  /** @returns true when another import holds the actor, and it may be tried again. */
+  async #one(actor: SourceActor, sessions: readonly SourceSession[], mayRepeat: boolean): Promise<boolean> {
     const refusal = refusalOf(actor)
     if (refusal !== null) {
-      this.#failed += 1
-      this.#report(actor.id, refusal)
-      return
+      this.#fail(actor, refusal)
+      return false
     }
+    const isHere = (): Promise<boolean> => this.#deps.store.read((q) => isComplete(q, actor.id))
     try {
-      if (await this.#deps.store.read((q) => isComplete(q, actor.id))) this.#existing += 1
+      if (await isHere()) this.#existing += 1
       else await this.#take(actor, sessions)
+      return false
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'store_unavailable') throw error
-      this.#failed += 1
-      this.#report(actor.id, error.message)
+      if (error.code === 'unavailable' && mayRepeat) return true
+      // Another import was faster.
+      if (error.code === 'conflict' && (await isHere())) this.#existing += 1
+      else this.#fail(actor, error.message)
+      return false
     }
+  }
+
+  #fail({ id }: SourceActor, reason: string): void {
+    this.#failed += 1
+    this.#report(id, reason)
   }
 
   async #take(actor: SourceActor, sessions: readonly SourceSession[]): Promise<void> {

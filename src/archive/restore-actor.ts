@@ -155,7 +155,8 @@ class Restore {
     this.#indexed = new Set(await store.read(indexedNames))
     await store.write(async (tx) => {
       // Another import of the actor began at the same time, or the actor was created meanwhile.
-      if (!(await this.#insert(tx))) throw this.#deps.arriving === undefined ? this.#exists() : replaced()
+      if (!(await this.#insert(tx)))
+        throw this.#deps.arriving === undefined && (await isComplete(tx, id)) ? this.#exists() : replaced()
       await clearDeletionMarker(tx, id)
       if (this.#deps.arriving !== undefined) await setResidence(tx, id, 'arriving')
       await this.#deps.arriving?.begin(tx)

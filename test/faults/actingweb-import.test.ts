@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import pg from 'pg'
+import { importActors } from '../../src/actingweb-import/import-actors.ts'
+import { SourceDatabase } from '../../src/actingweb-import/source.ts'
+import { withRestoring } from '../../src/cli/restoring.ts'
+import { resolveConfig } from '../../src/config/config.ts'
+import { createLog } from '../../src/observe/log.ts'
 import type { Store } from '../../src/store/store.ts'
+import { Tokens } from '../../src/token/tokens.ts'
 import { ActingWebDatabase } from '../support/actingweb-database.ts'
 import { freePort } from '../support/free-port.ts'
 import { type Ending, Workplace } from '../support/program.ts'
@@ -95,6 +101,31 @@ forEachStore((_dialect, open, database) => {
       assert.equal((reports[0]?.['imported'] ?? 0) + (reports[1]?.['imported'] ?? 0), actors)
       const last = await run()
       assert.deepEqual([last.code, last.stderr], [0, ''])
+      await assertComplete()
+    })
+
+    it('that loses an actor to another import does not fail (R-IMP-07)', async () => {
+      const source = await SourceDatabase.open({ url: old.url, schema: 'old', connections: 1 })
+      const rowsOf = source.rowsOf.bind(source)
+      const others: Ending[] = []
+      // The other import takes over the first actor, and completes it with all others.
+      source.rowsOf = async (...of) => {
+        if (others.length === 0) others.push(await run())
+        return rowsOf(...of)
+      }
+      const { now } = store
+      const tokens = new Tokens({ store, log: createLog('silent'), now, maxSessionDays: 90 })
+      const work = { source, companions: new Map<string, string>(), isDryRun: false, lanes: 1, tokens, now }
+      const report = await withRestoring(store, resolveConfig({}, { ...env, TROUPE_MODE: 'development' }), (deps) =>
+        importActors({ ...deps, ...work }),
+      )
+      await source.close()
+      assert.deepEqual(
+        others.map(({ code, stderr }) => [code, stderr]),
+        [[0, '']],
+      )
+      const { imported, existing, failed, first } = report
+      assert.deepEqual({ imported, existing, failed, first }, { imported: 0, existing: actors, failed: 0, first: [] })
       await assertComplete()
     })
 
