@@ -209,6 +209,7 @@ describe('a page with a hundred payloads that look like markup', () => {
       '/trust',
       '/trust/p5',
       peer,
+      `${peer}?edit=access`,
       `${peer}/view`,
       '/apps',
       '/requests',

@@ -101,6 +101,7 @@ async function furnished(): Promise<Furnished> {
       '/trust',
       '/trust/new',
       `/trust/${friend.id}?ask=properties.delete&target=notes`,
+      `/trust/${friend.id}?edit=access`,
       `/trust/${asking.id}`,
       `/trust/${encodeURIComponent(client.peerId)}`,
       `/trust/${friend.id}/view`,
@@ -226,12 +227,18 @@ describe('the pages of relationships', () => {
     {
       how: 'with JavaScript',
       options: {},
-      words: { choice: 'Access to “color”', block: 'Block', save: 'Save access', saved: 'Saved.' },
+      words: { edit: 'Edit access', choice: 'Access to “color”', block: 'Block', save: 'Save access', saved: 'Saved.' },
     },
     {
       how: 'without JavaScript, in German',
       options: { javaScriptEnabled: false, locale: 'de-DE' },
-      words: { choice: 'Zugriff auf „color“', block: 'Blockieren', save: 'Zugriff speichern', saved: 'Gespeichert.' },
+      words: {
+        edit: 'Zugriff bearbeiten',
+        choice: 'Zugriff auf „color“',
+        block: 'Blockieren',
+        save: 'Zugriff speichern',
+        saved: 'Gespeichert.',
+      },
     },
   ]
   for (const { how, options, words } of hiding)
@@ -241,10 +248,12 @@ describe('the pages of relationships', () => {
       const page = await visit(actor, `/trust/${friend.id}`, options)
       const row = page.locator('.access tbody tr', { has: page.getByRole('rowheader', { name: 'color', exact: true }) })
       assert.equal(await row.locator('td').first().getAttribute('class'), 'yes')
+      await page.getByRole('link', { name: words.edit }).click()
       await page.getByRole('combobox', { name: words.choice }).selectOption(words.block)
       await page.getByRole('button', { name: words.save }).click()
       assert.equal(await page.getByRole('status').textContent(), words.saved)
       assert.equal(await row.locator('td.no').count(), 4)
+      assert.equal(await page.locator('.access select').count(), 0)
       assert.deepEqual(page.complaints, [])
     })
 

@@ -24,6 +24,7 @@ const words = {
     asks: /wants to connect$/,
     approve: 'Approve',
     approved: 'Approved.',
+    editAccess: 'Edit access',
     access: 'Access to “color”',
     block: 'Block',
     saveAccess: 'Save access',
@@ -46,6 +47,7 @@ const words = {
     asks: /möchte sich verbinden$/,
     approve: 'Genehmigen',
     approved: 'Genehmigt.',
+    editAccess: 'Zugriff bearbeiten',
     access: 'Zugriff auf „color“',
     block: 'Blockieren',
     saveAccess: 'Zugriff speichern',
@@ -163,15 +165,16 @@ for (const [locale, word] of Object.entries(words)) {
         assert.equal(((await answer.json()) as { approved: boolean }).approved, true)
       })
 
-      it('is 1 to hide one property from one peer (R-WEB-01, R-PERM-01)', async () => {
+      it('are 2 to hide one property from one peer (R-WEB-01, R-PERM-01)', async () => {
         const [actor, grace] = [await created(), await created()]
         await actor.request('PUT', '/properties/color', 'blue')
         const related = await relate(grace, [service, actor])
         assert.equal((await related.request('GET', '/properties/color')).status, 200)
         const owner = await at(actor, `/trust/${grace.id}`)
+        await owner.press('link', word.editAccess)
         await owner.page.getByRole('combobox', { name: word.access }).selectOption(word.block)
         await owner.press('button', word.saveAccess)
-        assert.equal(await owner.done(word.saved), 1)
+        assert.equal(await owner.done(word.saved), 2)
         assert.equal((await related.request('GET', '/properties/color')).status, 403)
       })
 

@@ -36,7 +36,7 @@ function rowsOf(page: string): Record<string, Row> {
       text(name),
       {
         cells: [...rest.matchAll(/<td class="(yes|no|ask|add)">/g)].map(([, result = '']) => result),
-        setBy: text(/<td>(.*?)<\/td>/s.exec(rest)?.[1] ?? ''),
+        setBy: /<td>([^<]*)<\/td>$/.exec(rest)?.[1] ?? '',
         choice: /<option value="(\w+)" selected>/.exec(rest)?.[1] ?? '',
       },
     ]),
@@ -59,14 +59,17 @@ forEachService((start) => {
     return { service, ada, grace, asGrace, browser: await OwnersBrowser.open(service, ada), page: `/trust/${grace.id}` }
   }
 
-  async function shown({ browser, page }: World): Promise<Record<string, Row>> {
-    const answer = await browser.get(page)
+  const editing = '?edit=access'
+
+  async function shown({ browser, page }: World, query = editing): Promise<Record<string, Row>> {
+    const answer = await browser.get(`${page}${query}`)
     assert.equal(answer.status, 200)
     return rowsOf(await answer.text())
   }
 
   async function versionOf({ browser, page }: World): Promise<string> {
-    const form = /action="[^"]*\/access">(.*?)<\/form>/s.exec(await (await browser.get(page)).text())?.[1] ?? ''
+    const form =
+      /action="[^"]*\/access">(.*?)<\/form>/s.exec(await (await browser.get(`${page}${editing}`)).text())?.[1] ?? ''
     return /name="version" value="([^"]+)"/.exec(form)?.[1] ?? ''
   }
 
@@ -92,6 +95,23 @@ forEachService((start) => {
         paint: { cells: ['yes'], ...friend },
         wipe: { cells: ['ask'], ...friend },
       })
+    })
+
+    it('has choices only after “Edit access”, and “Cancel” leads back (R-PERM-01, R-WEB-02)', async () => {
+      const world = await open()
+      const { browser, page, ada, grace } = world
+      const friend = { setBy: 'Friend', choice: '' }
+      const rows = await shown(world, '')
+      assert.deepEqual(rows['color'], { cells: ['yes', 'yes', 'no', 'yes'], ...friend })
+      assert.deepEqual(rows['wipe'], { cells: ['ask'], ...friend })
+      const at = `/${ada.id}/www/trust/${grace.id}`
+      const read = await (await browser.get(page)).text()
+      assert.match(read, new RegExp(`<a class="button quiet" href="${at}\\?edit=access#access-title">Edit access</a>`))
+      assert.doesNotMatch(read, /name="set:|\/access"/)
+      const edited = await (await browser.get(`${page}${editing}`)).text()
+      assert.match(edited, new RegExp(`<a class="button quiet" href="${at}">Cancel</a>`))
+      assert.doesNotMatch(edited, /edit=access/)
+      assert.equal((await browser.get(`${page}?edit=all`)).status, 400)
     })
 
     it('blocks and allows names, and returns to the default (R-PERM-01, R-WEB-02)', async () => {
@@ -173,7 +193,9 @@ forEachService((start) => {
       const before = await permissionsOf(world)
       const late = await choose(world, { 'set:properties:color': 'block' }, version)
       assert.equal(late.status, 409)
-      assert.match(await late.text(), /role="alert"/)
+      const refused = await late.text()
+      assert.match(refused, /role="alert"/)
+      assert.match(refused, /name="set:properties:color"/)
       const foreign = await browser.send(
         `${page}/access`,
         { 'set:properties:color': 'block' },

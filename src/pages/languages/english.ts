@@ -1341,6 +1341,7 @@ const accessTable = {
   choose: (name: string) => `Access to ${quote(name)}`,
   choicesText: (level: string) =>
     `Default follows ${level} and your patterns. Allow and Block apply to this name alone. What ${level} blocks stays blocked.`,
+  change: 'Edit access',
   save: 'Save access',
   more: (names: number) => `${number(names)} more not shown. Use “Check access” for them.`,
 }

@@ -1335,6 +1335,7 @@ const accessTable: Messages['accessTable'] = {
   choose: (name) => `Zugriff auf ${quote(name)}`,
   choicesText: (level) =>
     `Standard folgt ${level} und Ihren Mustern. „Erlauben“ und „Blockieren“ gelten nur für diesen Namen. Was ${level} blockiert, bleibt blockiert.`,
+  change: 'Zugriff bearbeiten',
   save: 'Zugriff speichern',
   more: (names) => `${number(names)} weitere nicht angezeigt. Prüfen Sie diese mit „Zugriff prüfen“.`,
 }

@@ -1,6 +1,6 @@
 /** Deps of the handlers of the relationship pages. */
 import type { AuditLog } from '../../audit-log/audit-log.ts'
-import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
+import { choiceField, optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import type { PageDeps } from '../shared/page.ts'
 import type { PeerNameDeps } from '../shared/peer-names.ts'
 import type { TrustRowDeps } from '../shared/trust-rows.ts'
@@ -17,11 +17,12 @@ import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Config } from '../../config/options.ts'
 
-export const askQuery = {
+export const peerQuery = {
+  edit: optional(choiceField('`access` shows a choice in each row of the access table', ['access'])),
   ask: optional(stringField('What is asked about, as `<category>.<operation>`')),
   target: optional(stringField('Of which name; with `ask` the page says whether the peer may, and why')),
 }
-export type AskQuery = ValuesOf<typeof askQuery>
+export type PeerQuery = ValuesOf<typeof peerQuery>
 
 export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
   readonly auditLog: Pick<AuditLog, 'page'>

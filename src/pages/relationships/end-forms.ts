@@ -9,9 +9,9 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { pageRefusal } from '../shared/error-text.ts'
 import { formRefusal } from '../shared/refused-on-page.ts'
-import type { AskQuery, RelationshipPageDeps } from './deps.ts'
+import type { PeerQuery, RelationshipPageDeps } from './deps.ts'
 
-type Exchange = PageExchange<string, AskQuery>
+type Exchange = PageExchange<string, PeerQuery>
 
 /** Moves the end of the approval. Does not approve again. */
 export async function moveApprovalEnd(

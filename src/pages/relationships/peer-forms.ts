@@ -25,14 +25,14 @@ import { changeGrant, moveApprovalEnd } from './end-forms.ts'
 import { showPeer } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import { confirmationFieldName, requireConfirmation } from './typed-confirmation.ts'
-import type { AskQuery, RelationshipPageDeps } from './deps.ts'
+import type { PeerQuery, RelationshipPageDeps } from './deps.ts'
 import { requireNickname } from './nickname.ts'
 import type { TypedPeer } from './values.ts'
 
 /** Handles the form of a connection: approve, pause, follow, change the access level, or end. */
 export async function changeTrust(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, AskQuery> & Bodied<Params>,
+  exchange: PageExchange<string, PeerQuery> & Bodied<Params>,
 ): Promise<HttpResponse> {
   const { actor, params } = exchange
   const peerId = params['peerid'] ?? ''
@@ -125,7 +125,7 @@ function explainConflict(onPage: (messages: Messages) => string, judge: () => vo
 /** Approves the stored trust type, because the peer may have requested another one since the page was rendered. */
 async function approve(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, AskQuery>,
+  exchange: PageExchange<string, PeerQuery>,
   peerId: string,
   sent: Params,
 ): Promise<void> {
@@ -143,7 +143,7 @@ async function approve(
 /** Requests another trust type from the peer. `step=send` sends the reviewed request. */
 async function changeLevel(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, AskQuery>,
+  exchange: PageExchange<string, PeerQuery>,
   peerId: string,
   sent: Params,
 ): Promise<HttpResponse> {
@@ -241,7 +241,7 @@ function notFollowed(error: ServiceError, action: string | undefined): ServiceEr
 /** Saves the rights of a peer. Shows a preview first, unless the form states that the owner has seen it. */
 export async function changeRights(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, AskQuery> & Bodied<Params>,
+  exchange: PageExchange<string, PeerQuery> & Bodied<Params>,
 ): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const peerId = params['peerid'] ?? ''
@@ -290,7 +290,7 @@ export async function changeRights(
 /** Saves the choices of the access table. */
 export async function changeAccess(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, AskQuery> & Bodied<Params>,
+  exchange: PageExchange<string, PeerQuery> & Bodied<Params>,
 ): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const peerId = params['peerid'] ?? ''
@@ -313,6 +313,6 @@ export async function changeAccess(
       noteAct(actor.id, 'PUT', 'trust', trust.relationship, peerId, 'permissions')
       return goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'saved')
     },
-    (error) => showPeer(deps, exchange, { error }),
+    (error) => showPeer(deps, exchange, { error, editsAccess: true }),
   )
 }

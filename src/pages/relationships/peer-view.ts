@@ -144,7 +144,7 @@ function facts(values: TrustPeerValues, messages: Messages): Html {
 ${trust.baseuri === '' ? '' : html`<dt>${words.address}</dt><dd><code>${trust.baseuri}</code></dd>`}
 ${trust.peer.own_name === '' ? '' : html`<dt>${words.ownName}</dt><dd>${trust.peer.own_name}</dd>`}
 <dt>${words.level}</dt><dd>${trust.relationship_name} <span class="kind">${trust.relationship_description}</span></dd>
-${trust.peer.is_app ? '' : html`<dt>${words.app}</dt><dd>${trust.type}</dd>`}
+${trust.peer.is_app || trust.type === '' ? '' : html`<dt>${words.app}</dt><dd>${trust.type}</dd>`}
 <dt>${words.connected}</dt><dd>${momentView(trust.since)}</dd>
 <dt>${words.lastActive}</dt><dd>${momentView(trust.last_contact)}</dd>
 ${trust.peer.is_app ? '' : html`<dt>${words.addressProof}</dt><dd>${trust.verified ? words.verified : words.notVerified}</dd>`}

@@ -40,7 +40,7 @@ import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName, trustRow } from '../shared/trust-rows.ts'
-import type { AskQuery, RelationshipPageDeps } from './deps.ts'
+import type { PeerQuery, RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
 
@@ -143,14 +143,17 @@ interface PeerAnswer {
   /** Review of another access level, before it is requested. */
   readonly review: AccessReview | null
   readonly typed: TypedPeer
+  /** Whether the access table has its choices. Default: where the address says so. */
+  readonly editsAccess: boolean
 }
 
 export async function showPeer(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, AskQuery>,
+  exchange: PageExchange<string, PeerQuery>,
   answered: Partial<PeerAnswer> = {},
 ): Promise<HttpResponse> {
-  const { sent, error, review, typed } = { ...nothingAnswered, ...answered }
+  const editsAccess = exchange.query.edit === 'access'
+  const { sent, error, review, typed, ...asked } = { ...nothingAnswered, editsAccess, ...answered }
   const { actor, params } = exchange
   const { messages } = deps.languages.of(exchange.request)
   const peerId = params['peerid'] ?? ''
@@ -178,6 +181,7 @@ export async function showPeer(
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, messages, isApp),
     access: await accessTableOf(deps, view, account, values.actor_www),
+    edits_access: asked.editsAccess,
     reach: reachInWords(trust.relationship, isApp, messages),
     fieldsets: fieldsets(fields, base, account.names, messages),
     preview: hasPreview(sent)
@@ -196,7 +200,7 @@ export async function showPeer(
   return showPage(deps, exchange, page, refused?.status)
 }
 
-const nothingAnswered: PeerAnswer = {
+const nothingAnswered: Omit<PeerAnswer, 'editsAccess'> = {
   sent: null,
   error: null,
   review: null,
@@ -237,7 +241,7 @@ function hasPreview(sent: SentRights | null): sent is SentRights {
 
 function approvalOf(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, AskQuery>,
+  exchange: PageExchange<string, PeerQuery>,
   trust: Trust,
   override: Override | null,
   who: string,
@@ -258,7 +262,7 @@ function levelForm(
 
 async function previewOf(
   deps: RelationshipPageDeps,
-  exchange: PageExchange<string, AskQuery>,
+  exchange: PageExchange<string, PeerQuery>,
   change: {
     base: EffectiveRules
     before: OverrideRules
@@ -289,7 +293,7 @@ function profileTexts(profile: unknown, attributes: readonly string[]): readonly
 
 async function mayForm(
   deps: RelationshipPageDeps,
-  { query, request }: PageExchange<string, AskQuery>,
+  { query, request }: PageExchange<string, PeerQuery>,
   view: PermissionsView,
   who: string,
 ): Promise<TrustPeerValues['may']> {

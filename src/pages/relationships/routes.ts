@@ -11,7 +11,7 @@ import { changeInvitations, showInvite } from './invitations/invite-page.ts'
 import { connectionsQuery } from './listing.ts'
 import { requestTrust, reviewInvitation } from './request-form.ts'
 import { showViewAsPeer } from './view-as-peer-page.ts'
-import { askQuery, type RelationshipPageDeps } from './deps.ts'
+import { peerQuery, type RelationshipPageDeps } from './deps.ts'
 
 export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Route[] {
   return [...requestRoutes(deps), ...inviteRoutes(deps), ...peerRoutes(deps), ...rightsRoutes(deps)]
@@ -95,7 +95,7 @@ function peerRoutes(deps: RelationshipPageDeps): readonly Route[] {
       path: '/:actor/www/trust/:peerid',
       access: 'www',
       summary: 'A peer, what it may do, and why',
-      query: askQuery,
+      query: peerQuery,
       responses: pageResponses,
       handler: (exchange) => showPeer(deps, exchange),
     }),
@@ -106,7 +106,7 @@ function peerRoutes(deps: RelationshipPageDeps): readonly Route[] {
       access: 'www',
       summary:
         'Changes the relationship: its approval, the end of the approval or of a grant, its access level, the nickname of the peer, or its end. Also withdraws a grant, and follows what the peer shows',
-      query: askQuery,
+      query: peerQuery,
       request: pageForm(
         'action',
         'version',
@@ -137,7 +137,7 @@ function rightsRoutes(deps: RelationshipPageDeps): readonly Route[] {
       path: '/:actor/www/trust/:peerid/permissions',
       access: 'www',
       summary: 'Shows what other rights would mean for the peer, saves them, or goes back to those of the trust type',
-      query: askQuery,
+      query: peerQuery,
       request: pageForm(
         'step',
         'properties.patterns',
@@ -154,7 +154,7 @@ function rightsRoutes(deps: RelationshipPageDeps): readonly Route[] {
       path: '/:actor/www/trust/:peerid/access',
       access: 'www',
       summary: 'Allows or blocks properties and operations by name for a peer; fields `set:<category>:<name>`',
-      query: askQuery,
+      query: peerQuery,
       request: pageForm('version'),
       responses: formResponses,
       handler: (exchange) => changeAccess(deps, exchange),

@@ -230,6 +230,8 @@ export interface TrustPeerValues extends ActorPageValues {
   readonly rights: readonly RightsLine[]
   /** Null when the connection is not approved, and when the account has nothing to access. */
   readonly access: AccessTable | null
+  /** Whether the rows of the table have their choices. */
+  readonly edits_access: boolean
   readonly reach: readonly string[]
   readonly fieldsets: readonly RightsFieldset[]
   readonly preview: RightsPreview | null

@@ -114,7 +114,7 @@ pre { white-space: pre-wrap; color: var(--ink); }
 
 /* Overview */
 .head { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin-bottom: 1rem; }
-.head h1 { margin: 0; }
+.head :is(h1, h2) { margin: 0; }
 .shell main:has(.grid) { max-width: 78rem; }
 .grid { display: grid; grid-template-columns: repeat(12, minmax(0, 1fr)); gap: 1rem; margin-bottom: 1.25rem; }
 .grid > * { grid-column: 1 / -1; margin: 0; }
@@ -246,7 +246,7 @@ details[open] > summary { margin-bottom: .75rem; }
 .actions form { margin: 0; }
 .button.quiet { color: var(--ink); }
 .seen-items { margin: .3rem 0 0; padding-inline-start: 1.4rem; }
-.table { overflow-x: auto; background: var(--surface); border: 1px solid var(--line); border-radius: 10px; margin: 0 0 1.25rem; }
+.table { position: relative; overflow-x: auto; background: var(--surface); border: 1px solid var(--line); border-radius: 10px; margin: 0 0 1.25rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: start; vertical-align: top; padding: .5rem .8rem; white-space: nowrap; }
 tbody th, td { border-top: 1px solid var(--line); font-variant-numeric: tabular-nums; }

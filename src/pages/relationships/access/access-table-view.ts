@@ -9,43 +9,59 @@ import { accessChoices, type AccessCell, type AccessRow, type TrustPeerValues } 
 
 type Words = Messages['accessTable']
 
-export function accessTableView(values: TrustPeerValues, { accessTable: words }: Messages): Html | string {
-  const { access, trust, form_action, rights_version } = values
+export function accessTableView(values: TrustPeerValues, messages: Messages): Html | string {
+  const { accessTable: words } = messages
+  const { access, edits_access: isEditing, trust, form_action, rights_version } = values
   if (access === null) return ''
   const level = trust.relationship_name
-  return html`<section aria-labelledby="access-title"><h2 id="access-title">${words.title(trust.peer.name)}</h2>
-<form method="post" action="${form_action}/access">${forgeryField(values)}${hiddenFields({ version: rights_version })}
-${table(access.data, { label: words.data, columns: [words.view, words.edit, words.remove, words.subscribe], level }, words)}
-${table(access.calls, { label: words.calls, columns: [words.use], level }, words)}
-${access.more === 0 ? '' : html`<p class="fine">${words.more(access.more)}</p>`}
+  const data = { label: words.data, columns: [words.view, words.edit, words.remove, words.subscribe], level, isEditing }
+  const calls = { label: words.calls, columns: [words.use], level, isEditing }
+  const tables = html`${table(access.data, data, words)}
+${table(access.calls, calls, words)}
+${access.more === 0 ? '' : html`<p class="fine">${words.more(access.more)}</p>`}`
+  const title = html`<h2 id="access-title">${words.title(trust.peer.name)}</h2>`
+  if (!isEditing)
+    return html`<section aria-labelledby="access-title"><div class="head">${title}
+<p class="actions"><a class="button quiet" href="${form_action}?edit=access#access-title">${words.change}</a></p></div>
+${tables}</section>`
+  return html`<section aria-labelledby="access-title">${title}
 <p class="fine">${words.choicesText(level)}</p>
-<p><button type="submit">${words.save}</button></p></form></section>`
+<form method="post" action="${form_action}/access">${forgeryField(values)}${hiddenFields({ version: rights_version })}
+${tables}
+<p class="actions"><button type="submit">${words.save}</button><a class="button quiet" href="${form_action}">${messages.peer.cancel}</a></p></form></section>`
 }
 
-function table(
-  rows: readonly AccessRow[],
-  { label, columns, level }: { readonly label: string; readonly columns: readonly string[]; readonly level: string },
-  words: Words,
-): Html | string {
+interface TableForm {
+  readonly label: string
+  readonly columns: readonly string[]
+  /** Name of the access level. */
+  readonly level: string
+  readonly isEditing: boolean
+}
+
+function table(rows: readonly AccessRow[], form: TableForm, words: Words): Html | string {
   if (rows.length === 0) return ''
-  return html`<div class="table access" role="region" aria-label="${label}" tabindex="0"><table><thead><tr><th scope="col">${label}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}<th scope="col">${words.setBy}</th><th scope="col">${words.choice}</th></tr></thead>
-<tbody>${rows.map((row) => rowView(row, level, words))}</tbody></table></div>
+  const { label, columns, isEditing } = form
+  return html`<div class="table access" role="region" aria-label="${label}" tabindex="0"><table><thead><tr><th scope="col">${label}</th>${isEditing ? html`<th scope="col">${words.choice}</th>` : ''}${columns.map((column) => html`<th scope="col">${column}</th>`)}<th scope="col">${words.setBy}</th></tr></thead>
+<tbody>${rows.map((row) => rowView(row, form, words))}</tbody></table></div>
 `
 }
 
-function rowView({ name, href, cells, set_by, field, choice, category }: AccessRow, level: string, words: Words): Html {
+function rowView(row: AccessRow, { level, isEditing }: TableForm, words: Words): Html {
+  const { name, href, cells, set_by } = row
   const by = { you: words.you, level, no_rule: words.noRule }[set_by]
+  return html`<tr><th scope="row">${href === '' ? name : html`<a href="${href}">${name}</a>`}</th>${isEditing ? choiceView(row, words) : ''}${cells.map((cell) => cellView(cell, words))}<td>${by}</td></tr>
+`
+}
+
+function choiceView({ name, field, choice, category }: AccessRow, words: Words): Html {
+  if (field === '') return html`<td>${words.byPattern}</td>`
   const labels = {
     default: words.default,
     allow: category === 'properties' ? words.allowAll : words.allow,
     block: words.block,
   }
-  return html`<tr><th scope="row">${href === '' ? name : html`<a href="${href}">${name}</a>`}</th>${cells.map((cell) => cellView(cell, words))}<td>${by}</td><td>${
-    field === ''
-      ? words.byPattern
-      : html`<select name="${field}" aria-label="${words.choose(name)}">${accessChoices.map((each) => html`<option value="${each}"${each === choice ? html` selected` : ''}>${labels[each]}</option>`)}</select>`
-  }</td></tr>
-`
+  return html`<td><select name="${field}" aria-label="${words.choose(name)}">${accessChoices.map((each) => html`<option value="${each}"${each === choice ? html` selected` : ''}>${labels[each]}</option>`)}</select></td>`
 }
 
 const icons = { yes: 'check', add: 'plus', ask: 'clock', no: 'cross' } as const satisfies Record<
