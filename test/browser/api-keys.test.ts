@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
-import { faultsInEveryLook, type WatchedPage } from '../support/browser.ts'
+import { faultsInEveryLook, type WatchedPage, unfold } from '../support/browser.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -99,7 +99,7 @@ describe('API keys on the page of connected apps, in a real browser', () => {
     await page.getByLabel('Name', { exact: true }).fill('Sensor')
     await page.getByRole('button', { name: 'Create key' }).click()
     await page.getByRole('heading', { name: 'API key created' }).waitFor()
-    await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+    await page.evaluate(unfold)
     assert.deepEqual(await faultsInEveryLook(page), [])
   })
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { english } from '../../src/pages/languages/english.ts'
-import { accessibilityViolations, colorRules, isTooWide, type WatchedPage } from '../support/browser.ts'
+import { accessibilityViolations, colorRules, isTooWide, type WatchedPage, unfold } from '../support/browser.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { declareAll, furnish, requestOf, routes, sampleOf, samplePeer } from '../support/routes.ts'
 import { signIn } from '../support/sessions.ts'
@@ -50,7 +50,7 @@ async function onEveryPage(page: WatchedPage, check: (path: string) => Promise<r
   const faults: string[] = []
   for (const path of pages) {
     await page.goto(service.url + path)
-    await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+    await page.evaluate(unfold)
     faults.push(...(await check(path)).map((fault) => `${path}: ${fault}`))
   }
   return faults

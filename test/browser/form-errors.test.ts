@@ -278,7 +278,7 @@ describe('a form for an older version', () => {
     assert.equal(await send(page, 'Save'), 409)
     await assertSettled(page)
     await page.goto(`${service.url}/${actor.id}/www/properties/color`)
-    await page.getByText('Delete…').click()
+    await page.getByRole('button', { name: 'Delete…' }).click()
     await actor.request('PUT', '/properties/color', 'red')
     assert.equal(await send(page, 'Delete “color”'), 409)
     await assertSettled(page)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import { z } from 'zod'
-import { faultsInEveryLook, hasFocus, phone, type WatchedPage } from '../support/browser.ts'
+import { faultsInEveryLook, hasFocus, phone, type WatchedPage, unfold } from '../support/browser.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -85,7 +85,7 @@ describe('a generated form', () => {
     const { page, actor } = await visit('/properties/event', { bypassCSP: true })
     for (const path of ['/properties/event', '/properties/tasks', '/properties/motto', '/properties']) {
       await page.goto(`${service.url}/${actor.id}/www${path}`)
-      await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+      await page.evaluate(unfold)
       assert.deepEqual(await faultsInEveryLook(page), [], path)
     }
     await page.goto(`${service.url}/${actor.id}/www/properties/event`)

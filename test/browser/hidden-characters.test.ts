@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { desktop, openPage, type WatchedPage } from '../support/browser.ts'
+import { desktop, openPage, type WatchedPage, unfold } from '../support/browser.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { authorizePath, newPkce, registerClient } from '../support/oauth-client.ts'
 import { relateTo } from '../support/recording-peer.ts'
@@ -69,7 +69,7 @@ async function read(path: string): Promise<string> {
   const page: WatchedPage = await openPage({ viewport: desktop })
   await page.context().addCookies([{ name: 'oauth_token', value: session, url: service.url }])
   await page.goto(`${service.url}${path}`)
-  await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+  await page.evaluate(unfold)
   const html = await page.content()
   assert.equal(hidden.exec(html)?.[0], undefined, `${path} holds a hidden character`)
   return page.locator('main').innerText()

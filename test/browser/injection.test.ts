@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { desktop, openPage, type WatchedPage } from '../support/browser.ts'
+import { desktop, openPage, type WatchedPage, unfold } from '../support/browser.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { payloads } from '../support/payloads.ts'
 import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
@@ -82,7 +82,7 @@ const strange = `[...document.querySelectorAll('*')].flatMap((one) => {
 })`
 
 async function assertHarmless({ page, intrusions }: Scanner, what: string): Promise<void> {
-  await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+  await page.evaluate(unfold)
   // Real time: waits for a task after the next frame, when the browser has reported the scripts that it blocked.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
   assert.deepEqual(await page.evaluate(strange), [], what)

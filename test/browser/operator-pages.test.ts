@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
-import { desktop, faultsInEveryLook, openPage, type WatchedPage } from '../support/browser.ts'
+import { desktop, faultsInEveryLook, openPage, type WatchedPage, unfold } from '../support/browser.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
@@ -44,7 +44,7 @@ describe('the pages of operators, in a real browser', () => {
       await page.getByRole('button', { name: 'Search' }).click()
       await page.getByRole('link', { name: 'person-25@example.com' }).click()
       await page.getByText('This address was never proved.').waitFor()
-      await page.getByText('Retry what failed').click()
+      await page.getByRole('button', { name: 'Retry what failed' }).click()
       await page.getByRole('button', { name: 'Retry now' }).click()
       await page.getByRole('status').filter({ hasText: 'Retrying the failed updates.' }).waitFor()
       await page.getByRole('link', { name: 'Deliveries' }).click()
@@ -65,7 +65,7 @@ describe('the pages of operators, in a real browser', () => {
     await page.getByLabel('Anfang der Adresse der Person, oder eine Kennung').fill(actor.id)
     await page.getByRole('button', { name: 'Suchen' }).click()
     await page.getByRole('link', { name: 'person-25@example.com' }).click()
-    await page.getByText('Fehlgeschlagenes wiederholen').click()
+    await page.getByRole('button', { name: 'Fehlgeschlagenes wiederholen' }).click()
     await page.getByRole('button', { name: 'Jetzt wiederholen' }).click()
     await page.getByRole('status').waitFor()
     assert.deepEqual(page.complaints, [])
@@ -75,7 +75,7 @@ describe('the pages of operators, in a real browser', () => {
     const page = await visit('/admin', { bypassCSP: true })
     for (const path of ['/admin', '/admin/actors', `/admin/actors/${actor.id}`, '/admin/deliveries', '/admin/apps']) {
       await page.goto(`${service.url}${path}`)
-      await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+      await page.evaluate(unfold)
       assert.deepEqual(await faultsInEveryLook(page), [], path)
     }
   })

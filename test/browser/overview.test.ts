@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { App } from '../../src/index.ts'
 import { english } from '../../src/pages/languages/english.ts'
-import { desktop, faultsInEveryLook, phone, type WatchedPage } from '../support/browser.ts'
+import { desktop, faultsInEveryLook, phone, type WatchedPage, unfold } from '../support/browser.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { relateTo } from '../support/recording-peer.ts'
@@ -67,7 +67,7 @@ describe('the overview in a browser', () => {
       const page = await visit('', { locale, bypassCSP: true })
       assert.equal(await page.title(), locale === 'de' ? 'Übersicht · Notes' : 'Overview · Notes')
       assert.equal(await page.evaluate('document.documentElement.dir'), locale === 'ar' ? 'rtl' : 'ltr')
-      await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+      await page.evaluate(unfold)
       const sizes = { desktop, phone, narrow: { width: 320, height: 700 } }
       assert.deepEqual(await faultsInEveryLook(page, sizes), [])
     })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { desktop, faultsInEveryLook, hasFocus, openPage, type WatchedPage } from '../support/browser.ts'
+import { desktop, faultsInEveryLook, hasFocus, openPage, type WatchedPage, unfold } from '../support/browser.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
 import { createTestDatabase } from '../support/stores.ts'
@@ -61,7 +61,7 @@ describe('the pages of an actor', () => {
       '/files?after=z',
     ]) {
       await page.goto(`${service.url}/${actor.id}/www${path}`)
-      await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+      await page.evaluate(unfold)
       assert.deepEqual(await faultsInEveryLook(page), [], path)
     }
     for (const link of ['Edit item 51', 'Delete item 60']) {
@@ -203,7 +203,7 @@ describe('the pages of an actor', () => {
       assert.equal(await page.getByRole('status').textContent(), 'Moved.')
       await page.getByRole('link', { name: 'Cancel' }).click()
       assert.deepEqual(await (await actor.request('GET', '/properties/to%20do')).json(), ['last', { second: 2 }])
-      await page.getByText('Delete…').last().click()
+      await page.getByRole('button', { name: 'Delete…' }).last().click()
       await page.getByRole('button', { name: 'Delete the list' }).click()
       assert.equal(await heading(page), 'Properties')
       assert.equal(await page.getByRole('link', { name: 'to do' }).count(), 0)
@@ -341,7 +341,7 @@ describe('the pages of an actor', () => {
       await page.getByRole('link', { name: 'Grüße.html' }).click()
       const downloaded = await downloading
       assert.equal(downloaded.suggestedFilename(), 'Grüße.html')
-      await page.getByText('Delete…').click()
+      await page.getByRole('button', { name: 'Delete…' }).click()
       await page.getByRole('button', { name: 'Delete Grüße.html' }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Deleted.')
       assert.equal(await page.getByRole('link', { name: 'Grüße.html' }).count(), 0)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { faultsInEveryLook, type WatchedPage } from '../support/browser.ts'
+import { faultsInEveryLook, type WatchedPage, unfold } from '../support/browser.ts'
 import { relate } from '../support/friends.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { visitAsOwner } from '../support/owner-page.ts'
@@ -55,7 +55,6 @@ async function openListening(page: Page, actor: TestActor, path: string): Promis
 }
 
 const said = (page: Page): Promise<string | null> => page.locator('body > p[aria-live]').textContent()
-const unfold = 'for (const one of document.querySelectorAll("details")) one.open = true'
 
 interface Furnished {
   readonly actor: TestActor
@@ -216,8 +215,8 @@ describe('the pages of relationships', () => {
       assert.match((await page.locator('.answer').textContent()) ?? '', /^Blocked\. .* can’t call “get_weather”\./)
       // The page may refresh itself while the user leaves, and would then receive a 404.
       assert.deepEqual(page.complaints, [])
-      await page.getByText('Disconnect…').click()
-      await page.getByRole('button', { name: /^Disconnect / }).click()
+      await page.getByRole('button', { name: 'Disconnect…' }).click()
+      await page.getByRole('button', { name: /^Disconnect [^…]+$/ }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Disconnected.')
       assert.equal((await actor.request('GET', `/trust/associate/${asking.id}`)).status, 404)
     })
@@ -348,12 +347,51 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.locator('#value').inputValue(), 'half a sentence')
   })
 
+  for (const javaScriptEnabled of [true, false])
+    it(`ask in a popover before they disconnect, ${javaScriptEnabled ? 'with' : 'without'} JavaScript (R-WEB-01)`, async () => {
+      const { actor, friend } = await furnished()
+      const page = await visit(actor, `/trust/${friend.id}`, { javaScriptEnabled })
+      const [asking, confirming] = [
+        page.getByRole('button', { name: 'Pause access…' }),
+        page.getByRole('button', { name: 'Pause access', exact: true }),
+      ]
+      assert.equal(await confirming.isVisible(), false)
+      await asking.click()
+      await confirming.waitFor()
+      await page.keyboard.press('Escape')
+      await confirming.waitFor({ state: 'hidden' })
+      await asking.click()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await confirming.waitFor({ state: 'hidden' })
+      const trust = await actor.request('GET', `/trust/friend/${friend.id}`)
+      assert.equal(((await trust.json()) as { approved: boolean }).approved, true)
+      await asking.click()
+      await confirming.click()
+      await page.getByRole('status').waitFor()
+      const paused = await actor.request('GET', `/trust/friend/${friend.id}`)
+      assert.equal(((await paused.json()) as { approved: boolean }).approved, false)
+      assert.deepEqual(page.complaints, [])
+    })
+
+  it('keeps a question open when it refreshes (R-WEB-01)', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await openListening(page, actor, '/properties/color')
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    const cancel = page.getByRole('button', { name: 'Cancel' }).last()
+    await cancel.focus()
+    await actor.request('PUT', '/properties/color', 'violet')
+    await page.locator('.value', { hasText: 'violet' }).waitFor({ state: 'attached' })
+    assert.equal(await cancel.isVisible(), true)
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel')
+  })
+
   it('does not disturb typing, and keeps the focus and unfolded sections when it refreshes (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
     await page.getByText('Edit', { exact: true }).click()
-    await page.getByText('Delete…').focus()
+    await page.getByRole('button', { name: 'Delete…' }).focus()
     await actor.request('PUT', '/properties/color', 'violet')
     await page.locator('.value', { hasText: 'violet' }).waitFor()
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Delete…')

@@ -247,7 +247,7 @@ describe('a walk through the pages of two services', () => {
 
       // Ends the relationship.
       await ada.page.goBack()
-      await ada.unfold('Disconnect…')
+      await ada.press('button', 'Disconnect…')
       await ada.press('button', 'Disconnect Grace Hopper')
       await ada.reads('Disconnected.')
       assert.match(await ada.text(), /No connections yet/)

@@ -122,6 +122,12 @@ function wrap<Readable extends object>(
   }
 }
 
+/** Script that unfolds everything on a page, and shows its popovers in their place. */
+export const unfold = `for (const one of document.querySelectorAll('details')) {
+  one.open = true
+  one.removeAttribute('popover')
+}`
+
 /** Returns whether the page is wider than the screen and needs horizontal scrolling. */
 export async function isTooWide(page: Page): Promise<boolean> {
   return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true

@@ -47,14 +47,18 @@ ${following(
 ${
   others === 0
     ? ''
-    : confirmation(values, {
-        action: form_action,
-        fields: { action: 'end_other_sessions' },
-        summary: devices.signOutOthers,
-        warning: devices.signOutOthersText(others),
-        button: devices.signOutOthersButton,
-        isDanger: true,
-      })
+    : confirmation(
+        values,
+        {
+          action: form_action,
+          fields: { action: 'end_other_sessions' },
+          summary: devices.signOutOthers,
+          warning: devices.signOutOthersText(others),
+          button: devices.signOutOthersButton,
+          isDanger: true,
+        },
+        context.messages,
+      )
 }`,
 )}`,
   )

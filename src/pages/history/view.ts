@@ -27,7 +27,7 @@ ${days === 0 ? html`<p class="empty">${words.off}</p>` : html`<p class="lead">${
 ${who === null ? '' : html`<p>${words.only(who)} <a href="${actor_www}/history">${words.showAll}</a></p>`}
 ${list(values, words)}
 ${olderPager(values, words, context.messages)}
-${rows.length === 0 || who !== null ? '' : removal(values, words)}`,
+${rows.length === 0 || who !== null ? '' : removal(values, context.messages)}`,
   )
 }
 
@@ -37,16 +37,21 @@ function list(values: HistoryValues, words: Words): Html | string {
   return days === 0 ? '' : html`<p class="empty">${is_first ? words.empty : words.noOlder}</p>`
 }
 
-function removal(values: HistoryValues, words: Words): Html {
+function removal(values: HistoryValues, messages: Messages): Html {
   const { property, actor_www } = values
-  return confirmation(values, {
-    action: `${actor_www}/history`,
-    fields: { action: 'delete', ...(property === null ? {} : { name: property.text }) },
-    summary: words.remove,
-    warning: property === null ? words.removeText : words.removeOneText(property.text),
-    button: words.removeButton,
-    isDanger: true,
-  })
+  const { history: words } = messages
+  return confirmation(
+    values,
+    {
+      action: `${actor_www}/history`,
+      fields: { action: 'delete', ...(property === null ? {} : { name: property.text }) },
+      summary: words.remove,
+      warning: property === null ? words.removeText : words.removeOneText(property.text),
+      button: words.removeButton,
+      isDanger: true,
+    },
+    messages,
+  )
 }
 
 function change(row: ChangeRow, values: HistoryValues, words: Words): Html {

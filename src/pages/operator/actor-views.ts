@@ -63,12 +63,16 @@ export function operatedActorPage(values: OperatorActorValues, context: PageCont
 <dt>${words.actorColumns.connections}</dt><dd>${words.amount(values.relationships)}</dd>
 <dt>${words.subscriptions}</dt><dd>${words.subscribed(values.subscribers, values.subscribed)}</dd>
 <dt>${words.sessions}</dt><dd>${words.amount(values.sessions)}</dd></dl></section>
-${confirmation(values, {
-  action: form_action,
-  fields: { action: 'redrive' },
-  summary: words.redrive,
-  warning: words.redriveText,
-  button: words.redriveButton,
-})}`,
+${confirmation(
+  values,
+  {
+    action: form_action,
+    fields: { action: 'redrive' },
+    summary: words.redrive,
+    warning: words.redriveText,
+    button: words.redriveButton,
+  },
+  context.messages,
+)}`,
   )
 }

@@ -35,11 +35,11 @@ ${following(
   ['sessions'],
   passkeys.length === 0
     ? html`<p class="empty">${words.none}</p>`
-    : html`<ul class="rows">${passkeys.map((passkey) => row(values, passkey, words))}</ul>`,
+    : html`<ul class="rows">${passkeys.map((passkey) => row(values, passkey, context.messages))}</ul>`,
 )}
 ${values.fresh_href === null ? '' : html`<section class="card">${signInAgain(values.fresh_href, context.messages)}</section>`}
 ${adding(values, words)}
-${recovery(values, words)}`,
+${recovery(values, context.messages)}`,
   )
 }
 
@@ -50,7 +50,12 @@ function newCodes(codes: readonly string[], messages: Messages): Html {
 ${codeList(codes, messages)}</section>`
 }
 
-function row(values: PasskeysValues, { id, name, created, last_used, is_synced }: PasskeyRow, words: Words): Html {
+function row(
+  values: PasskeysValues,
+  { id, name, created, last_used, is_synced }: PasskeyRow,
+  messages: Messages,
+): Html {
+  const { passkeys: words } = messages
   return html`<li><div class="row-head"><strong>${name}</strong></div>
 <p class="kind">${words.facts(momentView(created), last_used === null ? null : momentView(last_used), is_synced)}</p>
 <details class="fold"><summary>${words.rename(name)}</summary>
@@ -59,14 +64,18 @@ ${formField({ id: `name-${id}`, name: 'name', label: words.name, value: name, at
 <button type="submit">${words.saveName}</button></form></details>
 ${
   values.fresh_href === null
-    ? confirmation(values, {
-        action: values.form_action,
-        fields: { action: 'remove', passkey: id },
-        summary: words.remove(name),
-        warning: words.removeText,
-        button: words.removeButton,
-        isDanger: true,
-      })
+    ? confirmation(
+        values,
+        {
+          action: values.form_action,
+          fields: { action: 'remove', passkey: id },
+          summary: words.remove(name),
+          warning: words.removeText,
+          button: words.removeButton,
+          isDanger: true,
+        },
+        messages,
+      )
     : ''
 }</li>`
 }
@@ -100,20 +109,25 @@ ${passkeyForm(
 )}</section>`
 }
 
-function recovery(values: PasskeysValues, words: Words): Html | string {
+function recovery(values: PasskeysValues, messages: Messages): Html | string {
   const { passkeys, code_count: count } = values
+  const { passkeys: words } = messages
   if (passkeys.length === 0) return ''
   return html`<section class="card" aria-labelledby="recovery"><h2 id="recovery">${words.codes}</h2>
 <p>${words.codesLeft(count)}</p>
 ${
   values.fresh_href === null
-    ? confirmation(values, {
-        action: values.form_action,
-        fields: { action: 'new_codes' },
-        summary: words.newCodes,
-        warning: words.newCodesText,
-        button: words.newCodesButton,
-      })
+    ? confirmation(
+        values,
+        {
+          action: values.form_action,
+          fields: { action: 'new_codes' },
+          summary: words.newCodes,
+          warning: words.newCodesText,
+          button: words.newCodesButton,
+        },
+        messages,
+      )
     : ''
 }</section>`
 }

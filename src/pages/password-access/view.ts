@@ -23,12 +23,13 @@ export function passwordAccessPage(values: PasswordAccessValues, context: PageCo
     html`
 <h1>${words.title}</h1>
 <p class="lead">${words.text}</p>
-${programs.length === 0 ? html`<p class="empty">${words.empty}</p>` : programs.map((program, index) => card(values, program, index, words))}
+${programs.length === 0 ? html`<p class="empty">${words.empty}</p>` : programs.map((program, index) => card(values, program, index, context.messages))}
 ${values.is_complete ? '' : html`<p class="fine">${words.firstShown(programs.length)}</p>`}`,
   )
 }
 
-function card(values: PasswordAccessValues, program: ProgramWithPassword, index: number, words: Words): Html {
+function card(values: PasswordAccessValues, program: ProgramWithPassword, index: number, messages: Messages): Html {
+  const { passwordAccess: words } = messages
   const id = `program-${index + 1}`
   return html`<section class="card${program.decision === 'pending' ? ' urgent' : ''}" aria-labelledby="${id}">
 <h2 id="${id}">${program.is_own ? words.own : words.other}</h2>
@@ -39,7 +40,7 @@ function card(values: PasswordAccessValues, program: ProgramWithPassword, index:
 <dt>${words.proven}</dt><dd>${momentView(program.proven)}</dd>
 </dl>
 <p>${reach(program, words)}</p>
-${program.decision === 'revoked' ? '' : decisions(values, program, words)}
+${program.decision === 'revoked' ? '' : decisions(values, program, messages)}
 </section>`
 }
 
@@ -57,20 +58,25 @@ function reach({ is_own: isOwn, decision }: ProgramWithPassword, words: Words): 
 function decisions(
   values: PasswordAccessValues,
   { actor, creator, decision }: ProgramWithPassword,
-  words: Words,
+  messages: Messages,
 ): Html {
   const { form_action } = values
+  const { passwordAccess: words } = messages
   return html`${
     decision === 'kept'
       ? ''
       : html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'keep', actor })}<button type="submit">${words.keep(creator, actor)}</button></form>`
   }
-${confirmation(values, {
-  action: form_action,
-  fields: { action: 'revoke', actor },
-  summary: words.revoking,
-  warning: words.revokeText,
-  button: words.revoke,
-  isDanger: true,
-})}`
+${confirmation(
+  values,
+  {
+    action: form_action,
+    fields: { action: 'revoke', actor },
+    summary: words.revoking,
+    warning: words.revokeText,
+    button: words.revoke,
+    isDanger: true,
+  },
+  messages,
+)}`
 }

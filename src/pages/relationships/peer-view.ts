@@ -218,28 +218,37 @@ ${
 }</section>`
 }
 
-function ending(values: TrustPeerValues, { endings: words }: Messages): Html {
+function ending(values: TrustPeerValues, messages: Messages): Html {
+  const { endings: words } = messages
   const { trust, form_action } = values
   const { name, is_app: isApp } = trust.peer
   return html`<section class="endings" aria-label="${words.label}">
 ${
   trust.approved
-    ? confirmation(values, {
-        action: form_action,
-        fields: { action: 'withdraw', version: values.version },
-        summary: words.pause,
-        warning: words.pauseText(name),
-        button: words.pauseButton,
-        isDanger: true,
-      })
+    ? confirmation(
+        values,
+        {
+          action: form_action,
+          fields: { action: 'withdraw', version: values.version },
+          summary: words.pause,
+          warning: words.pauseText(name),
+          button: words.pauseButton,
+          isDanger: true,
+        },
+        messages,
+      )
     : ''
 }
-${confirmation(values, {
-  action: form_action,
-  fields: { action: 'end', version: values.version },
-  summary: words.disconnect,
-  warning: isApp ? words.disconnectAppText(name) : words.disconnectText(name),
-  button: words.disconnectButton(name),
-  isDanger: true,
-})}</section>`
+${confirmation(
+  values,
+  {
+    action: form_action,
+    fields: { action: 'end', version: values.version },
+    summary: words.disconnect,
+    warning: isApp ? words.disconnectAppText(name) : words.disconnectText(name),
+    button: words.disconnectButton(name),
+    isDanger: true,
+  },
+  messages,
+)}</section>`
 }

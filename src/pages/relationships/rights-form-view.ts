@@ -27,14 +27,18 @@ ${fieldsets.map((each) => fieldset(values, each, messages))}
 <button type="submit">${words.preview}</button></form>
 ${
   trust.has_custom_permissions
-    ? confirmation(values, {
-        action: `${form_action}/permissions`,
-        fields: { step: 'reset', version: rights_version },
-        summary: words.reset(trust.relationship_name),
-        warning: words.resetText(trust.peer.name),
-        button: words.resetButton,
-        isDanger: true,
-      })
+    ? confirmation(
+        values,
+        {
+          action: `${form_action}/permissions`,
+          fields: { step: 'reset', version: rights_version },
+          summary: words.reset(trust.relationship_name),
+          warning: words.resetText(trust.peer.name),
+          button: words.resetButton,
+          isDanger: true,
+        },
+        messages,
+      )
     : ''
 }</details>
 ${preview === null ? '' : previewCard(values, preview, words)}`

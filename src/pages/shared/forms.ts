@@ -66,33 +66,37 @@ export function sentValue(sent: Params, name: string): string | undefined {
 /** Renders a deletion: the first click explains it, the second click executes it. */
 export function deletion(
   values: ActorPageValues,
-  about: {
-    readonly action: string
-    readonly fields: Readonly<Record<string, string>>
-    readonly warning: string
-    readonly button: string
-  },
-  { forms }: Messages,
+  about: Pick<Confirmation, 'action' | 'fields' | 'warning' | 'button'>,
+  messages: Messages,
 ): Html {
-  return confirmation(values, { ...about, summary: forms.deletion, isDanger: true })
+  return confirmation(values, { ...about, summary: messages.forms.deletion, isDanger: true }, messages)
 }
 
-/** Renders an action: the first click explains it, the second click executes it. */
+interface Confirmation {
+  readonly action: string
+  /** Hidden fields. Without `version` and `redirect_to`, they differ from those of other confirmations of the page. */
+  readonly fields: Readonly<Record<string, string>>
+  readonly summary: Html | string
+  readonly warning: Html | string
+  readonly button: string
+  readonly isDanger?: boolean
+}
+
+/**
+ * Renders an action: the first click explains it, the second click executes it. The explanation is a popover, which needs no
+ * script. In a browser without popovers, it unfolds.
+ */
 export function confirmation(
   values: Pick<ActorPageValues, 'csrf_token'>,
-  about: {
-    readonly action: string
-    readonly fields: Readonly<Record<string, string>>
-    readonly summary: Html | string
-    readonly warning: Html | string
-    readonly button: string
-    readonly isDanger?: boolean
-  },
+  { action, fields, summary, warning, button, isDanger = false }: Confirmation,
+  { forms }: Messages,
 ): Html {
-  return html`<details class="fold"><summary>${about.summary}</summary>
-<p>${about.warning}</p>
-<form method="post" action="${about.action}">${forgeryField(values)}${hiddenFields(about.fields)}
-<button${about.isDanger === true ? html` class="danger"` : ''} type="submit">${about.button}</button></form></details>`
+  const { version: _version, redirect_to: _place, ...own } = fields
+  const id = ['confirm', ...Object.values(own).map(encodeURIComponent)].join('-')
+  return html`<button class="quiet opens" type="button" popovertarget="${id}">${summary}</button><details class="fold confirm" id="${id}" popover><summary>${summary}</summary>
+<p>${warning}</p>
+<form class="actions" method="post" action="${action}">${forgeryField(values)}${hiddenFields(fields)}
+<button${isDanger ? html` class="danger"` : ''} type="submit">${button}</button><button class="quiet opens" type="button" popovertarget="${id}" popovertargetaction="hide">${forms.cancel}</button></form></details>`
 }
 
 export function hiddenFields(fields: Readonly<Record<string, string>>): Html {

@@ -88,6 +88,14 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 details.card { padding-block: .75rem; }
 details.card[open] { padding-bottom: 1.1rem; }
 .fold { margin: 0 0 1rem; }
+.opens { margin: 0 0 1rem; margin-inline-end: .5rem; }
+@supports not selector(:popover-open) { .opens { display: none; } }
+@supports selector(:popover-open) {
+  .confirm { width: min(26rem, 100vw - 2rem); margin: auto; padding: 1.1rem 1.25rem; background: var(--surface); color: var(--ink); border: 1px solid var(--edge); border-radius: 10px; box-shadow: 0 8px 30px rgb(0 0 0 / .3); overflow-wrap: anywhere; }
+  .confirm::backdrop { background: rgb(0 0 0 / .4); }
+  .confirm .opens { margin: 0; }
+}
+@supports selector(:popover-open) and selector(::details-content) { .confirm > summary { display: none; } .confirm::details-content { content-visibility: visible; } }
 .lead { color: var(--muted); margin: 0 0 1.25rem; }
 .fine { color: var(--muted); font-size: .875rem; }
 .notes { padding: 1.5rem clamp(1.1rem, 4vw, 1.5rem); color: var(--muted); }

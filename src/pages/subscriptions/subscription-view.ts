@@ -32,14 +32,18 @@ export function subscriptionPage(values: SubscriptionValues, context: PageContex
     },
     html`
 ${following('subscription', ['subscriptions', 'properties', 'trust'], html`${head(values, title, words)}${isOwn ? known(values, messages) : html`${held(values, words)}${timeline(values, messages)}`}`)}
-${confirmation(values, {
-  action: form_action,
-  fields: { action: 'end' },
-  summary: isOwn ? words.end : words.endTheirs,
-  warning: isOwn ? words.endText(peer.name) : words.endTheirsText(peer.name),
-  button: isOwn ? words.endButton : words.endTheirsButton,
-  isDanger: true,
-})}`,
+${confirmation(
+  values,
+  {
+    action: form_action,
+    fields: { action: 'end' },
+    summary: isOwn ? words.end : words.endTheirs,
+    warning: isOwn ? words.endText(peer.name) : words.endTheirsText(peer.name),
+    button: isOwn ? words.endButton : words.endTheirsButton,
+    isDanger: true,
+  },
+  messages,
+)}`,
   )
 }
 
