@@ -106,7 +106,10 @@ forEachService((start) => {
       assert.deepEqual(rows['wipe'], { cells: ['ask'], ...friend })
       const at = `/${ada.id}/www/trust/${grace.id}`
       const read = await (await browser.get(page)).text()
-      assert.match(read, new RegExp(`<a class="button quiet" href="${at}\\?edit=access#access-title">Edit access</a>`))
+      assert.match(
+        read,
+        new RegExp(`<a class="button quiet" href="${at}\\?edit=access#access-title"><svg.*?</svg> Edit access</a>`),
+      )
       assert.doesNotMatch(read, /name="set:|\/access"/)
       const edited = await (await browser.get(`${page}${editing}`)).text()
       assert.match(edited, new RegExp(`<a class="button quiet" href="${at}">Cancel</a>`))

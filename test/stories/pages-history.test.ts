@@ -59,7 +59,7 @@ forEachService((start) => {
     it('takes back a saved, created and deleted value', async () => {
       const { actor, change } = await world()
       const created = await change('/properties', { property_name: 'color', property_value: 'red', value_type: 'text' })
-      assert.match(created.page, /Created\..*<button[^>]*>Undo<\/button>/s)
+      assert.match(created.page, /Created\..*<button[^>]*><svg.*?<\/svg> Undo<\/button>/s)
       const saved = await change('/properties/color', { value: 'blue', value_type: 'text' })
       const undone = await change('/history/undo', { request_id: requestIn(saved.page) })
       assert.match(undone.page, /Undone\./)

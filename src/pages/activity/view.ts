@@ -1,5 +1,6 @@
 /** View of `/<actor>/www/activity`: the accesses to the actor. */
 import { html } from 'hono/html'
+import { icon } from '../shared/icons.ts'
 import type { ActivityRow, ActivityValues } from './values.ts'
 import type { Messages } from '../languages/language.ts'
 import { activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
@@ -21,7 +22,7 @@ export function activityPage(values: ActivityValues, context: PageContext): Html
 <div class="head"><h1>${words.title}</h1>${
       is_off || (days.length === 0 && !is_filtered)
         ? ''
-        : html`<p class="actions"><a class="button quiet" href="${export_links.csv}" download>${words.exportAs('CSV')}</a><a class="button quiet" href="${export_links.json}" download>${words.exportAs('JSON')}</a></p>`
+        : html`<p class="actions"><a class="button quiet" href="${export_links.csv}" download>${icon('download')} ${words.exportAs('CSV')}</a><a class="button quiet" href="${export_links.json}" download>${icon('download')} ${words.exportAs('JSON')}</a></p>`
     }</div>
 <p class="lead">${words.text}</p>
 ${is_off ? html`<p class="empty">${words.off}</p>` : days.length === 0 && is_first && !is_filtered ? '' : filterForm(values, words)}

@@ -1,5 +1,6 @@
 /** The form that creates an API key, and the key that it created. */
 import { html } from 'hono/html'
+import { icon } from '../shared/icons.ts'
 import type { Messages } from '../languages/language.ts'
 import { checkField, type Field, formField, selectField, verbatim } from '../shared/form-field.ts'
 import { copyButton, hiddenFields } from '../shared/forms.ts'
@@ -34,7 +35,7 @@ export function keyForm(values: AppsValues, { newKey: words }: Messages): Html {
     error: wrong === name ? error : null,
   })
   const reaches = keyReaches.map((value) => ({ value, label: words.reaches[value] }))
-  return html`<details class="card" id="new-key"${typed_key === null ? '' : html` open`}><summary>${words.title}</summary>
+  return html`<details class="card" id="new-key"${typed_key === null ? '' : html` open`}><summary>${icon('key')} ${words.title}</summary>
 <p>${words.text}</p>
 <form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'create_key' })}
 ${formField({ ...field('name', typed.name), hint: words.nameHint, attributes: { required: true, maxlength: '200', autocomplete: 'off' } })}

@@ -8,7 +8,7 @@ import type { ListingColumn, ListingFilter } from './choices.ts'
 /** @param action Path of the page. @param label Says what is searched. */
 export function searchForm(action: string, search: string, label: string, { listing: words }: Messages): Html {
   return html`<form class="search" role="search" action="${action}"><label class="unseen" for="search">${label}</label>
-<input id="search" type="search" name="q" value="${search}" placeholder="${label}" maxlength="200"><button class="quiet" type="submit">${words.search}</button></form>
+<input id="search" type="search" name="q" value="${search}" placeholder="${label}" maxlength="200"><button class="quiet" type="submit">${icon('search')} ${words.search}</button></form>
 `
 }
 

@@ -143,7 +143,8 @@ function replace(region, fresh) {
   }
   const focused = region.contains(document.activeElement) ? placeOf(region, document.activeElement) : null
   const opened = [...region.querySelectorAll('details')].map(({ open }) => open)
-  const confirmation = 'popover' in main ? region.querySelector(':popover-open') : null
+  // A browser without popovers ignores the unknown part of the selector.
+  const asking = region.querySelector(':is(:popover-open)')?.id
   // On a phone, the navigation is scrolled sideways.
   const scrolled = region.firstElementChild?.scrollLeft ?? 0
   const target = document.importNode(fresh, true)
@@ -152,7 +153,7 @@ function replace(region, fresh) {
   target.firstElementChild?.scrollTo({ left: scrolled, behavior: 'instant' })
   const folds = [...target.querySelectorAll('details')]
   if (folds.length === opened.length) for (const [index, fold] of folds.entries()) fold.open ||= opened[index]
-  if (confirmation !== null) document.getElementById(confirmation.id)?.showPopover()
+  if (asking !== undefined) document.getElementById(asking)?.showPopover()
   if (focused !== null) (find(target, focused) ?? main).focus({ preventScroll: true })
   target.classList.add('fresh')
   return true

@@ -31,7 +31,7 @@ export function propertiesPage(values: PropertiesValues, context: PageContext): 
     },
     html`
 <div class="head"><h1>${words.title}</h1>
-${values.property_count === 0 ? '' : html`${searchForm(`${values.actor_www}/properties`, values.search, words.searchLabel, messages)}<a class="button quiet" href="${values.actor_www}/history">${messages.history.link}</a><a class="button quiet" href="${actor_root}/properties?format=full" download="properties.json">${words.exportAll}</a>`}</div>
+${values.property_count === 0 ? '' : html`${searchForm(`${values.actor_www}/properties`, values.search, words.searchLabel, messages)}<a class="button quiet" href="${values.actor_www}/history">${icon('history')} ${messages.history.link}</a><a class="button quiet" href="${actor_root}/properties?format=full" download="properties.json">${icon('download')} ${words.exportAll}</a>`}</div>
 ${existingView(values, messages)}
 ${creation(values, messages)}
 ${following('listing', ['properties', 'trust'], listing(values, messages))}
@@ -51,7 +51,7 @@ ${
     : html`<form method="post" action="${actor_www}/selection">${forgeryField(values)}
 <div class="table properties" role="region" aria-label="${words.title}" tabindex="0"><table><thead><tr><th scope="col"><span class="unseen">${words.selection}</span></th>${values.columns.map((column) => sortedHeading(column, words.columns))}<th scope="col" class="preview">${words.value}</th><th scope="col">${words.visibleColumn}</th></tr></thead>
 <tbody>${rows.map((each) => row(each, words))}</tbody></table></div>
-<p class="actions"><button class="quiet" type="submit" name="action" value="export">${words.exportSelected}</button><button class="quiet danger" type="submit" name="action" value="delete">${words.deleteSelected}</button></p></form>`
+<p class="actions"><button class="quiet" type="submit" name="action" value="export">${icon('download')} ${words.exportSelected}</button><button class="quiet danger" type="submit" name="action" value="delete">${icon('trash')} ${words.deleteSelected}</button></p></form>`
 }`
 }
 

@@ -1,5 +1,6 @@
 /** View of `/<actor>/www/properties/<name>`: one value or list, and the forms to change it. */
 import { html } from 'hono/html'
+import { icon } from '../shared/icons.ts'
 import type { Messages } from '../languages/language.ts'
 import { conflictField, conflictView } from './edit-conflict.ts'
 import { developerView } from './developer-view.ts'
@@ -30,7 +31,7 @@ export function propertyPage(values: PropertyValues, context: PageContext): Html
       styles: [propertyStyle],
     },
     html`
-<div class="head"><h1>${property}</h1>${values.qual === 'a' ? html`<p class="actions"><a class="button quiet" href="${actor_www}/history?name=${encodeURIComponent(property)}">${messages.history.link}</a></p>` : ''}</div>
+<div class="head"><h1>${property}</h1>${values.qual === 'a' ? html`<p class="actions"><a class="button quiet" href="${actor_www}/history?name=${encodeURIComponent(property)}">${icon('history')} ${messages.history.link}</a></p>` : ''}</div>
 ${conflictView(values, messages)}
 ${values.qual === 'a' ? stored(values, address, messages) : values.conflict === null ? unset(values, messages) : ''}
 ${values.qual === 'a' ? audience(values, messages) : ''}`,
@@ -148,7 +149,7 @@ function change(values: PropertyValues, messages: Messages): Html {
   if (conflict?.about === 'value') return html``
   const form = typed?.form === 'value' ? typed : null
   if (values.editable === null) return html`<p class="fine">${words.tooLarge}</p>`
-  return html`<details class="card"${form === null ? '' : html` open`}><summary>${words.edit}</summary>
+  return html`<details class="card"${form === null ? '' : html` open`}><summary>${icon('pencil')} ${words.edit}</summary>
 ${editors(values, messages, {
   id: 'value',
   name: 'value',

@@ -10,6 +10,8 @@ export const propertyStyle = styleSheet(
 .new summary { list-style: none; font-weight: 600; text-decoration: none; }
 .new summary::-webkit-details-marker { display: none; }
 .new details[open] { flex-basis: 100%; }
+.segments { display: flex; flex-wrap: wrap; gap: 0 1.1rem; margin-bottom: .6rem; }
+.typed:has([value=number]:checked, [value=boolean]:checked) .as-text, .typed:not(:has([value=number]:checked)) .as-number, .typed:not(:has([value=boolean]:checked)) .as-boolean { display: none; }
 .properties tbody tr:hover { background: var(--sunken); }
 .properties input { width: 1.1rem; height: 1.1rem; margin: .1rem 0 0; }
 .properties tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 8rem; font-weight: 600; }

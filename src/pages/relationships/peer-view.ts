@@ -1,5 +1,6 @@
 /** View of `/<actor>/www/trust/<peerid>`: a peer, its rights with their reasons, and the forms to change them. */
 import { html } from 'hono/html'
+import { icon } from '../shared/icons.ts'
 import { operationsOf, ruledCategories } from '../../permission/rules.ts'
 import { longestNickname } from '../../trust/trust-change.ts'
 import type { Messages } from '../languages/language.ts'
@@ -52,7 +53,7 @@ ${ending(values, messages)}`,
 function head({ trust, form_action }: TrustPeerValues, { peer: words }: Messages): Html {
   const { peer } = trust
   return html`<div class="head"><div class="person">${avatar(peer.peerid, peer.name, peer.is_app)}<h1>${peer.name}</h1></div>
-<p class="actions"><a class="button quiet" href="${form_action}/view">${words.viewAs(peer.name)}</a></p></div>
+<p class="actions"><a class="button quiet" href="${form_action}/view">${icon('eye')} ${words.viewAs(peer.name)}</a></p></div>
 <p class="lead">${badge(trust.standing, trust.standing_word)} ${trust.standing_text}</p>`
 }
 
@@ -62,7 +63,7 @@ function recent({ recent: acts, trust, actor_www }: TrustPeerValues, messages: M
   const caller = encodeURIComponent(trust.peerid)
   return html`<section class="card" aria-labelledby="recent"><h2 id="recent">${words.recent}</h2>
 ${acts.length === 0 ? html`<p class="kind">${activity.empty}</p>` : html`<ul class="rows">${acts.map(({ at, what, is_refused }) => html`<li>${what} ${is_refused ? html`<span class="badge bad">${activity.outcomes.denied}</span>` : ''}<p class="kind">${momentView(at)}</p></li>`)}</ul>`}
-<p class="actions"><a class="button quiet" href="${actor_www}/activity?caller=${caller}">${words.viewActivity}</a><a class="button quiet" href="${actor_www}/history?caller=${caller}">${history.link}</a></p></section>`
+<p class="actions"><a class="button quiet" href="${actor_www}/activity?caller=${caller}">${icon('activity')} ${words.viewActivity}</a><a class="button quiet" href="${actor_www}/history?caller=${caller}">${icon('history')} ${history.link}</a></p></section>`
 }
 
 /** Returns the id of the refused field. */

@@ -6,6 +6,11 @@ export const connectionStyle = styleSheet(
   `.columns { display: grid; gap: 0 1rem; align-items: start; }
 .columns > div { min-width: 0; }
 @media (min-width: 75rem) { .columns { grid-template-columns: minmax(0, 1fr) 20rem; } .shell main:has(.columns) { max-width: 78rem; } }
+.part { border-top: 1px solid var(--line); padding: .4rem 0; }
+.part:last-of-type { border-bottom: 1px solid var(--line); margin-bottom: 1rem; }
+.answer.yes { border-color: var(--good); }
+.answer.no { border-color: var(--danger); }
+.endings .opens { margin-inline-end: .5rem; }
 .access tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; font-weight: 600; }
 .access select { width: auto; min-height: 2rem; padding: .15rem .4rem; margin: 0; }
 .access tbody :is(th, td) { vertical-align: middle; }

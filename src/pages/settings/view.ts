@@ -1,5 +1,6 @@
 /** View of `/<actor>/www/settings`. */
 import { html } from 'hono/html'
+import { icon } from '../shared/icons.ts'
 import type { Messages } from '../languages/language.ts'
 import { avatar } from '../shared/avatar.ts'
 import { formField, selectField, verbatim } from '../shared/form-field.ts'
@@ -91,7 +92,7 @@ function transfer({ actor_www, fresh_href }: SettingsValues, messages: Messages)
   const { settings: words } = messages
   return html`<section class="card" aria-labelledby="export"><h2 id="export">${words.export}</h2>
 <p>${words.exportText}</p>
-${fresh_href === null ? html`<p><a class="button" href="${actor_www}/export" download>${words.exportButton}</a></p>` : signInAgain(fresh_href, messages)}</section>
+${fresh_href === null ? html`<p><a class="button" href="${actor_www}/export" download>${icon('download')} ${words.exportButton}</a></p>` : signInAgain(fresh_href, messages)}</section>
 <section class="card" aria-labelledby="import"><h2 id="import">${words.import}</h2>
 <p>${words.importText}</p>
 <p><a class="button" href="${actor_www}/import">${words.importLink}</a></p></section>

@@ -1,5 +1,6 @@
 /** Parts shared by forms. */
 import { html } from 'hono/html'
+import { icon } from './icons.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { type Field, type FieldAttributes, formField, selectField, verbatim } from './form-field.ts'
 import { forgeryField } from './layout.ts'
@@ -69,7 +70,11 @@ export function deletion(
   about: Pick<Confirmation, 'action' | 'fields' | 'warning' | 'button'>,
   messages: Messages,
 ): Html {
-  return confirmation(values, { ...about, summary: messages.forms.deletion, isDanger: true }, messages)
+  return confirmation(
+    values,
+    { ...about, summary: html`${icon('trash')} ${messages.forms.deletion}`, isDanger: true },
+    messages,
+  )
 }
 
 interface Confirmation {
@@ -93,7 +98,7 @@ export function confirmation(
 ): Html {
   const { version: _version, redirect_to: _place, ...own } = fields
   const id = ['confirm', ...Object.values(own).map(encodeURIComponent)].join('-')
-  return html`<button class="quiet opens" type="button" popovertarget="${id}">${summary}</button><details class="fold confirm" id="${id}" popover><summary>${summary}</summary>
+  return html`<button class="quiet opens" type="button" popovertarget="${id}">${summary}</button><details class="card confirm" id="${id}" popover><summary>${summary}</summary>
 <p>${warning}</p>
 <form class="actions" method="post" action="${action}">${forgeryField(values)}${hiddenFields(fields)}
 <button${isDanger ? html` class="danger"` : ''} type="submit">${button}</button><button class="quiet opens" type="button" popovertarget="${id}" popovertargetaction="hide">${forms.cancel}</button></form></details>`

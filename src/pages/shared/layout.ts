@@ -125,7 +125,7 @@ function outcome(values: ActorPageValues, wrongField: string | null, messages: M
       ? ''
       : notice_undo === null
         ? html`<p class="notice" role="status" tabindex="-1" autofocus>${notice}</p>`
-        : html`<div class="undoable"><p class="notice" role="status" tabindex="-1" autofocus>${notice}</p><form method="post" action="${values.actor_www}/history/undo">${forgeryField(values)}<input type="hidden" name="request_id" value="${notice_undo}"><input type="hidden" name="redirect_to" value="${new URL(values.url).pathname}"><button class="quiet" type="submit">${messages.history.undo}</button></form></div>`
+        : html`<div class="undoable"><p class="notice" role="status" tabindex="-1" autofocus>${notice}</p><form method="post" action="${values.actor_www}/history/undo">${forgeryField(values)}<input type="hidden" name="request_id" value="${notice_undo}"><input type="hidden" name="redirect_to" value="${new URL(values.url).pathname}"><button class="quiet" type="submit">${icon('undo')} ${messages.history.undo}</button></form></div>`
   }${error === null ? '' : errorMessage(error, wrongField)}</div>`
 }
 

@@ -88,14 +88,12 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 details.card { padding-block: .75rem; }
 details.card[open] { padding-bottom: 1.1rem; }
 .fold { margin: 0 0 1rem; }
-.opens { margin: 0 0 1rem; margin-inline-end: .5rem; }
+.opens { margin: 0 0 1rem; }
 @supports not selector(:popover-open) { .opens { display: none; } }
-@supports selector(:popover-open) {
-  .confirm { width: min(26rem, 100vw - 2rem); margin: auto; padding: 1.1rem 1.25rem; background: var(--surface); color: var(--ink); border: 1px solid var(--edge); border-radius: 10px; box-shadow: 0 8px 30px rgb(0 0 0 / .3); overflow-wrap: anywhere; }
-  .confirm::backdrop { background: rgb(0 0 0 / .4); }
-  .confirm .opens { margin: 0; }
-}
-@supports selector(:popover-open) and selector(::details-content) { .confirm > summary { display: none; } .confirm::details-content { content-visibility: visible; } }
+.confirm { max-width: min(26rem, 100vw - 2rem); margin: auto; color: var(--ink); }
+.confirm::backdrop { background: rgb(0 0 0 / .4); }
+.confirm .opens { margin: 0; }
+@supports selector(::details-content) { .confirm > summary { display: none; } .confirm::details-content { content-visibility: visible; } }
 .lead { color: var(--muted); margin: 0 0 1.25rem; }
 .fine { color: var(--muted); font-size: .875rem; }
 .notes { padding: 1.5rem clamp(1.1rem, 4vw, 1.5rem); color: var(--muted); }
@@ -190,8 +188,6 @@ textarea { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace
 .error a { color: inherit; }
 .choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: 0 0 .3rem; }
 .field > .choice { margin-bottom: 1rem; }
-.segments { display: flex; flex-wrap: wrap; gap: 0 1.1rem; margin-bottom: .6rem; }
-.typed:has([value=number]:checked, [value=boolean]:checked) .as-text, .typed:not(:has([value=number]:checked)) .as-number, .typed:not(:has([value=boolean]:checked)) .as-boolean { display: none; }
 button, .button { font: inherit; font-weight: 600; display: inline-block; text-align: center; text-decoration: none; color: var(--accent-ink); background: var(--accent); border: 1px solid transparent; border-radius: 6px; padding: .4rem .9rem; min-height: 2.4rem; cursor: pointer; }
 button:hover, .button:hover { filter: brightness(1.08); }
 .narrow button, .narrow .button { display: block; width: 100%; padding: .6rem 1rem; min-height: 2.75rem; }
@@ -238,8 +234,6 @@ details[open] > summary { margin-bottom: .75rem; }
 .actions form:has(.field) { flex: 1 1 100%; }
 .tall { padding: .15rem 0; }
 .tall small { display: block; color: var(--muted); font-size: .875rem; }
-.part { border-top: 1px solid var(--line); padding: .4rem 0; }
-.part:last-of-type { border-bottom: 1px solid var(--line); margin-bottom: 1rem; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr)); gap: 0 1rem; margin-bottom: .75rem; }
 .line { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin-bottom: 1rem; }
 .line > div > :last-child { margin-bottom: 0; }
@@ -248,8 +242,6 @@ details[open] > summary { margin-bottom: .75rem; }
 .filter { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(11rem, 100%), 1fr)); gap: 0 1rem; align-items: end; }
 .filter > .actions { padding-bottom: 1.15rem; }
 .answer { border-inline-start: 4px solid var(--line); padding: .2rem .9rem; }
-.answer.yes { border-color: var(--good); }
-.answer.no { border-color: var(--danger); }
 .answer p:last-child { margin: 0; }
 .actions form { margin: 0; }
 .button.quiet { color: var(--ink); }

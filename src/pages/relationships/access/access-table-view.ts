@@ -22,7 +22,7 @@ ${access.more === 0 ? '' : html`<p class="fine">${words.more(access.more)}</p>`}
   const title = html`<h2 id="access-title">${words.title(trust.peer.name)}</h2>`
   if (!isEditing)
     return html`<section aria-labelledby="access-title"><div class="head">${title}
-<p class="actions"><a class="button quiet" href="${form_action}?edit=access#access-title">${words.change}</a></p></div>
+<p class="actions"><a class="button quiet" href="${form_action}?edit=access#access-title">${icon('pencil')} ${words.change}</a></p></div>
 ${tables}</section>`
   return html`<section aria-labelledby="access-title">${title}
 <p class="fine">${words.choicesText(level)}</p>
