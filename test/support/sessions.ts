@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import type { TestActor, TestService } from './service.ts'
 
-/** Signs the owner in and returns the access token of the new session. */
-export async function signIn(service: TestService, { id, passphrase }: TestActor): Promise<string> {
+/** Signs the owner in and returns the access token of the new session. @param userAgent Names the device. */
+export async function signIn(service: TestService, { id, passphrase }: TestActor, userAgent = ''): Promise<string> {
   const answer = await service.request('/oauth/spa/token', {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(userAgent === '' ? {} : { 'user-agent': userAgent }) },
     body: JSON.stringify({ grant_type: 'passphrase', actor_id: id, passphrase }),
   })
   assert.equal(answer.status, 200)
@@ -35,8 +35,8 @@ export class OwnersBrowser {
     this.token = token
   }
 
-  static async open(service: TestService, actor: TestActor): Promise<OwnersBrowser> {
-    return new OwnersBrowser(service, actor, await signIn(service, actor))
+  static async open(service: TestService, actor: TestActor, userAgent = ''): Promise<OwnersBrowser> {
+    return new OwnersBrowser(service, actor, await signIn(service, actor, userAgent))
   }
 
   get headers(): Record<string, string> {

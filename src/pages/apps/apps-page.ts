@@ -10,6 +10,7 @@ import { canPause, canResume } from '../../authorization-server/pause.ts'
 import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Chain } from '../../token/chain.ts'
 import { isApprovedAt } from '../../trust/trust.ts'
+import { onNewDevices } from './new-devices.ts'
 import type { TypedKey } from './new-key.ts'
 import type { AppGroup, AppsValues, ConnectedApp, KeyRow, SessionRow } from './values.ts'
 import { momentOf } from '../shared/time.ts'
@@ -70,9 +71,13 @@ export async function showApps(
   ])
   const callsOf = (peerId: string): number | null => (calls === null ? null : (calls.get(peerId) ?? 0))
   const current = caller.kind === 'creator' ? caller.session : undefined
+  const unknown = new Set(onNewDevices(sessions, current, deps.now()))
   const page = deps.pages.apps({
     ...values,
-    sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now(), messages)),
+    sessions: sessions.slice(0, mostShown).map((chain) => ({
+      ...sessionRow(chain, current, deps.now(), messages),
+      is_new: unknown.has(chain),
+    })),
     groups: await groupsOf(deps, exchange, apps, { www: values.actor_www, callsOf }),
     keys: keys
       .slice(0, mostShown)
@@ -112,7 +117,12 @@ function keyRow(
   }
 }
 
-function sessionRow(chain: Chain, current: string | undefined, now: number, messages: Messages): SessionRow {
+function sessionRow(
+  chain: Chain,
+  current: string | undefined,
+  now: number,
+  messages: Messages,
+): Omit<SessionRow, 'is_new'> {
   const { devices } = messages
   const how = beginnings.find((name) => name === chain.beganWith)
   return {

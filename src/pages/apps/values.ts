@@ -15,6 +15,8 @@ export interface SessionRow {
   readonly ends: Moment
   /** True for the session that displays the page. */
   readonly is_current: boolean
+  /** True for a sign-in of the last seven days, after the one that displays the page, on a device without an older session. */
+  readonly is_new: boolean
 }
 
 export interface ConnectedApp {

@@ -115,10 +115,10 @@ ${is_approved ? rightsList(rights) : html`<p>${words.paused}</p>`}
 
 function row(
   values: AppsValues,
-  { id, device, began_with, began, last_used, is_current }: SessionRow,
+  { id, device, began_with, began, last_used, is_current, is_new }: SessionRow,
   words: Messages['devices'],
 ): Html {
-  return html`<li><div class="row-head"><strong>${device}</strong>${
+  return html`<li><div class="row-head"><strong>${device}${is_new ? html` <span class="badge warn">${words.isNew}</span>` : ''}</strong>${
     is_current
       ? html`<span class="now">${words.thisDevice}</span>`
       : html`<form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'end_session', session: id })}<button class="quiet" type="submit">${words.signOut(device, began_with)}</button></form>`

@@ -33,13 +33,21 @@ ${following('glance', ['properties', 'trust', 'approvals', 'sessions', 'subscrip
 
 function glance(values: DashboardValues, messages: Messages): Html {
   return html`<div class="grid">
-${requests(values, messages)}
+${newDevices(values, messages)}${requests(values, messages)}
 ${delivery(values, messages)}
 ${tiles(values, messages)}
 ${values.access_map === null ? checklist(values, messages) : whoCanAccess(values, messages)}
 <div class="slim">${activity(values, messages)}
 ${address(values, messages)}</div>
 </div>`
+}
+
+function newDevices({ new_devices: devices, actor_www }: DashboardValues, { home: words }: Messages): Html[] {
+  return devices.map(
+    ({ device, began }) =>
+      html`<p class="warning">${words.newDevice(device, momentView(began))} <a href="${actor_www}/apps#sessions">${words.newDeviceLink}</a></p>
+`,
+  )
 }
 
 function requests(values: DashboardValues, { home: words }: Messages): Html {

@@ -16,6 +16,7 @@ import type { Tokens } from '../../token/tokens.ts'
 import { isProgram, isRequest } from '../../trust/trust.ts'
 import { wordsFor, type ApprovalWordsDeps } from '../requests/approval-words.ts'
 import { shownDevice } from '../apps/apps-page.ts'
+import { onNewDevices } from '../apps/new-devices.ts'
 import type { Messages } from '../languages/language.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
@@ -71,6 +72,9 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
     app_last_used: apps.length === 0 ? null : momentOf(lastUsed, deps.now(), messages),
     device_count: sessions.length,
     device: thisDevice(sessions, caller.kind === 'creator' ? caller.session : undefined, messages),
+    new_devices: onNewDevices(sessions, caller.kind === 'creator' ? caller.session : undefined, deps.now()).map(
+      (chain) => ({ device: shownDevice(chain, messages), began: momentOf(chain.createdAt, deps.now(), messages) }),
+    ),
     waiting: [
       ...(values.password_count === 0
         ? []

@@ -49,6 +49,12 @@ export interface ActivityDay {
   readonly denied: number
 }
 
+export interface NewDevice {
+  /** `Firefox on Linux` */
+  readonly device: string
+  readonly began: Moment
+}
+
 export interface DashboardValues extends ActorPageValues {
   /** Empty without a recent sign-in. */
   readonly passphrase: string
@@ -64,6 +70,8 @@ export interface DashboardValues extends ActorPageValues {
   readonly device_count: number
   /** The device that displays the page; null when the passphrase opened it. */
   readonly device: string | null
+  /** Sign-ins of the last seven days on devices that the owner may not know. */
+  readonly new_devices: readonly NewDevice[]
   /** The first pending items, each with the page for the decision. */
   readonly waiting: readonly LinkedText[]
   /** Number of subscriptions of peers to the actor. */

@@ -267,6 +267,9 @@ const created = ({ one }: EnglishNoun) => ({
 const home = ({ one, a }: EnglishNoun) => ({
   connect: 'Connect with someone',
   newProperty: 'New property',
+  newDevice: (device: string, began: Html) =>
+    html`New sign-in: <strong>${device}</strong>, ${began}. If it wasn’t you, sign that device out.`,
+  newDeviceLink: 'View your devices',
   requestsTitle: 'Requests',
   waiting: (open: number) => `${number(open)} waiting`,
   nothingWaits: 'Nothing is waiting for you.',
@@ -1680,6 +1683,7 @@ const apps = ({ one }: EnglishNoun) => ({
 
 const devices = {
   title: 'Devices',
+  isNew: 'New',
   thisDevice: 'This device',
   signOut: (device: string, how: string) => html`Sign out<span class="unseen"> ${device}, ${how}</span>`,
   facts: (how: string, began: Html, lastUsed: Html) => html`${how} · signed in ${began} · last used ${lastUsed}`,

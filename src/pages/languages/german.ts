@@ -240,6 +240,9 @@ const created = (noun: Declined): Messages['created'] => ({
 const home = (noun: Declined): Messages['home'] => ({
   connect: 'Mit jemandem verbinden',
   newProperty: 'Neue Eigenschaft',
+  newDevice: (device, began) =>
+    html`Neue Anmeldung: <strong>${device}</strong>, ${began}. Wenn Sie das nicht waren, melden Sie dieses Gerät ab.`,
+  newDeviceLink: 'Ihre Geräte ansehen',
   requestsTitle: 'Anfragen',
   waiting: (open) => `${number(open)} offen`,
   nothingWaits: 'Nichts wartet auf Sie.',
@@ -1673,6 +1676,7 @@ const apps = (noun: Declined): Messages['apps'] => ({
 
 const devices: Messages['devices'] = {
   title: 'Geräte',
+  isNew: 'Neu',
   thisDevice: 'Dieses Gerät',
   signOut: (device, how) => html`Abmelden<span class="unseen">: ${device}, ${how}</span>`,
   facts: (how, began, lastUsed) => html`${how} · angemeldet ${began} · zuletzt verwendet ${lastUsed}`,
