@@ -16,8 +16,13 @@ export interface Backlog extends SubscriptionOf {
   readonly dueAt: number | null
 }
 
-/** Backlogs of all subscriptions of an actor, or of `one`. */
-export async function findBacklogs(q: Queries, actorId: string, one: SubscriptionOf | null = null): Promise<Backlog[]> {
+/** Backlogs of all subscriptions of an actor, of a peer, or of one subscription of the peer. */
+export async function findBacklogs(
+  q: Queries,
+  actorId: string,
+  peerId: string | null = null,
+  subscriptionId: string | null = null,
+): Promise<Backlog[]> {
   return q.all(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", t.open_until AS "pausedUntil",
        s.due_at AS "dueAt",
@@ -29,9 +34,9 @@ export async function findBacklogs(q: Queries, actorId: string, one: Subscriptio
      LEFT JOIN delivery d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id
        AND d.subscription_id = s.subscription_id AND d.acknowledged_at IS NULL
        AND d.outcome IN ('waiting', 'failed', 'unsent')
-     WHERE s.actor_id = $1${one === null ? '' : ' AND s.peer_id = $2 AND s.subscription_id = $3'} GROUP BY s.peer_id, s.subscription_id, t.open_until, s.due_at`,
+     WHERE s.actor_id = $1${peerId === null ? '' : ' AND s.peer_id = $2'}${subscriptionId === null ? '' : ' AND s.subscription_id = $3'} GROUP BY s.peer_id, s.subscription_id, t.open_until, s.due_at`,
     actorId,
-    ...(one === null ? [] : [one.peerId, one.subscriptionId]),
+    ...[peerId, subscriptionId].filter((id) => id !== null),
   )
 }
 

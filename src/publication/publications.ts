@@ -103,13 +103,14 @@ export class Publications {
     return this.#deps.store.read((q) => countFailing(q, actorId, most))
   }
 
-  /** All subscriptions with their backlogs, in one snapshot. */
+  /** The subscriptions of all peers, or of one, with their backlogs, in one snapshot. */
   listWithBacklogs(
     actorId: string,
+    peerId: string | null = null,
   ): Promise<{ readonly subscription: PublisherSubscription; readonly backlog: Backlog | undefined }[]> {
     const read = async (q: Queries) => {
-      const subscriptions = await findPublisherSubscriptions(q, actorId, null)
-      const backlogs = await findBacklogs(q, actorId)
+      const subscriptions = await findPublisherSubscriptions(q, actorId, peerId)
+      const backlogs = await findBacklogs(q, actorId, peerId)
       const keyOf = ({ peerId, subscriptionId }: SubscriptionOf): string => JSON.stringify([peerId, subscriptionId])
       const behind = new Map(backlogs.map((backlog) => [keyOf(backlog), backlog]))
       return subscriptions.map((subscription) => ({ subscription, backlog: behind.get(keyOf(subscription)) }))
@@ -281,7 +282,7 @@ export class Publications {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const entries = await findTimeline(q, actorId, peerId, subscriptionId, maxTimelineEntries)
-      const [backlog] = await findBacklogs(q, actorId, { peerId, subscriptionId })
+      const [backlog] = await findBacklogs(q, actorId, peerId, subscriptionId)
       return { subscription, entries, backlog }
     }
     const { store } = this.#deps

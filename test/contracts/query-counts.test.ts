@@ -253,7 +253,7 @@ const costs: Readonly<Record<string, Cost>> = {
   invitePage: { statements: 6, rules: null, bySession: true },
   inviteForm: { statements: 10, rules: null, bySession: true },
   requestTrustForm: { statements: 10, rules: null, bySession: true },
-  peerPage: { statements: 15, rules: null, bySession: true },
+  peerPage: { statements: 17, rules: null, bySession: true },
   peerForm: { statements: 7, rules: null, bySession: true },
   rightsForm: { statements: 8, rules: null, bySession: true },
   accessForm: { statements: 8, rules: null, bySession: true },

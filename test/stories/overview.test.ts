@@ -329,7 +329,7 @@ forEachService((start, dialect) => {
       assert.match(words(await page()), /Get started Add your first data \(Done\) Connect with someone Share data/)
     })
 
-    it('names the subscriptions whose updates do not arrive (R-WEB-01)', async () => {
+    it('names the subscriptions whose updates do not arrive, and so does the page of the peer (R-WEB-01)', async () => {
       const remote = await new RecordingPeer().start()
       try {
         const { service, actor, values } = await open({ allowPrivatePeers: true }, true)
@@ -342,12 +342,18 @@ forEachService((start, dialect) => {
         await service.settled()
         const before = await values()
         assert.deepEqual([before.subscriber_count, before.undelivered], [1, []])
+        const browser = await OwnersBrowser.open(service, actor)
+        const onPeer = async (): Promise<string[]> => {
+          const shown = await (await browser.get(`/trust/${peer.peerId}`)).text()
+          return [...shown.matchAll(/<p class="warning">(<a .*?)<\/p>/gs)].map(([, text = '']) => text)
+        }
+        assert.deepEqual(await onPeer(), [])
         remote.replies = [400]
         await actor.request('PUT', '/properties/p', 'y')
         await service.settled()
-        assert.deepEqual((await values()).undelivered, [
-          { text: 'Grace · All properties: 1 failed', href: `/${actor.id}/www/subscriptions/${peer.peerId}/${id}` },
-        ])
+        const href = `/${actor.id}/www/subscriptions/${peer.peerId}/${id}`
+        assert.deepEqual((await values()).undelivered, [{ text: 'Grace · All properties: 1 failed', href }])
+        assert.deepEqual(await onPeer(), [`<a href="${href}">Grace · All properties: 1 failed</a>`])
       } finally {
         await remote.stop()
       }

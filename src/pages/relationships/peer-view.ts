@@ -50,11 +50,11 @@ ${ending(values, messages)}`,
   )
 }
 
-function head({ trust, form_action }: TrustPeerValues, { peer: words }: Messages): Html {
+function head({ trust, form_action, undelivered }: TrustPeerValues, { peer: words }: Messages): Html {
   const { peer } = trust
   return html`<div class="head"><div class="person">${avatar(peer.peerid, peer.name, peer.is_app)}<h1>${peer.name}</h1></div>
 <p class="actions"><a class="button quiet" href="${form_action}/view">${icon('eye')} ${words.viewAs(peer.name)}</a></p></div>
-<p class="lead">${badge(trust.standing, trust.standing_word)} ${trust.standing_text}</p>`
+<p class="lead">${badge(trust.standing, trust.standing_word)} ${trust.standing_text}</p>${undelivered.map(({ text, href }) => html`<p class="warning"><a href="${href}">${text}</a></p>`)}`
 }
 
 /** The latest acts of the peer. */

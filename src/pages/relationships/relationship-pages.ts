@@ -36,6 +36,7 @@ import { type ConnectionsQuery, selectConnections } from './listing.ts'
 import { mostInPicture } from './picture.ts'
 import { peerName, peersOf, shownText } from '../shared/peer-names.ts'
 import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
+import { undelivered } from '../subscriptions/undelivered.ts'
 import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -159,12 +160,13 @@ export async function showPeer(
   const peerId = params['peerid'] ?? ''
   const path = `/trust/${encodeURIComponent(peerId)}`
   const refused = sent?.error ?? error
-  const [values, view, profile, [followed], { entries }] = await Promise.all([
+  const [values, view, profile, [followed], { entries }, subscriptions] = await Promise.all([
     pageValues(deps, exchange, path, refused),
     deps.permissions.require(actor.id, peerId),
     deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
     deps.subscribing.list(actor.id, peerId),
     deps.auditLog.page(actor.id, { caller: peerId, limit: mostRecent }),
+    deps.publications.listWithBacklogs(actor.id, peerId),
   ])
   const { trust, override, effective } = view
   const base = deps.relationships.effective(trust.relationship, null)
@@ -178,6 +180,12 @@ export async function showPeer(
     trust: trustRow(deps, trust, { peer, isCustom: override !== null }, messages),
     profile: profileTexts(profile, deps.config.peerProfileAttributes),
     recent: entries.map((entry) => recentAct(entry, deps.now(), messages)),
+    undelivered: undelivered(subscriptions, {
+      peers: { nameOf: () => peer },
+      now: deps.now(),
+      www: values.actor_www,
+      messages,
+    }).slice(0, mostUndelivered),
     followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, messages, isApp),
     access: await accessTableOf(deps, view, account, values.actor_www),
@@ -209,6 +217,8 @@ const nothingAnswered: Omit<PeerAnswer, 'editsAccess'> = {
 
 /** Acts of the peer on its page. */
 const mostRecent = 3
+/** Subscriptions of the peer that its page names. */
+const mostUndelivered = 3
 
 function recentAct(entry: AuditLogEntry, now: number, messages: Messages): RecentAct {
   return {

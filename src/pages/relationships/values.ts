@@ -6,7 +6,7 @@ import type { ListingColumn, ListingFilter } from '../listing/choices.ts'
 import type { Paging } from '../properties/values.ts'
 import type { RightsLine } from '../shared/rights.ts'
 import type { ValueTree } from '../shared/value-tree.ts'
-import type { ActorPageValues } from '../shared/values.ts'
+import type { ActorPageValues, LinkedText } from '../shared/values.ts'
 
 /** State of a relationship from the owner's view. */
 export type TrustStanding = 'waiting' | 'asked' | 'approved-here' | 'mutual'
@@ -237,6 +237,8 @@ export interface TrustPeerValues extends ActorPageValues {
   readonly preview: RightsPreview | null
   /** The latest acts of the peer, at most three. */
   readonly recent: readonly RecentAct[]
+  /** Subscriptions of the peer whose updates fail or wait for a retry, at most three, each with its state in words. */
+  readonly undelivered: readonly LinkedText[]
   /** Link to the owner's subscriptions to the peer; null without any. */
   readonly followed: string | null
   /** True when the rights form was refused or is under review. */

@@ -5,7 +5,7 @@ import type { LinkedText } from '../shared/values.ts'
 import { aboutOf, publisherState, type SubscriptionWithBacklog } from './subscription-words.ts'
 
 interface DeliveryContext {
-  readonly peers: Peers
+  readonly peers: Pick<Peers, 'nameOf'>
   readonly now: number
   readonly www: string
   readonly messages: Messages
