@@ -30,6 +30,14 @@ const more: Readonly<Record<string, readonly string[]>> = {
   spaToken: ['token'],
   deleteActor: ['actor', 'name'],
   connectService: ['actor', 'one_time'],
+  deviceForm: ['one_time'],
+  // These routes name an actor after the path that they share.
+  sendMovedArchive: ['actor'],
+  activateMove: ['actor'],
+  cancelMove: ['actor'],
+  getMove: ['actor'],
+  moveClaimPage: ['actor'],
+  moveClaimForm: ['actor'],
 }
 
 describe('a request on a cluster', () => {
