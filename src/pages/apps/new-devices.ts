@@ -8,8 +8,8 @@ const newMs = 7 * 24 * 60 * 60 * 1000
 type Session = Pick<Chain, 'chainId' | 'device' | 'createdAt'>
 
 /**
- * Returns the sessions that began after the open one, on a device that no older session has. The open session is older than
- * these, so whoever signed in there learns of them, and a new device says nothing about itself.
+ * Returns the sessions that began after the open one, on a device that no older session has. So the owner learns of them on a
+ * device that was there before, and a new device says nothing about itself.
  *
  * @param current The session that displays the page; without one, nothing is new.
  */
