@@ -274,6 +274,10 @@ forEachService((start) => {
       assert.match(english, /<strong>You \(Firefox on Linux\)<\/strong> created an API key/)
       assert.match(english, /<strong>You \(Firefox on Linux\)<\/strong> changed the access of /)
       assert.match(english, /<strong>You<\/strong> signed in/)
+      assert.match(
+        english,
+        /<time [^>]*>just now<\/time> · [^<]+<\/p>\s*<details class="kind"><summary>Details<\/summary><time [^>]*>[^<]+ UTC<\/time> · <code>POST /,
+      )
       assert.match(english, /<option value="owner" selected>You<\/option>/)
       const german = await text('de')
       assert.match(german, /<strong>Sie \(Firefox on Linux\)<\/strong> haben einen API-Schlüssel erstellt/)

@@ -100,6 +100,21 @@ forEachService((start) => {
       assert.deepEqual(await pathsOf(actor, 'kind=files&until=2026-11-20'), [])
     })
 
+    it('groups the entries by day in the time zone of the reader (R-WEB-01)', async () => {
+      const { browser, shown } = await open()
+      const dayOf = async (headers: Record<string, string>): Promise<unknown> => {
+        assert.equal((await browser.get('/activity', headers)).status, 200)
+        const [latest] = shown[0]?.days ?? []
+        return [latest?.day, latest?.entries[0]?.at.exact]
+      }
+      assert.deepEqual(await dayOf({}), ['Monday, 30 November 2026', '30 Nov 2026, 12:00:00 UTC'])
+      const { cookie } = browser.headers
+      assert.deepEqual(await dayOf({ cookie: `${cookie}; __Host-time-zone=Pacific/Auckland` }), [
+        'Tuesday, 1 December 2026',
+        '1 Dec 2026, 01:00:00 GMT+13',
+      ])
+    })
+
     it('selects the same entries for the API, the application and the page (R-WEB-01)', async () => {
       const { service, actor, browser, shown } = await open()
       const handle = await service.app.actors.get(actor.id)

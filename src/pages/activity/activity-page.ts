@@ -64,8 +64,8 @@ export async function showActivity(
   const page = deps.pages.activity({
     ...values,
     entries: rows,
-    days: [...Map.groupBy(rows, ({ at }) => at.at.slice(0, 10))].map(([day, ofDay]) => ({
-      day: messages.time.day(new Date(day)),
+    days: [...Map.groupBy(rows, ({ at }) => messages.time.day(new Date(at.at)))].map(([day, ofDay]) => ({
+      day,
       entries: ofDay,
     })),
     callers: peers.trusts.map(({ peerId }) => peers.nameOf(peerId)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),

@@ -7,7 +7,7 @@ import { activityKinds, activityOutcomes } from '../../audit-log/filter.ts'
 import { formField, selectField, verbatim } from '../shared/form-field.ts'
 import { olderPager } from '../shared/forms.ts'
 import { actorPage, type PageContext } from '../shared/layout.ts'
-import { clockView } from '../shared/time.ts'
+import { exactView, momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
 
 type Words = Messages['activity']
@@ -67,6 +67,7 @@ function row({ at, peer, who, what, is_refused, reason, times, only_href, reques
   const name =
     peer === null || peer.href === '' ? html`<strong>${who}</strong>` : html`<a href="${peer.href}">${who}</a>`
   return html`<li><p class="said">${is_refused ? words.denied(name, what) : words.did(name, what)}${times > 1 ? html` <span class="badge">${words.times(times)}</span>` : ''}</p>
-<p class="kind">${clockView(at)} UTC · ${reason}${only_href === '' ? '' : html` · <a href="${only_href}">${words.filterBy(who)}</a>`} · <code>${request}</code></p></li>
+<p class="kind">${momentView(at)} · ${reason}${only_href === '' ? '' : html` · <a href="${only_href}">${words.filterBy(who)}</a>`}</p>
+<details class="kind"><summary>${words.details}</summary>${exactView(at)} · <code>${request}</code></details></li>
 `
 }

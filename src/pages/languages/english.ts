@@ -1728,6 +1728,7 @@ const activity = {
   filter: 'Person or app',
   everyone: 'Everyone',
   you: 'You',
+  details: 'Details',
   filterTitle: 'Filter',
   outcome: 'Outcome',
   anyOutcome: 'Any outcome',

@@ -1724,6 +1724,7 @@ const activity: Messages['activity'] = {
   filter: 'Person oder App',
   everyone: 'Alle',
   you: 'Sie',
+  details: 'Einzelheiten',
   filterTitle: 'Filtern',
   outcome: 'Ergebnis',
   anyOutcome: 'Jedes Ergebnis',

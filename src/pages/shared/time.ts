@@ -8,7 +8,7 @@ export interface Moment {
   readonly at: string
   /** `3 minutes ago` or `in 2 hours`; the date for distant times. */
   readonly words: string
-  /** The date and the time in UTC, such as `22 Nov 2026, 07:08:37 UTC`. */
+  /** The date and the time in the chosen time zone, such as `22 Nov 2026, 07:08:37 UTC`. */
   readonly exact: string
 }
 
@@ -34,11 +34,6 @@ function wordsOf(ms: number, now: number, time: Messages['time']): string {
 
 export function momentView({ at, words, exact }: Moment): Html {
   return html`<time datetime="${at}" title="${exact}">${words}</time>`
-}
-
-/** Renders a time with seconds, for events within moments of each other. */
-export function clockView({ at, exact }: Moment): Html {
-  return html`<time datetime="${at}" title="${exact}">${at.slice(11, 23)}</time>`
 }
 
 export function exactView({ at, exact }: Moment): Html {
