@@ -100,7 +100,7 @@ export function confirmation(
   const id = ['confirm', ...Object.values(own).map(encodeURIComponent)].join('-')
   return html`<button class="quiet opens" type="button" popovertarget="${id}">${summary}</button><details class="card confirm" id="${id}" popover><summary>${summary}</summary>
 <p>${warning}</p>
-<form class="actions" method="post" action="${action}">${forgeryField(values)}${hiddenFields(fields)}
+<form method="post" action="${action}" class="actions">${forgeryField(values)}${hiddenFields(fields)}
 <button${isDanger ? html` class="danger"` : ''} type="submit">${button}</button><button class="quiet opens" type="button" popovertarget="${id}" popovertargetaction="hide">${forms.cancel}</button></form></details>`
 }
 
