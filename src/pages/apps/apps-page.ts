@@ -74,10 +74,9 @@ export async function showApps(
   const unknown = new Set(onNewDevices(sessions, current, deps.now()))
   const page = deps.pages.apps({
     ...values,
-    sessions: sessions.slice(0, mostShown).map((chain) => ({
-      ...sessionRow(chain, current, deps.now(), messages),
-      is_new: unknown.has(chain),
-    })),
+    sessions: sessions
+      .slice(0, mostShown)
+      .map((chain) => sessionRow(chain, { current, isNew: unknown.has(chain), now: deps.now(), messages })),
     groups: await groupsOf(deps, exchange, apps, { www: values.actor_www, callsOf }),
     keys: keys
       .slice(0, mostShown)
@@ -119,10 +118,9 @@ function keyRow(
 
 function sessionRow(
   chain: Chain,
-  current: string | undefined,
-  now: number,
-  messages: Messages,
-): Omit<SessionRow, 'is_new'> {
+  shown: { current: string | undefined; isNew: boolean; now: number; messages: Messages },
+): SessionRow {
+  const { current, isNew, now, messages } = shown
   const { devices } = messages
   const how = beginnings.find((name) => name === chain.beganWith)
   return {
@@ -133,6 +131,7 @@ function sessionRow(
     last_used: momentOf(chain.lastUsedAt, now, messages),
     ends: momentOf(chain.endsAt, now, messages),
     is_current: chain.chainId === current,
+    is_new: isNew,
   }
 }
 

@@ -62,6 +62,7 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
     ...apps.map(({ lastAccessed }) => lastAccessed),
     ...chains.map(({ lastUsedAt }) => lastUsedAt),
   )
+  const current = caller.kind === 'creator' ? caller.session : undefined
   const page = deps.pages.dashboard({
     ...values,
     passphrase: isFresh(deps, caller) ? deps.actors.passphraseOf(actor) : '',
@@ -71,10 +72,11 @@ export async function showOverview(deps: OverviewDeps, exchange: PageExchange): 
     app_count: apps.length,
     app_last_used: apps.length === 0 ? null : momentOf(lastUsed, deps.now(), messages),
     device_count: sessions.length,
-    device: thisDevice(sessions, caller.kind === 'creator' ? caller.session : undefined, messages),
-    new_devices: onNewDevices(sessions, caller.kind === 'creator' ? caller.session : undefined, deps.now()).map(
-      (chain) => ({ device: shownDevice(chain, messages), began: momentOf(chain.createdAt, deps.now(), messages) }),
-    ),
+    device: thisDevice(sessions, current, messages),
+    new_devices: onNewDevices(sessions, current, deps.now()).map((chain) => ({
+      device: shownDevice(chain, messages),
+      began: momentOf(chain.createdAt, deps.now(), messages),
+    })),
     waiting: [
       ...(values.password_count === 0
         ? []
