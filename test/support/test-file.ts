@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestOutcome } from './coverage.ts'
 import type { TestRecord } from './event-reporter.ts'
+import { sourceArguments } from './joined-files.ts'
 
 export interface FailedTest extends TestOutcome {
   readonly why: string
@@ -88,8 +89,7 @@ function runProcess(
   stop: AbortSignal | undefined,
 ): Promise<Ending> {
   const flags = [
-    '--conditions=troupe-source',
-    '--enable-source-maps',
+    ...sourceArguments(),
     `--import=${untrackedPromises}`,
     `--test-reporter=${reporter}`,
     `--test-reporter-destination=${recordFile}`,
