@@ -7,6 +7,7 @@ import { commandOptions } from '../tools/command-options.ts'
 import { joinFiles } from './support/joined-files.ts'
 import { startPostgres } from './support/postgres.ts'
 import { runTestFiles } from './support/test-run.ts'
+import { withChangedFiles, workingTree } from './support/working-tree.ts'
 
 const folder = import.meta.dirname
 const root = dirname(folder)
@@ -35,6 +36,7 @@ const chosen =
 // Every file and every service runs in its own process, which would otherwise strip and compile all of src again.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile')
 
+const tree = workingTree(root)
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort())
 
@@ -50,7 +52,7 @@ if (positionals.length === 0)
 // Programs that tests start load these files by their paths.
 const programs = ['src/*.ts', 'src/cli/main.ts', 'test/support/*-app.ts', 'test/support/limited-process.ts']
 const joined = await joinFiles(root, [...chosen, ...globSync(programs, { cwd: root }).map((name) => join(root, name))])
-const { failed } = await runTestFiles(chosen.map(joined.of), {
+const totals = await runTestFiles(chosen.map(joined.of), {
   // Files that wait leave room for another one. More would exhaust the memory of a small machine with many cores.
   concurrency: Math.min(availableParallelism() + 1, 6),
   limitSeconds: values.limit,
@@ -61,4 +63,5 @@ const { failed } = await runTestFiles(chosen.map(joined.of), {
 })
 await joined.remove()
 await postgres?.remove()
+const { failed } = withChangedFiles(root, tree, totals, (line) => console.log(line))
 process.exitCode = failed === 0 ? 0 : 1
