@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { BodyStream } from '../../src/http/edge/body-stream.ts'
 import { type Body, isUrlencoded, readFormText, readJson, readJsonOrForm, readValue } from '../../src/http/edge/body.ts'
 import type { HttpRequest } from '../../src/http/edge/request.ts'
+import { workOf } from '../support/counted-work.ts'
 
 const limits = { maxBodyBytes: 1000, maxJsonDepth: 4 }
 
@@ -143,6 +144,15 @@ describe('the type of a body', () => {
     for (const reader of [readJsonOrForm, readValue, readJson])
       await assert.rejects(reader(request, limits), { code: 'bad_request' })
     assert.equal(await readFormText(request, limits), null)
+  })
+
+  it('is rejected in one pass when it has many spaces inside (HTTP-02)', async () => {
+    const request = incoming(`a${' '.repeat(10_000)}b`, '1')
+    const { patterns } = await workOf(() =>
+      assert.rejects(readValue(request, limits), { code: 'unsupported_media_type' }),
+    )
+    // Each repetition begins where the text or a run of spaces begins, so none reads a character from many places.
+    assert.deepEqual(patterns, ['^ +|(?<! ) +$', "^[!#$%&'*+.^_`|~0-9a-z-]+$"])
   })
 
   it('does not matter when the body is compressed, because such a body is rejected (HTTP-12)', async () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { type Era, eraOf, judgeModern, type ProtocolHeaders } from '../../src/mcp/protocol-version.ts'
 import { decodeHeaderValue, isSameArgument } from '../../src/mcp/protocol/header-value.ts'
 import { type Message, readBody } from '../../src/mcp/protocol/message.ts'
+import { workOf } from '../support/counted-work.ts'
 
 const versionKey = 'io.modelcontextprotocol/protocolVersion'
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
@@ -163,6 +164,14 @@ describe('a header value', () => {
     it(`${JSON.stringify(sent)} is decoded to ${JSON.stringify(meant)}`, () =>
       assert.equal(decodeHeaderValue(sent), meant))
   }
+
+  it('with many spaces inside is decoded in one pass (MCP-15)', async () => {
+    const value = `a${' '.repeat(10_000)}b`
+    const { patterns } = await workOf(() => assert.equal(decodeHeaderValue(value), value))
+    // Each repetition begins where the text or a run of spaces begins, so none reads a character from many places.
+    assert.deepEqual(patterns, ['^[ \\t]+|(?<![ \\t])[ \\t]+$', '^[\\x20-\\x7e]*$', '^=\\?base64\\?(.*)\\?=$'])
+    assert.equal(decodeHeaderValue(' \t '), '')
+  })
 
   it('is compared as a number with an integer argument, and as a string with any other', () => {
     assert.equal(isSameArgument('42', 42), true)
