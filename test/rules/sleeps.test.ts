@@ -1,4 +1,7 @@
-/** Tests wait for conditions (test/support/until.ts). A sleep is too short on a slow machine and wasted on a fast one. */
+/**
+ * Tests wait for conditions (test/support/until.ts), and count work (test/support/counted-work.ts). A sleep is too short on a slow
+ * machine and wasted on a fast one, and a measured time depends on the machine.
+ */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,13 +11,15 @@ const folder = join(import.meta.dirname, '..')
 const thisFile = 'rules/sleeps.test.ts'
 /** Timers that make a test wait. An interval repeats an action and makes no test wait. */
 const timer = /\b(?:setTimeout|scheduler\.wait|Atomics\.wait|pg_sleep)\(|\bsetTimeout as\b/
+/** Clocks that measure how long a test takes. */
+const stopwatch = /\b(?:performance\.(?:now|measure)|process\.(?:cpuUsage|hrtime|uptime)|hrtime\.bigint)\(/
 const isComment = (line: string): boolean => /^\s*(?:\/\/|\/?\*)/.test(line)
 
-/** Line numbers of timers without a comment above that begins with `Real time:`. */
-function sleepsIn(source: string): number[] {
+/** Line numbers of matches without a comment above that begins with `Real time:`. */
+function unexplained(source: string, pattern: RegExp): number[] {
   const lines = source.split('\n')
   return lines.flatMap((line, index) => {
-    if (!timer.test(line) || isComment(line)) return []
+    if (!pattern.test(line) || isComment(line)) return []
     let above = index - 1
     while (isComment(lines[above] ?? '')) {
       if ((lines[above] ?? '').includes('// Real time: ')) return []
@@ -25,12 +30,21 @@ function sleepsIn(source: string): number[] {
 }
 
 describe('tests', () => {
-  it('wait for real time only after a comment with the reason', () => {
-    const found = globSync('**/*.ts', { cwd: folder })
+  const placesIn = (files: string, pattern: RegExp): string[] =>
+    globSync(files, { cwd: folder })
       .map((file) => file.replaceAll('\\', '/'))
       .filter((file) => file !== thisFile)
-      .flatMap((file) => sleepsIn(readFileSync(join(folder, file), 'utf8')).map((line) => `test/${file}:${line}`))
-    assert.deepEqual(found, [])
+      .flatMap((file) => {
+        const source = readFileSync(join(folder, file), 'utf8')
+        return unexplained(source, pattern).map((line) => `test/${file}:${line}`)
+      })
+
+  it('wait for real time only after a comment with the reason', () => {
+    assert.deepEqual(placesIn('**/*.ts', timer), [])
+  })
+
+  it('measure real time only after a comment with the reason', () => {
+    assert.deepEqual(placesIn('**/*.test.ts', stopwatch), [])
   })
 
   it('are checked for every kind of timer', () => {
@@ -40,8 +54,11 @@ describe('tests', () => {
       'await scheduler.wait(5)',
       '// Some time: longer than the others.\nsetTimeout(look, 5)',
     ]
-    for (const sleep of sleeps) assert.equal(sleepsIn(sleep).length, 1, sleep)
-    assert.deepEqual(sleepsIn('// Real time: the limit is the subject.\n// And one more line.\nsetTimeout(end, 5)'), [])
-    assert.deepEqual(sleepsIn('await time.pause(5)\nclearTimeout(timer)'), [])
+    for (const sleep of sleeps) assert.equal(unexplained(sleep, timer).length, 1, sleep)
+    const explained = '// Real time: the limit is the subject.\n// And one more line.\nsetTimeout(end, 5)'
+    assert.deepEqual(unexplained(explained, timer), [])
+    assert.deepEqual(unexplained('await time.pause(5)\nclearTimeout(timer)', timer), [])
+    for (const clock of ['performance.now()', 'process.cpuUsage(before)', 'process.hrtime.bigint()', 'hrtime.bigint()'])
+      assert.equal(unexplained(`const began = ${clock}`, stopwatch).length, 1, clock)
   })
 })
