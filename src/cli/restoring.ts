@@ -23,10 +23,7 @@ export async function withRestoring<T>(
       keyRing: await keyRingOf(config),
       bytes,
       uniqueCreator: config.uniqueCreator,
-      deleteRemoved: async (id) => {
-        removedLists.wake(id)
-        await removedLists.settled()
-      },
+      deleteRemoved: (id) => removedLists.deleteRowsOf(id),
     })
   } finally {
     await removedLists.stop()

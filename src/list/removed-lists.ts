@@ -67,6 +67,11 @@ export class RemovedLists {
     await this.#running
   }
 
+  /** Deletes the rows of the actor's removed lists. Waits for rows that another process deletes at the same time. */
+  deleteRowsOf(actorId: string): Promise<void> {
+    return this.#deleteOf(actorId, 'wait')
+  }
+
   /** Resolves when no deletion runs. */
   async settled(): Promise<void> {
     while (this.#running !== undefined) await this.#running
@@ -78,7 +83,7 @@ export class RemovedLists {
     this.#isDue = false
     for (const actorId of await this.#takeActors()) {
       try {
-        await this.#deleteOf(actorId)
+        await this.#deleteOf(actorId, 'skip')
       } catch (error) {
         wait = afterFailureMs
         log.warn({ error }, 'Cannot delete rows of a removed list; the service will retry')
@@ -106,29 +111,35 @@ export class RemovedLists {
     }
   }
 
-  async #deleteOf(actorId: string | null): Promise<void> {
+  async #deleteOf(actorId: string | null, held: HeldRows): Promise<void> {
     const { store } = this.#deps
     const named = naming(actorId, 'actor_id', 1)
-    let isMore = await store.read((q) =>
-      q.get(`/* removed lists */ SELECT list FROM removed_list WHERE true${named.sql} LIMIT 1`, ...named.params),
-    )
-    while (isMore !== undefined && !this.#isStopping) {
+    const hasRows = async (): Promise<boolean> => {
+      const sql = `/* removed lists */ SELECT list FROM removed_list WHERE true${named.sql} LIMIT 1`
+      return (await store.read((q) => q.get(sql, ...named.params))) !== undefined
+    }
+    let isMore = await hasRows()
+    while (isMore && !this.#isStopping) {
       await setImmediate()
-      const isDeleted = await store.write((tx) => deleteBatch(tx, actorId), { durability: 'relaxed' })
-      if (!isDeleted) isMore = undefined
+      const isDeleted = await store.write((tx) => deleteBatch(tx, actorId, held), { durability: 'relaxed' })
+      // The statement that waited for a row finds none when the other process deleted it, although others may be left.
+      if (!isDeleted) isMore = held === 'wait' && (await hasRows())
     }
   }
 }
 
+/** `wait`: wait for the rows that another process deletes. `skip`: leave them to that process. */
+type HeldRows = 'skip' | 'wait'
+
 /**
- * Deletes one batch, of the actor or, with null, of any actor. False when no rows are left. Concurrent processes work on
- * different lists.
+ * Deletes one batch, of the actor or, with null, of any actor. False when it found no rows. With `skip`, concurrent processes
+ * work on different lists.
  */
-async function deleteBatch(tx: Transaction, only: string | null): Promise<boolean> {
+async function deleteBatch(tx: Transaction, only: string | null, held: HeldRows): Promise<boolean> {
   const named = naming(only, 'actor_id', 1)
   const removed = await tx.get<RemovedList>(
     `/* removed lists */ SELECT actor_id AS "actorId", list, next_item AS "nextItem", last_item AS "lastItem",
-       last_node AS "lastNode" FROM removed_list WHERE true${named.sql} LIMIT 1 FOR UPDATE SKIP LOCKED`,
+       last_node AS "lastNode" FROM removed_list WHERE true${named.sql} LIMIT 1 FOR UPDATE${held === 'skip' ? ' SKIP LOCKED' : ''}`,
     ...named.params,
   )
   if (removed === undefined) return false

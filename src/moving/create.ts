@@ -24,7 +24,7 @@ interface MovingNeeds {
   readonly bytes: FileBytes
   readonly wakeDeliveries: (actorId: string) => void
   readonly wakeUnused: (actorId: string) => void
-  readonly removedLists: { wake(actorId: string): void; settled(): Promise<void> }
+  readonly removedLists: { wake(actorId: string): void; deleteRowsOf(actorId: string): Promise<void> }
 }
 
 export function createMoving(runtime: Runtime, needs: MovingNeeds) {
@@ -59,10 +59,7 @@ export function createMoving(runtime: Runtime, needs: MovingNeeds) {
   const arrivals: Arrivals = new Arrivals({
     ...shared,
     uniqueCreator: config.uniqueCreator,
-    deleteRemoved: async (actorId) => {
-      removedLists.wake(actorId)
-      await removedLists.settled()
-    },
+    deleteRemoved: (actorId) => removedLists.deleteRowsOf(actorId),
     relationships: new MovedRelationships({ ...shared, trusts: trust.trusts }),
     wake: (actorId) => arriving.wake(actorId),
     wakeAll,

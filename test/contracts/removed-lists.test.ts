@@ -82,7 +82,7 @@ async function deleteRemoved(store: Store): Promise<number> {
 }
 
 describe('the removal of a list', () => {
-  forEachStore((_, open) => {
+  forEachStore((dialect, open) => {
     it(`deletes the rows ${onShards() ? 'later' : 'at once'} when the actor has up to 2048 items`, async () => {
       const store = await open()
       await addActor(store)
@@ -129,6 +129,31 @@ describe('the removal of a list', () => {
       await store.writeActor('a1', (tx) => deleteList(tx, notes))
       assert.deepEqual(await rowsOf(store), onShards() ? [8, 2, 1] : [0, 0, 0])
     })
+
+    // SQLite has one writer, so no other process holds a row. The locks of a shard are on its server.
+    if (dialect === 'postgres' && !onShards())
+      it('waits for rows that another process is deleting before the actor is imported again', async () => {
+        const store = await open()
+        await addActor(store)
+        await fill(store, 3000)
+        await store.write((tx) => deleteActor(tx, 'a1', at))
+        const [held, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+        const other = store.write(async (tx) => {
+          await tx.get('SELECT list FROM removed_list FOR UPDATE')
+          held.resolve()
+          await end.promise
+        })
+        await held.promise
+        const removed = removedLists(store)
+        let isDone = false
+        const deletion = removed.deleteRowsOf('a1').finally(() => (isDone = true))
+        const waits = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' LIMIT 1`
+        await until(async () => isDone || (await store.read((q) => q.get(waits))) !== undefined)
+        end.resolve()
+        await Promise.all([other, deletion])
+        await removed.stop()
+        assert.deepEqual(await rowsOf(store), [0, 0, 0])
+      })
 
     it('works for a damaged list of any length', async () => {
       const store = await open()

@@ -159,10 +159,7 @@ export async function takeOver(
       isDryRun: false,
       lanes: 2,
       now: store.now,
-      deleteRemoved: async (actorId) => {
-        parts.removedLists.wake(actorId)
-        await parts.removedLists.settled()
-      },
+      deleteRemoved: (actorId) => parts.removedLists.deleteRowsOf(actorId),
       ...options,
     })
   } finally {

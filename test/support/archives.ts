@@ -28,10 +28,7 @@ export async function restore(
       keyRing,
       bytes: parts.fileBytes,
       uniqueCreator,
-      deleteRemoved: async (actorId) => {
-        parts.removedLists.wake(actorId)
-        await parts.removedLists.settled()
-      },
+      deleteRemoved: (actorId) => parts.removedLists.deleteRowsOf(actorId),
     },
     typeof archive === 'string' ? piecesOf(archive) : archive,
   )
