@@ -1,12 +1,12 @@
 /** Takes over the actors of a database of the Python library, each one whole or not at all. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { readRecords, RecordReader } from '../archive/archive-reader.ts'
 import { checkArchive } from '../archive/check-archive.ts'
-import { isComplete, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
+import { isComplete, progressOf, restoreActor, type RestoreDeps } from '../archive/restore-actor.ts'
+import { lockActor } from '../actor/actor-store.ts'
 import { ensureSystemActor } from '../actor/system-actor.ts'
 import { systemActorId, systemCreator } from '../authorization-server/client.ts'
 import { findClient, insertClient } from '../authorization-server/client-store.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import { archiveOf, type ArchivePlan, nothingLeft, refusalOf } from './actor-archive.ts'
 import { appsOf, completeActor, type CompleteDeps, type Completion } from './complete-actor.ts'
 import { clientBucket, clientOf, sessionBucket, sessionOf, sharedOwner, type SourceSession } from './source-apps.ts'
@@ -52,9 +52,6 @@ export interface ImportReport {
 /** Actors of one page. One statement finds their sessions. */
 const pageActors = 1000
 const mostNamed = 100
-/** How often an actor that another import holds is tried again, after a pause of up to this time each. */
-const attempts = 3
-const mostPauseMs = 2000
 
 export async function importActors(deps: ImportDeps): Promise<ImportReport> {
   return new ActorImport(deps).run()
@@ -70,6 +67,8 @@ class ActorImport {
   #imported = 0
   #existing = 0
   #failed = 0
+  /** Actors that another import took over from this one. */
+  readonly #lost: { readonly actor: SourceActor; readonly reason: string }[] = []
   #plan: ArchivePlan | null = null
 
   constructor(deps: ImportDeps) {
@@ -82,12 +81,18 @@ class ActorImport {
     const isCreatorTaken = ({ id, creator }: SourceActor): boolean => (oldest.get(creator.toLowerCase()) ?? id) !== id
     this.#plan = { companions, isCreatorTaken, now: now() }
     await this.#sharedClients()
+    for (const { id, rows } of await source.repeatedActors())
+      this.#report(id, `the database has ${rows} rows of this actor, and the oldest one counts`)
     for (let after = ''; ; ) {
       const page = await source.actorsAfter(after, pageActors)
-      await this.#page(page.filter(({ id }) => !id.startsWith('_')))
+      await this.#page(page.filter(({ id }, index) => !id.startsWith('_') && id !== page[index - 1]?.id))
       progress?.(this.#actors)
       if (page.length < pageActors) break
       after = page.at(-1)?.id ?? ''
+    }
+    for (const { actor, reason } of this.#lost) {
+      if (await this.#isHere(actor)) this.#existing += 1
+      else this.#fail(actor, reason)
     }
     return {
       actors: this.#actors,
@@ -125,6 +130,8 @@ class ActorImport {
         this.#count(this.#counts, 'client')
         if (isDryRun) continue
         await store.write(async (tx) => {
+          // Another import may store the client at the same time.
+          await lockActor(tx, systemActorId)
           if ((await findClient(tx, client.clientId)) === null) await insertClient(tx, client)
         })
       }
@@ -134,51 +141,70 @@ class ActorImport {
   }
 
   async #page(actors: readonly SourceActor[]): Promise<void> {
-    const { source, now, lanes } = this.#deps
+    const { source, now } = this.#deps
     const ids = actors.map(({ id }) => id)
     const stored = await source.attributesNaming(sharedOwner, sessionBucket, ids)
     const sessions = stored.map((attribute) => sessionOf(attribute, now())).filter((session) => session !== null)
     const byActor = Map.groupBy(sessions, ({ actorId }) => actorId)
     this.#actors += actors.length
-    let waiting = actors
-    for (let attempt = 0; waiting.length > 0; attempt += 1) {
-      const held: SourceActor[] = []
-      const next = each(waiting)
-      const lane = async (): Promise<void> => {
-        for (const actor of next) {
-          const isHeld = await this.#one(actor, byActor.get(actor.id) ?? [], attempt < attempts)
-          if (isHeld) held.push(actor)
-        }
-      }
-      // A lane that fails closes the generator, so no lane begins another actor. The others end theirs, or take it back.
-      const ends = await Promise.allSettled(Array.from({ length: lanes }, lane))
-      for (const end of ends) if (end.status === 'rejected') throw end.reason
-      waiting = held
-      // Two imports that hold actors of each other would otherwise meet again.
-      if (held.length > 0) await pause(Math.random() * mostPauseMs)
+    const held: SourceActor[] = []
+    await this.#inLanes(actors, async (actor) => {
+      if ((await this.#one(actor, byActor.get(actor.id) ?? [], 'leave')) !== null) held.push(actor)
+    })
+    // Two imports could otherwise take an actor from each other without end. Each one takes it over once at most, and the last
+    // one that does completes it.
+    await this.#inLanes(held, async (actor) => {
+      const reason = await this.#one(actor, byActor.get(actor.id) ?? [], 'take over')
+      if (reason !== null) this.#lost.push({ actor, reason })
+    })
+  }
+
+  async #inLanes(actors: readonly SourceActor[], work: (actor: SourceActor) => Promise<void>): Promise<void> {
+    const next = each(actors)
+    const lane = async (): Promise<void> => {
+      for (const actor of next) await work(actor)
+    }
+    // A lane that fails closes the generator, so no lane begins another actor. The others end theirs, or take it back.
+    const ends = await Promise.allSettled(Array.from({ length: this.#deps.lanes }, lane))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  /**
+   * @param begun Whether to take over an actor that another import has begun. That import may still run.
+   * @returns why another import has the actor. Null: the outcome is counted.
+   */
+  async #one(
+    actor: SourceActor,
+    sessions: readonly SourceSession[],
+    begun: 'leave' | 'take over',
+  ): Promise<string | null> {
+    const refusal = refusalOf(actor)
+    const progress = refusal === null ? await this.#deps.store.read((q) => progressOf(q, actor.id)) : 'absent'
+    if (progress === 'begun' && begun === 'leave') return 'another import has begun this actor'
+    const reason = refusal ?? this.#creatorProblem(actor)
+    try {
+      if (progress === 'complete') this.#existing += 1
+      else if (reason !== null) this.#fail(actor, reason)
+      else await this.#take(actor, sessions)
+      return null
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code === 'store_unavailable') throw error
+      if (error.code === 'unavailable') return error.message
+      // Another import was faster.
+      if (error.code === 'conflict' && (await this.#isHere(actor))) this.#existing += 1
+      else this.#fail(actor, error.message)
+      return null
     }
   }
 
-  /** @returns true when another import holds the actor, and it may be tried again. */
-  async #one(actor: SourceActor, sessions: readonly SourceSession[], mayRepeat: boolean): Promise<boolean> {
-    const refusal = refusalOf(actor)
-    if (refusal !== null) {
-      this.#fail(actor, refusal)
-      return false
-    }
-    const isHere = (): Promise<boolean> => this.#deps.store.read((q) => isComplete(q, actor.id))
-    try {
-      if (await isHere()) this.#existing += 1
-      else await this.#take(actor, sessions)
-      return false
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.code === 'store_unavailable') throw error
-      if (error.code === 'unavailable' && mayRepeat) return true
-      // Another import was faster.
-      if (error.code === 'conflict' && (await isHere())) this.#existing += 1
-      else this.#fail(actor, error.message)
-      return false
-    }
+  /** Actors come in side by side, so without this rule the faster of two actors would get their creator. */
+  #creatorProblem(actor: SourceActor): string | null {
+    if (!this.#deps.uniqueCreator || this.#plan?.isCreatorTaken(actor) !== true) return null
+    return `an older actor of the database has the creator ${quoted(actor.creator)}`
+  }
+
+  #isHere({ id }: SourceActor): Promise<boolean> {
+    return this.#deps.store.read((q) => isComplete(q, id))
   }
 
   #fail({ id }: SourceActor, reason: string): void {

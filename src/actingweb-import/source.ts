@@ -114,15 +114,22 @@ export class SourceDatabase {
     }
   }
 
-  /** Reads up to `most` actors after an id, in the order of their ids. */
+  /** Reads up to `most` rows of actors after an id, in the order of their ids and ages. */
   async actorsAfter(id: string, most: number): Promise<SourceActor[]> {
     const rows = await this.#rows<{ id: string; creator: string; passphrase: string; created: string | null }>(
       `SELECT id, creator, passphrase, ${milliseconds('created_at')} AS created FROM ${this.#in}actors
-       WHERE id > $1 COLLATE "C" ORDER BY id COLLATE "C" LIMIT $2`,
+       WHERE id > $1 COLLATE "C" ORDER BY id COLLATE "C", created_at NULLS LAST, creator COLLATE "C" LIMIT $2`,
       id,
       most,
     )
     return rows.map(({ created, ...actor }) => ({ ...actor, createdAt: created === null ? 0 : Number(created) }))
+  }
+
+  /** The actors with several rows, which only tables without their primary key have. */
+  repeatedActors(): Promise<{ readonly id: string; readonly rows: number }[]> {
+    return this.#rows(
+      `SELECT id, CAST(COUNT(*) AS INTEGER) AS rows FROM ${this.#in}actors GROUP BY id HAVING COUNT(*) > 1 ORDER BY id COLLATE "C"`,
+    )
   }
 
   /** The oldest actor of each creator that has several. */

@@ -87,8 +87,21 @@ export async function restoreActor(deps: RestoreDeps, archive: AsyncIterable<Uin
 
 /** Whether the actor exists, and its import, if it had one, is complete. */
 export async function isComplete(q: Queries, id: string): Promise<boolean> {
-  const actor = await findActor(q, id)
-  return actor !== null && actor.residence !== 'arriving' && (await importOf(q, id)) === null
+  return (await progressOf(q, id)) === 'complete'
+}
+
+/** How far an actor is. `begun`: an import has begun the actor, and runs or broke off. */
+export async function progressOf(q: Queries, id: string): Promise<'absent' | 'begun' | 'complete'> {
+  // One statement: between two, another import could delete the marker together with the actor.
+  const actor = await q.get<{ residence: string; marker: string | null }>(
+    `SELECT actor.residence, a.data AS marker FROM actor
+     LEFT JOIN attribute AS a ON a.actor_id = actor.id AND a.bucket = $2 AND a.name = $3 WHERE actor.id = $1`,
+    id,
+    marker.bucket,
+    marker.name,
+  )
+  if (actor === undefined) return 'absent'
+  return actor.residence === 'arriving' || actor.marker !== null ? 'begun' : 'complete'
 }
 
 /** Deletes an actor that has begun to arrive and is not here. */

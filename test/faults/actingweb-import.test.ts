@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import pg from 'pg'
-import { importActors } from '../../src/actingweb-import/import-actors.ts'
+import { importActors, type ImportReport } from '../../src/actingweb-import/import-actors.ts'
 import { SourceDatabase } from '../../src/actingweb-import/source.ts'
 import { withRestoring } from '../../src/cli/restoring.ts'
 import { resolveConfig } from '../../src/config/config.ts'
@@ -104,28 +104,86 @@ forEachStore((_dialect, open, database) => {
       await assertComplete()
     })
 
-    it('that loses an actor to another import does not fail (R-IMP-07)', async () => {
+    /** Imports in this process, one actor after the other. Calls `onActor` when the import has begun an actor. */
+    async function importHere(onActor: (id: string) => Promise<void>): Promise<Partial<ImportReport>> {
       const source = await SourceDatabase.open({ url: old.url, schema: 'old', connections: 1 })
       const rowsOf = source.rowsOf.bind(source)
-      const others: Ending[] = []
-      // The other import takes over the first actor, and completes it with all others.
-      source.rowsOf = async (...of) => {
-        if (others.length === 0) others.push(await run())
-        return rowsOf(...of)
+      source.rowsOf = async (table, id) => {
+        if (table === 'trusts') await onActor(id)
+        return rowsOf(table, id)
       }
       const { now } = store
       const tokens = new Tokens({ store, log: createLog('silent'), now, maxSessionDays: 90 })
       const work = { source, companions: new Map<string, string>(), isDryRun: false, lanes: 1, tokens, now }
-      const report = await withRestoring(store, resolveConfig({}, { ...env, TROUPE_MODE: 'development' }), (deps) =>
-        importActors({ ...deps, ...work }),
-      )
+      const config = resolveConfig({}, { ...env, TROUPE_MODE: 'development' })
+      const report = await withRestoring(store, config, (deps) => importActors({ ...deps, ...work }))
       await source.close()
+      const { imported, existing, failed, first } = report
+      return { imported, existing, failed, first }
+    }
+
+    it('that loses an actor to another import does not fail (R-IMP-07)', async () => {
+      const others: Ending[] = []
+      // The other import takes over the first actor, and completes it with all others.
+      const report = await importHere(async () => {
+        if (others.length === 0) others.push(await run())
+      })
       assert.deepEqual(
         others.map(({ code, stderr }) => [code, stderr]),
         [[0, '']],
       )
-      const { imported, existing, failed, first } = report
-      assert.deepEqual({ imported, existing, failed, first }, { imported: 0, existing: actors, failed: 0, first: [] })
+      assert.deepEqual(report, { imported: 0, existing: actors, failed: 0, first: [] })
+      await assertComplete()
+    })
+
+    it('that finds an actor of another import takes it over after all others (R-IMP-07)', async () => {
+      const [begun, resume] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const slow = importHere(async (id) => {
+        if (id !== 'a1') return
+        begun.resolve()
+        await resume.promise
+      })
+      await begun.promise
+      const order: string[] = []
+      const fast = await importHere(async (id) => void order.push(id))
+      resume.resolve()
+      assert.deepEqual([order.length, order.at(-1)], [actors, 'a1'])
+      assert.deepEqual(fast, { imported: actors, existing: 0, failed: 0, first: [] })
+      assert.deepEqual(await slow, { imported: 0, existing: actors, failed: 0, first: [] })
+      await assertComplete()
+    })
+
+    it('that loses an actor twice reports it, and the import that has it completes it (R-IMP-07)', async () => {
+      const begins = [1, 2, 3].map(() => ({
+        begun: Promise.withResolvers<void>(),
+        resume: Promise.withResolvers<void>(),
+      }))
+      let began = 0
+      const heldAt = async (id: string): Promise<void> => {
+        if (id !== 'a1') return
+        const begin = begins[began]
+        began += 1
+        begin?.begun.resolve()
+        await begin?.resume.promise
+      }
+      const [first, second, third] = begins
+      assert.ok(first !== undefined && second !== undefined && third !== undefined)
+      const slow = importHere(heldAt)
+      await first.begun.promise
+      const fast = importHere(heldAt)
+      await second.begun.promise
+      first.resume.resolve()
+      await third.begun.promise
+      second.resume.resolve()
+      assert.deepEqual(await fast, {
+        imported: actors - 1,
+        existing: 0,
+        failed: 1,
+        first: [{ actor: 'a1', problem: 'Cannot import the archive: another import of this actor has begun' }],
+      })
+      third.resume.resolve()
+      assert.deepEqual(await slow, { imported: 1, existing: actors - 1, failed: 0, first: [] })
+      assert.equal(began, 3)
       await assertComplete()
     })
 

@@ -1,3 +1,4 @@
+/* cspell:ignore pkey */
 /** A service takes over the database of a service in Python: what its owners, peers and apps find afterwards. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
@@ -567,6 +568,39 @@ forEachService((start) => {
       const { parts } = await service.app.running()
       assert.equal(await parts.actors.find('ada'), null)
       assert.notEqual(await parts.actors.find('cyd'), null)
+    })
+
+    it('imports the older of two actors of a creator where creators are unique', async () => {
+      const service = await start({ uniqueCreator: true })
+      const report = await takeOver(service, old, { uniqueCreator: true })
+      assert.deepEqual(
+        report.first.filter(({ actor }) => ['bob', 'twin'].includes(actor)),
+        [{ actor: 'bob', problem: 'an older actor of the database has the creator "bob@example.com"' }],
+      )
+      const { parts } = await service.app.running()
+      assert.equal(await parts.actors.find('bob'), null)
+      assert.notEqual(await parts.actors.find('twin'), null)
+    })
+
+    it('imports the oldest row of an actor that a damaged database has twice, and reports the others', async () => {
+      const damaged = await ActingWebDatabase.create()
+      try {
+        await damaged.run('ALTER TABLE actors DROP CONSTRAINT actors_pkey')
+        for (const [creator, created_at] of [
+          ['young@example.com', '2025-03-02 00:00:00'],
+          ['old@example.com', '2025-03-01 00:00:00'],
+          ['none@example.com', null],
+        ])
+          await damaged.actor('ada', { creator, created_at })
+        const service = await start()
+        const { actors, imported, first } = await takeOver(service, damaged)
+        const problem = 'the database has 3 rows of this actor, and the oldest one counts'
+        assert.deepEqual({ actors, imported, first }, { actors: 1, imported: 1, first: [{ actor: 'ada', problem }] })
+        const { parts } = await service.app.running()
+        assert.equal((await parts.actors.find('ada'))?.creator, 'old@example.com')
+      } finally {
+        await damaged.remove()
+      }
     })
   })
 })
