@@ -386,6 +386,50 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel')
   })
 
+  it('completes a click that began before a refresh (R-WEB-01)', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await openListening(page, actor, '/properties/color')
+    await page.getByRole('button', { name: 'Delete…' }).hover()
+    await page.mouse.down()
+    const refresh = page.waitForResponse((answer) => answer.request().resourceType() === 'fetch')
+    await actor.request('PUT', '/properties/color', 'violet')
+    await (await refresh).finished()
+    // The script has read the response when another one has arrived.
+    await page.evaluate('fetch("/health/live").then((answer) => answer.text())')
+    await page.mouse.up()
+    await page.getByRole('button', { name: 'Cancel' }).last().waitFor()
+    await page.locator('.value', { hasText: 'violet' }).waitFor({ state: 'attached' })
+    assert.deepEqual(page.complaints, [])
+  })
+
+  it('shows the newest of two refreshes whose responses change places (R-WEB-01)', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await openListening(page, actor, '/properties/color')
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let refreshes = 0
+    await page.route('**/www/properties/color', async (route) => {
+      refreshes += 1
+      const isFirst = refreshes === 1
+      const response = await route.fetch()
+      if (isFirst) {
+        begun.resolve()
+        await held.promise
+      }
+      await route.fulfill({ response })
+    })
+    await actor.request('PUT', '/properties/color', 'violet')
+    await begun.promise
+    await actor.request('PUT', '/properties/color', 'yellow')
+    await page.locator('.value', { hasText: 'yellow' }).waitFor()
+    const late = page.waitForResponse((answer) => answer.request().resourceType() === 'fetch')
+    held.resolve()
+    await (await late).finished()
+    await page.evaluate('fetch("/health/live").then((answer) => answer.text())')
+    assert.equal(await page.locator('.value').innerText(), 'yellow')
+  })
+
   it('does not disturb typing, and keeps the focus and unfolded sections when it refreshes (R-WEB-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)

@@ -33,7 +33,11 @@ function begin(address) {
   let waiting = []
   let timer = 0
   let again = 0
-  let refreshing = null
+  let refreshing = new AbortController()
+  let begun = 0
+  let shown = 0
+  let press = null
+  let release = null
   let waitMs = 5000
   let hasEnded = false
   // Extensions of the browser add attributes to fields later. Those are not changes of the content.
@@ -74,8 +78,20 @@ function begin(address) {
     close()
     clearTimeout(timer)
     clearTimeout(again)
-    refreshing?.abort()
+    refreshing.abort()
+    refreshing = new AbortController()
   })
+  // A click begins and ends at one element. It would be lost when the region of the element were replaced in between.
+  document.addEventListener('pointerdown', ({ button }) => {
+    if (button === 0) press ??= new Promise((resolve) => (release = resolve))
+  })
+  const letGo = () => {
+    release?.()
+    press = null
+  }
+  // The click follows its pointerup, before any timer.
+  for (const type of ['pointerup', 'pointercancel', 'dragend']) document.addEventListener(type, () => setTimeout(letGo))
+  window.addEventListener('blur', letGo)
   // The browser restored the page from its back/forward cache.
   window.addEventListener('pageshow', ({ persisted }) => (persisted ? open() : undefined))
   open()
@@ -90,8 +106,9 @@ function begin(address) {
   async function refresh() {
     const changes = waiting
     waiting = []
-    refreshing = new AbortController()
     const { signal } = refreshing
+    begun += 1
+    const number = begun
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual', signal })
       // The session ended: the service redirects to the sign-in page, or without one responds with 401.
@@ -101,9 +118,14 @@ function begin(address) {
       if (answer.status === 404) return end(words.deleted)
       if (!answer.ok) return
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
+      await press
+      // Responses may arrive in another order than their requests, and an older one must not hide a newer one.
+      if (signal.aborted || number < shown) return
+      shown = number
       document.title = fresh.title
-      const shown = regions().filter((region) => replace(region, fresh.getElementById(region.id)))
-      if (shown.length > 0) say(sentencesFor(changes.filter((change) => shown.some((region) => follows(region, change)))))
+      const replaced = regions().filter((region) => replace(region, fresh.getElementById(region.id)))
+      if (replaced.length > 0)
+        say(sentencesFor(changes.filter((change) => replaced.some((region) => follows(region, change)))))
     } catch {
       // The service is unreachable, or a form was sent. EventSource reconnects by itself, and the page refreshes then.
     }
