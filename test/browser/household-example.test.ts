@@ -45,10 +45,13 @@ describe('the page of the household example', () => {
     await ben.getByLabel('Family').check()
     await ben.getByRole('button', { name: 'Review request' }).click()
     await ben.getByRole('button', { name: 'Send request' }).click()
+    await ben.getByRole('status').getByText('Request sent').waitFor()
     const owner = await ada.context().newPage()
     await owner.goto(ada.url().replace(/\/app$/, '/www/trust'))
     await owner.getByRole('link', { name: 'Review request' }).click()
     await owner.getByRole('button', { name: 'Approve', exact: true }).click()
+    await owner.getByRole('status').getByText('Approved.').waitFor()
+    await owner.close()
 
     await ben.goto(ben.url().replace(/\/www.*$/, '/app'))
     await ben.getByRole('button', { name: 'Milk ada@example.com' }).click()
@@ -59,6 +62,22 @@ describe('the page of the household example', () => {
     await add(ada, 'A birthday cake for Grandmother, not with nuts, and candles')
     assert.deepEqual(await accessibilityViolations(ada), [])
     assert.deepEqual([ada.complaints, ben.complaints], [[], []])
+  })
+
+  it('offers to change the budget after it has read the budget', async () => {
+    const page = await signIn('joan@example.com')
+    const held = Promise.withResolvers<void>()
+    await page.route('**/properties/money', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.reload()
+    const change = page.getByRole('button', { name: 'Change my budget' })
+    await change.waitFor()
+    assert.equal(await change.getAttribute('disabled'), '')
+    held.resolve()
+    await change.click()
+    await page.getByLabel('My budget').waitFor()
   })
 
   it('changes no budget that another window has changed', async () => {

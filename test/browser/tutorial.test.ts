@@ -67,11 +67,13 @@ describe('the tutorial', () => {
     await ben.getByLabel('Housemate').check()
     await ben.getByRole('button', { name: 'Review request' }).click()
     await ben.getByRole('button', { name: 'Send request' }).click()
+    await ben.getByRole('status').getByText('Request sent').waitFor()
 
     const owner = await ada.context().newPage()
     await owner.goto(`${adasActor}/www/trust`)
     await owner.getByRole('link', { name: 'Review request' }).click()
     await owner.getByRole('button', { name: 'Approve', exact: true }).click()
+    await owner.getByRole('status').getByText('Approved.').waitFor()
 
     await ben.goto(`${bensActor}/app`)
     await ben.getByText('Milk (ada@example.com)').waitFor()

@@ -53,7 +53,7 @@ function Household() {
     setQuestion({ text: 'My budget', amount: seen, save: (amount) => run(() => changeBudget(seen, amount)) })
   return (
     <main>
-      <button type="button" onClick={() => mine !== undefined && askForBudget(mine)}>
+      <button type="button" disabled={mine === undefined} onClick={() => mine !== undefined && askForBudget(mine)}>
         {spent.toFixed(2)} of {limit.toFixed(2)} spent
         <meter max={limit} high={limit * 0.8} value={spent} />
         <small>Change my budget</small>
