@@ -42,6 +42,30 @@ it('a test reads a page when all of it has arrived, also after a click', async (
   assert.deepEqual(await Promise.all(readings), [50, true, 50])
 })
 
+it('a test clicks when the script that handles the click has run', async (t) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const url = await listen(t, (request, response) => {
+    if (request.url === '/slow.js') {
+      response.setHeader('Content-Type', 'text/javascript')
+      return void released.then(() =>
+        response.end(`document.querySelector('button').onclick = () => document.body.append('Clicked')`),
+      )
+    }
+    response.setHeader('Content-Type', 'text/html')
+    response.end(
+      '<!doctype html><link rel="icon" href="data:,"><script src="/slow.js" defer></script><button>Go</button>',
+    )
+  })
+  const page = await openPage()
+  await page.goto(url, { waitUntil: 'commit' })
+  const button = page.getByRole('button')
+  const click = button.click()
+  await button.hover()
+  release()
+  await click
+  await page.getByText('Clicked').waitFor()
+})
+
 it('a test does not complain about what a page still loads when the browser leaves the page', async (t) => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
   const url = await listen(t, (request, response) => {

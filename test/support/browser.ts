@@ -59,7 +59,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   const context = await (await browser()).newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(60_000)
   const page = await context.newPage()
-  readOnlyCompletePages(page)
+  useOnlyCompletePages(page)
   opened.push(page)
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -93,31 +93,38 @@ const readings = {
   ],
   page: ['content', 'evaluate'],
 } as const
+const actions = ['click', 'check', 'press'] as const
 let isWaiting = false
 
 /**
  * Makes every reading of a page wait until the page is complete. After a click, Playwright waits only for the beginning of the
- * next page. On a busy machine, a test then reads a part of it: 34 of 50 items, or no alert although one follows.
+ * next page. On a busy machine, a test then reads a part of it: 34 of 50 items, or no alert although one follows. A click also
+ * waits, because the script that handles it may not have run.
  */
-function readOnlyCompletePages(page: Page): void {
+function useOnlyCompletePages(page: Page): void {
   if (isWaiting) return
   isWaiting = true
-  wrap(page.locator('body'), readings.locator, (locator: Locator) => locator.page())
-  wrap(page, readings.page, (self: Page) => self)
+  wrap(page.locator('body'), readings.locator, (locator: Locator) => locator.page().waitForLoadState())
+  wrap(page, readings.page, (self: Page) => self.waitForLoadState())
+  wrap(page.locator('body'), actions, async (locator: Locator) => {
+    // The element may be one of the next page.
+    await locator.waitFor()
+    await locator.page().waitForLoadState()
+  })
 }
 
-function wrap<Readable extends object>(
-  example: Readable,
+function wrap<Subject extends object>(
+  example: Subject,
   names: readonly string[],
-  pageOf: (readable: Readable) => Page,
+  ready: (subject: Subject) => Promise<void>,
 ): void {
   const methods = Object.getPrototypeOf(example) as Record<string, (...args: unknown[]) => Promise<unknown>>
   for (const name of names) {
-    const read = methods[name]
-    if (read === undefined) throw new Error(`Cannot wait before ${name}: Playwright does not have it`)
-    methods[name] = async function (this: Readable, ...args) {
-      await pageOf(this).waitForLoadState()
-      return read.apply(this, args)
+    const method = methods[name]
+    if (method === undefined) throw new Error(`Cannot wait before ${name}: Playwright does not have it`)
+    methods[name] = async function (this: Subject, ...args) {
+      await ready(this)
+      return method.apply(this, args)
     }
   }
 }
