@@ -91,7 +91,7 @@ describe('pages that grant access', () => {
     })
   }
 
-  it('have no accessibility violation in form, review and confirmation, in any look (R-WEB-01)', async () => {
+  it('have no accessibility violation in form, review and confirmation, in any look (R-LOOK-01)', async () => {
     const { actor, peer } = await pair()
     const page = await visit(actor, '/trust/new', { bypassCSP: true })
     await assertInOrder(page)

@@ -92,7 +92,7 @@ describe('API keys on the page of connected apps, in a real browser', () => {
     await page.getByRole('button', { name: 'Sensor widerrufen' }).waitFor()
   })
 
-  it('have no accessibility violation in any look (R-WEB-01)', async () => {
+  it('have no accessibility violation in any look (R-LOOK-01)', async () => {
     const { page } = await visit({ bypassCSP: true })
     await page.getByText('Create an API key').click()
     assert.deepEqual(await faultsInEveryLook(page), [])

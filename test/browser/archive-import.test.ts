@@ -60,7 +60,7 @@ const tableOf = async (page: WatchedPage): Promise<string[]> =>
 describe('the page that imports an archive', () => {
   for (const locale of ['en', 'de'] as const)
     for (const javaScriptEnabled of [true, false]) {
-      it(`shows the import until its end, in ${locale}, with${javaScriptEnabled ? '' : 'out'} JavaScript (R-WEB-01)`, async () => {
+      it(`shows the import until its end, in ${locale}, with${javaScriptEnabled ? '' : 'out'} JavaScript (R-LOOK-04, R-PAGE-28)`, async () => {
         const { service, actor, archive } = await begin()
         const page = await visitAsOwner(service, actor, '/settings', { locale, javaScriptEnabled })
         await page.locator('#import').locator('xpath=..').getByRole('link').click()
@@ -80,7 +80,7 @@ describe('the page that imports an archive', () => {
       })
     }
 
-  it('has no accessibility violation in any look, with names that are in use and refused (R-WEB-01)', async () => {
+  it('has no accessibility violation in any look, with names that are in use and refused (R-LOOK-01)', async () => {
     const { service, actor } = await begin()
     released.resolve()
     await actor.request('PUT', '/properties', { color: 'red', ['x'.repeat(300)]: 1 })
@@ -108,7 +108,7 @@ describe('the page that imports an archive', () => {
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'blue')
   })
 
-  it('says at the field why a file cannot be imported, and changes nothing (R-WEB-01)', async () => {
+  it('says at the field why a file cannot be imported, and changes nothing (R-PAGE-02)', async () => {
     const { service, actor } = await begin()
     const page = await visitAsOwner(service, actor, '/import', { bypassCSP: true })
     await choose(page, '{"kind":"archive"}\n')
@@ -120,7 +120,7 @@ describe('the page that imports an archive', () => {
     assert.equal((await actor.request('GET', '/import')).status, 404)
   })
 
-  it('stops an import (R-WEB-01)', async () => {
+  it('stops an import (R-PAGE-28)', async () => {
     const { service, actor, archive } = await begin()
     const page = await visitAsOwner(service, actor, '/import', { javaScriptEnabled: false })
     await choose(page, archive)

@@ -70,7 +70,7 @@ const withoutBorder = `[...document.querySelectorAll('button, .button, input:not
   .map((one) => 'no border: ' + one.outerHTML.slice(0, 120))`
 
 describe('every page', () => {
-  it('fits a screen of 320 pixels, also from right to left, without a violation (R-WEB-01)', async () => {
+  it('fits a screen of 320 pixels, also from right to left, without a violation (R-LOOK-01, R-LOOK-02)', async () => {
     const page = await visitAsOwner(service, actor, '', { locale: 'ar', bypassCSP: true, viewport: narrow })
     const faults = await onEveryPage(page, async () => [
       ...((await page.evaluate('document.documentElement.dir')) === 'rtl' ? [] : ['is written from left to right']),
@@ -81,7 +81,7 @@ describe('every page', () => {
     assert.equal(pages.length, 26, pages.join(' '))
   })
 
-  it('fits a screen of 320 pixels from left to right, in dark colors (R-WEB-01)', async () => {
+  it('fits a screen of 320 pixels from left to right, in dark colors (R-LOOK-02)', async () => {
     const page = await visitAsOwner(service, actor, '', { bypassCSP: true, viewport: narrow, colorScheme: 'dark' })
     const faults = await onEveryPage(page, async () => [
       ...((await isTooWide(page)) ? ['is wider than the screen'] : []),
@@ -90,7 +90,7 @@ describe('every page', () => {
     assert.deepEqual(faults, [])
   })
 
-  it('shows its buttons, fields and state in forced colors (R-WEB-01)', async () => {
+  it('shows its buttons, fields and state in forced colors (R-LOOK-02)', async () => {
     const page = await visitAsOwner(service, actor, '', { bypassCSP: true, forcedColors: 'active' })
     assert.equal(await page.evaluate('matchMedia("(forced-colors: active)").matches'), true)
     const faults = await onEveryPage(page, async () => [
@@ -125,7 +125,7 @@ describe('a live update', () => {
   const approve = (): Promise<Response> => actor.request('PUT', `/trust/friend/${samplePeer}`, { approved: true })
 
   for (const [what, [path, change, seen]] of Object.entries(changes))
-    it(`moves nothing that stays: ${what} (R-WEB-01)`, async () => {
+    it(`moves nothing that stays: ${what} (R-LIVE-04)`, async () => {
       const page = await visitAsOwner(service, actor, path)
       const stream = page.waitForRequest((request) => request.url().endsWith('/live'))
       await page.reload()

@@ -90,7 +90,7 @@ describe('an invitation, in a real browser', () => {
     assert.equal(await page.getByLabel('Nickname').getAttribute('aria-invalid'), 'true')
   })
 
-  it('has no accessibility violation in any look (R-WEB-01)', async () => {
+  it('has no accessibility violation in any look (R-LOOK-01)', async () => {
     const page = await visitAsOwner(service, await newOwner(), '/trust/invite', {
       bypassCSP: true,
     })

@@ -19,7 +19,7 @@ const focused = (page: WatchedPage): Promise<string> =>
   page.evaluate<string>('document.activeElement.textContent.trim()')
 
 describe('a page with more rows than a screen holds', () => {
-  it('has the form for a new property above them, and counts properties that are added meanwhile (R-WEB-01)', async () => {
+  it('has the form for a new property above them, and counts properties that are added meanwhile (R-LOOK-03, R-LIVE-03)', async () => {
     const actor = await service.createActor('ada@example.com')
     const names = Array.from({ length: 11 }, (_, index) => [`p${index}`, index])
     await actor.request('POST', '/properties', Object.fromEntries(names))
@@ -33,7 +33,7 @@ describe('a page with more rows than a screen holds', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('links past the items to the form for a new one, and counts items that are added meanwhile (R-WEB-01)', async () => {
+  it('links past the items to the form for a new one, and counts items that are added meanwhile (R-LOOK-03, R-LIVE-03)', async () => {
     const actor = await service.createActor('grace@example.com')
     await actor.request('POST', '/properties', { notes: { _type: 'list' } })
     await actor.request('POST', '/properties', {
@@ -49,7 +49,7 @@ describe('a page with more rows than a screen holds', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('is the only page with that link, which a short page does not need (R-WEB-01)', async () => {
+  it('is the only page with that link, which a short page does not need (R-LOOK-03)', async () => {
     const actor = await service.createActor('alan@example.com')
     await actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
     for (const path of ['/properties', '/properties/notes', '/properties/color']) {

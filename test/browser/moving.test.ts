@@ -68,7 +68,7 @@ async function moveTo(page: WatchedPage, locale: 'en' | 'de', url: string): Prom
 describe('the pages of a move', () => {
   for (const locale of ['en', 'de'] as const)
     for (const javaScriptEnabled of [true, false]) {
-      it(`move an account, and hand it over by a link, in ${locale}, with${javaScriptEnabled ? '' : 'out'} JavaScript (R-WEB-01, R-MOVE-08)`, async () => {
+      it(`move an account, and hand it over by a link, in ${locale}, with${javaScriptEnabled ? '' : 'out'} JavaScript (R-LOOK-04, R-MOVE-08)`, async () => {
         const { old, home, alice } = await begin()
         const page = await visitAsOwner(old, alice, '/settings', { locale, javaScriptEnabled })
         await page.locator('#move').locator('xpath=..').getByRole('link').click()
@@ -94,7 +94,7 @@ describe('the pages of a move', () => {
       })
     }
 
-  it('have no accessibility violation in any look, while it moves and after it failed (R-WEB-01)', async () => {
+  it('have no accessibility violation in any look, while it moves and after it failed (R-LOOK-01)', async () => {
     const { old, home, alice, network } = await begin()
     const page = await visitAsOwner(old, alice, '/move', { bypassCSP: true })
     await moveTo(page, 'en', 'nothing://there')
@@ -113,7 +113,7 @@ describe('the pages of a move', () => {
     assert.deepEqual(await faultsInEveryLook(page), [])
   })
 
-  it('have no accessibility violation after the move, with a peer that was not reached (R-WEB-01, R-MOVE-07)', async () => {
+  it('have no accessibility violation after the move, with a peer that was not reached (R-LOOK-01, R-MOVE-07)', async () => {
     const { old, home, alice, bob, network } = await begin()
     released.resolve()
     const carol = await old.createActor('carol@example.com')

@@ -71,7 +71,7 @@ describe('the pages of operators, in a real browser', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('have no accessibility violation in any look (R-WEB-01)', async () => {
+  it('have no accessibility violation in any look (R-LOOK-01)', async () => {
     const page = await visit('/admin', { bypassCSP: true })
     for (const path of ['/admin', '/admin/actors', `/admin/actors/${actor.id}`, '/admin/deliveries', '/admin/apps']) {
       await page.goto(`${service.url}${path}`)

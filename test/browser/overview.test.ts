@@ -63,7 +63,7 @@ const opacities = (page: WatchedPage): Promise<unknown> =>
 
 describe('the overview in a browser', () => {
   for (const locale of ['en', 'de', 'ar'] as const) {
-    it(`has no accessibility violation in any look in ${locale} (R-WEB-01)`, async () => {
+    it(`has no accessibility violation in any look in ${locale} (R-LOOK-01)`, async () => {
       const page = await visit('', { locale, bypassCSP: true })
       assert.equal(await page.title(), locale === 'de' ? 'Übersicht · Notes' : 'Overview · Notes')
       assert.equal(await page.evaluate('document.documentElement.dir'), locale === 'ar' ? 'rtl' : 'ltr')
@@ -73,7 +73,7 @@ describe('the overview in a browser', () => {
     })
   }
 
-  it('dims the ribbons of others while a person or a place is hovered or has the focus (R-WEB-01)', async () => {
+  it('dims the ribbons of others while a person or a place is hovered or has the focus (R-PAGE-25)', async () => {
     const page = await visit()
     const all = await opacities(page)
     assert.deepEqual(new Set(Object.values(all as object)), new Set(['1']))
@@ -96,7 +96,7 @@ describe('the overview in a browser', () => {
     assert.equal(toPlace, '0.1')
   })
 
-  it('leads the keyboard to each person and each property, and to their pages (R-WEB-01)', async () => {
+  it('leads the keyboard to each person and each property, and to their pages (R-LOOK-03)', async () => {
     const page = await visit()
     const names = (await page.evaluate(
       `[...document.querySelectorAll('.map a')].map((link) => link.textContent)`,
@@ -114,7 +114,7 @@ describe('the overview in a browser', () => {
     await page.getByRole('heading', { level: 1, name: 'A test client' }).waitFor()
   })
 
-  it('has the ribbons of the picture as words in the table (R-WEB-01)', async () => {
+  it('has the ribbons of the picture as words in the table (R-PAGE-25)', async () => {
     const page = await visit('', { javaScriptEnabled: true })
     await page.getByText('Show as table').click()
     const drawn = (await page.evaluate(
@@ -143,7 +143,7 @@ describe('the overview in a browser', () => {
   })
 
   for (const [dir, locale] of Object.entries({ ltr: 'en', rtl: 'ar' })) {
-    it(`keeps every text inside its box, in ${dir} (R-WEB-01)`, async () => {
+    it(`keeps every text inside its box, in ${dir} (R-LOOK-02)`, async () => {
       const page = await visit('', { locale })
       const texts =
         (await page.evaluate(`[...document.querySelectorAll('.map a > rect, .map g[class^=t] > rect')].flatMap((box) => {
@@ -161,7 +161,7 @@ describe('the overview in a browser', () => {
     })
   }
 
-  it('copies the address, and says so (R-WEB-01)', async () => {
+  it('copies the address, and says so (R-PAGE-25)', async () => {
     const page = await visit()
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     const button = page.getByRole('button', { name: 'Copy Account URL' })
@@ -172,7 +172,7 @@ describe('the overview in a browser', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('shows the address without a button when scripts are off (R-WEB-01)', async () => {
+  it('shows the address without a button when scripts are off (R-LOOK-04)', async () => {
     const page = await visit('', { javaScriptEnabled: false })
     assert.equal(await page.getByText(`${service.url}/${actor.id}`, { exact: true }).isVisible(), true)
     assert.equal(await page.locator('[data-copy]').first().isVisible(), false)

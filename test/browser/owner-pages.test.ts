@@ -43,7 +43,7 @@ const heading = (page: Page): Promise<string | null> => page.getByRole('heading'
 const value = (page: Page) => page.getByRole('textbox', { name: 'Value', exact: true })
 
 describe('the pages of an actor', () => {
-  it('have no accessibility violation in any look, with every form unfolded (R-WEB-01)', async () => {
+  it('have no accessibility violation in any look, with every form unfolded (R-LOOK-01)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '', { bypassCSP: true })
     for (const path of [
@@ -82,7 +82,7 @@ describe('the pages of an actor', () => {
     assert.deepEqual(await faultsInEveryLook(page), [])
   })
 
-  it('have landmarks, one main heading each, and a link that skips the navigation (R-WEB-01)', async () => {
+  it('have landmarks, one main heading each, and a link that skips the navigation (R-LOOK-03)', async () => {
     const actor = await furnished()
     const page = await visit(actor)
     for (const [path, title] of [
@@ -118,7 +118,7 @@ describe('the pages of an actor', () => {
     assert.equal(await page.locator('[aria-current=page]').textContent(), 'Properties')
   })
 
-  it('change a value in place, and confirm it once (R-WEB-01)', async () => {
+  it('change a value in place, and confirm it once (R-PAGE-03)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties')
     await page.getByRole('link', { name: 'color' }).click()
@@ -135,7 +135,7 @@ describe('the pages of an actor', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('keep an invalid typed value, and focus the field with the reason (R-WEB-01)', async () => {
+  it('keep an invalid typed value, and focus the field with the reason (R-PAGE-02)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/age')
     await page.getByText('Edit', { exact: true }).click()
@@ -154,7 +154,7 @@ describe('the pages of an actor', () => {
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-    it(`create, fill and delete a list ${how} (R-WEB-01)`, async () => {
+    it(`create, fill and delete a list ${how} (R-PAGE-08, R-LOOK-04)`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties', { javaScriptEnabled })
       await page.locator('summary', { hasText: 'List' }).click()
@@ -213,7 +213,7 @@ describe('the pages of an actor', () => {
     })
   }
 
-  it('fill, change and empty a list without JavaScript, in German (R-WEB-01)', async () => {
+  it('fill, change and empty a list without JavaScript, in German (R-PAGE-08, R-LOOK-04)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/empty', { javaScriptEnabled: false, locale: 'de-DE' })
     await page.locator('summary', { hasText: 'Mehrere Elemente hinzufügen' }).click()
@@ -251,7 +251,7 @@ describe('the pages of an actor', () => {
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-    it(`store a number and a truth value by their own inputs ${how} (R-WEB-01)`, async () => {
+    it(`store a number and a truth value by their own inputs ${how} (R-PAGE-06, R-LOOK-04)`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties', { javaScriptEnabled })
       await page.locator('summary', { hasText: 'Value' }).click()
@@ -306,7 +306,7 @@ describe('the pages of an actor', () => {
     },
   ]
   for (const { how, options, words } of searching)
-    it(`find a property and delete the selection ${how} (R-WEB-01)`, async () => {
+    it(`find a property and delete the selection ${how} (R-PAGE-05, R-LOOK-04)`, async () => {
       const actor = await furnished()
       const page = await visit(actor, '/properties', options)
       const names = page.locator('.properties tbody th')
@@ -328,7 +328,7 @@ describe('the pages of an actor', () => {
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-    it(`store, download and delete a file ${how} (R-WEB-01)`, async () => {
+    it(`store, download and delete a file ${how} (R-PAGE-29, R-LOOK-04)`, async () => {
       const actor = await service.createActor('ada@example.com')
       const page = await visit(actor, '/files', { javaScriptEnabled })
       assert.equal(await page.locator('.empty').textContent(), 'No files yet.')
@@ -349,7 +349,7 @@ describe('the pages of an actor', () => {
     })
   }
 
-  it('are fully usable by keyboard, with a visible focus at every step (R-WEB-01)', async () => {
+  it('are fully usable by keyboard, with a visible focus at every step (R-LOOK-03)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/color')
     const places: string[] = []
@@ -394,7 +394,7 @@ describe('the pages of an actor', () => {
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
   })
 
-  it('split a long list into pages (R-WEB-01)', async () => {
+  it('split a long list into pages (R-PAGE-08)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/notes')
     const pager = page.getByRole('navigation', { name: 'Pagination' })
@@ -411,7 +411,7 @@ describe('the pages of an actor', () => {
     assert.equal(await page.locator('.items tbody tr').count(), 50)
   })
 
-  it('show a nested value as a tree (R-WEB-01)', async () => {
+  it('show a nested value as a tree (R-PAGE-07)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/settings')
     assert.equal(
@@ -423,7 +423,7 @@ describe('the pages of an actor', () => {
     assert.equal(await page.locator('.value .tree ul').count(), 3)
   })
 
-  it('offer no form for a property that the application protects (R-WEB-01)', async () => {
+  it('offer no form for a property that the application protects (R-PAGE-07)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/fixed')
     assert.equal(await page.getByText('Edit', { exact: true }).count(), 0)
@@ -432,7 +432,7 @@ describe('the pages of an actor', () => {
     assert.equal(await page.getByText('Text · Read-only').count(), 1)
   })
 
-  it('report a missing page with a link to continue (R-WEB-01)', async () => {
+  it('report a missing page with a link to continue (R-PAGE-30)', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/nothing')
     assert.equal(await heading(page), 'Not found')
@@ -444,7 +444,7 @@ describe('the pages of an actor', () => {
     await page.waitForURL(`${service.url}/${actor.id}/www`)
   })
 
-  it('load nothing from other hosts, and cause no complaint of the browser (R-WEB-01, WEB-02)', async () => {
+  it('load nothing from other hosts, and cause no complaint of the browser (R-LOOK-06, WEB-02)', async () => {
     const actor = await furnished()
     const page = await visit(actor)
     const asked: string[] = []
@@ -475,7 +475,7 @@ describe('the pages of an actor', () => {
 })
 
 describe('a session in a browser', () => {
-  it('begins at the sign-in page, shows the pages, and ends with one click (R-WEB-01, R-WEB-04, R-OC-10)', async () => {
+  it('begins at the sign-in page, shows the pages, and ends with one click (R-PAGE-01, R-WEB-04, R-OC-10)', async () => {
     const other = await createTestDatabase('sqlite')
     const local = await startService(other.url, { listen: true, host: 'localhost', name: 'Notes', localSignIn: true })
     try {

@@ -139,7 +139,7 @@ describe('the page of the activity', () => {
   for (const [locale, words] of Object.entries(filters)) {
     for (const javaScriptEnabled of [true, false]) {
       const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-      it(`filters the entries and exports them, ${how} in ${locale} (R-WEB-01)`, async () => {
+      it(`filters the entries and exports them, ${how} in ${locale} (R-PAGE-22, R-PAGE-23, R-LOOK-04)`, async () => {
         const actor = await service.createActor(`filter${Math.random()}@example.com`)
         const peer = await elsewhere.createActor(`reader${Math.random()}@example.com`)
         const related = await relate(peer, [service, actor])
@@ -169,7 +169,7 @@ describe('the page of the activity', () => {
 })
 
 describe('the pages of relationships', () => {
-  it('have no accessibility violation in any look, with every form unfolded (R-WEB-01)', async () => {
+  it('have no accessibility violation in any look, with every form unfolded (R-LOOK-01)', async () => {
     const { actor, friend, paths } = await furnished()
     const page = await visit(actor, '', { bypassCSP: true })
     for (const path of paths) {
@@ -190,7 +190,7 @@ describe('the pages of relationships', () => {
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
-    it(`approve a peer, restrict its rights after a preview, and end the relationship, ${how} (R-WEB-01)`, async () => {
+    it(`approve a peer, restrict its rights after a preview, and end the relationship, ${how} (R-PAGE-13, R-PAGE-15, R-LOOK-04)`, async () => {
       const { actor, asking } = await furnished()
       const page = await visit(actor, '', { javaScriptEnabled })
       await page.getByRole('link', { name: /wants to connect$/ }).click()
@@ -241,7 +241,7 @@ describe('the pages of relationships', () => {
     },
   ]
   for (const { how, options, words } of hiding)
-    it(`hide one property from one peer in the access table, ${how} (R-WEB-01, R-PERM-01)`, async () => {
+    it(`hide one property from one peer in the access table, ${how} (R-PAGE-17, R-LOOK-04, R-PERM-01)`, async () => {
       const { actor, friend } = await furnished()
       assert.equal((await actor.request('PUT', '/properties/color', 'blue')).status, 204)
       const page = await visit(actor, `/trust/${friend.id}`, options)
@@ -256,7 +256,7 @@ describe('the pages of relationships', () => {
       assert.deepEqual(page.complaints, [])
     })
 
-  it('draw the relationships, and list the same states in words (R-WEB-01)', async () => {
+  it('draw the relationships, and list the same states in words (R-PAGE-11)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor, '/trust')
     assert.equal(await page.locator('.picture a').count(), 3)
@@ -274,7 +274,7 @@ describe('the pages of relationships', () => {
     assert.equal(await page.locator('.picture a:not([tabindex="-1"])').count(), 0)
   })
 
-  it('approve a call of an AI client from the overview, once (R-WEB-01)', async () => {
+  it('approve a call of an AI client from the overview, once (R-PAGE-21)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await page.getByRole('link', { name: 'A test client requests your approval: Send a letter' }).click()
@@ -287,7 +287,7 @@ describe('the pages of relationships', () => {
 })
 
 describe('a page that is open during a change', () => {
-  it('shows and announces a value that another client changes, without a reload (R-WEB-01)', async () => {
+  it('shows and announces a value that another client changes, without a reload (R-LIVE-03)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -298,7 +298,7 @@ describe('a page that is open during a change', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('shows the arrival of a callback from a peer at another service (R-WEB-01, R-SUB-09)', async () => {
+  it('shows the arrival of a callback from a peer at another service (R-LIVE-03, R-SUB-09)', async () => {
     const { actor, friend } = await furnished()
     await relate(actor, [elsewhere, friend])
     const subscribed = await actor.request('POST', '/subscriptions', {
@@ -317,7 +317,7 @@ describe('a page that is open during a change', () => {
     assert.match((await said(page)) ?? '', /Subscriptions updated/)
   })
 
-  it('shows new waiting requests on the overview (R-WEB-01)', async () => {
+  it('shows new waiting requests on the overview (R-LIVE-03)', async () => {
     const actor = await service.createActor(`ada${Math.random()}@example.com`)
     const page = await visit(actor)
     await openListening(page, actor, '')
@@ -332,7 +332,7 @@ describe('a page that is open during a change', () => {
     await page.getByRole('link', { name: 'A test client requests your approval: Send a letter' }).waitFor()
   })
 
-  it('does not take an attribute that a browser extension adds to a field for a change (R-WEB-01)', async () => {
+  it('does not take an attribute that a browser extension adds to a field for a change (R-LIVE-04)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -348,7 +348,7 @@ describe('a page that is open during a change', () => {
   })
 
   for (const javaScriptEnabled of [true, false])
-    it(`ask in a popover before they disconnect, ${javaScriptEnabled ? 'with' : 'without'} JavaScript (R-WEB-01)`, async () => {
+    it(`ask in a popover before they disconnect, ${javaScriptEnabled ? 'with' : 'without'} JavaScript (R-PAGE-31, R-LOOK-04)`, async () => {
       const { actor, friend } = await furnished()
       const page = await visit(actor, `/trust/${friend.id}`, { javaScriptEnabled })
       const [asking, confirming] = [
@@ -373,7 +373,7 @@ describe('a page that is open during a change', () => {
       assert.deepEqual(page.complaints, [])
     })
 
-  it('keeps a question open when it refreshes (R-WEB-01)', async () => {
+  it('keeps a question open when it refreshes (R-LIVE-04)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -386,7 +386,7 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel')
   })
 
-  it('completes a click that began before a refresh (R-WEB-01)', async () => {
+  it('completes a click that began before a refresh (R-LIVE-04)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -403,7 +403,7 @@ describe('a page that is open during a change', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('shows the newest of two refreshes whose responses change places (R-WEB-01)', async () => {
+  it('shows the newest of two refreshes whose responses change places (R-LIVE-04)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -430,7 +430,7 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.locator('.value').innerText(), 'yellow')
   })
 
-  it('does not disturb typing, and keeps the focus and unfolded sections when it refreshes (R-WEB-01)', async () => {
+  it('does not disturb typing, and keeps the focus and unfolded sections when it refreshes (R-LIVE-04)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -455,7 +455,7 @@ describe('a page that is open during a change', () => {
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'half a sentence')
   })
 
-  it('does not refresh the response to a form, with its typed values (R-WEB-01)', async () => {
+  it('does not refresh the response to a form, with its typed values (R-LIVE-04)', async () => {
     const { actor, friend } = await furnished()
     const page = await visit(actor, '/properties/color')
     await page.getByText('Edit', { exact: true }).click()
@@ -474,7 +474,7 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.locator('[data-live]').count(), 0)
   })
 
-  it('reports that the session ended, and shows no further changes (R-WEB-01, R-TOK-01)', async () => {
+  it('reports that the session ended, and shows no further changes (R-LIVE-05, R-TOK-01)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -485,7 +485,7 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.locator('.value').innerText(), 'green')
   })
 
-  it('closes its stream when one of its forms is sent (R-WEB-01)', async () => {
+  it('closes its stream when one of its forms is sent (R-LIVE-06)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -503,7 +503,7 @@ describe('a page that is open during a change', () => {
     assert.equal(await page.getByRole('status').textContent(), 'Saved.')
   })
 
-  it('cancels its refresh when a form of the page is sent (R-WEB-01)', async () => {
+  it('cancels its refresh when a form of the page is sent (R-LIVE-04)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -528,7 +528,7 @@ describe('a page that is open during a change', () => {
     await page.getByRole('heading', { name: 'Choose which version to keep' }).waitFor()
   })
 
-  it('reports that its subject was deleted (R-WEB-01)', async () => {
+  it('reports that its subject was deleted (R-LIVE-03)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
@@ -536,7 +536,7 @@ describe('a page that is open during a change', () => {
     await page.locator('.stale', { hasText: 'This was deleted.' }).waitFor()
   })
 
-  it('shows changes at each poll when its stream is rejected, and backs off (R-WEB-01)', async () => {
+  it('shows changes at each poll when its stream is rejected, and backs off (R-LIVE-06)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     // The overview has a stream too. Its request could come late, and would be counted below.
@@ -590,7 +590,7 @@ describe('a page that is open during a change', () => {
     assert.equal(asked, requests)
   })
 
-  it('closes its stream while it is hidden (R-WEB-01)', async () => {
+  it('closes its stream while it is hidden (R-LIVE-06)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')

@@ -117,7 +117,7 @@ for (const [locale, word] of Object.entries(words)) {
       new Owner(await visitAsOwner(service, actor, path, options))
 
     describe(`the clicks of an owner in ${locale}, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, () => {
-      it('are 2 to create a value (R-WEB-01)', async () => {
+      it('are 2 to create a value (R-LOOK-05)', async () => {
         const actor = await created()
         const owner = await at(actor, '/properties')
         await owner.unfold(word.value)
@@ -128,7 +128,7 @@ for (const [locale, word] of Object.entries(words)) {
         assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'blue')
       })
 
-      it('are 2 to edit a value (R-WEB-01)', async () => {
+      it('are 2 to edit a value (R-LOOK-05)', async () => {
         const actor = await created()
         await actor.request('PUT', '/properties/color', 'blue')
         const owner = await at(actor, '/properties/color')
@@ -139,7 +139,7 @@ for (const [locale, word] of Object.entries(words)) {
         assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
       })
 
-      it('are 2 to add three items (R-WEB-01)', async () => {
+      it('are 2 to add three items (R-LOOK-05)', async () => {
         const actor = await created()
         await actor.request('POST', '/properties', { diary: { _type: 'list' } })
         const owner = await at(actor, '/properties/diary')
@@ -154,7 +154,7 @@ for (const [locale, word] of Object.entries(words)) {
         ])
       })
 
-      it('are 2 to approve a connection (R-WEB-01, R-TRUST-01)', async () => {
+      it('are 2 to approve a connection (R-LOOK-05, R-TRUST-01)', async () => {
         const [actor, grace] = [await created(), await created()]
         await relate(grace, [service, actor], 'friend', false)
         const owner = await at(actor, '')
@@ -165,7 +165,7 @@ for (const [locale, word] of Object.entries(words)) {
         assert.equal(((await answer.json()) as { approved: boolean }).approved, true)
       })
 
-      it('are 2 to hide one property from one peer (R-WEB-01, R-PERM-01)', async () => {
+      it('are 2 to hide one property from one peer (R-LOOK-05, R-PAGE-17, R-PERM-01)', async () => {
         const [actor, grace] = [await created(), await created()]
         await actor.request('PUT', '/properties/color', 'blue')
         const related = await relate(grace, [service, actor])

@@ -125,7 +125,7 @@ const ways: Readonly<Record<string, Way>> = {
 
 describe('a walk through the pages of two services', () => {
   for (const [how, way] of Object.entries(ways)) {
-    it(`leads from the front page to the sign-out, ${how} (R-WEB-01, R-OC-01, R-TOK-01)`, async () => {
+    it(`leads from the front page to the sign-out, ${how} (R-LOOK-04, R-OC-01, R-TOK-01)`, async () => {
       const notes = await start('Notes')
       const library = await start('Library')
       const ada = await Person.at(notes, way)

@@ -6,7 +6,7 @@ const atRoot = { baseUrl: 'https://troupe.example', basePath: '' }
 const mounted = { baseUrl: 'https://troupe.example/under/here', basePath: '/under/here' }
 
 describe('the redirect target of a form', () => {
-  it('can be any path of the service, with its query and fragment (WEB-11, R-WEB-01)', () => {
+  it('can be any path of the service, with its query and fragment (WEB-11, R-PAGE-03)', () => {
     for (const [wanted, expected] of [
       ['/', '/'],
       ['/a/www/properties', '/a/www/properties'],

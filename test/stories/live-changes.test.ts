@@ -63,7 +63,7 @@ class Watch {
 
 forEachService((start) => {
   describe('live changes', () => {
-    it('report a relationship that is requested, approved, given other permissions and deleted, to both actors (R-WEB-01, R-TRUST-01)', async () => {
+    it('report a relationship that is requested, approved, given other permissions and deleted, to both actors (R-LIVE-01, R-TRUST-01)', async () => {
       const service = await start({ listen: true })
       const actor = await service.createActor()
       const peer = await service.createActor('peer@example.com')
@@ -89,7 +89,7 @@ forEachService((start) => {
       await Promise.all([watch.end(), other.end()])
     })
 
-    it('report a subscription that begins and ends, to both actors (R-WEB-01, R-SUB-01)', async () => {
+    it('report a subscription that begins and ends, to both actors (R-LIVE-01, R-SUB-01)', async () => {
       const service = await start({ listen: true })
       const actor = await service.createActor()
       const peer = await service.createActor('peer@example.com')
@@ -106,7 +106,7 @@ forEachService((start) => {
       await Promise.all([watch.end(), other.end()])
     })
 
-    it('report a delivered diff to the publisher and to the subscriber (R-WEB-01, R-SUB-04)', async () => {
+    it('report a delivered diff to the publisher and to the subscriber (R-LIVE-01, R-SUB-04)', async () => {
       const service = await start({ listen: true })
       const actor = await service.createActor()
       const peer = await service.createActor('peer@example.com')
@@ -122,7 +122,7 @@ forEachService((start) => {
       await Promise.all([watch.end(), other.end()])
     })
 
-    it('report a session that begins, is ended elsewhere, or signs out (R-WEB-01, R-TOK-01)', async () => {
+    it('report a session that begins, is ended elsewhere, or signs out (R-LIVE-01, R-TOK-01)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const watch = await Watch.begin(service, actor)
@@ -146,7 +146,7 @@ forEachService((start) => {
       await watch.end()
     })
 
-    it('report the end of the other sessions only when there are any (R-WEB-01, R-TOK-06)', async () => {
+    it('report the end of the other sessions only when there are any (R-LIVE-01, R-TOK-06)', async () => {
       const service = await start({ devtest: true })
       const actor = await service.createActor()
       const browser = await OwnersBrowser.open(service, actor)

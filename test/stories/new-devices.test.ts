@@ -34,7 +34,7 @@ forEachService((start) => {
   }
 
   describe('a sign-in on a device without an older session', () => {
-    it('is on the overview and in the list of the devices that were there before, until it ends (R-WEB-01)', async () => {
+    it('is on the overview and in the list of the devices that were there before, until it ends (R-PAGE-20)', async () => {
       const { pass, service, actor } = await open()
       const known = await OwnersBrowser.open(service, actor, firefox)
       assert.deepEqual(await noticesOf(known), [])
@@ -54,7 +54,7 @@ forEachService((start) => {
       assert.deepEqual(await devicesOf(known), ['Firefox on Linux'])
     })
 
-    it('is new each time when the device is unknown (R-WEB-01)', async () => {
+    it('is new each time when the device is unknown (R-PAGE-20)', async () => {
       const { pass, service, actor } = await open()
       const known = await OwnersBrowser.open(service, actor, firefox)
       for (const _ of [1, 2]) {
@@ -69,7 +69,7 @@ forEachService((start) => {
   })
 
   describe('a sign-in on a device with an older session', () => {
-    it('is not named (R-WEB-01)', async () => {
+    it('is not named (R-PAGE-20)', async () => {
       const { pass, service, actor } = await open()
       const known = await OwnersBrowser.open(service, actor, firefox)
       pass(minute)
@@ -80,7 +80,7 @@ forEachService((start) => {
   })
 
   describe('the passphrase', () => {
-    it('shows no new device, because it has no session (R-WEB-01)', async () => {
+    it('shows no new device, because it has no session (R-PAGE-20)', async () => {
       const { service, actor } = await open()
       await OwnersBrowser.open(service, actor, chrome)
       const answer = await actor.request('GET', '/www')

@@ -241,7 +241,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(Object.keys(tableOf(await page())), ['friend'])
     })
 
-    it('shows the 8 people and apps that were active most recently, and counts the others (R-WEB-01)', async () => {
+    it('shows the 8 people and apps that were active most recently, and counts the others (R-PAGE-25)', async () => {
       let time = Date.UTC(2030, 0, 1)
       const { service, actor, values } = await open({ now: () => time }, true)
       await actor.request('PUT', '/properties/p', 'x')
@@ -258,7 +258,7 @@ forEachService((start, dialect) => {
       assert.deepEqual([map?.people.length, map?.other_people], [8, 1])
     })
 
-    it('needs the same number of statements for 1 and for 50 peers (R-WEB-01)', async () => {
+    it('needs the same number of statements for 1 and for 50 peers (R-PAGE-26)', async () => {
       const { service, actor, page } = await open({ activityPerActor: 1000 })
       await furnish(actor)
       const cost = async (): Promise<number> => {
@@ -280,7 +280,7 @@ forEachService((start, dialect) => {
   })
 
   describe('the overview', () => {
-    it('counts the requests of the last 14 days, and the denied ones (R-WEB-01)', async () => {
+    it('counts the requests of the last 14 days, and the denied ones (R-PAGE-25)', async () => {
       let time = Date.UTC(2030, 0, 20, 12)
       const { service, actor, values, page } = await open({ now: () => time, activityPerActor: 1000 }, true)
       await actor.request('PUT', '/properties/p', 'x')
@@ -300,7 +300,7 @@ forEachService((start, dialect) => {
       assert.equal(await page(), 'overview')
     })
 
-    it('is at most 40 kB at the first load, with its style sheet, script and logo (R-WEB-01)', async () => {
+    it('is at most 40 kB at the first load, with its style sheet, script and logo (R-PAGE-26)', async () => {
       const { service, actor, page } = await open({ activityPerActor: 1000 })
       await furnish(actor)
       for (const name of ['Grace Hopper', 'Niklaus Wirth', 'Mary Shelley'])
@@ -314,12 +314,12 @@ forEachService((start, dialect) => {
       assert.ok(total <= 40_000, `${total} bytes: ${sizes.join(', ')}`)
     })
 
-    it('says that the activity is off (R-WEB-01)', async () => {
+    it('says that the activity is off (R-PAGE-25)', async () => {
       const { page } = await open({ activityPerActor: 0 })
       assert.match(words(await page()), /Activity, 14 days Activity is turned off for this service\./)
     })
 
-    it('shows the first steps of a new account, and ticks those that are done (R-WEB-01)', async () => {
+    it('shows the first steps of a new account, and ticks those that are done (R-PAGE-25)', async () => {
       const { actor, page } = await open()
       assert.match(
         words(await page()),
@@ -329,7 +329,7 @@ forEachService((start, dialect) => {
       assert.match(words(await page()), /Get started Add your first data \(Done\) Connect with someone Share data/)
     })
 
-    it('names the subscriptions whose updates do not arrive, and so does the page of the peer (R-WEB-01)', async () => {
+    it('names the subscriptions whose updates do not arrive, and so does the page of the peer (R-PAGE-25, R-PAGE-18)', async () => {
       const remote = await new RecordingPeer().start()
       try {
         const { service, actor, values } = await open({ allowPrivatePeers: true }, true)
@@ -359,7 +359,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('counts devices and names the one that shows it, with the addresses to copy (R-WEB-01)', async () => {
+    it('counts devices and names the one that shows it, with the addresses to copy (R-PAGE-25)', async () => {
       const { service, actor, page } = await open()
       await OwnersBrowser.open(service, actor)
       const shown = await page()

@@ -26,7 +26,7 @@ forEachService((start) => {
   }
 
   describe('the stream of changes for an owner’s application', () => {
-    it('reports values with their operation, and a nested write with its key alone (R-WEB-01)', async () => {
+    it('reports values with their operation, and a nested write with its key alone (R-LIVE-02)', async () => {
       const { actor, stream } = await open()
       await actor.request('PUT', '/properties/color', '"blue"', { 'content-type': 'application/json' })
       await actor.request('PUT', '/properties', { big: { a: 1 }, small: 2 })
@@ -41,7 +41,7 @@ forEachService((start) => {
       await stream.close()
     })
 
-    it('reports changes of a list with operation, index, length and item (R-WEB-01)', async () => {
+    it('reports changes of a list with operation, index, length and item (R-LIVE-02)', async () => {
       const { service, actor, stream } = await open()
       const handle = await service.app.actors.get(actor.id)
       const list = handle?.list('todo')
@@ -104,7 +104,7 @@ forEachService((start) => {
       await stream.close()
     })
 
-    it('continues after the event that the client names, without a gap (R-WEB-01)', async () => {
+    it('continues after the event that the client names, without a gap (R-LIVE-02)', async () => {
       const { service, actor, stream } = await open()
       await actor.request('PUT', '/properties/a', '1')
       assert.deepEqual((await stream.next())?.split('\n')[0], 'id: 1')
@@ -158,7 +158,7 @@ forEachService((start) => {
       await again.close()
     })
 
-    it('misses no change that is made after its response began, however early (R-WEB-01)', async () => {
+    it('misses no change that is made after its response began, however early (R-LIVE-02)', async () => {
       const service = await start({ webUi: false })
       const actor = await service.createActor()
       for (let round = 0; round < 5; round++) {

@@ -82,13 +82,13 @@ for (const configured of ['none', 'one', 'several'] as const) {
     ]) {
       const shown = path === '/www/nothing' ? 404 : 200
 
-      it(`at ${path} open with a session, as a cookie or a bearer token (R-WEB-01)`, async () => {
+      it(`at ${path} open with a session, as a cookie or a bearer token (R-WEB-01, R-PAGE-01)`, async () => {
         assert.deepEqual(await ask(path, { ...asBrowser, cookie: `oauth_token=${token}` }), [shown, null, []])
         assert.deepEqual(await ask(path, { cookie: `oauth_token=${token}` }), [shown, null, []])
         assert.deepEqual(await ask(path, { ...asBrowser, authorization: `Bearer ${token}` }), [shown, null, []])
       })
 
-      it(`at ${path} redirect a browser without credentials to sign-in, and answer a program with 401 (R-WEB-01)`, async () => {
+      it(`at ${path} redirect a browser without credentials to sign-in, and answer a program with 401 (R-PAGE-01)`, async () => {
         assert.deepEqual(await ask(path, asBrowser), asked(configured, actor.id, path))
         for (const headers of [{}, { accept: 'application/json' }, { accept: '*/*' }]) {
           const answer = await service.request(`/${actor.id}${path}`, { headers })
@@ -124,7 +124,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
         }
       })
 
-      it(`at ${path} reject an invalid Authorization header, even beside a valid cookie (WEB-14, R-WEB-01)`, async () => {
+      it(`at ${path} reject an invalid Authorization header, even beside a valid cookie (WEB-14, R-PAGE-01)`, async () => {
         for (const authorization of ['Bearer unknown', 'Basic', 'Basic !!!!', 'Digest x', 'Bearer two words', '']) {
           const headers = { authorization, cookie: `oauth_token=${token}` }
           const answer = await ask(path, { ...asBrowser, ...headers })
@@ -138,7 +138,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
         )
       })
 
-      it(`at ${path} reject the session of another actor, which remains valid (R-WEB-01)`, async () => {
+      it(`at ${path} reject the session of another actor, which remains valid (R-PAGE-01)`, async () => {
         // The sign-in page explains that the page belongs to another account, so no provider is contacted before.
         const cookie = `oauth_token=${stranger}`
         const other: Sent = configured === 'none' ? [401, null, []] : [302, login(actor.id, path), []]
@@ -150,12 +150,12 @@ for (const configured of ['none', 'one', 'several'] as const) {
         assert.deepEqual(await ask(path, { cookie: `oauth_token=${stranger}` }), [403, null, []])
       })
 
-      it(`at ${path} delete an expired cookie on the way to sign-in (R-WEB-01)`, async () => {
+      it(`at ${path} delete an expired cookie on the way to sign-in (R-PAGE-01)`, async () => {
         const answer = await ask(path, { ...asBrowser, cookie: 'oauth_token=gone' })
         assert.deepEqual(answer, asked(configured, actor.id, path, expired))
       })
 
-      it(`at ${path} reject peers, clients and trustees, whatever their rights (R-WEB-01)`, async () => {
+      it(`at ${path} reject peers, clients and trustees, whatever their rights (R-PAGE-01)`, async () => {
         for (const other of [
           callers.peer(actor.id, { relationship: 'admin', grants: everything }),
           callers.client(actor.id, { grants: everything }),
@@ -167,7 +167,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
         }
       })
 
-      it(`at ${path} answer 404 to every caller when the actor does not exist (R-WEB-01, CHOICE-50)`, async () => {
+      it(`at ${path} answer 404 to every caller when the actor does not exist (R-PAGE-01, CHOICE-50)`, async () => {
         for (const headers of [
           {},
           asBrowser,
@@ -223,7 +223,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
       }
     })
 
-    it('follow the same rule as other paths: a browser without a session is redirected to sign-in, a program receives 401 (R-WEB-01)', async () => {
+    it('follow the same rule as other paths: a browser without a session is redirected to sign-in, a program receives 401 (R-PAGE-01)', async () => {
       for (const path of ['/properties', '/trust', '/methods', '/subscriptions']) {
         assert.deepEqual(await ask(path, asBrowser), asked(configured, actor.id, path))
         assert.equal((await ask(path, {}))[0], 401)
@@ -231,7 +231,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
       }
     })
 
-    it('redirect a form without a session to sign-in, and change nothing (R-WEB-01)', async () => {
+    it('redirect a form without a session to sign-in, and change nothing (R-PAGE-01)', async () => {
       const before = rowsOf(await dumpStore((await service.app.running()).store), actor.id)
       for (const headers of [
         asBrowser,
@@ -255,7 +255,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
 }
 
 describe('a sign-in provider for mobile apps', () => {
-  it('is not chosen automatically for a browser (R-WEB-01)', async () => {
+  it('is not chosen automatically for a browser (R-PAGE-01)', async () => {
     const service = await start({
       signIn: [
         google({ clientId: 'web', clientSecret: 'hush' }),
@@ -299,7 +299,7 @@ forEachService((start) => {
     })
 
     for (const route of routes.filter(({ access }) => access === 'www')) {
-      it(`${route.id} serves only a session of the owner; other callers learn and change nothing (ACL-01, R-WEB-01)`, async () => {
+      it(`${route.id} serves only a session of the owner; other callers learn and change nothing (ACL-01, R-PAGE-01)`, async () => {
         const actor = await service.createActor('owner@example.com')
         await furnish(actor)
         const stranger = await service.createActor('stranger@example.com')

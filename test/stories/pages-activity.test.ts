@@ -100,7 +100,7 @@ forEachService((start) => {
       assert.deepEqual(await pathsOf(actor, 'kind=files&until=2026-11-20'), [])
     })
 
-    it('groups the entries by day in the time zone of the reader (R-WEB-01)', async () => {
+    it('groups the entries by day in the time zone of the reader (R-PAGE-22)', async () => {
       const { browser, shown } = await open()
       const dayOf = async (headers: Record<string, string>): Promise<unknown> => {
         assert.equal((await browser.get('/activity', headers)).status, 200)
@@ -115,7 +115,7 @@ forEachService((start) => {
       ])
     })
 
-    it('selects the same entries for the API, the application and the page (R-WEB-01)', async () => {
+    it('selects the same entries for the API, the application and the page (R-PAGE-22)', async () => {
       const { service, actor, browser, shown } = await open()
       const handle = await service.app.actors.get(actor.id)
       assert.ok(handle)
@@ -138,7 +138,7 @@ forEachService((start) => {
       }
     })
 
-    it('selects by time: the API from a moment and before one, the page by days (R-WEB-01)', async () => {
+    it('selects by time: the API from a moment and before one, the page by days (R-PAGE-22)', async () => {
       const { service, actor, browser, shown } = await open()
       assert.deepEqual(await pathsOf(actor, 'from=2026-11-29'), ['/properties', '/meta'])
       assert.deepEqual(await pathsOf(actor, 'from=2026-11-29T12:00:00.001Z'), ['/properties'])
@@ -154,7 +154,7 @@ forEachService((start) => {
       )
     })
 
-    it('is refused by the API when it is invalid, and the page ignores what its form cannot send (R-WEB-01)', async () => {
+    it('is refused by the API when it is invalid, and the page ignores what its form cannot send (R-PAGE-22)', async () => {
       const { actor, browser, shown } = await open()
       for (const query of [
         'outcome=x',
@@ -174,7 +174,7 @@ forEachService((start) => {
       )
     })
 
-    it('stays when the owner turns the page (R-WEB-01)', async () => {
+    it('stays when the owner turns the page (R-PAGE-22)', async () => {
       const { actor, browser, shown, record } = await open()
       const many = Array.from({ length: 60 }, (_, n) => ({ day: '2026-12-01', path: `/files/f${n}`, method: 'PUT' }))
       await record(many)
@@ -190,7 +190,7 @@ forEachService((start) => {
   })
 
   describe('the export of the activity', () => {
-    it('is a CSV file of the entries that fit (R-WEB-01)', async () => {
+    it('is a CSV file of the entries that fit (R-PAGE-23)', async () => {
       const { actor, browser, shown } = await open()
       await browser.get('/activity?property=color')
       const address = `/${actor.id}/www/activity/export?property=color&format=csv`
@@ -209,7 +209,7 @@ forEachService((start) => {
       )
     })
 
-    it('contains no cell that a spreadsheet calculates, and no broken row (R-WEB-01)', async () => {
+    it('contains no cell that a spreadsheet calculates, and no broken row (R-PAGE-23)', async () => {
       const { browser, record } = await open()
       const callers = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', 'a,b', 'a"b', 'a\nb', '"=1"']
       await record(callers.map((caller) => ({ day: '2026-12-01', caller, method: 'PUT' })))
@@ -231,7 +231,7 @@ forEachService((start) => {
       ])
     })
 
-    it('is a JSON file with the members of the API, however many entries there are (R-WEB-01)', async () => {
+    it('is a JSON file with the members of the API, however many entries there are (R-PAGE-23)', async () => {
       const { actor, browser, record } = await open()
       const many = Array.from({ length: 2100 }, (_, n) => ({ day: '2026-12-01', path: `/files/f${n}`, method: 'PUT' }))
       await record(many)
@@ -246,7 +246,7 @@ forEachService((start) => {
       assert.deepEqual(await none.json(), { activity: [] })
     })
 
-    it('is refused for an unknown format, and for everybody but the owner (R-WEB-01)', async () => {
+    it('is refused for an unknown format, and for everybody but the owner (R-PAGE-23)', async () => {
       const { service, actor, browser } = await open()
       for (const query of ['', '?format=xml'])
         assert.equal((await browser.get(`/activity/export${query}`)).status, 400, query)

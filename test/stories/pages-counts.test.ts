@@ -89,7 +89,7 @@ forEachService((start) => {
   }
 
   describe('the counts on every page of the owner', () => {
-    it('are zero for a new actor, and leave the title as it is (R-WEB-01)', async () => {
+    it('are zero for a new actor, and leave the title as it is (R-PAGE-24)', async () => {
       const { browser, counts } = await open()
       assert.deepEqual(await counts(), none)
       assert.deepEqual(await navigationOf(await browser.get('/properties')), {
@@ -98,7 +98,7 @@ forEachService((start) => {
       })
     })
 
-    it('contain relationship requests until the owner decides (R-WEB-01)', async () => {
+    it('contain relationship requests until the owner decides (R-PAGE-24)', async () => {
       const world = await open()
       const { service, actor, browser, counts } = world
       const stream = await listen(world)
@@ -112,7 +112,7 @@ forEachService((start) => {
       await stream.close()
     })
 
-    it('contain calls until the owner decides or they expire (R-WEB-01)', async () => {
+    it('contain calls until the owner decides or they expire (R-PAGE-24)', async () => {
       const clock = new ManualClock()
       const world = await open({ now: clock.now })
       const { service, actor, browser, counts } = world
@@ -136,7 +136,7 @@ forEachService((start) => {
       await stream.close()
     })
 
-    it('contain programs with a password once, until the owner has decided about all of them (R-WEB-01)', async () => {
+    it('contain programs with a password once, until the owner has decided about all of them (R-PAGE-24)', async () => {
       const shown: PageValues<'init'>[] = []
       const service = await start({
         ...signInAt(await provider()),
@@ -180,7 +180,7 @@ forEachService((start) => {
       await stream.close()
     })
 
-    it('contain a subscription with a change that the peer rejected, in the section of subscriptions (R-WEB-01)', async () => {
+    it('contain a subscription with a change that the peer rejected, in the section of subscriptions (R-PAGE-24)', async () => {
       const peerClient = new Answering(400)
       const world = await open({ peerClient })
       const { service, actor, browser, counts } = world
@@ -203,7 +203,7 @@ forEachService((start) => {
       await stream.close()
     })
 
-    it('contain all subscriptions of a peer that cannot be reached, until it answers again (R-WEB-01)', async () => {
+    it('contain all subscriptions of a peer that cannot be reached, until it answers again (R-PAGE-24)', async () => {
       const [clock, peerClient] = [new ManualClock(), new Answering(503)]
       const { service, actor, counts } = await open({
         peerClient,
@@ -221,7 +221,7 @@ forEachService((start) => {
       await passUntil(clock, [service], async () => (await counts()).failing_count === 0, 1000)
     })
 
-    it('are shown up to 99 (R-WEB-01)', async () => {
+    it('are shown up to 99 (R-PAGE-24)', async () => {
       const { service, actor, browser, counts } = await open({ peerClient: new Answering(400) })
       const { store } = await service.app.running()
       const peer = await relateTo(service, actor, { baseuri: 'http://failing.test/them' })
@@ -243,7 +243,7 @@ forEachService((start) => {
       assert.ok(counted.includes('Subscriptions 99+ failing'))
     })
 
-    it('fail the page when one of them cannot be read, because zero would be untrue (R-WEB-01)', async () => {
+    it('fail the page when one of them cannot be read, because zero would be untrue (R-PAGE-24)', async () => {
       let store: FaultyStore | undefined
       const { browser } = await open({ wrapStore: (inner) => (store = faulty(inner)) })
       for (const matching of [/AS pending FROM trust/, /AS waiting FROM/, /FROM account/, /AS failing FROM/]) {
@@ -253,7 +253,7 @@ forEachService((start) => {
       }
     })
 
-    it('belong to the actor of the page alone (R-WEB-01)', async () => {
+    it('belong to the actor of the page alone (R-PAGE-24)', async () => {
       const { service, actor, counts } = await open({ peerClient: new Answering(400) })
       const other = await service.createActor('other@example.com')
       await relateTo(service, other, { approved: false })

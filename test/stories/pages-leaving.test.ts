@@ -31,7 +31,7 @@ forEachService((start) => {
 
   describe('the form that deletes the actor', () => {
     for (const typed of ['ada@example.com', ' ADA@example.com ']) {
-      it(`accepts the owner’s name “${typed}” as confirmation, and redirects to the front page (R-WEB-01, R-ACT-07)`, async () => {
+      it(`accepts the owner’s name “${typed}” as confirmation, and redirects to the front page (R-PAGE-27, R-ACT-07)`, async () => {
         const { service, actor, browser, events } = await open()
         const peer = await service.createActor('peer@example.com')
         await relate(peer, [service, actor])
@@ -63,7 +63,7 @@ forEachService((start) => {
         'the action is neither name, appearance nor delete',
       ],
     ] as const) {
-      it(`deletes nothing and shows the settings again for ${what} (R-WEB-01, R-ACT-07)`, async () => {
+      it(`deletes nothing and shows the settings again for ${what} (R-PAGE-27, R-ACT-07)`, async () => {
         const { actor, browser, events } = await open()
         const answer = await browser.send('/settings', fields)
         assert.equal(answer.status, 400)
@@ -75,7 +75,7 @@ forEachService((start) => {
       })
     }
 
-    it('is rejected when no page of the service sent it (R-WEB-01)', async () => {
+    it('is rejected when no page of the service sent it (R-PAGE-27)', async () => {
       const { actor, browser, events } = await open()
       const fields = { action: 'delete', confirmation: 'ada@example.com' }
       assert.equal((await browser.send('/settings', fields, { 'sec-fetch-site': 'cross-site' })).status, 403)

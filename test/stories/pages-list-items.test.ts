@@ -48,7 +48,7 @@ forEachService((start) => {
   }
 
   describe('the forms of the items of a list', () => {
-    it('are closed until the address names an item (R-WEB-01)', async () => {
+    it('are closed until the address names an item (R-PAGE-09)', async () => {
       const world = await withItems(['a', 'b', 'c'])
       const closed = await look(world)
       assert.deepEqual(forms(closed), [])
@@ -57,7 +57,7 @@ forEachService((start) => {
       assert.deepEqual(forms(await look(world, `?remove=${handle}`)), [[1, 'remove', null]])
     })
 
-    it('follow the item when others moved it or changed it meanwhile (R-WEB-01)', async () => {
+    it('follow the item when others moved it or changed it meanwhile (R-PAGE-09)', async () => {
       const world = await withItems(Array.from({ length: 60 }, (_, n) => ({ n })))
       const handle = await handleAt(world, 50, '?page=2')
       await world.actor.request('PUT', '/properties/notes/50', { n: 'fifty' })
@@ -67,7 +67,7 @@ forEachService((start) => {
       assert.deepEqual(forms(values), [[49, 'edit', { text: '{\n  "n": "fifty"\n}', type: 'json' }]])
     })
 
-    it('say that the item no longer exists, with the list (R-WEB-01)', async () => {
+    it('say that the item no longer exists, with the list (R-PAGE-09)', async () => {
       const world = await withItems(['a', 'b'])
       const handle = await handleAt(world, 1)
       await world.actor.request('DELETE', '/properties/notes/1')
@@ -83,7 +83,7 @@ forEachService((start) => {
       assert.equal((await world.browser.get('/properties/color?edit=x')).status, 200)
     })
 
-    it('show the page of the item again after a refusal (R-WEB-01)', async () => {
+    it('show the page of the item again after a refusal (R-PAGE-02)', async () => {
       const world = await withItems(Array.from({ length: 60 }, (_, n) => ({ n })))
       const handle = await handleAt(world, 55, '?page=2')
       const sent = { action: 'update', item_handle: handle, item_value: '{', value_type: 'json' }
@@ -108,7 +108,7 @@ forEachService((start) => {
       [2, { position: '3', to: '4' }, ['a', 'b', 'd', 'c']],
     ]
     for (const [from, fields, order] of moves)
-      it(`puts item ${from + 1} at ${JSON.stringify(fields)}, and shows it there (R-WEB-01)`, async () => {
+      it(`puts item ${from + 1} at ${JSON.stringify(fields)}, and shows it there (R-PAGE-09)`, async () => {
         const world = await withItems(['a', 'b', 'c', 'd'])
         const handle = await handleAt(world, from)
         const answer = await world.browser.send('/properties/notes/items', {
@@ -142,7 +142,7 @@ forEachService((start) => {
       )
     })
 
-    it('moves an item that was changed meanwhile as it is now (R-WEB-01)', async () => {
+    it('moves an item that was changed meanwhile as it is now (R-PAGE-09)', async () => {
       const world = await withItems(['a', 'b', 'c'])
       const handle = await handleAt(world, 0)
       await world.actor.request('PUT', '/properties/notes/0', '"new"')
@@ -151,7 +151,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(world), ['b', 'c', 'new'])
     })
 
-    it('moves nothing to a position outside the list, or when the item is gone (R-WEB-01)', async () => {
+    it('moves nothing to a position outside the list, or when the item is gone (R-PAGE-09)', async () => {
       const world = await withItems(['a', 'b', 'c'])
       const handle = await handleAt(world, 0)
       const refused: readonly (readonly [fields: Record<string, string>, status: number, message: string])[] = [
@@ -233,13 +233,13 @@ forEachService((start) => {
       [[{ a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1 }], null],
     ]
     for (const [items, columns] of lists)
-      it(`of ${JSON.stringify(items)} are ${JSON.stringify(columns)} (R-WEB-01)`, async () => {
+      it(`of ${JSON.stringify(items)} are ${JSON.stringify(columns)} (R-PAGE-10)`, async () => {
         const world = await withItems([])
         for (const item of items) await world.actor.request('POST', '/properties/notes', JSON.stringify(item))
         assert.deepEqual((await look(world)).columns, columns)
       })
 
-    it('are absent when an item is not an object, or without items (R-WEB-01)', async () => {
+    it('are absent when an item is not an object, or without items (R-PAGE-10)', async () => {
       assert.equal((await look(await withItems(['a', 'b']))).columns, null)
       assert.equal((await look(await withItems([]))).columns, null)
     })

@@ -37,7 +37,7 @@ forEachService((start) => {
   }
 
   describe('the stream of changes for pages', () => {
-    it('reports each change by category, name and sequence number, without its value (R-WEB-01)', async () => {
+    it('reports each change by category, name and sequence number, without its value (R-LIVE-01)', async () => {
       const { actor, listener } = await open()
       assert.equal(listener.answer.headers.get('content-type'), 'text/event-stream')
       assert.equal(listener.answer.headers.get('cache-control'), 'no-store')
@@ -48,7 +48,7 @@ forEachService((start) => {
       await listener.close()
     })
 
-    it('reports nothing about another actor (R-WEB-01)', async () => {
+    it('reports nothing about another actor (R-LIVE-01)', async () => {
       const { service, actor, listener } = await open()
       const other = await service.createActor('other@example.com')
       await other.request('PUT', '/properties/theirs', 'x')
@@ -57,7 +57,7 @@ forEachService((start) => {
       await listener.close()
     })
 
-    it('reports a peer again when its name becomes known after both actors approved (R-WEB-01)', async () => {
+    it('reports a peer again when its name becomes known after both actors approved (R-LIVE-01)', async () => {
       const mayRead = Promise.withResolvers<void>()
       const there = await start({
         listen: true,
@@ -82,7 +82,7 @@ forEachService((start) => {
       await listener.close()
     })
 
-    it('ends with the session, wherever the session ended, before it reports anything more (R-WEB-01)', async () => {
+    it('ends with the session, wherever the session ended, before it reports anything more (R-LIVE-05)', async () => {
       const { service, actor, token, listener } = await open()
       const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
       assert.equal(sessions.length, 1)
@@ -95,7 +95,7 @@ forEachService((start) => {
       assert.equal(again.status, 401)
     })
 
-    it('sends a heartbeat, and checks every 30 seconds whether the session is still valid (R-WEB-01)', async () => {
+    it('sends a heartbeat, and checks every 30 seconds whether the session is still valid (R-LIVE-05)', async () => {
       const clock = new ManualClock()
       const { listener } = await open({ now: clock.now, timers: clock.timers })
       const waiting = listener.next()
@@ -112,7 +112,7 @@ forEachService((start) => {
       assert.equal(await last, null)
     })
 
-    it('reports changes of another process, and ends with the service (R-WEB-01)', async () => {
+    it('reports changes of another process, and ends with the service (R-LIVE-01)', async () => {
       const { service, actor, listener } = await open()
       const other = await start({ database: service.databaseUrl })
       await other.request(`/${actor.id}/properties/elsewhere`, {
@@ -126,7 +126,7 @@ forEachService((start) => {
       assert.equal(await last, null)
     })
 
-    it('is limited to 32 streams per actor and process, with 429 beyond, and frees a slot however a stream ends (R-WEB-01)', async () => {
+    it('is limited to 32 streams per actor and process, with 429 beyond, and frees a slot however a stream ends (R-LIVE-06)', async () => {
       const { service, actor, token, listener } = await open()
       const headers = { ...events, cookie: `oauth_token=${token}` }
       const ask = (id = actor.id, given = headers, method = 'GET'): Promise<Response> =>

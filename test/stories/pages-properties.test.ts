@@ -65,7 +65,7 @@ forEachService((start) => {
   }
 
   describe('the page of all properties', () => {
-    it('receives every property by name, the lengths of lists, and the values that every page shares (R-WEB-01, R-WEB-02)', async () => {
+    it('receives every property by name, the lengths of lists, and the values that every page shares (R-PAGE-04, R-WEB-02)', async () => {
       const world = await open({ baseUrl: 'http://troupe.test/under' })
       const { actor, browser, listings } = world
       await actor.request('POST', '/properties', {
@@ -149,7 +149,7 @@ forEachService((start) => {
       )
     })
 
-    it('omits properties that the application hides from the owner, and marks those that cannot be changed (R-WEB-01)', async () => {
+    it('omits properties that the application hides from the owner, and marks those that cannot be changed (R-PAGE-04)', async () => {
       const world = await open({
         declare: (app) => {
           app.property('secret', { get: () => null })
@@ -186,7 +186,7 @@ forEachService((start) => {
       assert.equal(world.properties[0]?.is_read_only, false)
     })
 
-    it('splits many properties into pages (R-WEB-01)', async () => {
+    it('splits many properties into pages (R-PAGE-04)', async () => {
       const world = await open()
       const { actor, browser, listings } = world
       const many = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`p${String(n).padStart(3, '0')}`, n]))
@@ -221,7 +221,7 @@ forEachService((start) => {
       assert.deepEqual(listings[0]?.paging, { page: 1, pages: 3, total: 250 })
     })
 
-    it('finds properties by name and value, filters types, and sorts (R-WEB-01)', async () => {
+    it('finds properties by name and value, filters types, and sorts (R-PAGE-04)', async () => {
       const world = await open()
       const { actor, browser, listings } = world
       await actor.request('POST', '/properties', {
@@ -269,7 +269,7 @@ forEachService((start) => {
       assert.equal(values?.types[0]?.href, `${at}?q=a%26b&sort=type&order=descending`)
     })
 
-    it('shows how many people and apps can view each property (R-WEB-01)', async () => {
+    it('shows how many people and apps can view each property (R-PAGE-04)', async () => {
       const world = await open({ listen: true, host: 'localhost', pages: {} })
       const { service, actor, browser } = world
       const [grace, niklaus] = [
@@ -321,7 +321,7 @@ forEachService((start) => {
     const names = async ({ actor }: World): Promise<string[]> =>
       Object.keys((await (await actor.request('GET', '/properties')).json()) as object).toSorted()
 
-    it('is exported as JSON with the items of lists (R-WEB-01)', async () => {
+    it('is exported as JSON with the items of lists (R-PAGE-05)', async () => {
       const world = await filled()
       const answer = await world.browser.send('/selection', {
         action: 'export',
@@ -338,7 +338,7 @@ forEachService((start) => {
       assert.deepEqual(notes.items, ['first'])
     })
 
-    it('is deleted after a confirmation, in one change (R-WEB-01)', async () => {
+    it('is deleted after a confirmation, in one change (R-PAGE-05)', async () => {
       const world = await filled()
       const picked = { 'pick:a': '1', 'pick:notes': '1' }
       const asking = await world.browser.send('/selection', { action: 'delete', ...picked })
@@ -359,7 +359,7 @@ forEachService((start) => {
       ['with an unknown action', { action: 'remove', 'pick:a': '1' }, 400],
     ]
     for (const [what, fields, status] of refusals)
-      it(`is refused ${what}, and nothing changes (R-WEB-01)`, async () => {
+      it(`is refused ${what}, and nothing changes (R-PAGE-05)`, async () => {
         const world = await filled()
         const answer = await world.browser.send('/selection', fields)
         assert.equal(answer.status, status)
@@ -367,14 +367,14 @@ forEachService((start) => {
         assert.deepEqual(await names(world), ['a', 'b', 'c=&d', 'notes'])
       })
 
-    it('is refused for a request of another site (R-WEB-01)', async () => {
+    it('is refused for a request of another site (R-PAGE-05)', async () => {
       const world = await filled()
       const sent = { action: 'confirm', 'pick:a': '1' }
       assert.equal((await world.browser.send('/selection', sent, { 'sec-fetch-site': 'cross-site' })).status, 403)
       assert.deepEqual(await names(world), ['a', 'b', 'c=&d', 'notes'])
     })
 
-    it('stays complete when the application rejects one deletion (R-WEB-01)', async () => {
+    it('stays complete when the application rejects one deletion (R-PAGE-05)', async () => {
       const world = await open({ pages: {}, declare: (app) => app.property('fixed', { delete: () => null }) })
       await world.actor.request('POST', '/properties', { a: 1, fixed: 2 })
       const answer = await world.browser.send('/selection', { action: 'confirm', 'pick:a': '1', 'pick:fixed': '1' })
@@ -393,7 +393,7 @@ forEachService((start) => {
       ['json', '{"a": [1, null]}', { a: [1, null] }],
     ]
     for (const [type, text, value] of typed)
-      it(`stores ${JSON.stringify(text)} of the type ${type} as ${JSON.stringify(value)} (R-WEB-01)`, async () => {
+      it(`stores ${JSON.stringify(text)} of the type ${type} as ${JSON.stringify(value)} (R-PAGE-06)`, async () => {
         const world = await open()
         const field = type === 'number' || type === 'boolean' ? `_${type}` : ''
         // A browser also sends the fields of the other types.
@@ -421,7 +421,7 @@ forEachService((start) => {
       ['boolean', 'yes', /“yes” is neither true nor false\./],
     ]
     for (const [type, text, message] of refused)
-      it(`refuses ${JSON.stringify(text)} of the type ${type}, and keeps it (R-WEB-01)`, async () => {
+      it(`refuses ${JSON.stringify(text)} of the type ${type}, and keeps it (R-PAGE-06, R-PAGE-02)`, async () => {
         const world = await open()
         const form = { property_name: 'x', property_type: 'simple', value_type: type, [`property_value_${type}`]: text }
         await assertRefused(world, world.browser.send('/properties', form), 400, message, 'listing')
@@ -429,7 +429,7 @@ forEachService((start) => {
         assert.deepEqual([kept?.property_value, kept?.value_type, field], [text, type, 'property_value'])
       })
 
-    it('creates a value, returns to the listing and confirms once (R-WEB-01)', async () => {
+    it('creates a value, returns to the listing and confirms once (R-PAGE-03, R-PAGE-06)', async () => {
       const world = await open()
       const { service, actor, browser, listings } = world
       const answer = await browser.send('/properties', {
@@ -464,13 +464,13 @@ forEachService((start) => {
       assert.equal(listings[0]?.notice, null)
     })
 
-    it('accepts both names of each field (R-WEB-01)', async () => {
+    it('accepts both names of each field (R-PAGE-06)', async () => {
       const world = await open()
       await world.browser.send('/properties', { property: 'color', value: 'blue' })
       assert.equal(await stored(world, 'color'), 'blue')
     })
 
-    it('keeps the chosen type, and guesses the type when none was chosen (R-WEB-01)', async () => {
+    it('keeps the chosen type, and guesses the type when none was chosen (R-PAGE-06)', async () => {
       const world = await open()
       const cases: readonly (readonly [value: string, type: string | null, expected: unknown])[] = [
         ['12', 'text', '12'],
@@ -493,7 +493,7 @@ forEachService((start) => {
       }
     })
 
-    it('creates a list with its description and explanation (R-WEB-01)', async () => {
+    it('creates a list with its description and explanation (R-PAGE-06)', async () => {
       const world = await open()
       const fields = { property_name: 'notes', property_type: 'list', description: 'Notes', explanation: 'One each' }
       const answer = await world.browser.send('/properties', fields)
@@ -509,7 +509,7 @@ forEachService((start) => {
       )
     })
 
-    it('answers an invalid form with the status, the typed values and the reason, and stores nothing (R-WEB-01)', async () => {
+    it('answers an invalid form with the status, the typed values and the reason, and stores nothing (R-PAGE-02)', async () => {
       const world = await open({ declare: (app) => app.property('fixed', { post: () => null, put: () => null }) })
       await world.actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
       const refused: readonly (readonly [fields: Record<string, string>, status: number, message: RegExp])[] = [
@@ -540,7 +540,7 @@ forEachService((start) => {
       }
     })
 
-    it('answers a program with JSON (R-WEB-01)', async () => {
+    it('answers a program with JSON (R-PAGE-03)', async () => {
       const { browser } = await open()
       const answer = await browser.send(
         '/properties',
@@ -554,7 +554,7 @@ forEachService((start) => {
       })
     })
 
-    it('accepts only form bodies (R-WEB-01)', async () => {
+    it('accepts only form bodies (R-PAGE-03)', async () => {
       const world = await open()
       for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
         const answer = await world.service.request(`/${world.actor.id}/www/properties`, {
@@ -567,7 +567,7 @@ forEachService((start) => {
       assert.equal(await stored(world, 'x'), null)
     })
 
-    it('redirects where the form says, but only within the service and below its prefix (WEB-11, R-WEB-01)', async () => {
+    it('redirects where the form says, but only within the service and below its prefix (WEB-11, R-PAGE-03)', async () => {
       const world = await open({ baseUrl: 'http://troupe.test/under' })
       const page = `http://troupe.test/under/${world.actor.id}/www/properties`
       for (const [wanted, expected] of [
@@ -590,7 +590,7 @@ forEachService((start) => {
   })
 
   describe('the page of a value', () => {
-    it('receives the value by its type, for reading and for editing (R-WEB-01, R-WEB-02)', async () => {
+    it('receives the value by its type, for reading and for editing (R-PAGE-07, R-WEB-02)', async () => {
       const world = await open()
       const { actor, browser, properties } = world
       const text = '{"b":{"deep":[1,"two",null,true,{}]},"a":12345678901234567890.10}'
@@ -667,7 +667,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties/big')).text(), text)
     })
 
-    it('shows a string without quotes, and keeps it a string (R-WEB-01)', async () => {
+    it('shows a string without quotes, and keeps it a string (R-PAGE-07)', async () => {
       const { actor, browser, properties } = await open()
       for (const text of [
         'hello',
@@ -687,7 +687,7 @@ forEachService((start) => {
       }
     })
 
-    it('shows no more of a value than fits a page, and makes no form for a value that is too long (R-WEB-01)', async () => {
+    it('shows no more of a value than fits a page, and makes no form for a value that is too long (R-PAGE-07)', async () => {
       const { actor, browser, properties } = await open()
       await actor.request(
         'PUT',
@@ -704,7 +704,7 @@ forEachService((start) => {
       assert.ok(properties[0]?.tree?.kind === 'text' && properties[0].tree.text.length === 20_001)
     })
 
-    it('changes the value of any name (R-WEB-01)', async () => {
+    it('changes the value of any name (R-PAGE-07)', async () => {
       const world = await open()
       for (const name of ['color', 'with blank', 'ünïcode ☃', 'a;b=c&d?e#f', '"><b>', 'items', 'x.y', "o'brien"]) {
         await world.actor.request('POST', '/properties', { [name]: 'blue' })
@@ -723,7 +723,7 @@ forEachService((start) => {
       }
     })
 
-    it('answers an invalid change with the typed value and the reason, and keeps the stored value (R-WEB-01)', async () => {
+    it('answers an invalid change with the typed value and the reason, and keeps the stored value (R-PAGE-02)', async () => {
       const world = await open({ declare: (app) => app.property('fixed', { put: () => null }) })
       await world.actor.request('POST', '/properties', { color: 'blue', fixed: 'x', notes: { _type: 'list' } })
       for (const [name, fields, status, message] of [
@@ -740,7 +740,7 @@ forEachService((start) => {
       }
     })
 
-    it('deletes a value or a list by a form (R-WEB-01)', async () => {
+    it('deletes a value or a list by a form (R-PAGE-07)', async () => {
       const world = await open()
       await world.actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' }, kept: 'x' })
       for (const name of ['color', 'notes']) {
@@ -754,7 +754,7 @@ forEachService((start) => {
       assert.equal(await stored(world, 'kept'), 'x')
     })
 
-    it('deletes nothing when the property does not exist or the application forbids it (R-WEB-01)', async () => {
+    it('deletes nothing when the property does not exist or the application forbids it (R-PAGE-07)', async () => {
       const world = await open({ declare: (app) => app.property('kept', { delete: () => null }) })
       await world.actor.request('POST', '/properties', { kept: 'x' })
       await assertRefused(
@@ -780,7 +780,7 @@ forEachService((start) => {
       return world
     }
 
-    it('receives its description, its length and its items in pages (R-WEB-01, R-WEB-02)', async () => {
+    it('receives its description, its length and its items in pages (R-PAGE-08, R-WEB-02)', async () => {
       const world = await withItems(120)
       const { browser, properties } = world
       await browser.get('/properties/notes')
@@ -812,7 +812,7 @@ forEachService((start) => {
       ])
     })
 
-    it('runs the same number of statements for long and short lists (R-WEB-01)', async () => {
+    it('runs the same number of statements for long and short lists (R-PAGE-26)', async () => {
       const costs: number[] = []
       for (const [count, page] of [
         [3, ''],
@@ -826,7 +826,7 @@ forEachService((start) => {
       assert.equal(costs[0], costs[1])
     })
 
-    it('adds an item and redirects to the page that shows it (R-WEB-01)', async () => {
+    it('adds an item and redirects to the page that shows it (R-PAGE-08)', async () => {
       const world = await withItems(50)
       const answer = await world.browser.send('/properties/notes/items', { action: 'add', item_value: '{"n":50}' })
       assert.deepEqual(
@@ -845,7 +845,7 @@ forEachService((start) => {
       [{ items: 'milk\ntea' }, ['milk', 'tea']],
     ]
     for (const [sent, items] of several)
-      it(`adds ${JSON.stringify(sent)} in one change (R-WEB-01)`, async () => {
+      it(`adds ${JSON.stringify(sent)} in one change (R-PAGE-08)`, async () => {
         const world = await withItems(49)
         world.service.changes.length = 0
         const answer = await world.browser.send('/properties/notes/items', { action: 'add_several', ...sent })
@@ -860,7 +860,7 @@ forEachService((start) => {
         assert.equal(world.service.changes.length, 1)
       })
 
-    it('adds 400 items with as many statements as 2 (R-WEB-01)', async () => {
+    it('adds 400 items with as many statements as 2 (R-PAGE-26)', async () => {
       const counts: number[] = []
       for (const many of [2, 400]) {
         const { service, browser } = await withItems(49)
@@ -873,7 +873,7 @@ forEachService((start) => {
       assert.equal(counts[0], counts[1])
     })
 
-    it('adds none of several items when one is refused, and keeps what was typed (R-WEB-01)', async () => {
+    it('adds none of several items when one is refused, and keeps what was typed (R-PAGE-02)', async () => {
       const world = await withItems(2, {
         declare: (app) => app.property('notes', { post: ({ value }) => (value === 'x' ? null : value) }),
       })
@@ -900,7 +900,7 @@ forEachService((start) => {
       await assertRefused(world, world.browser.send('/properties/absent/items', sent), 404, /Not found/)
     })
 
-    it('changes and deletes an item by its index (R-WEB-01)', async () => {
+    it('changes and deletes an item by its index (R-PAGE-08)', async () => {
       const world = await withItems(3)
       const page = `http://troupe.test/${world.actor.id}/www/properties/notes`
       const changed = await world.browser.send('/properties/notes/items', {
@@ -914,7 +914,7 @@ forEachService((start) => {
       assert.deepEqual(await stored(world, 'notes'), ['new', { n: 2 }])
     })
 
-    it('changes only the item that the user saw, even when others moved it meanwhile (R-WEB-01)', async () => {
+    it('changes only the item that the user saw, even when others moved it meanwhile (R-PAGE-09)', async () => {
       const world = await withItems(4)
       await world.browser.get('/properties/notes')
       const handles = world.properties[0]?.items.map(({ handle }) => handle) ?? []
@@ -943,7 +943,7 @@ forEachService((start) => {
       )
     })
 
-    it('answers an invalid item form with the typed value and the reason, and keeps the list (R-WEB-01)', async () => {
+    it('answers an invalid item form with the typed value and the reason, and keeps the list (R-PAGE-02)', async () => {
       const world = await withItems(2, {
         declare: (app) =>
           app.property('notes', { put: ({ path, value }) => (path[1] === '1' && value === 'x' ? null : value) }),
@@ -982,7 +982,7 @@ forEachService((start) => {
       )
     })
 
-    it('changes the description and the explanation of a list (R-WEB-01)', async () => {
+    it('changes the description and the explanation of a list (R-PAGE-08)', async () => {
       const world = await withItems(1)
       const answer = await world.browser.send('/properties/notes/metadata', {
         action: 'update',
@@ -1019,7 +1019,31 @@ forEachService((start) => {
     })
   })
 
-  it('the dashboard shows the counts of properties and of waiting requests (R-WEB-01)', async () => {
+  it('each page of an actor answers at its address, and its forms are accepted there (R-WEB-01)', async () => {
+    const service = await start()
+    const actor = await service.createActor()
+    const peer = await service.createActor('grace@example.com')
+    await actor.request('PUT', '/properties/color', 'blue')
+    const browser = await OwnersBrowser.open(service, actor)
+    for (const path of ['', '/properties', '/properties/color', '/trust', '/trust/new', '/init']) {
+      const answer = await browser.get(path)
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/html; charset=utf-8'], path)
+    }
+    const forms: readonly (readonly [path: string, fields: Record<string, string>])[] = [
+      ['/properties', { property_name: 'size', property_value: '8' }],
+      ['/properties/color', { value: 'red' }],
+      ['/trust/new', { peer_url: `${service.url}/${peer.id}`, trust_type: 'friend' }],
+    ]
+    for (const [path, fields] of forms) assert.equal((await browser.send(path, fields)).status, 302, path)
+    assert.deepEqual(await (await actor.request('GET', '/properties')).json(), { color: 'red', size: 8 })
+    const trusted = (await (await actor.request('GET', '/trust')).json()) as { peerid: string }[]
+    assert.deepEqual(
+      trusted.map(({ peerid }) => peerid),
+      [peer.id],
+    )
+  })
+
+  it('the dashboard shows the counts of properties and of waiting requests (R-PAGE-25)', async () => {
     const service = await start()
     const actor = await service.createActor()
     await actor.request('POST', '/properties', { color: 'blue', age: 1, notes: { _type: 'list' } })

@@ -76,7 +76,7 @@ forEachService((start) => {
   }
 
   describe('the pages of subscriptions', () => {
-    it("show the subscribers with their progress, and the actor's own subscriptions (R-WEB-01, R-SUB-01)", async () => {
+    it("show the subscribers with their progress, and the actor's own subscriptions (R-PAGE-18, R-SUB-01)", async () => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       await relate(peer, [service, actor])
@@ -103,7 +103,7 @@ forEachService((start) => {
       )
     })
 
-    it('show for each sequence number when it was written, sent and acknowledged (R-WEB-01, R-SUB-03)', async () => {
+    it('show for each sequence number when it was written, sent and acknowledged (R-PAGE-18, R-SUB-03)', async () => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       const related = await relate(peer, [service, actor])
@@ -126,7 +126,7 @@ forEachService((start) => {
       assert.deepEqual([values?.subscription.state, values?.subscription.how], ['58 to fetch', 'On request'])
     })
 
-    it('show diffs that failed for good with the reason, and send them again (R-WEB-01)', async () => {
+    it('show diffs that failed for good with the reason, and send them again (R-PAGE-18)', async () => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       await relate(peer, [service, actor])
@@ -153,7 +153,7 @@ forEachService((start) => {
       })
     })
 
-    it('end a subscription of either actor (R-WEB-01, R-SUB-06)', async () => {
+    it('end a subscription of either actor (R-PAGE-18, R-SUB-06)', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor])
@@ -174,7 +174,7 @@ forEachService((start) => {
       }
     })
 
-    it('reject unknown actions with 400 and unknown subscriptions with 404 (R-WEB-01)', async () => {
+    it('reject unknown actions with 400 and unknown subscriptions with 404 (R-PAGE-18)', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor])
@@ -191,7 +191,7 @@ forEachService((start) => {
   })
 
   describe('the page of connected apps', () => {
-    it('shows the sessions of the owner, marks the current one, and ends one or all others (R-WEB-01, R-TOK-01)', async () => {
+    it('shows the sessions of the owner, marks the current one, and ends one or all others (R-PAGE-19, R-TOK-01)', async () => {
       const world = await open()
       const { service, actor, browser, shown } = world
       const others = [await signIn(service, actor), await signIn(service, actor), await signIn(service, actor)]
@@ -215,7 +215,7 @@ forEachService((start) => {
       assert.equal(await works(browser.token), true)
     })
 
-    it('groups AI clients by name, shows the rights of each, and disconnects one with its tokens (R-WEB-01, ORF-14)', async () => {
+    it('groups AI clients by name, shows the rights of each, and disconnects one with its tokens (R-PAGE-19, ORF-14)', async () => {
       const world = await open()
       const { actor, browser, shown } = world
       const [first, second] = [
@@ -248,7 +248,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', `/trust/friend/${encodeURIComponent(first.peerId)}`)).status, 404)
     })
 
-    it('ends nothing that does not exist or belongs to another actor, and no relationship with an actor (R-WEB-01)', async () => {
+    it('ends nothing that does not exist or belongs to another actor, and no relationship with an actor (R-PAGE-19)', async () => {
       const world = await open()
       const { service, actor, peer, browser, shown } = world
       await relate(peer, [service, actor])
@@ -303,7 +303,7 @@ forEachService((start) => {
       return { call, id: world.shown.requests[0]?.approvals[0]?.id ?? '' }
     }
 
-    it('show the call with its arguments, and approve it once (R-WEB-01)', async () => {
+    it('show the call with its arguments, and approve it once (R-PAGE-21)', async () => {
       const world = await open({ declare })
       const { browser, shown, actor } = world
       const { call, id } = await waiting(world)
@@ -347,7 +347,7 @@ forEachService((start) => {
       assert.equal(await call(), 'held back')
     })
 
-    it('reject the call, and report the decision on later views and second decisions (R-WEB-01)', async () => {
+    it('reject the call, and report the decision on later views and second decisions (R-PAGE-21)', async () => {
       const world = await open({ declare })
       const { browser, shown } = world
       const { call, id } = await waiting(world)
@@ -360,7 +360,7 @@ forEachService((start) => {
       assert.equal(await call(), 'held back')
     })
 
-    it('answer 404 after expiry and to other actors, and 400 to another decision (R-WEB-01)', async () => {
+    it('answer 404 after expiry and to other actors, and 400 to another decision (R-PAGE-21)', async () => {
       const clock = new ManualClock()
       const world = await open({ declare, now: clock.now })
       const { service, peer, browser } = world
@@ -380,7 +380,7 @@ forEachService((start) => {
   })
 
   describe('the activity page', () => {
-    it('describes what others did and what was refused, by caller and in pages (R-WEB-01)', async () => {
+    it('describes what others did and what was refused, by caller and in pages (R-PAGE-22)', async () => {
       const world = await open({
         activityPerActor: 1000,
         declare: (app) => app.method('greet', () => ({ hello: true })),
@@ -423,7 +423,7 @@ forEachService((start) => {
       assert.equal((await browser.get('/activity?cursor=nonsense')).status, 400)
     })
 
-    it('reports that a call waits for approval, or that the owner denied it (R-WEB-01)', async () => {
+    it('reports that a call waits for approval, or that the owner denied it (R-PAGE-22)', async () => {
       const world = await open({
         activityPerActor: 1000,
         declare: (app) => app.action('pay', { mcp: { title: 'Pay a bill', confirm: 'owner' } }, () => ({})),
@@ -447,7 +447,7 @@ forEachService((start) => {
       ])
     })
 
-    it('states that activity is not recorded when it is disabled (R-WEB-01)', async () => {
+    it('states that activity is not recorded when it is disabled (R-PAGE-22)', async () => {
       const world = await open()
       await world.browser.get('/activity')
       assert.equal(world.shown.activity[0]?.is_off, true)
@@ -455,7 +455,7 @@ forEachService((start) => {
   })
 
   describe('the overview', () => {
-    it('shows counts, and links each waiting decision to its page (R-WEB-01)', async () => {
+    it('shows counts, and links each waiting decision to its page (R-PAGE-25)', async () => {
       const world = await open({
         declare: (app) => app.action('pay', { mcp: { title: 'Pay a bill', confirm: 'owner' } }, () => ({})),
       })
@@ -488,7 +488,7 @@ forEachService((start) => {
   })
 
   describe('the cost of the pages', () => {
-    it('is a constant number of statements, however much they show (R-WEB-01)', async () => {
+    it('is a constant number of statements, however much they show (R-PAGE-26)', async () => {
       const world = await open({ activityPerActor: 1000 })
       const { service, actor, peer, browser } = world
       const related = await relate(peer, [service, actor])

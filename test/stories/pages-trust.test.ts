@@ -51,7 +51,7 @@ forEachService((start) => {
   }
 
   describe('the page of relationships', () => {
-    it('receives every relationship with its state, latest contact first, and the waiting requests (R-WEB-01, R-WEB-02)', async () => {
+    it('receives every relationship with its state, latest contact first, and the waiting requests (R-PAGE-11, R-WEB-02)', async () => {
       const world = await open()
       const { actor, peer, service, browser, lists } = world
       await relate(peer, [service, actor], 'friend', false)
@@ -101,7 +101,7 @@ forEachService((start) => {
       ])
     })
 
-    it('splits many relationships into pages, and shows no secret (R-WEB-01)', async () => {
+    it('splits many relationships into pages, and shows no secret (R-PAGE-11)', async () => {
       const world = await open({ pages: {} })
       const { actor, browser } = world
       for (let n = 0; n < 60; n++)
@@ -117,7 +117,7 @@ forEachService((start) => {
   })
 
   describe('the form that requests a relationship', () => {
-    it('sends the request to the other actor, and redirects to the list (R-WEB-01)', async () => {
+    it('sends the request to the other actor, and redirects to the list (R-PAGE-12)', async () => {
       const world = await open()
       const { service, actor, peer, browser, asks } = world
       assert.equal((await browser.get('/trust/new')).status, 200)
@@ -164,7 +164,7 @@ forEachService((start) => {
         /^We couldn’t reach an account at this address/,
       ],
     ] as const) {
-      it(`keeps the typed values and explains what is wrong with ${what} (R-WEB-01)`, async () => {
+      it(`keeps the typed values and explains what is wrong with ${what} (R-PAGE-02, R-PAGE-12)`, async () => {
         const world = await open()
         const sent: Record<string, string> = fields
         await leavesAll(world.service, () => world.browser.send('/trust/new', sent), status)
@@ -182,7 +182,7 @@ forEachService((start) => {
       ['the overview', '/www'],
       ['another page', '/www/trust?notice=asked#content'],
     ] as const) {
-      it(`accepts ${what} of an actor in place of its address (R-WEB-01)`, async () => {
+      it(`accepts ${what} of an actor in place of its address (R-PAGE-12)`, async () => {
         const world = await open()
         const { service, peer, browser } = world
         const answer = await browser.send('/trust/new', {
@@ -195,7 +195,7 @@ forEachService((start) => {
     }
 
     for (const below of ['', '/', '/www']) {
-      it(`rejects the address of the user's own actor with “${below}” at its end (R-WEB-01)`, async () => {
+      it(`rejects the address of the user's own actor with “${below}” at its end (R-PAGE-12)`, async () => {
         const world = await open()
         const { service, actor, browser, asks } = world
         const sent = { peer_url: `${service.url}/${actor.id}${below}`, trust_type: 'friend' }
@@ -204,7 +204,7 @@ forEachService((start) => {
       })
     }
 
-    it('reports an existing relationship when the peer accepts no other one (R-WEB-01)', async () => {
+    it('reports an existing relationship when the peer accepts no other one (R-PAGE-12)', async () => {
       const world = await open()
       const { service, actor, peer, browser, asks } = world
       await relate(actor, [service, peer], 'friend')
@@ -217,7 +217,7 @@ forEachService((start) => {
       assert.equal((await trustOf(world))?.['relationship'], 'friend')
     })
 
-    it('adds https to an address without a scheme (R-WEB-01)', async () => {
+    it('adds https to an address without a scheme (R-PAGE-12)', async () => {
       const world = await open()
       await leavesAll(
         world.service,
@@ -229,7 +229,7 @@ forEachService((start) => {
   })
 
   describe('the page of a peer', () => {
-    it('approves, withdraws the approval and ends the relationship (R-WEB-01)', async () => {
+    it('approves, withdraws the approval and ends the relationship (R-PAGE-13)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       const related = await relate(peer, [service, actor], 'friend', false)
@@ -249,7 +249,7 @@ forEachService((start) => {
       assert.equal((await browser.get(path)).status, 404)
     })
 
-    it('subscribes to what the peer shares, and then shows the received data (R-WEB-01, R-SUB-01)', async () => {
+    it('subscribes to what the peer shares, and then shows the received data (R-PAGE-13, R-SUB-01)', async () => {
       const world = await open({ pages: {} })
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor])
@@ -270,7 +270,7 @@ forEachService((start) => {
       assert.equal(after.includes('<button type="submit">Subscribe<'), false)
     })
 
-    it('subscribes to no peer that has not approved, and says so (R-WEB-01)', async () => {
+    it('subscribes to no peer that has not approved, and says so (R-PAGE-13)', async () => {
       const world = await open()
       await relate(world.actor, [world.service, world.peer], 'friend', false)
       await leavesAll(world.service, () => world.browser.send(`/trust/${world.peer.id}`, { action: 'follow' }), 408)
@@ -278,7 +278,7 @@ forEachService((start) => {
       assert.equal(world.peers[0]?.error, 'Couldn’t subscribe. They declined or can’t be reached; try again later.')
     })
 
-    it('describes the rights of the peer in plain language (R-WEB-01)', async () => {
+    it('describes the rights of the peer in plain language (R-PAGE-14)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor])
@@ -303,7 +303,7 @@ forEachService((start) => {
       assert.deepEqual(peers[0]?.reach, [])
     })
 
-    it('warns about a relationship whose rights extend beyond the data (R-WEB-01)', async () => {
+    it('warns about a relationship whose rights extend beyond the data (R-PAGE-14)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor], 'admin')
@@ -337,7 +337,7 @@ forEachService((start) => {
       [['subscribe'], ['No properties or lists.']],
       [[], ['No properties or lists.']],
     ] as const) {
-      it(`explains the meaning of the operations ${JSON.stringify(operations)} (R-WEB-01, CHOICE-74)`, async () => {
+      it(`explains the meaning of the operations ${JSON.stringify(operations)} (R-PAGE-14, CHOICE-74)`, async () => {
         const world = await open()
         const { service, actor, peer, browser, peers } = world
         await relate(peer, [service, actor], 'neighbor')
@@ -349,7 +349,7 @@ forEachService((start) => {
       })
     }
 
-    it('answers an access check for list items as the routes decide (R-WEB-01, CHOICE-74)', async () => {
+    it('answers an access check for list items as the routes decide (R-PAGE-14, CHOICE-74)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor])
@@ -377,7 +377,7 @@ forEachService((start) => {
       ])
     })
 
-    it('reports in an access check that a name does not exist, rather than allowing it (R-WEB-01)', async () => {
+    it('reports in an access check that a name does not exist, rather than allowing it (R-PAGE-14)', async () => {
       const world = await open({
         declare: (app) => {
           app.action('get_note', { mcp: true }, () => ({ note: 'n' }))
@@ -415,7 +415,7 @@ forEachService((start) => {
       ])
     })
 
-    it('answers an access check with the deciding rule and the change that would allow it (R-WEB-01, R-PERM-01)', async () => {
+    it('answers an access check with the deciding rule and the change that would allow it (R-PAGE-14, R-PERM-01)', async () => {
       const world = await open({ declare: (app) => app.method('get_weather', () => ({ sun: true })) })
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor])
@@ -446,7 +446,7 @@ forEachService((start) => {
       ['another step', '/permissions', { step: 'guess' }, 400],
       ['an overlong pattern', '/permissions', { step: 'save', 'properties.patterns': 'x'.repeat(1025) }, 400],
     ] as const) {
-      it(`rejects ${what}, and changes nothing (R-WEB-01)`, async () => {
+      it(`rejects ${what}, and changes nothing (R-PAGE-13)`, async () => {
         const world = await open()
         await relate(world.peer, [world.service, world.actor])
         await leavesAll(world.service, () => world.browser.send(`/trust/${world.peer.id}${path}`, fields), status)
@@ -454,7 +454,7 @@ forEachService((start) => {
       })
     }
 
-    it('answers 404 to every request about an unknown peer (R-WEB-01)', async () => {
+    it('answers 404 to every request about an unknown peer (R-PAGE-13)', async () => {
       const world = await open()
       for (const sending of [
         () => world.browser.get('/trust/unknown'),
@@ -477,7 +477,7 @@ forEachService((start) => {
       'methods.denied': 'get_weather',
     }
 
-    it('previews the changes before saving, and saves exactly the preview (R-WEB-01, R-PERM-01)', async () => {
+    it('previews the changes before saving, and saves exactly the preview (R-PAGE-15, R-PERM-01)', async () => {
       const world = await open({ declare: (app) => app.method('get_weather', () => ({ sun: true })) })
       const { service, actor, peer, browser, peers } = world
       const related = await relate(peer, [service, actor], 'friend')
@@ -518,7 +518,7 @@ forEachService((start) => {
       assert.equal((await related.request('POST', '/methods/get_weather', {})).status, 403)
     })
 
-    it('revokes what the form omits, and removes the override when the form matches the trust type (R-WEB-01, R-PERM-01)', async () => {
+    it('revokes what the form omits, and removes the override when the form matches the trust type (R-PAGE-15, R-PERM-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor], 'friend')
@@ -544,7 +544,7 @@ forEachService((start) => {
       assert.equal(((await (await actor.request('GET', path)).json()) as Record<string, unknown>)['is_custom'], false)
     })
 
-    it('restores the rights of the trust type (R-WEB-01, R-PERM-01)', async () => {
+    it('restores the rights of the trust type (R-PAGE-15, R-PERM-01)', async () => {
       const world = await open()
       const { service, actor, peer, browser } = world
       await relate(peer, [service, actor], 'friend')
@@ -556,7 +556,7 @@ forEachService((start) => {
   })
 
   describe('the preview of the actor for a peer', () => {
-    it('shows exactly what the peer receives, value by value, including nested values and hooks (R-WEB-01)', async () => {
+    it('shows exactly what the peer receives, value by value, including nested values and hooks (R-PAGE-16)', async () => {
       const world = await open({
         declare: (app) => {
           app.property('email', { get: ({ caller, value }) => (caller.kind === 'peer' ? 'hidden' : value) })
@@ -609,7 +609,7 @@ forEachService((start) => {
       assert.equal(values?.tools, null)
     })
 
-    it('shows nothing for a peer that is not approved (R-WEB-01)', async () => {
+    it('shows nothing for a peer that is not approved (R-PAGE-16)', async () => {
       const world = await open({ declare: (app) => app.method('get_weather', () => ({})) })
       const { service, actor, peer, browser, views } = world
       await relate(peer, [service, actor], 'friend', false)
@@ -619,7 +619,7 @@ forEachService((start) => {
       assert.deepEqual([values?.properties, values?.parts, values?.methods, values?.actions], [[], [], [], []])
     })
 
-    it('shows the tools that an AI client is offered (R-WEB-01)', async () => {
+    it('shows the tools that an AI client is offered (R-PAGE-16)', async () => {
       const world = await open({
         declare: (app) => {
           app.action('add_note', { description: 'Adds a note', mcp: true }, () => ({}))

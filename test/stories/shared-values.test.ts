@@ -132,7 +132,7 @@ forEachService((start) => {
       }
     })
 
-    it('are announced to a page of the owner, each with its request (R-WEB-01)', async () => {
+    it('are announced to a page of the owner, each with its request (R-LIVE-01)', async () => {
       const { parts } = await service.app.running()
       const ending = new AbortController()
       const changes = parts.live.watch(actor.id, ending.signal)
