@@ -87,7 +87,7 @@ forEachService((start) => {
     }
 
     for (const value of ['text', '12', 12, -0.5, 0, true, false, [], {}, [1, [2, { a: null }]], { a: { b: '' } }]) {
-      it(`sets and gets ${JSON.stringify(value)} (R-PROP-03)`, async () => {
+      it(`sets and gets ${JSON.stringify(value)} (R-PROP-09)`, async () => {
         await fresh()
         await actor.set('a', value)
         assert.deepEqual(await actor.get('a'), value)
@@ -95,13 +95,13 @@ forEachService((start) => {
       })
     }
 
-    it('serializes objects by toJSON, and omits undefined members (R-PROP-03)', async () => {
+    it('serializes objects by toJSON, and omits undefined members (R-PROP-09)', async () => {
       await fresh()
       await actor.set('a', { at: new Date(0), gone: undefined })
       assert.deepEqual(await actor.get('a'), { at: '1970-01-01T00:00:00.000Z' })
     })
 
-    it('returns undefined for a missing property, and omits lists from `all` (R-PROP-03)', async () => {
+    it('returns undefined for a missing property, and omits lists from `all` (R-PROP-09)', async () => {
       await fresh()
       assert.equal(await actor.get('a'), undefined)
       assert.deepEqual(await actor.all(), {})
@@ -112,7 +112,7 @@ forEachService((start) => {
       assert.deepEqual(await actor.lists(), [{ name: 'l', length: 1 }])
     })
 
-    it('removes a property that is set to an empty string, and reports on delete whether it existed (R-PROP-03, CHOICE-09)', async () => {
+    it('removes a property that is set to an empty string, and reports on delete whether it existed (R-PROP-09, CHOICE-09)', async () => {
       await fresh()
       await actor.set('a', 1)
       await actor.set('a', '')
@@ -125,7 +125,7 @@ forEachService((start) => {
       assert.equal(await actor.list('l').exists(), false)
     })
 
-    it('records its changes as made by the application (R-PROP-03)', async () => {
+    it('records its changes as made by the application (R-PROP-09)', async () => {
       await fresh()
       await actor.set('a', { b: 1 })
       await actor.delete('a')
@@ -149,7 +149,7 @@ forEachService((start) => {
       ])
     })
 
-    it('refuses invalid names, null, values that JSON cannot hold, and the name of a list (R-PROP-03, R-PROP-04)', async () => {
+    it('refuses invalid names, null, values that JSON cannot hold, and the name of a list (R-PROP-09, R-PROP-04)', async () => {
       await fresh()
       await actor.list('l').create()
       await changesNothing(service, async () => {
@@ -182,7 +182,7 @@ forEachService((start) => {
       })
     })
 
-    it('reads nothing and writes nothing after its actor was deleted (R-PROP-03)', async () => {
+    it('reads nothing and writes nothing after its actor was deleted (R-PROP-09)', async () => {
       await fresh()
       await actor.set('a', 1)
       await service.app.actors.delete(actor.id)

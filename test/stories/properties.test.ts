@@ -111,7 +111,7 @@ forEachService((start) => {
       ['a PUT of a form, which is stored as text', () => put('/a', 'k=v&l=w', form), 'k=v&l=w', text, '"k=v&l=w"'],
       ['text that is nearly JSON', () => put('/a', '{"b":'), '{"b":', text, '"{\\"b\\":"'],
     ] as const) {
-      it(`is read back in its documented form after ${how} (R-PROP-03)`, async () => {
+      it(`is read back in its documented form after ${how} (R-PROP-08)`, async () => {
         await fresh()
         const written = await write()
         assert.ok(written.status === 201 || written.status === 204, String(written.status))
@@ -122,7 +122,7 @@ forEachService((start) => {
       })
     }
 
-    it('is read as JSON only by a caller that accepts application/json (R-PROP-03, CHOICE-07)', async () => {
+    it('is read as JSON only by a caller that accepts application/json (R-PROP-08, CHOICE-07)', async () => {
       await fresh({ a: 'hello', b: '12' })
       for (const [accept, type, sent] of [
         ['application/json', 'application/json', '"hello"'],
@@ -150,7 +150,7 @@ forEachService((start) => {
       ['an empty form field', () => actor.request('POST', '/properties', 'a=', form), 201],
       ['POST of an empty body to the name', () => actor.request('POST', '/properties/a', ''), 201],
     ] as const) {
-      it(`is deleted by ${how}, and the change reports "" (R-PROP-03, CHOICE-09)`, async () => {
+      it(`is deleted by ${how}, and the change reports "" (R-PROP-08, CHOICE-09)`, async () => {
         await fresh({ a: 'there', b: 1 })
         const answer = await remove()
         assert.equal(answer.status, status)
@@ -163,7 +163,7 @@ forEachService((start) => {
       })
     }
 
-    it('cannot be null, which answers 400 and changes nothing (R-PROP-03, CHOICE-53)', async () => {
+    it('cannot be null, which answers 400 and changes nothing (R-PROP-08, CHOICE-53)', async () => {
       await fresh({ a: 'there' })
       await changesNothing(service, async () => {
         const message = 'Cannot set "a": null is not a property value'
@@ -174,7 +174,7 @@ forEachService((start) => {
       })
     })
 
-    it('cannot be invalid JSON, an unsupported media type or invalid UTF-8 (R-PROP-03, CHOICE-56)', async () => {
+    it('cannot be invalid JSON, an unsupported media type or invalid UTF-8 (R-PROP-08, CHOICE-56)', async () => {
       await fresh({ a: 'there' })
       await changesNothing(service, async () => {
         await refused(await put('/a', 'hello', json), 400, 'invalid_json', /./)
@@ -222,7 +222,7 @@ forEachService((start) => {
       '0',
       'å'.repeat(512),
     ]) {
-      it(`can be ${JSON.stringify(name.slice(0, 20))} (R-PROP-03)`, async () => {
+      it(`can be ${JSON.stringify(name.slice(0, 20))} (R-PROP-07)`, async () => {
         await fresh()
         const path = `/${encodeURIComponent(name)}`
         assert.equal((await actor.request('GET', `/properties${path}`)).status, 404)
@@ -245,7 +245,7 @@ forEachService((start) => {
       ['x'.repeat(1025), 'it is longer than 1024 bytes'],
       ['å'.repeat(513), 'it is longer than 1024 bytes'],
     ] as const) {
-      it(`is rejected because ${why} (R-PROP-03)`, async () => {
+      it(`is rejected because ${why} (R-PROP-07)`, async () => {
         await fresh({ there: 1 })
         await changesNothing(service, async () => {
           for (const method of ['POST', 'PUT']) {
@@ -258,7 +258,7 @@ forEachService((start) => {
       })
     }
 
-    it('cannot contain half a surrogate pair (R-PROP-03)', async () => {
+    it('cannot contain half a surrogate pair (R-PROP-07)', async () => {
       await fresh()
       await changesNothing(service, async () => {
         const answer = await actor.request('POST', '/properties', '{"a\\ud800":1}', json)
@@ -266,7 +266,7 @@ forEachService((start) => {
       })
     })
 
-    it('cannot begin with list: in its own path either (R-PROP-03)', async () => {
+    it('cannot begin with list: in its own path either (R-PROP-07)', async () => {
       await fresh()
       await changesNothing(service, async () => {
         for (const [method, sent] of [
@@ -291,7 +291,7 @@ forEachService((start) => {
       })
     })
 
-    it('cannot contain an encoded slash or NUL in a path (R-PROP-03)', async () => {
+    it('cannot contain an encoded slash or NUL in a path (R-PROP-07)', async () => {
       await fresh({ a: { b: 1 } })
       await changesNothing(service, async () => {
         for (const method of ['GET', 'PUT', 'POST', 'DELETE']) {
@@ -790,7 +790,7 @@ forEachService((start) => {
       })
     }
 
-    it('rejects an empty path segment (R-PROP-03)', async () => {
+    it('rejects an empty path segment (R-PROP-07)', async () => {
       await fresh({ a: { b: 1, '': 2 } })
       await changesNothing(service, async () => {
         for (const path of ['/a/', '/a//b', '/a/b/'])
@@ -798,7 +798,7 @@ forEachService((start) => {
       })
     })
 
-    it('rejects a value that would be nested too deeply (R-PROP-03)', async () => {
+    it('rejects a value that would be nested too deeply (R-PROP-08)', async () => {
       await fresh({ a: {} })
       const path = '/x'.repeat(70)
       await changesNothing(service, async () =>
@@ -932,7 +932,7 @@ forEachService((start) => {
       ['a removed list', () => actor.request('DELETE', '/properties/notes')],
     ]
 
-    it('are both rolled back, and not reported, when any statement fails (R-PROP-03)', async () => {
+    it('are both rolled back, and not reported, when any statement fails (R-PROP-10)', async () => {
       let store: FaultyStore | undefined
       const [shared, own] = [service, await start({ wrapStore: (inner) => (store = faulty(inner)) })]
       service = own
@@ -959,7 +959,7 @@ forEachService((start) => {
       }
     })
 
-    it('are both rolled back when the diffs cannot be stored (R-PROP-03)', async () => {
+    it('are both rolled back when the diffs cannot be stored (R-PROP-10)', async () => {
       let failing = false
       const [shared, own] = [
         service,

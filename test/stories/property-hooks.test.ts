@@ -493,7 +493,7 @@ forEachService((start) => {
           )
         })
 
-        it(`answers 500 without details when it throws for ${what}, ${kind}, and stores nothing (R-PROP-06)`, async () => {
+        it(`answers 500 without details when it throws for ${what}, ${kind}, and stores nothing (R-PROP-13)`, async () => {
           const actor = await scripted()
           script.hooks = ({ path: at, value }) => {
             if (at.join('/') !== rejected) return value
@@ -550,7 +550,7 @@ forEachService((start) => {
       })
     })
 
-    it('answers 500 and reveals nothing when it throws on a read instead (R-PROP-06)', async () => {
+    it('answers 500 and reveals nothing when it throws on a read instead (R-PROP-13)', async () => {
       const actor = await scripted()
       script.hooks = () => {
         throw new Error('broken')
@@ -570,7 +570,7 @@ forEachService((start) => {
   })
 
   describe('the result of a hook', () => {
-    it('is what a reader receives (R-PROP-06)', async () => {
+    it('is what a reader receives (R-PROP-11)', async () => {
       const actor = await scripted()
       script.hooks = ({ value, path }) =>
         path.length > 1 ? { shown: value } : typeof value === 'string' ? 'masked' : value
@@ -589,7 +589,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties/text')).text(), 'hello')
     })
 
-    it('is what is stored, returned and recorded (R-PROP-06)', async () => {
+    it('is what is stored, returned and recorded (R-PROP-11)', async () => {
       const actor = await scripted()
       script.hooks = ({ operation, value, path }) =>
         operation === 'get' ? value : path.at(-1) === 'metadata' ? { description: 'changed' } : { kept: value }
@@ -637,7 +637,7 @@ forEachService((start) => {
       assert.deepEqual([metadata['description'], metadata['explanation']], ['changed', ''])
     })
 
-    it('keeps the spelling of an unchanged value, with big numbers and key order (R-PROP-06)', async () => {
+    it('keeps the spelling of an unchanged value, with big numbers and key order (R-PROP-11)', async () => {
       const actor = await scripted()
       script.hooks = same
       const text = '{"2":12345678901234567890,"1":1.0}'
@@ -645,7 +645,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties/a')).text(), text)
     })
 
-    it('removes the property when a put hook returns an empty string (R-PROP-06, CHOICE-09)', async () => {
+    it('removes the property when a put hook returns an empty string (R-PROP-11, CHOICE-09)', async () => {
       const actor = await scripted()
       script.hooks = () => ''
       await done(await actor.request('PUT', '/properties/text', 'x'))
@@ -653,7 +653,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '/properties/text')).status, 404)
     })
 
-    it('may be the received value, modified in place (R-PROP-06)', async () => {
+    it('may be the received value, modified in place (R-PROP-11)', async () => {
       const actor = await scripted()
       script.hooks = ({ value }) => {
         if (typeof value === 'object' && value !== null) Object.assign(value, { extra: 1 })
@@ -664,7 +664,7 @@ forEachService((start) => {
       await answered(await actor.request('GET', '/properties/settings/deep'), 200, { a: 1 })
     })
 
-    it('fails the request when it is not a JSON value (R-PROP-06)', async () => {
+    it('fails the request when it is not a JSON value (R-PROP-13)', async () => {
       const actor = await scripted()
       // A JavaScript program without types may return this.
       script.hooks = () => Number.NaN
@@ -683,7 +683,7 @@ forEachService((start) => {
         return result(value)
       }
 
-    it('has exact names before *, each in order of declaration, and chains their results (R-PROP-06)', async () => {
+    it('has exact names before *, each in order of declaration, and chains their results (R-PROP-12)', async () => {
       const seen: string[] = []
       const add =
         (letter: string) =>
@@ -706,7 +706,7 @@ forEachService((start) => {
       assert.deepEqual(seen, ['exact 1', 'exact 2', 'any 1', 'any 2'])
     })
 
-    it('stops at the first hook that returns null (R-PROP-06)', async () => {
+    it('stops at the first hook that returns null (R-PROP-12)', async () => {
       const seen: string[] = []
       const service = await start({
         declare: (app: App) =>
@@ -720,7 +720,7 @@ forEachService((start) => {
       assert.deepEqual(seen, ['exact'])
     })
 
-    it('includes only hooks of the requested operation (R-PROP-06)', async () => {
+    it('includes only hooks of the requested operation (R-PROP-12)', async () => {
       const seen: string[] = []
       const of = (operation: string): PropertyHook => tracing(operation, seen)
       const hooks: PropertyHooks = { get: of('get'), put: of('put'), post: of('post'), delete: of('delete') }
@@ -733,7 +733,7 @@ forEachService((start) => {
       assert.deepEqual(seen, ['put', 'post', 'get', 'delete'])
     })
 
-    it('has only the general hooks for a property named * (R-PROP-06)', async () => {
+    it('has only the general hooks for a property named * (R-PROP-12)', async () => {
       const seen: string[] = []
       const service = await start({ declare: (app: App) => app.property('*', tracing('any', seen)) })
       const actor = await service.createActor()
@@ -743,7 +743,7 @@ forEachService((start) => {
   })
 
   describe('an actor handle', () => {
-    it('inside a hook reads and writes without calling hooks (R-PROP-06)', async () => {
+    it('inside a hook reads and writes without calling hooks (R-PROP-14)', async () => {
       const seen: string[] = []
       const hook = async ({ actor, operation, path, value }: PropertyAccess): Promise<Json> => {
         seen.push(`${operation} ${path.join('/')}`)
@@ -765,7 +765,7 @@ forEachService((start) => {
       ])
     })
 
-    it('inside a method calls hooks (R-PROP-06)', async () => {
+    it('inside a method calls hooks (R-PROP-14)', async () => {
       const seen: string[] = []
       const service = await start({
         declare: (app) =>

@@ -83,7 +83,7 @@ forEachService((start) => {
       return rows.map(({ origin }) => parseOrigin(origin)?.request)
     }
 
-    it('are stored once for 32 of one name, and the last one stays (R-PROP-03)', async () => {
+    it('are stored once for 32 of one name, and the last one stays (R-PROP-09)', async () => {
       assert.deepEqual(
         await setAll(many, () => 'a'),
         many.map(() => 'done'),
