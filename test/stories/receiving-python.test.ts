@@ -8,7 +8,7 @@ import { PythonPublisher, PythonSubscriber, sorted } from '../support/python-sub
 import { sqliteService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { untilEqual } from '../support/until.ts'
 
-describe('an actor of the Python implementation (R-TRUST-08)', () => {
+describe('an actor of the Python implementation (R-SUB-13)', () => {
   const start = sqliteService()
   const peers: PythonPeer[] = []
   afterEach(async () => {
