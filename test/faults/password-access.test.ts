@@ -73,7 +73,7 @@ forEachService((start) => {
   }
 
   describe('a program that created an actor, after its owner signs in to a single-page application', () => {
-    it('keeps its Basic credentials and its data, and cannot read the owner’s actor (IDP-08)', async () => {
+    it('keeps its Basic credentials and its data, and cannot read the owner’s actor (IDP-20)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -98,7 +98,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.findByCreator(email))?.id, owner.id)
     })
 
-    it('is reported to the application by one event (IDP-08)', async () => {
+    it('is reported to the application by one event (IDP-20)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const [first, second] = [await service.createActor(email), await service.createActor(email)]
@@ -119,7 +119,7 @@ forEachService((start) => {
       assert.deepEqual(await listed(service, owner), [])
     })
 
-    it('remains subject to the owner’s decision: kept, then revoked permanently (IDP-08)', async () => {
+    it('remains subject to the owner’s decision: kept, then revoked permanently (IDP-20)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -155,7 +155,7 @@ forEachService((start) => {
       assert.equal(await status(program), 403)
     })
 
-    it('cannot evade a later revocation by changing its name (IDP-08)', async () => {
+    it('cannot evade a later revocation by changing its name (IDP-20)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -168,7 +168,7 @@ forEachService((start) => {
       assert.equal((await service.request(`/${program.id}/properties`, asRenamed)).status, 403)
     })
 
-    it('does not regain the name by claiming it again, because the proven actor has precedence (IDP-08)', async () => {
+    it('does not regain the name by claiming it again, because the proven actor has precedence (IDP-20)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -177,7 +177,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.findByCreator(email))?.id, owner.id)
     })
 
-    it('keeps its credentials when creators are unique, too (IDP-08)', async () => {
+    it('keeps its credentials when creators are unique, too (IDP-20)', async () => {
       const service = await startWith({ uniqueCreator: true })
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -186,7 +186,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.findByCreator(email))?.id, owner.id)
     })
 
-    it('is subject to the decision of the owner’s next actor when the first one was deleted (IDP-08)', async () => {
+    it('is subject to the decision of the owner’s next actor when the first one was deleted (IDP-20)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -203,7 +203,7 @@ forEachService((start) => {
   })
 
   describe('a decision about a program’s password access', () => {
-    it('is rejected from all callers except the person who proved the name (IDP-08, ACL-01)', async () => {
+    it('is rejected from all callers except the person who proved the name (IDP-20, ACL-01)', async () => {
       const service = await startWith()
       const [ada, bob] = [newPerson(await provider()), newPerson(await provider())]
       const program = await service.createActor(ada.email)
@@ -233,7 +233,7 @@ forEachService((start) => {
       assert.equal(await status(stranger), 200)
     })
 
-    it('about an actor that the owner joined needs a session, because the program has the same passphrase (IDP-08)', async () => {
+    it('about an actor that the owner joined needs a session, because the program has the same passphrase (IDP-20)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
@@ -260,7 +260,7 @@ forEachService((start) => {
   })
 
   describe('the page about password access', () => {
-    it('offers a decision about a program, and the overview links to it until the owner decides (IDP-08)', async () => {
+    it('offers a decision about a program, and the overview links to it until the owner decides (IDP-20)', async () => {
       const service = await startWith()
       const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)

@@ -284,7 +284,7 @@ forEachService((start) => {
       return { service, sent }
     }
 
-    it('is never joined: the person who proves the address gets a new actor, and the link is invalid (IDP-08)', async () => {
+    it('is never joined: the person who proves the address gets a new actor, and the link is invalid (IDP-21)', async () => {
       const { service, sent } = await startListening()
       const { sub, email } = newPerson(await provider())
       const { attacker, theirs, link } = await type(service, sent, email)
@@ -299,7 +299,7 @@ forEachService((start) => {
       assert.equal((await service.app.actors.get(theirs))?.creator, `unproven:${email}:${theirs}`)
     })
 
-    it('is not joined when the owner of the address follows the link elsewhere, which only confirms the address (IDP-08, IDP-18)', async () => {
+    it('is not joined when the owner of the address follows the link elsewhere, which only confirms the address (IDP-21, IDP-18)', async () => {
       const { service, sent } = await startListening()
       const { sub, email } = newPerson(await provider())
       const { theirs, link } = await type(service, sent, email)
@@ -311,7 +311,7 @@ forEachService((start) => {
       assert.notEqual(actorIn(await victim.post('/oauth/claim', { claim, choice: 'new' })), theirs)
     })
 
-    it('is joined later when the person followed the link in the browser in which they typed the address (IDP-08)', async () => {
+    it('is joined later when the person followed the link in the browser in which they typed the address (IDP-21)', async () => {
       const { service, sent } = await startListening()
       const { sub, email } = newPerson(await provider())
       const { attacker: browser, theirs, link } = await type(service, sent, email)
@@ -319,7 +319,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), theirs)
     })
 
-    it('is joined later when the person followed the link with a session of the actor in another browser (IDP-08)', async () => {
+    it('is joined later when the person followed the link with a session of the actor in another browser (IDP-21)', async () => {
       const { service, sent } = await startListening()
       const { sub, email } = newPerson(await provider())
       const { attacker: first, theirs, link } = await type(service, sent, email)
@@ -329,7 +329,7 @@ forEachService((start) => {
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), theirs)
     })
 
-    it('is joined later when the same provider vouches for the address (IDP-08)', async () => {
+    it('is joined later when the same provider vouches for the address (IDP-21)', async () => {
       const { service, sent } = await startListening()
       const idp = await provider()
       const sub = randomUUID()
@@ -349,7 +349,7 @@ forEachService((start) => {
       )
     })
 
-    it('cannot result from an application’s form in a victim’s browser (IDP-08)', async () => {
+    it('cannot result from an application’s form in a victim’s browser (IDP-21)', async () => {
       const { service } = await startListening()
       const idp = await provider()
       const sub = randomUUID()
