@@ -63,7 +63,7 @@ describe('the pages of a service without a sign-in provider, in a real browser',
     })
   }
 
-  it('reject requests of another site with the remembered passphrase (WEB-04, WEB-05)', async () => {
+  it('reject requests of another site with the remembered passphrase (WEB-16, WEB-05)', async () => {
     const before = await color()
     const page = await open(desktop)
     await page.goto(`${service.url}/${actor.id}/www`)

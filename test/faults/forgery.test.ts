@@ -103,7 +103,7 @@ forEachService((start) => {
       })
 
       if (route.access !== 'www') {
-        it(`at ${route.id} is rejected from other sites with Basic credentials, which browsers remember (WEB-04)`, async () => {
+        it(`at ${route.id} is rejected from other sites with Basic credentials, which browsers remember (WEB-16)`, async () => {
           const { actor, rows } = await furnished()
           const untouched = await rows()
           for (const where of saidToBeForeign) {
@@ -179,7 +179,7 @@ forEachService((start) => {
       })
     }
 
-    it('is served with Basic credentials to programs, to pages of this service and to configured origins (WEB-04)', async () => {
+    it('is served with Basic credentials to programs, to pages of this service and to configured origins (WEB-16)', async () => {
       const named = 'https://app.example.com'
       const trusting = await start({ spaCorsOrigins: [named] })
       const actor = await trusting.createActor()
@@ -199,7 +199,7 @@ forEachService((start) => {
       }
     })
 
-    it('is rejected when another site requests a new verification link with remembered credentials (WEB-04)', async () => {
+    it('is rejected when another site requests a new verification link with remembered credentials (WEB-16)', async () => {
       const { actor, token } = await furnished()
       for (const credential of [{ authorization: actor.authorization }, { cookie: `oauth_token=${token}` }]) {
         const answer = await service.request(`/${actor.id}/www/verify_email`, {

@@ -125,7 +125,7 @@ forEachService((start) => {
       }
     })
 
-    it('changes nothing when another site sends it or its origin is unknown (WEB-04)', async () => {
+    it('changes nothing when another site sends it or its origin is unknown (WEB-16)', async () => {
       const { service, actor } = await startOne({ spaCorsOrigins: ['https://app.example.com'] })
       const other = await service.createActor('bob@example.com')
       const [own, foreign] = [await tokenOf(service, actor), await tokenOf(service, other).catch(() => 'x'.repeat(43))]
@@ -169,7 +169,7 @@ forEachService((start) => {
       assert.equal((await actor.request('GET', '/properties/color?_method=DELETE')).status, 204)
     })
 
-    it('is rejected when another site sends it to the API (WEB-04)', async () => {
+    it('is rejected when another site sends it to the API (WEB-16)', async () => {
       const { service, actor } = await startOne()
       const before = await stored(service, actor)
       for (const [method, path] of [

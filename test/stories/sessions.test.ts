@@ -235,7 +235,7 @@ forEachService((start) => {
       assert.equal(await statusWith(valueOf(cookies, 'access_token')), 200)
     })
 
-    it('rejects the cookie from a page of another site, unless the site is configured (WEB-04)', async () => {
+    it('rejects the cookie from a page of another site, unless the site is configured (WEB-17)', async () => {
       const { refresh: value } = await signIn()
       const fields = { grant_type: 'refresh_token' }
       const cookie = `refresh_token=${value}`
@@ -710,7 +710,7 @@ forEachService((start) => {
       assert.equal(await statusWith(access), 401)
     })
 
-    it('rejects a form or script of another site (WEB-04)', async () => {
+    it('rejects a form or script of another site (WEB-17)', async () => {
       const { access } = await signIn()
       const before = await dump()
       for (const path of ['/oauth/logout', '/oauth/spa/logout', '/oauth/revoke']) {
@@ -725,7 +725,7 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
-    it('clears no cookie for a form of another site, for which the browser withheld the cookies (WEB-04)', async () => {
+    it('clears no cookie for a form of another site, for which the browser withheld the cookies (WEB-17)', async () => {
       const elsewhere = [
         { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
         { 'sec-fetch-site': 'same-site', origin: 'https://other.troupe.test' },
@@ -744,7 +744,7 @@ forEachService((start) => {
       }
     })
 
-    it('has a counterpart at the token endpoint, which sets no cookies for a form without an origin (WEB-04)', async () => {
+    it('has a counterpart at the token endpoint, which sets no cookies for a form without an origin (WEB-17)', async () => {
       const fields = {
         grant_type: 'passphrase',
         actor_id: actor.id,

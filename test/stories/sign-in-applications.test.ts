@@ -700,7 +700,7 @@ forEachService((start) => {
       assert.equal(answer.status, 200)
     })
 
-    it('receives no cookies for a page of another site, which could sign in its visitors as another user (IDP-03, WEB-04)', async () => {
+    it('receives no cookies for a page of another site, which could sign in its visitors as another user (IDP-03, WEB-17)', async () => {
       const service = await startWith({ spaCorsOrigins: ['https://app.example.com'] })
       const redeem = async (
         ticket: string,
