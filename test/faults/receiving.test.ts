@@ -723,7 +723,7 @@ forEachService((start) => {
       })
     }
 
-    it('removes nothing when an older secret was rejected (PEER-05, I4)', async () => {
+    it('removes nothing when an older secret was rejected (PEER-11, I4)', async () => {
       const { service, actor, peer, peers, until } = await world({}, { peerId: 'b1' })
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
       peers.answers.set(`GET /trust/friend/${actor.id}`, { body: { verification_token: 'shown' } })

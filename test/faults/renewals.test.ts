@@ -208,7 +208,7 @@ forEachService((start) => {
       return sent
     }
 
-    it('is not confirmed while the next one is in progress, because it would restore an older secret (PEER-05)', async () => {
+    it('is not confirmed while the next one is in progress, because it would restore an older secret (PEER-11)', async () => {
       const bodies: string[] = []
       const { promise: released, resolve: release } = Promise.withResolvers<void>()
       const { promise: answered, resolve: onAnswer } = Promise.withResolvers<void>()
@@ -227,7 +227,7 @@ forEachService((start) => {
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [secret, secret])
     })
 
-    it('leaves no relationship at the peer when it was the first (PEER-05)', async () => {
+    it('leaves no relationship at the peer when it was the first (PEER-11)', async () => {
       const stranger = await here.createActor('stranger@example.com')
       const { body } = await (async () => {
         const sent = lost()
@@ -291,7 +291,7 @@ forEachService((start) => {
   })
 
   describe('a renewal that crosses a request whose sender crashed', () => {
-    it('learns that the other request counts, and keeps its secret (PEER-05)', async () => {
+    it('learns that the other request counts, and keeps its secret (PEER-11)', async () => {
       // The crashed actor has the lower id, so that its request counts.
       while (asked.id > asker.id) asked = await there.createActor('asked@example.com')
       assert.equal((await asker.request('DELETE', `/trust/friend/${(await view(asker))?.peerid}`)).status, 204)
@@ -317,7 +317,7 @@ forEachService((start) => {
 
   describe('a renewal whose response is lost', () => {
     for (const fate of ['unheard', 'gateway timeout'] as const) {
-      it(`ends with the new secret on both sides without another request (${fate}) (PEER-05)`, async () => {
+      it(`ends with the new secret on both sides without another request (${fate}) (PEER-11)`, async () => {
         const old = await secretOf(asker)
         const offered = once(fate)
         assert.equal((await renew()).status, 408)
@@ -342,7 +342,7 @@ forEachService((start) => {
       })
     }
 
-    it('keeps the old secret when the request never arrived, and the offered one expires (PEER-05)', async () => {
+    it('keeps the old secret when the request never arrived, and the offered one expires (PEER-11)', async () => {
       const old = await secretOf(asker)
       const offered = once('lost')
       assert.equal((await renew()).status, 408)
@@ -360,7 +360,7 @@ forEachService((start) => {
       assert.deepEqual(heard.here.names(asker.id), [])
     })
 
-    it('is accepted late while its sender still confirms it, and rejected afterwards (PEER-05)', async () => {
+    it('is accepted late while its sender still confirms it, and rejected afterwards (PEER-11)', async () => {
       const old = await secretOf(asker)
       let body = ''
       network.fate = (from, line, request) => {
@@ -390,7 +390,7 @@ forEachService((start) => {
       assert.deepEqual([await knock(here, asker, late), await knock(there, asked, late)], [403, 403])
     })
 
-    it('counts when the peer saw it confirmed just before the confirmation expired (PEER-05)', async () => {
+    it('counts when the peer saw it confirmed just before the confirmation expired (PEER-11)', async () => {
       const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
       let body = ''
       let isConfirmed = false
@@ -420,7 +420,7 @@ forEachService((start) => {
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered, offered])
     })
 
-    it('waits for an unreachable peer without a limit (PEER-05)', async () => {
+    it('waits for an unreachable peer without a limit (PEER-11)', async () => {
       const old = await secretOf(asker)
       const offered = once('unheard')
       assert.equal((await renew()).status, 408)
@@ -434,7 +434,7 @@ forEachService((start) => {
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered.secret, offered.secret])
     })
 
-    it('is queried again when the response to the query is lost, too (PEER-05)', async () => {
+    it('is queried again when the response to the query is lost, too (PEER-11)', async () => {
       const offered = once('unheard')
       const decided = network.fate
       let unheard = 0
@@ -450,7 +450,7 @@ forEachService((start) => {
       assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered.secret, offered.secret])
     })
 
-    it('prevents another renewal until its outcome is known (PEER-05)', async () => {
+    it('prevents another renewal until its outcome is known (PEER-11)', async () => {
       const offered = once('unheard')
       const decided = network.fate
       let isAway = false
@@ -470,7 +470,7 @@ forEachService((start) => {
     })
 
     for (const fate of ['unheard', 'lost'] as const) {
-      it(`is completed by another process when its own crashed (${fate}) (PEER-05)`, async () => {
+      it(`is completed by another process when its own crashed (${fate}) (PEER-11)`, async () => {
         const old = await secretOf(asker)
         const { promise: isOver, resolve: end } = Promise.withResolvers<'unreached'>()
         let secret = ''
@@ -550,7 +550,7 @@ forEachService((start) => {
   })
 
   describe('a renewal whose actor is deleted during the query of its outcome', () => {
-    it('ends with a notification of the peer, and logs no error (PEER-05, PEER-08)', async () => {
+    it('ends with a notification of the peer, and logs no error (PEER-11, PEER-08)', async () => {
       const { promise: mayBeHeard, resolve: hear } = Promise.withResolvers<void>()
       let isAsked = false
       once('unheard')
@@ -575,7 +575,7 @@ forEachService((start) => {
   })
 
   describe('a renewal that fails', () => {
-    it('by a rejection discards the offered secret immediately, and can be repeated (PEER-05)', async () => {
+    it('by a rejection discards the offered secret immediately, and can be repeated (PEER-11)', async () => {
       const old = await secretOf(asker)
       const offered = once('refused')
       assert.equal((await renew()).status, 408)
@@ -584,7 +584,7 @@ forEachService((start) => {
       assert.equal((await renew()).status, 201)
     })
 
-    it('by an unreachable peer discards the offered secret, too (PEER-05)', async () => {
+    it('by an unreachable peer discards the offered secret, too (PEER-11)', async () => {
       const offered = once('unreached')
       assert.equal((await renew()).status, 408)
       assert.equal(await knock(here, asker, offered.secret), 403)
@@ -593,7 +593,7 @@ forEachService((start) => {
   })
 
   describe('concurrent renewals of both actors', () => {
-    it('leave one secret, whichever of the requests is lost (PEER-05)', async () => {
+    it('leave one secret, whichever of the requests is lost (PEER-11)', async () => {
       for (const lost of ['here', 'there', 'neither']) {
         for (const fate of ['lost', 'unheard', 'unreached'] as const) {
           const { promise: bothAsked, resolve: go } = Promise.withResolvers<void>()
@@ -639,7 +639,7 @@ forEachService((start) => {
       })
     }
 
-    it('under the same other trust type apply it on both sides or on neither (PEER-05)', async () => {
+    it('under the same other trust type apply it on both sides or on neither (PEER-11)', async () => {
       const lower = asker.id < asked.id ? 'here' : 'there'
       for (const [isHeardFirst, name] of [
         [false, 'partner'],

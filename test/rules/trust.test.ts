@@ -183,7 +183,7 @@ describe('an offered secret that the peer does not know', () => {
     ['is dropped after that', { until: 0, closedAt: now - 30_000 }, 'drop'],
   ]
   for (const [what, offer, verdict] of cases) {
-    it(`${what} (PEER-05)`, () => assert.equal(judgeOffer(offer, now, 30_000), verdict))
+    it(`${what} (PEER-11)`, () => assert.equal(judgeOffer(offer, now, 30_000), verdict))
   }
 })
 
