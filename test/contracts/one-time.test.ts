@@ -56,7 +56,7 @@ forEachStore((_dialect, open) => {
       assert.match(await create({ purpose: 'code' }), /^ac_[A-Za-z0-9_-]{43}$/)
     })
 
-    it('is stored without its value or its data in clear (SEC-01, R-TOK-08)', async () => {
+    it('is stored without its value or its data in clear (SEC-01, R-TOK-08, I9)', async () => {
       const value = await create({ browser: 'planted-browser' })
       const dump = JSON.stringify(await dumpStore(store))
       for (const secret of [value, 'planted-data', 'planted-browser']) assert.ok(!dump.includes(secret))
@@ -76,7 +76,7 @@ forEachStore((_dialect, open) => {
       ['service', 600],
     ] as const
     for (const [purpose, seconds] of lifetimes) {
-      it(`with the purpose ${purpose} is valid for ${seconds} s, to the last millisecond (R-OC-07, IDP-01)`, async () => {
+      it(`with the purpose ${purpose} is valid for ${seconds} s, to the last millisecond (R-OC-07, IDP-01, R-LIM-01)`, async () => {
         const inTime = await create({ purpose })
         const late = await create({ purpose })
         const longer = await create({ purpose, lifetimeSeconds: seconds + 1 })
@@ -402,7 +402,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await count('token_chain'), 0)
     })
 
-    it('runs at most once an hour, and again after the clock is set back (R-TOK-06, ORF-16)', async () => {
+    it('runs at most once an hour, and again after the clock is set back (R-TOK-06, ORF-16, R-LIM-01)', async () => {
       const run = async (): Promise<number> => {
         await create({ lifetimeSeconds: -1 })
         purge.occasionally()

@@ -110,7 +110,7 @@ forEachService((start) => {
   })
 
   describe('the sequence numbers of a subscription', () => {
-    it('are 1 to N, each once, in the order of commits, under parallel writes (SUB-01, I3)', async () => {
+    it('are 1 to N, each once, in the order of commits, under parallel writes (SUB-01, I3, R-SUB-03)', async () => {
       const service = await start({})
       const actor = await service.createActor()
       const [{ peer, id }, second] = (await subscribers(service, actor, 2)) as [
@@ -134,7 +134,7 @@ forEachService((start) => {
       )
     })
 
-    it('are not used up, and nothing is stored, when any statement of the change fails (SUB-02, I2)', async () => {
+    it('are not used up, and nothing is stored, when any statement of the change fails (SUB-02, I2, R-SUB-03)', async () => {
       let faults: FaultyStore | undefined
       const service = await start({ wrapStore: (store) => (faults = faulty(store)) })
       assert.ok(faults !== undefined)

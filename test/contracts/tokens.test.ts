@@ -108,7 +108,7 @@ forEachStore((_dialect, open) => {
     assert.equal(await tokens.refresh(refreshToken, session), null)
 
   describe('a session', () => {
-    it('begins a chain with an access token for one hour and a refresh token for two weeks (R-TOK-01)', async () => {
+    it('begins a chain with an access token for one hour and a refresh token for two weeks (R-TOK-01, R-LIM-01)', async () => {
       const issued = await begin()
       assert.match(issued.accessToken, /^[0-9a-f]{40}$/)
       assert.match(issued.refreshToken, /^[A-Za-z0-9_-]{64}$/)

@@ -342,6 +342,17 @@ describe('credentials in headers', () => {
     headers: [...answer.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date'),
   })
 
+  it('cost the same statements for an unknown creator and for a wrong passphrase (WEB-12)', async () => {
+    const costs: string[][] = []
+    for (const authorization of [basic('me@example.com', 'wrong'), basic('unknown@example.com', 'wrong')]) {
+      service.reset()
+      assert.equal((await service.request(`/${actor.id}`, { headers: { authorization } })).status, 403)
+      costs.push([...service.statements])
+    }
+    assert.ok((costs[0]?.length ?? 0) > 0)
+    assert.deepEqual(costs[1], costs[0])
+  })
+
   it('give equal responses for an unknown creator and a wrong passphrase (WEB-12)', async () => {
     for (const [method, path] of [
       ['GET', ''],

@@ -577,7 +577,7 @@ describe('the token endpoint', () => {
     authorization: basic(client.client_id, client.client_secret ?? ''),
   })
 
-  it('does not reveal whether a client is unknown or its secret is wrong (OTK-09)', async () => {
+  it('does not reveal whether a client is unknown or its secret is wrong (OTK-09, WEB-12)', async () => {
     const { service, post, header } = await withClients()
     const texts = new Set<string>()
     for (const [body, headers] of [

@@ -178,7 +178,7 @@ forEachService((start, dialect) => {
       assert.equal(remote.mostAtOnce, 1)
     })
 
-    it('has a URL instead of the data for changes above 65536 bytes and above 256 KB (SUB-13, R-SUB-10)', async () => {
+    it('has a URL instead of the data for changes above 65536 bytes and above 256 KB (SUB-13, R-SUB-10, R-LIM-01)', async () => {
       const { actor, service, remote, peer, id, put } = await world()
       await put('x'.repeat(65_000))
       await put('x'.repeat(66_000))
@@ -423,7 +423,7 @@ forEachService((start, dialect) => {
 
   describe('a failed callback', () => {
     for (const status of [400, 403, 404]) {
-      it(`is given up after ${status}; the next one follows, and both can still be polled (SUB-07)`, async () => {
+      it(`is given up after ${status}; the next one follows, and both can still be polled (SUB-07, SUB-03)`, async () => {
         const made = await world({}, { replies: [status, 204] })
         await made.put(1)
         await made.put(2)
@@ -494,7 +494,7 @@ forEachService((start, dialect) => {
       assert.ok((second?.at ?? 0) - (first?.at ?? 0) < 20_000)
     })
 
-    it('opens the circuit for a minute after five failures, then probes once and delivers all in order (SUB-03, SUB-06, R-SUB-10)', async () => {
+    it('opens the circuit for a minute after five failures, then probes once and delivers all in order (SUB-03, SUB-06, R-SUB-10, R-SUB-05)', async () => {
       const made = await world({}, { replies: [503] })
       const { clock, until, remote, peer, id } = made
       await made.put(1)
@@ -615,7 +615,7 @@ forEachService((start, dialect) => {
   })
 
   describe('many subscribers', () => {
-    it('do not wait for an unresponsive one, nor do writers, and at most ten calls run (SUB-14, R-SUB-04, R-SUB-10)', async () => {
+    it('do not wait for an unresponsive one, nor do writers, and at most ten calls run (SUB-14, R-SUB-04, R-SUB-10, OPS-07)', async () => {
       // A shutdown timeout of zero aborts the hanging calls.
       const service = await start({ shutdownSeconds: 0 })
       const actor = await service.createActor()
@@ -813,7 +813,7 @@ forEachService((start, dialect) => {
       }
     })
 
-    it('in synchronous mode answers a write after the first attempt (SUB-16)', async () => {
+    it('in synchronous mode answers a write after the first attempt (SUB-16, R-SUB-04)', async () => {
       const service = await start({ synchronousCallbacks: true })
       const actor = await service.createActor()
       const remote = await remotePeer()

@@ -211,7 +211,7 @@ forEachService((start) => {
 
   describe('a route for callers', () => {
     for (const route of forCallers) {
-      it(`${route.id} rejects unrelated callers, reveals nothing and changes nothing (ACL-01, R-PERM-04)`, async () => {
+      it(`${route.id} rejects unrelated callers, reveals nothing and changes nothing (ACL-01, R-PERM-04, I10)`, async () => {
         for (const [who, [status, headers]] of Object.entries(strangers)) {
           const response = await ask(world, route, world.victim, headers(world, world.victim))
           const expected = statusFor(who, route, status)
@@ -332,7 +332,7 @@ forEachService((start) => {
         await assertUntouched(route.id)
       })
 
-      it(`${route.id} rejects a credential that is valid for another actor (ACL-02)`, async () => {
+      it(`${route.id} rejects a credential that is valid for another actor (ACL-02, I10)`, async () => {
         const { callers, stranger, victim } = world
         const credentials: readonly Headers[] = [
           { authorization: stranger.authorization },
@@ -369,7 +369,7 @@ forEachService((start) => {
   })
 
   describe('ids of another actor', () => {
-    it('in a body or a query are ordinary values (ACL-03)', async () => {
+    it('in a body or a query are ordinary values (ACL-03, I10)', async () => {
       const { victim, stranger } = world
       const id = victim.id
       const query = `?actor=${id}&actor_id=${id}&id=${id}&peerid=${id}&creator=${victim.creator}`

@@ -184,7 +184,7 @@ describe('a provider that misbehaves', () => {
     assert.ok(!server.asked.some(({ path }) => path === '/userinfo'))
   })
 
-  it('is quoted in the error only if its error code is a plain word (IDP-19)', async () => {
+  it('is quoted in the error only if its error code is a plain word (IDP-19, R-TOK-08)', async () => {
     server.answers.set('/token', (_, response) =>
       response.writeHead(400, { 'content-type': 'application/json' }).end('{"error": "invalid_scope"}'),
     )

@@ -326,7 +326,7 @@ forEachService((start) => {
       assert.deepEqual([await peer.copy(), await other.copy()], [{}, {}])
     })
 
-    it('can end only its own subscriptions (PEER-02, R-SUB-06)', async () => {
+    it('can end only its own subscriptions (PEER-02, R-SUB-06, R-SUB-08)', async () => {
       const { service, actor, peer } = await world()
       const other = await listenTo(service, actor, { baseuri: 'https://other.example.com/o', id: 'sub9' })
       const path = `/callbacks/subscriptions/${peer.peerId}/${peer.id}`

@@ -430,7 +430,7 @@ forEachService((start, dialect) => {
       }
     }
 
-    it('hold no secret, whatever was sent to any route, at the most verbose level (SEC-04)', async () => {
+    it('hold no secret, whatever was sent to any route, at the most verbose level (SEC-04, I9)', async () => {
       service.reset()
       const refusals = await drive()
       assert.ok(refusals.length > 200)
@@ -479,7 +479,7 @@ forEachService((start, dialect) => {
       for (const fact of [actor.id, actor.creator, 'color', 'notes']) assert.ok(!text.includes(fact), fact)
     })
 
-    it('give a neutral message for a store failure, and only the log has the cause (SEC-05)', async () => {
+    it('give a neutral message for a store failure, and only the log has the cause (SEC-05, I9)', async () => {
       for (const route of routes.filter(isBelowActor)) {
         service.reset()
         store.plan({

@@ -622,7 +622,7 @@ describe('busy connections (DUR-15)', () => {
 })
 
 describe('a database that does not answer', () => {
-  it('gives 503 for reads, writes and ping within their limits', async (t) => {
+  it('gives 503 for reads, writes and ping within their limits (OPS-07)', async (t) => {
     const { store, relay } = await openOverRelay(t, { statementTimeoutMs: 2_000, connectTimeoutMs: 3_000 })
     await store.read(actorIds)
     await store.write((tx) => addActor(tx, 'a'))

@@ -492,7 +492,7 @@ describe('the settings', () => {
   })
 
   for (const [name, row] of Object.entries(rows)) {
-    it(`have ${name}, with a safe default, precedence of the environment, and errors that name it (OPS-09)`, () => {
+    it(`have ${name}, with a safe default, precedence of the environment, and errors that name it (OPS-09, R-LIM-01)`, () => {
       const { env, byDefault, inDevelopment = byDefault, text, value, code, refused } = row
       assert.deepEqual(valueOf(resolveConfig({}, production), name), byDefault)
       assert.deepEqual(valueOf(resolveConfig({}, { TROUPE_MODE: 'development' }), name), inDevelopment)
@@ -575,7 +575,7 @@ describe('the settings', () => {
     })
   })
 
-  it("set both timeouts of peer calls by one value or a pair, and a timeout's own setting takes precedence (R-SUB-12)", () => {
+  it("set both timeouts of peer calls by one value or a pair, and a timeout's own setting takes precedence (R-SUB-12, R-LIM-01)", () => {
     const shared = 'TROUPE_PEER_TIMEOUT_SECONDS'
     const [connect, read] = ['TROUPE_PEER_CONNECT_SECONDS', 'TROUPE_PEER_READ_SECONDS']
     const cases: readonly [code: Partial<Config>, env: Record<string, string>, timeouts: [number, number]][] = [

@@ -22,7 +22,7 @@ describe('an error of the authorization server', () => {
     expired_token: 400,
   }
   for (const [code, status] of Object.entries(statuses)) {
-    it(`has status ${status} with code ${code} (R-AS-03)`, () => {
+    it(`has status ${status} with code ${code} (R-AS-03, R-AS-04)`, () => {
       assert.equal(new OAuthError(code as OAuthErrorCode, 'why').status, status)
     })
   }

@@ -134,7 +134,7 @@ describe('the rules of tokens', () => {
     })
   }
 
-  it('have a grace period of 60 s, a reuse window of two days and a hundred grace responses (R-TOK-02, R-TOK-03, ORF-03)', () => {
+  it('have a grace period of 60 s, a reuse window of two days and a hundred grace responses (R-TOK-02, R-TOK-03, ORF-03, R-LIM-01)', () => {
     assert.deepEqual(refreshPolicy, { graceMs: 60_000, mostGraceAnswers: 100, reuseWindowMs: 172_800_000 })
   })
 

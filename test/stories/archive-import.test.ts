@@ -244,7 +244,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/files/a.txt')).text(), 'mine')
     })
 
-    it('replaces other content with existing=replace, and an undo brings values back', async () => {
+    it('replaces other content with existing=replace, and an undo brings values back (R-ARC-06)', async () => {
       const service = await start()
       const actor = await service.createActor()
       await sent(actor, 'POST', '/properties', {

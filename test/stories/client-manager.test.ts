@@ -327,7 +327,7 @@ forEachService((start) => {
       )
     })
 
-    it('notifies the application when it is complete, and a handler that throws reverts nothing (R-EVT-01)', async () => {
+    it('notifies the application when it is complete, and a handler that throws reverts nothing (R-EVT-01, R-TRUST-06)', async () => {
       const seen: unknown[] = []
       const service = await start({
         declare: (app) =>

@@ -175,7 +175,7 @@ forEachService((start) => {
       ])
     })
 
-    it('learns that its code has expired after ten minutes, also for the owner', async () => {
+    it('learns that its code has expired after ten minutes, also for the owner (R-DEV-03)', async () => {
       const { service, clock, browser, clientId } = await open({ freshSignInMinutes: 0 })
       const codes = await begin(service, clientId)
       clock.pass(600_001)

@@ -513,6 +513,16 @@ forEachService((start) => {
       })
     }
 
+    it('returns the trustee_root of an actor that has one (R-ACT-05)', async () => {
+      const service = await start()
+      const given = { creator: 'me@example.com', passphrase: 'secret', trustee_root: 'https://peer.example/1' }
+      const created = await post(service, JSON.stringify(given))
+      assert.equal(created.status, 201)
+      const { id } = (await created.json()) as { id: string }
+      const headers = { authorization: basic(given.creator, given.passphrase) }
+      await answered(await service.request(`/${id}`, { headers }), 200, { id, ...given })
+    })
+
     it('requests credentials from a program without them, and refuses invalid ones (R-ACT-05, R-AUTH-03)', async () => {
       const service = await start()
       const actor = await service.createActor()

@@ -55,7 +55,7 @@ forEachService((start) => {
       assert.equal(await service.app.actors.get(id), undefined)
     })
 
-    it('needs a new sign-in afterwards, which leads back to the settings', async () => {
+    it('needs a new sign-in afterwards, which leads back to the settings (R-FRESH-01)', async () => {
       const { clock, id, page, send, service, device, browser } = await signedIn()
       clock.pass(5 * minute + 1)
       const shown = await page('/settings')
@@ -98,7 +98,7 @@ forEachService((start) => {
   })
 
   describe('the export of an account', () => {
-    it('needs a recent sign-in, by the API and on the pages', async () => {
+    it('needs a recent sign-in, by the API and on the pages (R-FRESH-01)', async () => {
       const { clock, id, page, browser, service } = await signedIn()
       const authorization = `Bearer ${browser.cookies.get('oauth_token')}`
       assert.equal((await service.request(`/${id}/export`, { headers: { authorization } })).status, 200)
@@ -113,7 +113,7 @@ forEachService((start) => {
   })
 
   describe('the passkeys and recovery codes of an account', () => {
-    it('change only after a recent sign-in, besides their names', async () => {
+    it('change only after a recent sign-in, besides their names (R-FRESH-01)', async () => {
       const { clock, page, send, device } = await signedIn()
       clock.pass(5 * minute + 1)
       const shown = await page('/passkeys')

@@ -8,6 +8,7 @@ import { onShards } from '../support/citus.ts'
 import { authorizeClient } from '../support/mcp-client.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { type Random, seeded } from '../support/random.ts'
+import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, sqliteService, type TestActor } from '../support/service.ts'
 
 interface Entry {
@@ -370,6 +371,35 @@ forEachService((start) => {
         await undo(actor, { id: newest?.id })
         assert.equal(await valueOf(actor, 'color'), expected)
       }
+    })
+
+    it('reaches subscribers and the history as any other change does (R-HIST-06)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const subscription = await peer.subscribe({})
+      await sent(actor, 'PUT', '/properties/color', 'red')
+      await sent(actor, 'PUT', '/properties/color', 'blue')
+      const [newest] = await historyOf(actor)
+      await undo(actor, { id: newest?.id })
+      const polled = await peer.request('GET', `/subscriptions/${peer.peerId}/${subscription}`)
+      const { data } = (await polled.json()) as { data: { sequence: number; data: unknown }[] }
+      assert.deepEqual(
+        data.map((diff) => [diff.sequence, diff.data]),
+        [
+          [1, { color: 'red' }],
+          [2, { color: 'blue' }],
+          [3, { color: 'red' }],
+        ],
+      )
+      assert.deepEqual(
+        (await historyOf(actor)).map(({ name, before }) => [name, before]),
+        [
+          ['color', 'blue'],
+          ['color', 'red'],
+          ['color', undefined],
+        ],
+      )
     })
 
     it('takes back everything that one request did', async () => {

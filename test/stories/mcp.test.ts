@@ -184,7 +184,7 @@ describe('/mcp with a token', () => {
     }
   })
 
-  it('negotiates the requested version, and describes the service without an actor id (R-MCP-02)', async () => {
+  it('negotiates the requested version, and describes the service without an actor id (R-MCP-02, R-VER-01)', async () => {
     const service = await start({ declare: notes, name: 'notebook', version: '3.1.0', mcpInstructions: 'Ask first.' })
     const actor = await service.createActor()
     const client = await authorizeClient(service, actor)
@@ -902,7 +902,7 @@ describe('an AI client', () => {
       assert.equal((await client.legacy('tools/list', { cursor })).body.error.code, -32602)
     })
 
-    it('receives 503 with Retry-After, never 401, when its token cannot be checked now (MCP-13)', async () => {
+    it('receives 503 with Retry-After, never 401, when its token cannot be checked now (MCP-13, R-MCP-07)', async () => {
       let broken = false
       const service = await start({
         declare: notes,

@@ -111,7 +111,7 @@ forEachService((start) => {
       ['like an id at a provider', 'github:1234'],
       ['of more than 100 characters', 'a'.repeat(101)],
     ] as const) {
-      it(`is refused for a name ${what}`, async () => {
+      it(`is refused for a name ${what} (R-PASS-02)`, async () => {
         const service = await open()
         const page = await PasskeyPage.open(service)
         const answer = await page.signUp(new SoftPasskey(), name)

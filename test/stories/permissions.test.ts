@@ -268,7 +268,7 @@ forEachService((start) => {
       assert.equal(await reads('/properties/settings'), 403)
     })
 
-    it('is empty before the approval, whatever is granted (CHOICE-13, ACL-12)', async () => {
+    it('is empty before the approval, whatever is granted (CHOICE-13, ACL-12, R-PERM-02)', async () => {
       await meet('friend', false)
       await override({ properties: { patterns: ['*'], operations: ['read'] } })
       for (const path of [
@@ -362,6 +362,26 @@ forEachService((start) => {
             'diary',
           ) === true
         assert.deepEqual([excluded(data), excluded(withdrawn?.body?.['data'])], [true, false])
+      } finally {
+        await remote.stop()
+      }
+    })
+
+    it('is made although the peer rejects the notification, which the log reports (R-PERM-05)', async () => {
+      const remote = await new RecordingPeer().start()
+      try {
+        remote.replies = [400]
+        const own = await start({ allowPrivatePeers: true })
+        const actor = await own.createActor()
+        const { peerId } = await relateTo(own, actor, { baseuri: `${remote.url}/remote` })
+        const path = `/trust/friend/${peerId}/permissions`
+        assert.equal((await actor.request('PUT', path, { properties: { excluded_patterns: ['diary'] } })).status, 201)
+        await remote.has(1)
+        await own.settled()
+        const reported = own.log.filter((line) => line.includes('"msg":"Cannot deliver a notice"'))
+        assert.equal(reported.length, 1)
+        assert.match(reported[0] ?? '', /"kind":"permission","outcome":"failed","reason":"The peer answered 400"/)
+        assert.equal((await json(await actor.request('GET', path)))['is_custom'], true)
       } finally {
         await remote.stop()
       }

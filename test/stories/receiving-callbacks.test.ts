@@ -545,7 +545,7 @@ forEachService((start) => {
       assert.deepEqual(await displayName(), { first: 'Bob', last: 'Lee' })
     })
 
-    it('contains only the configured properties, and does not exist when none are configured (R-TRUST-07)', async () => {
+    it('contains only the configured properties, and does not exist when none are configured (R-TRUST-07, R-LIM-01)', async () => {
       const named = await pair({ peerProfileAttributes: ['nick'] })
       await relate(named.alice, [named.b, named.bob])
       await until(async () => named.key in (await attributesOf(named.alice, '_peer_profiles')))
@@ -597,7 +597,7 @@ forEachService((start) => {
       return peers.asked.filter((call) => call === 'GET /methods').length
     }
 
-    it('decides whether they are fetched again (R-TRUST-07)', async () => {
+    it('decides whether they are fetched again (R-TRUST-07, R-LIM-01)', async () => {
       assert.equal(await asked(3600, 59), 1)
       assert.equal(await asked(3600, 61), 2)
       assert.equal(await asked(0, 0), 2)

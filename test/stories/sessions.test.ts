@@ -1103,6 +1103,16 @@ describe('scripts of other sites', () => {
       })
     })
 
+    it('from any site are allowed with an empty list of origins, without credentials (R-OC-17, CHOICE-37)', async () => {
+      const service = await start({ spaCorsOrigins: [] })
+      for (const path of [...spa, ...logout, once]) {
+        const { 'access-control-allow-origin': allowed, 'access-control-allow-credentials': credentials } = of(
+          await preflight(service, path, 'https://any.example'),
+        )
+        assert.deepEqual([allowed, credentials], ['https://any.example', undefined], path)
+      }
+    })
+
     it('are allowed only from configured origins, and only those with credentials (R-OC-17, WEB-07)', async () => {
       for (const path of [...spa, ...logout, once]) {
         for (const origin of ['https://app.example.com', 'https://app.example.com:8443', 'myapp://callback']) {

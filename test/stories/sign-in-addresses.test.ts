@@ -78,7 +78,7 @@ forEachService((start) => {
       })
     }
 
-    it('receives an actor for the typed address, which is unverified until the link is opened (R-OC-09, R-OC-13)', async () => {
+    it('receives an actor for the typed address, which is unverified until the link is opened (R-OC-09, R-OC-13, R-EVT-01)', async () => {
       const { service, browser, post } = await startWith()
       const answer = await enter(browser, '  New.Person@Example.COM ')
       const id = actorIn(answer)
@@ -341,7 +341,7 @@ forEachService((start) => {
       assert.deepEqual(post.verified, [])
     })
 
-    it('verifies the address once, by the button (R-OC-09, R-OC-13)', async () => {
+    it('verifies the address once, by the button (R-OC-09, R-OC-13, R-EVT-01)', async () => {
       const { service, browser, post } = await startWith()
       const id = actorIn(await enter(browser, 'button@example.com'))
       const { token } = post.last
@@ -398,7 +398,7 @@ forEachService((start) => {
       assert.equal((await browser.get(`/oauth/email?verify=${'x'.repeat(43)}`)).status, 403)
     })
 
-    it('also works in its older form (R-WEB-03)', async () => {
+    it('also works in its older form (R-WEB-03, R-VER-01)', async () => {
       const { service, browser, post } = await startWith()
       const id = actorIn(await enter(browser, 'legacy@example.com'))
       const path = `/${id}/www/verify_email?token=${post.last.token}`

@@ -374,7 +374,7 @@ forEachService((start) => {
       assert.ok(!/[<>\r\n]/.test(answer.headers.get('location') ?? ''))
     })
 
-    it('falls back to the root of the service when the target is no longer allowed (IDP-06, WEB-11)', async () => {
+    it('falls back to the root of the service when the target is no longer allowed (IDP-06, WEB-11, R-OC-04)', async () => {
       const service = await startWith()
       const idp = await provider()
       const begun = await begin(service, { redirect_uri: target })
@@ -638,7 +638,7 @@ forEachService((start) => {
     })
 
     for (const grant_type of ['mobile_ticket', 'apple_mobile_ticket']) {
-      it(`redeems the ticket by ${grant_type}, once (R-OC-07)`, async () => {
+      it(`redeems the ticket by ${grant_type}, once (R-OC-07, R-VER-01)`, async () => {
         const service = await startWith()
         const { ticket } = await ticketOf(service, await provider())
         const answer = await post(service, '/oauth/spa/token', { grant_type, ticket })

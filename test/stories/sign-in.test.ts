@@ -439,7 +439,7 @@ forEachService((start) => {
       assert.deepEqual(heard.names, ['actor_created', 'oauth_success', 'oauth_success'])
     })
 
-    it('include the address, the tokens and normalized user info in oauth_success (R-EVT-02)', async () => {
+    it('include the address, the tokens and normalized user info in oauth_success (R-EVT-02, R-EVT-01)', async () => {
       const heard = new HeardSignIns()
       const { browser } = await startWith({ declare: heard.declare })
       await signIn(browser, await provider(), 'bob')

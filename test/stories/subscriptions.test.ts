@@ -427,7 +427,7 @@ forEachService((start) => {
       assert.equal(answer.status, 404)
     })
 
-    it('returns and clears one diff, which the peer may fetch again for a minute (R-SUB-02)', async () => {
+    it('returns and clears one diff, which the peer may fetch again for a minute (R-SUB-02, SUB-08)', async () => {
       await fresh()
       const first = await peer.request('GET', `${address}/2`)
       assert.equal(first.status, 200)
@@ -512,7 +512,7 @@ forEachService((start) => {
       })
     })
 
-    it('by the peer answers 204 with an event and no notification, and a second time without an event (R-SUB-06)', async () => {
+    it('by the peer answers 204 with an event and no notification, and a second time without an event (R-SUB-06, R-EVT-01)', async () => {
       const remote = await new RecordingPeer().start()
       const actor = await service.createActor()
       const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
