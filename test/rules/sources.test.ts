@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type Area, areas, areasOf, rowIds, specPage } from '../support/catalogue.ts'
+import { type Area, areasOf, idForm, rowIds, specPage } from '../support/catalogue.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 
-/** Both files name ids that do not exist, to prove that the checks find such ids. */
-const namesMadeUpIds = new Set(['test/rules/sources.test.ts', 'test/rules/test-run.test.ts'])
+/** These files name ids that do not exist, to prove that the checks find such ids. */
+const namesMadeUpIds = new Set(['sources', 'test-run', 'catalogue'].map((name) => `test/rules/${name}.test.ts`))
 
 const files = (
   await Array.fromAsync(glob(['{src,test,docs,bench,examples,tools}/**/*.{ts,js,sql,md}', '*.md'], { cwd: root }))
@@ -21,13 +21,6 @@ const files = (
 const known = new Set(['requirements', 'faults', 'choices', 'wire'].flatMap((page) => rowIds(specPage(page))))
 const records = new Set(
   readdirSync(join(root, 'docs', 'decisions')).flatMap((name) => /^(\d{3})-/.exec(name)?.[1] ?? []),
-)
-
-/** Areas of faults are plain words. Only these words form ids, so UTF-16 is not an id. */
-const plainAreas = areas.filter(({ id }) => !id.startsWith('R-')).map(({ id }) => id)
-const idForm = new RegExp(
-  `(?<![\\w-])(?:(?:${plainAreas.join('|')}|(?:R|WIRE)-[A-Z]+|CHOICE)-\\d+|I\\d+)(?![\\w-])`,
-  'g',
 )
 
 /** References to a source outside of the repository, or to a choice whose number a record could have. */
@@ -44,24 +37,6 @@ function dangling(text: string): string[] {
   const numbers = [...text.matchAll(/\b(?:records?|decisions?|docs\/decisions\/)[ ]?(\d{3})\b/gi)]
   const lost = numbers.filter(([, number = '']) => !records.has(number)).map(([reference]) => reference)
   return [...ids, ...lost, ...oldForms.flatMap((form) => [...text.matchAll(form)].map(([reference]) => reference))]
-}
-
-/** The rows in string literals of a test file, where titles are. Ignores comments. */
-function rowsInTitles(text: string): string[] {
-  return text
-    .split('\n')
-    .filter((line) => !/^\s*(?:\/\/|\/?\*)/.test(line))
-    .flatMap((line) => /['"`].*/.exec(line)?.[0].match(idForm) ?? [])
-}
-
-const titled = new Set(
-  files.filter(({ path }) => /^test\/.*\.ts$/.test(path)).flatMap(({ text }) => rowsInTitles(text)),
-)
-
-/** The ids with a reason in the section of rows without a test. */
-function reasonedRows(page: string): string[] {
-  const section = page.split(/^## /m).find((one) => one.startsWith('Rows without a test\n')) ?? ''
-  return [...section.matchAll(/^- (\S+): \S/gm)].flatMap(([, id]) => id ?? [])
 }
 
 describe('the pages of docs/spec', () => {
@@ -111,13 +86,5 @@ describe('references to docs/spec and docs/decisions', () => {
     assert.deepEqual(dangling('(decision 999), docs/decisions/998'), ['decision 999', 'docs/decisions/998'])
     assert.deepEqual(dangling('(wire, 2.14.2)'), ['wire, 2.14.2'])
     assert.deepEqual(dangling('UTF-16, SHA-256, LST-04, R-PROP-03, WIRE-TRUST-04, CHOICE-60, I10, record 016'), [])
-  })
-})
-
-describe('rows of requirements and faults', () => {
-  it('are named in the title of a test, unless their page gives a reason', () => {
-    const pages = ['requirements', 'faults'].map(specPage)
-    const silent = pages.flatMap(rowIds).filter((id) => !titled.has(id))
-    assert.deepEqual(silent.toSorted(), pages.flatMap(reasonedRows).toSorted())
   })
 })

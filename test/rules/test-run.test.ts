@@ -184,18 +184,50 @@ describe('coverage of the catalogue', () => {
     assert.deepEqual(rowsIn('SHA-256, UTF-16, RFC-67, HTTP-1, LST-041, XLST-04, lst-04'), [])
   })
 
-  it('counts a row once for several tests, and counts the ids of groups for their tests', () => {
-    const lines = coverageLines(
-      coverageOf([passed('LST-01 a group', 'a'), passed('LST-01 b'), passed('LST-02')]),
-      false,
-    )
-    assert.deepEqual(lines, ['LST: 2 of 13 rows named / 2 passing / 0 failing  (list properties)'])
+  const proofs = new Map(
+    Object.entries({
+      'LST-01': ['keeps all', 'a group › returns …'],
+      'LST-02': ['keeps all'],
+      'LST-03': [],
+      'DEL-01': ['deletes'],
+      'DEL-02': ['deletes'],
+    }).map(([row, titles]) => [row, titles.map((title) => ({ file: 'test/a.test.ts', title }))]),
+  )
+
+  it('counts a row when each test that proves it passed, in one of its cases at least', () => {
+    const all = [
+      passed('a group', 'keeps all (LST-01, LST-02)'),
+      passed('a group', 'returns 3 (LST-01)'),
+      passed('b', 'also (LST-01, LST-03)'),
+    ]
+    assert.deepEqual(coverageLines(coverageOf(all, proofs), false), [
+      'LST: 2 of 13 rows proven / 0 failing  (list properties)',
+    ])
+    for (const missing of [0, 1]) {
+      const some = all.filter((_, index) => index !== missing)
+      assert.deepEqual(coverageLines(coverageOf(some, proofs), false), [
+        `LST: ${missing} of 13 rows proven / 0 failing  (list properties)`,
+      ])
+    }
+  })
+
+  it('counts the ids of groups for their tests', () => {
+    assert.deepEqual(coverageLines(coverageOf([passed('a list (LST-02)', 'keeps all')], proofs), false), [
+      'LST: 1 of 13 rows proven / 0 failing  (list properties)',
+    ])
   })
 
   it('counts a row as failing when any of its tests fails, in any order', () => {
-    const outcomes = [passed('DEL-01 a'), failed('DEL-01 b'), failed('DEL-02 a'), passed('DEL-02 b'), passed('DEL-03')]
-    const lines = coverageLines(coverageOf(outcomes), false)
-    assert.deepEqual(lines, ['DEL: 3 of 8 rows named / 1 passing / 2 failing  (actor creation, lookup and deletion)'])
+    const outcomes = [
+      passed('deletes (DEL-01)'),
+      failed('DEL-01 b'),
+      failed('DEL-02 a'),
+      passed('deletes (DEL-02)'),
+      passed('DEL-03'),
+    ]
+    assert.deepEqual(coverageLines(coverageOf(outcomes, proofs), false), [
+      'DEL: 0 of 8 rows proven / 2 failing  (actor creation, lookup and deletion)',
+    ])
   })
 
   it('lists every area in a full run: 255 rows of threats and faults, 216 of the specification', () => {
