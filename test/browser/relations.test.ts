@@ -403,7 +403,7 @@ describe('a page that is open during a change', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('shows the newest of two refreshes whose responses change places (R-LIVE-04)', async () => {
+  it('shows the newest of two refreshes whose responses change places (R-LIVE-03)', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
     await openListening(page, actor, '/properties/color')
