@@ -1,5 +1,5 @@
 /**
- * Replaces randomness and threads with deterministic versions for the time of a run.
+ * Replaces clocks, randomness and threads with deterministic versions for the time of a run.
  * Must be imported before everything else, because modules keep the functions that they imported.
  */
 import crypto from 'node:crypto'
@@ -10,8 +10,22 @@ import 'jose'
 import { randomBytes as readByService, readAtOnce } from '../../src/secret/random.ts'
 import { type Random, seeded } from '../support/random.ts'
 
-const { randomBytes, randomFillSync, randomUUID } = crypto
+const { randomBytes, randomFillSync, randomInt, randomUUID, webcrypto } = crypto
+const getRandomValues = webcrypto.getRandomValues.bind(webcrypto)
 let random: Random | null = null
+let now = (): number => 0
+/** How often the run has read the monotonic clock. */
+let readings = 0
+
+const machine = { date: Date.now, monotonic: performance.now.bind(performance), random: Math.random }
+Date.now = () => (random === null ? machine.date() : now())
+globalThis.Date = new Proxy(Date, {
+  construct: (target, given, made): Date =>
+    Reflect.construct(target, given.length === 0 ? [Date.now()] : given, made) as Date,
+})
+// Moves on with each reading, so that a loop until a deadline ends.
+performance.now = () => (random === null ? machine.monotonic() : now() + readings++)
+Math.random = () => (random === null ? machine.random() : random.next())
 
 crypto.randomBytes = ((size: number) =>
   random === null ? randomBytes(size) : bytes(random, size)) as typeof crypto.randomBytes
@@ -25,6 +39,15 @@ crypto.randomUUID = (options) => {
   const hex = bytes(random, 16).toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
 }
+crypto.randomInt = ((first: number, second?: number) => {
+  const [least, end] = second === undefined ? [0, first] : [first, second]
+  return random === null ? randomInt(least, end) : least + random.below(end - least)
+}) as typeof crypto.randomInt
+Object.assign(webcrypto, {
+  randomUUID: () => crypto.randomUUID(),
+  getRandomValues: <T extends NodeJS.TypedArray>(view: T): T =>
+    random === null ? getRandomValues(view as never) : crypto.randomFillSync(view),
+})
 
 type Done = (error: Error | null, result: Buffer<ArrayBuffer>) => void
 type Work = (input: zlib.InputType, ...rest: readonly unknown[]) => void
@@ -96,9 +119,18 @@ Object.assign(subtle, {
       : Promise.resolve(crypto.verify(null, data, crypto.KeyObject.from(key), signature)),
 })
 
-/** Makes ids, secrets and nonces repeatable for a seed, because they decide orders. Null restores real randomness. */
-export function seedCrypto(seed: number | null): void {
-  random = seed === null ? null : seeded(seed ^ 0x5eed)
+/** Where a run gets its clocks, ids, secrets and nonces from, which decide orders. */
+export interface RunSource {
+  readonly seed: number
+  /** The virtual time, in Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** Makes clocks and randomness repeatable for a run. Null restores those of the machine. */
+export function seedProcess(run: RunSource | null): void {
+  random = run === null ? null : seeded(run.seed ^ 0x5eed)
+  now = run?.now ?? (() => 0)
+  readings = 0
   // Uses up the bytes that the service has read before.
   readByService(readAtOnce)
 }

@@ -2,7 +2,7 @@
  * One run: a storm of requests over a faulty network with dying processes, then calm until nothing is due, then the
  * checks. The seed decides everything, so a run can be repeated exactly.
  */
-import { seedCrypto } from './deterministic.ts'
+import { seedProcess } from './deterministic.ts'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +12,7 @@ import { type Random, seeded } from '../support/random.ts'
 import { startService } from '../support/service.ts'
 import { judgeReplicas, judgeSecrets, judgeTables } from './judge.ts'
 import { calm, type Weather } from './network.ts'
+import { watchOutside } from './outside.ts'
 import { Workload } from './workload.ts'
 import { type Host, type SimActor, World } from './world.ts'
 
@@ -46,16 +47,16 @@ export class Simulator {
     const folder = join(this.#folder, String(this.#runs++))
     mkdirSync(folder)
     const hash = createHash('sha256')
-    seedCrypto(seed)
+    const run = new Run(seed, folder, template, (line) => {
+      hash.update(line)
+      print(line)
+    })
+    seedProcess({ seed, now: run.now })
     try {
-      const run = new Run(seed, folder, template, (line) => {
-        hash.update(line)
-        print(line)
-      })
-      const { violations, statistics } = await run.run()
+      const { violations, statistics } = await watchOutside(run.violation, () => run.run())
       return { seed, violations, hash: hash.digest('hex').slice(0, 16), statistics }
     } finally {
-      seedCrypto(null)
+      seedProcess(null)
       rmSync(folder, { recursive: true, force: true })
     }
   }
@@ -110,6 +111,14 @@ class Run {
     this.#workload = new Workload(this.#world, seeded(seed * 7 + 3))
     this.#seconds = 10 + this.#random.below(30)
     this.#mix = mixOf(this.#random, Object.keys(this.#workload.steps))
+  }
+
+  get now(): () => number {
+    return this.#world.time.now
+  }
+
+  get violation(): (text: string) => void {
+    return this.#world.violation
   }
 
   async run(): Promise<{ violations: readonly string[]; statistics: Statistics }> {
