@@ -267,6 +267,8 @@ export class JobWorker {
       })
     } catch (error) {
       log.warn({ error }, `Cannot store that ${this.#lane.kind}s were handled; they run again after their leases`)
+      // The next search of a sharded database may be minutes away.
+      for (const { job } of results) this.wake(job.actorId, this.#deps.now() + leaseMs)
     }
     for (const { job } of results) {
       this.#leased.delete(job)

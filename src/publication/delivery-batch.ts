@@ -103,6 +103,8 @@ export interface QueueLease {
   readonly queue: QueueKey
   /** Unix milliseconds. Identifies the lease, and changes with an extension. */
   until: number
+  /** End of the lease of the probe that the open circuit of the peer allowed. */
+  probedUntil?: number
 }
 
 /** A queue at the start of its batch. */
@@ -172,7 +174,7 @@ export class DeliveryBatches {
       // Random, so processes that release their leases at the same time do not retry at the same time.
       return this.#endWithoutAttempt(lease, state, now() + Math.round(pauseMs * (0.5 + this.#deps.random())))
     }
-    if (circuit === 'probe' && !(await this.#claimProbe(queue, state)))
+    if (circuit === 'probe' && !(await this.#claimProbe(lease, state)))
       return this.#endWithoutAttempt(lease, state, now() + pauseMs)
     if (first.kind === 'resync' && supports(state.facts, 'subscriptionresync', now()) === false) {
       return this.#replaceByState(lease, state)
@@ -215,9 +217,12 @@ export class DeliveryBatches {
     return isExtended
   }
 
-  #claimProbe(queue: QueueKey, state: QueueState): Promise<boolean> {
+  async #claimProbe(lease: QueueLease, { circuit }: QueueState): Promise<boolean> {
     const { store, now, times } = this.#deps
-    return store.write((tx) => claimProbe(tx, queue, state.circuit.openUntil ?? 0, now() + times.leaseMs))
+    const until = now() + times.leaseMs
+    const isClaimed = await store.write((tx) => claimProbe(tx, lease.queue, circuit.openUntil ?? 0, until))
+    if (isClaimed) lease.probedUntil = until
+    return isClaimed
   }
 
   async #send(lease: QueueLease, { state, waiting, mayRead, at }: BatchStart): Promise<BatchResult> {

@@ -132,7 +132,10 @@ export async function extendLease(
   return updated === 1
 }
 
-/** Claims the one probe that an open circuit allows after its pause. False: another process has claimed the probe. */
+/**
+ * Claims the one probe that an open circuit allows after its pause, or ends a claim without an outcome. False: another process
+ * has claimed the probe.
+ */
 export async function claimProbe(
   tx: Transaction,
   { actorId, peerId }: Pick<QueueKey, 'actorId' | 'peerId'>,

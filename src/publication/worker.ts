@@ -14,6 +14,7 @@ import { FairQueue, type Job } from '../outbox/fair-queue.ts'
 import {
   bringActorForward,
   bringForward,
+  claimProbe,
   claimQueues,
   countDueQueues,
   deleteOldDeliveries,
@@ -31,6 +32,7 @@ import { DueSearch } from '../due-search.ts'
 import type { QueuedNotice } from '../outbox/deliveries.ts'
 import { Poller } from '../poller.ts'
 import type { Timers } from '../timers.ts'
+import { Unsettled } from '../unsettled.ts'
 
 export interface WorkerDeps extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
   readonly settleRenewal: SettleRenewal
@@ -74,8 +76,7 @@ export class DeliveryWorker {
   readonly #notices: NoticeSender
   readonly #failingPeers = new Set<string>()
   readonly #running = new Set<Promise<void>>()
-  /** Work whose data could not be read or stored, with leases that have not ended. */
-  #unsettled: LeasedJob[] = []
+  readonly #unsettled: Unsettled<LeasedJob>
   readonly #waiters = new Map<string, { readonly sequence: number; readonly resolve: () => void }[]>()
   /** Keys are ids of notices. */
   readonly #noticeWaiters = new Map<string, () => void>()
@@ -115,6 +116,13 @@ export class DeliveryWorker {
     })
     this.#batches = new DeliveryBatches({ ...deps, isStopping: () => this.#poller.isStopping, isCut })
     this.#notices = new NoticeSender({ ...deps, isCut })
+    // The pause protects the peer.
+    this.#unsettled = new Unsettled(deps.timers, (jobs) =>
+      this.#release(
+        jobs.filter((job) => leaseEnd(job) > deps.now()),
+        repeatMs,
+      ),
+    )
     this.#cleanedAt = deps.now()
   }
 
@@ -166,19 +174,20 @@ export class DeliveryWorker {
   /** Begins no new calls, waits for the running ones, and releases the leases of the others. */
   async stop(client: Pick<PeerClient, 'close'>): Promise<void> {
     await this.#poller.stop()
-    await this.#release([...this.#queue.withdraw(() => true), ...this.#unsettled.splice(0)])
+    this.#unsettled.add(...(await this.#release(this.#queue.withdraw(() => true))))
     await this.#within(this.#deps.shutdownMs, Promise.all(this.#running))
     this.#isCut = true
     await client.close()
     await Promise.all(this.#running)
+    await this.#release(await this.#unsettled.stop())
     for (const key of this.#waiters.keys()) this.#answerWaiters(key, Number.POSITIVE_INFINITY)
     for (const resolve of this.#noticeWaiters.values()) resolve()
   }
 
   /** Resolves when no delivery runs. Deliveries that wait for a later time do not count. */
   async settled(): Promise<void> {
-    while (this.#poller.looking !== undefined || this.#running.size > 0) {
-      await Promise.all([this.#poller.looking, ...this.#running])
+    while (this.#poller.looking !== undefined || this.#running.size > 0 || this.#unsettled.releasing !== undefined) {
+      await Promise.all([this.#poller.looking, this.#unsettled.releasing, ...this.#running])
     }
   }
 
@@ -206,7 +215,6 @@ export class DeliveryWorker {
       wait = await this.#search.look()
       this.#begin()
       await this.#putOff()
-      await this.#releaseUnsettled()
       if (Math.abs(now() - this.#cleanedAt) >= cleanMs) await this.#clean()
     } catch (error) {
       log.warn({ error }, 'Cannot continue the delivery of callbacks; the next poll tries again')
@@ -262,15 +270,8 @@ export class DeliveryWorker {
   async #putOff(): Promise<void> {
     const latest = this.#deps.now() - patienceMs
     const late = this.#queue.withdraw(({ since }) => since < latest)
-    await this.#release(late, putOffMs)
+    this.#unsettled.add(...(await this.#release(late, putOffMs)))
     for (const job of late) this.#answerAll(job)
-  }
-
-  /** Lets work that the store has interrupted be repeated before its lease ends. The pause protects the peer. */
-  async #releaseUnsettled(): Promise<void> {
-    const now = this.#deps.now()
-    const jobs = this.#unsettled.splice(0).filter((job) => leaseEnd(job) > now)
-    this.#unsettled.push(...(await this.#release(jobs, repeatMs)))
   }
 
   #begin(): void {
@@ -294,15 +295,15 @@ export class DeliveryWorker {
     } catch (error) {
       if (!isWithoutActor(error)) {
         runInBackground(() => this.#deps.log.error({ error }, 'Cannot send a callback'), context)
-        if (isTemporary(error)) this.#unsettled.push(job)
+        if (isTemporary(error)) this.#unsettled.add(job)
       }
       // A concurrent deletion of the actor leaves only the notices about it. They are retried after the lease.
       // The callbacks of an actor that moves are sent by its new service. The move waits for the ends of their leases.
-      else if (job.kind === 'queue') await this.#release([job], putOffMs)
+      else if (job.kind === 'queue') this.#unsettled.add(...(await this.#release([job], putOffMs)))
       this.#answerAll(job)
     }
     if (hasMore && job.kind === 'queue') {
-      if (this.#poller.isStopping) await this.#release([job])
+      if (this.#poller.isStopping) this.#unsettled.add(...(await this.#release([job])))
       else this.#queue.add({ ...job, since: this.#deps.now() })
     }
     this.#begin()
@@ -390,13 +391,17 @@ export class DeliveryWorker {
     try {
       await store.write(async (tx) => {
         if (leases.length > 0) await releaseLeases(tx, leases, dueAt)
+        // A probe without an outcome would keep the circuit open until the end of its lease.
+        for (const { queue, probedUntil } of leases) {
+          if (probedUntil !== undefined) await claimProbe(tx, queue, probedUntil, dueAt)
+        }
         for (const { notice, leasedUntil } of notices) {
           await postponeNotice(tx, notice, { leasedUntil, dueAt, counts: false, reason: '' })
         }
       })
       return true
     } catch (error) {
-      log.warn({ error }, 'Cannot release the leases of callbacks; they are sent after the leases expire')
+      log.warn({ error }, 'Cannot release the leases of callbacks; the service tries again')
       return false
     }
   }

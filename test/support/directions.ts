@@ -21,6 +21,7 @@ export const foundation: readonly string[] = [
   'poller',
   'due-search',
   'due-poller',
+  'unsettled',
   'origin',
   'permission',
   'app',
