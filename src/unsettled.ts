@@ -2,10 +2,32 @@
  * Work whose outcome could not be stored, under leases that have not ended. The leases are released as soon as the store
  * answers again. Otherwise the work would wait for their ends.
  */
+import { ServiceError } from './errors.ts'
 import { runInBackground } from './observe/context.ts'
 import type { Cancel, Timers } from './timers.ts'
 
 const retryMs = 1000
+
+/**
+ * Repeats a change once a second while the store is unavailable, until the time `until` in Unix milliseconds.
+ *
+ * @throws the error of the last attempt.
+ */
+export async function storePatiently<T>(
+  { timers, now }: { readonly timers: Timers; readonly now: () => number },
+  until: number,
+  change: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await change()
+    } catch (error) {
+      const isUnavailable = error instanceof ServiceError && error.code === 'store_unavailable'
+      if (!isUnavailable || now() + retryMs >= until) throw error
+    }
+    await new Promise<void>((resolve) => timers.setTimer(retryMs, resolve))
+  }
+}
 
 export class Unsettled<T> {
   readonly #timers: Timers

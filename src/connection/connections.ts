@@ -11,6 +11,7 @@ import { bindingOf, serviceTokens } from '../secret/sealed-columns.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
+import { storePatiently } from '../unsettled.ts'
 import type { ThirdPartyService } from './configured.ts'
 import {
   claimRefresh,
@@ -278,7 +279,7 @@ export class Connections {
     for (;;) {
       const claim = { tokens: stored, now: now(), until: now() + holdMs }
       if (await store.write((tx) => claimRefresh(tx, actorId, service.name, claim))) {
-        return this.#refreshHeld(actorId, service, stored)
+        return this.#refreshHeld(actorId, service, claim)
       }
       // Another process refreshes, or the owner disconnected or connected again: use the stored connection.
       const current = await store.read((q) => findConnection(q, actorId, service.name))
@@ -288,8 +289,15 @@ export class Connections {
     }
   }
 
-  async #refreshHeld(actorId: string, service: ThirdPartyService, stored: Sealed): Promise<string> {
+  /** Stores the outcome patiently: other calls wait while the claim lasts, and lost tokens cannot be requested again. */
+  async #refreshHeld(
+    actorId: string,
+    service: ThirdPartyService,
+    { tokens: stored, until }: { readonly tokens: Sealed; readonly until: number },
+  ): Promise<string> {
     const { store } = this.#deps
+    const release = (): Promise<void> =>
+      storePatiently(this.#deps, until, () => store.write((tx) => releaseRefresh(tx, actorId, service.name, stored)))
     const before = this.#open(actorId, service.name, stored)
     let redeemed: Redeemed
     try {
@@ -298,11 +306,11 @@ export class Connections {
         refresh_token: before.refreshToken ?? '',
       })
     } catch (error) {
-      await store.write((tx) => releaseRefresh(tx, actorId, service.name, stored))
+      await release()
       throw error
     }
     if (redeemed.kind === 'dead') {
-      await store.write((tx) => releaseRefresh(tx, actorId, service.name, stored))
+      await release()
       throw notConnected(service, `${service.name}: ${redeemed.reason}`)
     }
     const { tokens } = redeemed
@@ -312,9 +320,10 @@ export class Connections {
       scope: tokens.scope === '' ? before.scope : tokens.scope,
     }
     const to = this.#sealed(actorId, service, kept)
-    if (await store.write((tx) => replaceTokens(tx, actorId, service.name, { from: stored, to }))) {
-      return tokens.accessToken
-    }
+    const isStored = await storePatiently(this.#deps, until, () =>
+      store.write((tx) => replaceTokens(tx, actorId, service.name, { from: stored, to })),
+    )
+    if (isStored) return tokens.accessToken
     const current = await store.read((q) => findConnection(q, actorId, service.name))
     if (current === null) throw notConnected(service)
     return this.#opened(actorId, current).accessToken

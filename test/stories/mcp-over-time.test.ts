@@ -6,9 +6,11 @@ import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
 import { authorizeClient, listen, type McpAnswer, rpc, type TestClient } from '../support/mcp-client.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
 import { untilWatched } from '../support/stored.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
 const form = {
@@ -468,6 +470,26 @@ describe('tasks', () => {
       const broken = (await client.modern('tools/call', { name: 'break' }, takes)).body.result
       const received = await client.modern('tasks/get', { taskId: broken.taskId }, takes)
       assert.deepEqual(received.body.result.error, { code: -32602, message: 'There is nothing to do' })
+    })
+
+    it('keep their result when the store answers again', async () => {
+      const clock = new ManualClock()
+      let faults: FaultyStore | undefined
+      const service = await start({
+        declare,
+        now: clock.now,
+        timers: clock.timers,
+        wrapStore: (store) => (faults = faulty(store)),
+      })
+      const client = await authorizeClient(service, await service.createActor())
+      faults?.plan({ matching: /UPDATE mcp_task SET status/, times: 2 })
+      const called = client.modern('tools/call', { name: 'count' }, takes)
+      await passUntil(clock, [service], () => faults?.failed === 2, 1000)
+      const { store } = await service.app.running()
+      const statuses = () => store.read((q) => q.all<{ status: string }>('SELECT status FROM mcp_task'))
+      await passUntil(clock, [service], async () => (await statuses())[0]?.status === 'completed', 1000)
+      const task = await untilTask(client, (await called).body.result.taskId, takes)
+      assert.deepEqual(task.result.structuredContent, { counted: 3 })
     })
 
     it('are limited to 100 for each client, whose further calls respond with their result', async () => {

@@ -5,9 +5,10 @@ import { configuredServices } from '../../src/connection/configured.ts'
 import type { ServiceDeclaration } from '../../src/app/service-declaration.ts'
 import { everything, TestCallers } from '../support/callers.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore } from '../support/store-dump.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
 import { startThirdParty, type ThirdParty } from '../support/third-party.ts'
 import { writtenAuditLog } from '../support/written-audit-log.ts'
 
@@ -373,6 +374,41 @@ forEachService((start) => {
       await assert.rejects(drive.fetch(`${party.url}/api/files`), { code: 'not_connected', status: 409 })
       await connect(browser, party, actor)
       assert.equal((await drive.fetch(`${party.url}/api/files`)).status, 200)
+    })
+
+    it('are stored as soon as the store answers again, because a refresh token can be used once', async () => {
+      const clock = new ManualClock(Date.now())
+      let faults: FaultyStore | undefined
+      const wrapStore: StartOptions['wrapStore'] = (store) => (faults = faulty(store))
+      const { party, service, actor, browser } = await begin({}, { now: clock.now, timers: clock.timers, wrapStore })
+      await connect(browser, party, actor)
+      const drive = await handleOf(service, actor)
+      clock.pass(3_600_000)
+      faults?.plan({ matching: /UPDATE service_connection SET tokens/, times: 2 })
+      let token: string | undefined
+      const asked = drive.accessToken().then((given) => (token = given))
+      await Promise.race([asked, passUntil(clock, [service], () => token !== undefined, 1000)])
+      assert.equal(faults?.failed, 2)
+      assert.equal(await drive.accessToken(), await asked)
+      assert.equal(party.requests.filter((line) => line === 'POST /token refresh_token').length, 1)
+    })
+
+    it('can be refreshed again soon when neither the third party nor the store answers', async () => {
+      const clock = new ManualClock(Date.now())
+      let faults: FaultyStore | undefined
+      const wrapStore: StartOptions['wrapStore'] = (store) => (faults = faulty(store))
+      const { party, service, actor, browser } = await begin({}, { now: clock.now, timers: clock.timers, wrapStore })
+      await connect(browser, party, actor)
+      const drive = await handleOf(service, actor)
+      clock.pass(3_600_000)
+      faults?.plan({ matching: /UPDATE service_connection SET refreshing_until = 0/, times: 2 })
+      party.broken = { status: 503, body: 'busy', times: 1 }
+      let isOver = false
+      const refused = assert.rejects(drive.accessToken(), { code: 'service_failed' }).finally(() => (isOver = true))
+      await Promise.race([refused, passUntil(clock, [service], () => isOver, 1000)])
+      await refused
+      assert.ok(await drive.accessToken())
+      assert.equal(faults?.failed, 2)
     })
 
     it('are kept when a refresh fails temporarily', async () => {

@@ -55,12 +55,16 @@ export class RunningTask {
   }
 
   async finish(outcome: Pick<Outcome, 'result' | 'error'>): Promise<void> {
-    this.#cancelBeat()
     this.#onEnd()
-    await this.#records.change(this.#task, ({ answers }) => ({
-      status: outcome.error === undefined ? 'completed' : 'failed',
-      outcome: { answers, ...outcome },
-    }))
+    try {
+      // Meanwhile, the task must not count as dead.
+      await this.#records.end(this.#timers, this.#task, ({ answers }) => ({
+        status: outcome.error === undefined ? 'completed' : 'failed',
+        outcome: { answers, ...outcome },
+      }))
+    } finally {
+      this.#cancelBeat()
+    }
   }
 
   #put(questions: Readonly<Record<string, ClientQuestion>>): Promise<void> {

@@ -4,6 +4,8 @@ import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
 import { bindingOf, taskCall, taskOutcome } from '../../secret/sealed-columns.ts'
 import type { Store } from '../../store/store.ts'
+import type { Timers } from '../../timers.ts'
+import { storePatiently } from '../../unsettled.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import {
   claimTask,
@@ -122,6 +124,16 @@ export class TaskRecords {
       const changed = await setTask(tx, task, next.status, this.#sealed(task, next.outcome), now())
       if (changed) await live.record(tx, actor, 'tasks', [task.taskId])
     })
+  }
+
+  /** Like `change`, and repeats it while the store is unavailable, because nothing else has the outcome. */
+  end(
+    timers: Timers,
+    task: TaskOwner & Place,
+    work: (outcome: Outcome) => { readonly status: TaskStatus; readonly outcome: Outcome },
+  ): Promise<void> {
+    const { now } = this.#deps
+    return storePatiently({ timers, now }, now() + holdMs, () => this.change(task, work))
   }
 
   argumentsOf({ actorId, taskId, call }: TaskRow): MessageParams {
