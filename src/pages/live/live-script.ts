@@ -7,15 +7,15 @@ import { builtInWords } from '../languages/live-words.ts'
 export const liveScript = `const main = document.querySelector('main[data-live]')
 // The sentences in the language of the page. Own pages may omit some or all.
 const words = { ...${JSON.stringify(builtInWords)}, ...JSON.parse(main?.dataset.words ?? '{}') }
-if (main !== null && 'EventSource' in window) begin(main.dataset.live)
-if (navigator.clipboard !== undefined) offerCopies()
+if (main && window.EventSource) begin(main.dataset.live)
+if (navigator.clipboard) offerCopies()
 
 /** Shows the buttons that copy a text, and says that a text was copied. */
 function offerCopies() {
   document.documentElement.classList.add('copies')
-  document.addEventListener('click', async ({ target }) => {
+  addEventListener('click', async ({ target }) => {
     const button = target.closest('[data-copy]')
-    if (button === null) return
+    if (!button) return
     await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent)
     const label = button.firstElementChild
     const before = label.textContent
@@ -30,21 +30,20 @@ function begin(address) {
   speaker.className = 'unseen'
   speaker.setAttribute('aria-live', 'polite')
   let source = null
-  let waiting = []
+  const waiting = []
   let timer = 0
   let again = 0
   let refreshing = new AbortController()
   let begun = 0
   let shown = 0
-  let press = null
-  let release = null
+  let isPressed = false
   let waitMs = 5000
   let hasEnded = false
   // Extensions of the browser add attributes to fields later. Those are not changes of the content.
   for (const region of regions()) region.source = plain(region)
 
   const open = () => {
-    if (source !== null || hasEnded || document.hidden) return
+    if (source || hasEnded || document.hidden) return
     source = new EventSource(address)
     // Events before the stream opened, or while it was broken, are lost. So fetch the page once.
     source.addEventListener('open', () => {
@@ -63,7 +62,7 @@ function begin(address) {
       look(null)
       clearTimeout(again)
       again = setTimeout(open, waitMs)
-      waitMs = Math.min(2 * waitMs, 300000)
+      waitMs = Math.min(2 * waitMs, 3e5)
     })
   }
   // Browsers limit the connections to one host, so hidden pages close their stream.
@@ -72,9 +71,9 @@ function begin(address) {
     source = null
   }
   document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()))
-  window.addEventListener('pagehide', close)
+  addEventListener('pagehide', close)
   // The response to the form replaces this page. Until then, stop refreshing: the form may delete what the page shows.
-  document.addEventListener('submit', () => {
+  addEventListener('submit', () => {
     close()
     clearTimeout(timer)
     clearTimeout(again)
@@ -82,50 +81,42 @@ function begin(address) {
     refreshing = new AbortController()
   })
   // A click begins and ends at one element. It would be lost when the region of the element were replaced in between.
-  document.addEventListener('pointerdown', ({ button }) => {
-    if (button === 0) press ??= new Promise((resolve) => (release = resolve))
-  })
-  const letGo = () => {
-    release?.()
-    press = null
-  }
+  addEventListener('pointerdown', ({ button }) => (isPressed ||= button === 0))
   // The click follows its pointerup, before any timer.
-  for (const type of ['pointerup', 'pointercancel', 'dragend']) document.addEventListener(type, () => setTimeout(letGo))
-  window.addEventListener('blur', letGo)
+  for (const type of ['pointerup', 'pointercancel', 'dragend', 'blur'])
+    addEventListener(type, () => setTimeout(() => (isPressed = false)))
   // The browser restored the page from its back/forward cache.
-  window.addEventListener('pageshow', ({ persisted }) => (persisted ? open() : undefined))
+  addEventListener('pageshow', ({ persisted }) => persisted && open())
   open()
 
   /** Collects changes that arrive together, and fetches the page once for all of them. */
   function look(change) {
-    if (change !== null) waiting.push(change)
+    if (change) waiting.push(change)
     clearTimeout(timer)
     timer = setTimeout(refresh, 150)
   }
 
   async function refresh() {
-    const changes = waiting
-    waiting = []
+    const changes = waiting.splice(0)
     const { signal } = refreshing
-    begun += 1
-    const number = begun
+    const own = ++begun
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual', signal })
       // The session ended: the service redirects to the sign-in page, or without one responds with 401.
-      if (answer.type === 'opaqueredirect' || answer.status === 401) {
-        return end(words.signedOut)
-      }
+      if (answer.type === 'opaqueredirect' || answer.status === 401) return end(words.signedOut)
       if (answer.status === 404) return end(words.deleted)
       if (!answer.ok) return
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
-      await press
+      while (isPressed) await new Promise((done) => setTimeout(done, 20))
       // Responses may arrive in another order than their requests, and an older one must not hide a newer one.
-      if (signal.aborted || number < shown) return
-      shown = number
+      if (signal.aborted || own < shown) return
+      shown = own
       document.title = fresh.title
       const replaced = regions().filter((region) => replace(region, fresh.getElementById(region.id)))
       if (replaced.length > 0)
-        say(sentencesFor(changes.filter((change) => replaced.some((region) => follows(region, change)))))
+        speaker.textContent = sentencesFor(
+          changes.filter((change) => replaced.some((region) => follows(region, change))),
+        )
     } catch {
       // The service is unreachable, or a form was sent. EventSource reconnects by itself, and the page refreshes then.
     }
@@ -135,12 +126,9 @@ function begin(address) {
     hasEnded = true
     close()
     note(main, sentence)
-    say(sentence)
-  }
-
-  function say(sentence) {
     speaker.textContent = sentence
   }
+
 }
 
 function regions() {
@@ -154,7 +142,7 @@ function follows(region, { category, name }) {
 
 /** Replaces a region. Returns true when its content changed. */
 function replace(region, fresh) {
-  if (fresh === null) return false
+  if (!fresh) return false
   // Compare with the content from the service, without anything that the visitor opened or typed since.
   const before = region.source ?? plain(region)
   const after = plain(fresh)
@@ -175,8 +163,8 @@ function replace(region, fresh) {
   target.firstElementChild?.scrollTo({ left: scrolled, behavior: 'instant' })
   const folds = [...target.querySelectorAll('details')]
   if (folds.length === opened.length) for (const [index, fold] of folds.entries()) fold.open ||= opened[index]
-  if (asking !== undefined) document.getElementById(asking)?.showPopover()
-  if (focused !== null) (find(target, focused) ?? main).focus({ preventScroll: true })
+  if (asking) document.getElementById(asking)?.showPopover()
+  if (focused) (find(target, focused) ?? main).focus({ preventScroll: true })
   target.classList.add('fresh')
   return true
 }
@@ -195,27 +183,27 @@ function isEdited(region) {
   return fields.some((field) => {
     if (field.type === 'hidden') return false
     if (field === document.activeElement) return true
-    if (field.type === 'checkbox' || field.type === 'radio') return field.checked !== field.defaultChecked
-    if (field.tagName === 'SELECT') {
-      const standard = [...field.options].findIndex(({ defaultSelected }) => defaultSelected)
-      return field.selectedIndex !== Math.max(0, standard)
-    }
+    if (/checkbox|radio/.test(field.type)) return field.checked !== field.defaultChecked
+    if (field.options)
+      return field.selectedIndex !== Math.max(0, [...field.options].findIndex((one) => one.defaultSelected))
     return field.value !== field.defaultValue
   })
 }
 
-const reachable = 'a[href], button, input, textarea, select, summary, [tabindex]'
+const reachableIn = (region) => [
+  ...region.querySelectorAll('a[href], button, input, textarea, select, summary, [tabindex]'),
+]
 
 /** Identifies an element by its id, else by its text and link, else by its position. */
 function placeOf(region, element) {
-  const all = [...region.querySelectorAll(reachable)]
-  return { id: element.id, text: element.textContent, href: element.getAttribute('href'), index: all.indexOf(element) }
+  const index = reachableIn(region).indexOf(element)
+  return { id: element.id, text: element.textContent, href: element.getAttribute('href'), index }
 }
 
 function find(region, { id, text, href, index }) {
-  const all = [...region.querySelectorAll(reachable)]
+  const all = reachableIn(region)
   return (
-    all.find((element) => id !== '' && element.id === id) ??
+    all.find((element) => id && element.id === id) ??
     all.find((element) => element.textContent === text && element.getAttribute('href') === href) ??
     all[index]
   )
@@ -223,14 +211,12 @@ function find(region, { id, text, href, index }) {
 
 function note(place, sentence) {
   const before = place === main ? main.firstElementChild : place
-  if (before?.previousElementSibling?.classList.contains('stale') || before?.classList.contains('stale')) return
+  if ([before, before?.previousElementSibling].some((one) => one?.classList.contains('stale'))) return
   const line = document.createElement('p')
   line.className = 'notice stale'
   line.textContent = sentence
   before?.before(line)
 }
-
-const mostSentences = 3
 
 /** One sentence for each kind of change, and for each changed property. */
 function sentencesFor(changes) {
@@ -238,7 +224,7 @@ function sentencesFor(changes) {
     category === 'properties' ? words.properties.replace('{name}', () => name) : (words[category] ?? words.page),
   )
   const distinct = [...new Set(sentences)]
-  if (distinct.length === 0) return words.page
-  return (distinct.length > mostSentences ? [...distinct.slice(0, mostSentences), words.page] : distinct).join(', ')
+  if (distinct.length > 3) distinct.splice(3, Infinity, words.page)
+  return distinct.join(', ') || words.page
 }
 `
