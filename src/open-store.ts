@@ -1,4 +1,6 @@
 /** Opens the store at a URL. A driver is loaded only when the URL needs it. */
+import { channel } from 'node:diagnostics_channel'
+import { currentContext, isInBackground } from './observe/context.ts'
 import { readMigrations, type Migration } from './store/migrate.ts'
 import { ReadReplicas } from './store/read-replicas.ts'
 import { StoreStartError } from './store/start-error.ts'
@@ -57,7 +59,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       now: options.now,
       migrations,
       mustExist,
-      onQuery: options.onQuery,
+      onQuery: published('sqlite', options.onQuery),
       log,
     })
   }
@@ -74,7 +76,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       now: options.now,
       migrations,
       mustExist,
-      onQuery: options.onQuery,
+      onQuery: published('postgres', options.onQuery),
       log,
     })
   }
@@ -84,7 +86,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 /** Opens an empty store in the memory of this process. Its data ends with the store. No URL names this store. */
 export async function openStoreInMemory({ now, onQuery }: Pick<StoreOptions, 'now' | 'onQuery'>): Promise<Store> {
   const { openMemoryStore } = await import('./store/sqlite/memory-store.ts')
-  return openMemoryStore({ migrations: readMigrations(), now, onQuery })
+  return openMemoryStore({ migrations: readMigrations(), now, onQuery: published('sqlite', onQuery) })
 }
 
 /** How long a read waits for a connection to a read replica before the database itself answers (milliseconds). */
@@ -118,11 +120,32 @@ export async function openReadReplicas(
       // The age of data is measured by the clock of the database, not of the replica.
       now: store.now,
       migrations: [],
-      onQuery: options.onQuery,
+      onQuery: published('postgres', options.onQuery),
       log,
     }),
   )
   return new ReadReplicas({ store, replicas, log })
+}
+
+/** A message of the diagnostics channel `troupe:statement`. */
+export interface ExecutedStatement {
+  readonly dialect: Store['dialect']
+  /** The text before its translation for the database, with parameters as `$1`. */
+  readonly sql: string
+  /** Who caused the statement: the kind of the caller, `background` for work behind responses, or `none`. */
+  readonly caller: string
+}
+
+const executed = channel('troupe:statement')
+
+/** Returns an observer that also publishes each statement on the channel, if a subscriber listens. */
+function published(dialect: Store['dialect'], onQuery: QueryObserver | undefined): QueryObserver {
+  return (sql) => {
+    onQuery?.(sql)
+    if (!executed.hasSubscribers) return
+    const caller = isInBackground() ? 'background' : (currentContext()?.caller?.kind ?? 'none')
+    executed.publish({ dialect, sql, caller } satisfies ExecutedStatement)
+  }
 }
 
 /** Accepts `sqlite:data/troupe.db`, `sqlite:/srv/troupe.db` and `sqlite:///srv/troupe.db`. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,6 +10,7 @@ import { ServiceError } from '../../src/errors.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
 import { insertPublisherSubscription } from '../../src/publication/publisher-store.ts'
 import { openStore } from '../../src/open-store.ts'
+import { runInBackground, runInContext } from '../../src/observe/context.ts'
 import { NotCreatedError } from '../../src/store/start-error.ts'
 import { LOCK_ACTOR } from '../../src/store/lock-actor.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
@@ -51,6 +53,28 @@ const oldGeneration = () =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? 0
 
 forEachStore((dialect, open, database) => {
+  describe('a statement', () => {
+    it('is published with its store and its caller on the channel troupe:statement', async () => {
+      const published: unknown[] = []
+      const note = (message: unknown): void => void published.push(message)
+      const store = await open()
+      const ask = (): Promise<unknown> => store.read((q) => q.get('SELECT id FROM actor WHERE id = $1', 'a'))
+      const request = { requestId: 'r', actorId: null, peerId: null, caller: { kind: 'peer', peerId: 'p' } } as const
+      subscribe('troupe:statement', note)
+      await ask()
+      await runInContext(request, ask)
+      await runInBackground(ask, request)
+      unsubscribe('troupe:statement', note)
+      await ask()
+      const sql = 'SELECT id FROM actor WHERE id = $1'
+      assert.deepEqual(published, [
+        { dialect, sql, caller: 'none' },
+        { dialect, sql, caller: 'peer' },
+        { dialect, sql, caller: 'background' },
+      ])
+    })
+  })
+
   describe('a write', () => {
     it('is visible in every store once it has resolved', async () => {
       const { url } = await database()
