@@ -12,7 +12,6 @@ import { options } from '../../src/config/options.ts'
 import { providerVariables } from '../../src/config/provider-options.ts'
 import { serviceVariables } from '../../src/config/service-options.ts'
 import { templateNames } from '../../src/pages/shared/page-set.ts'
-import { pages } from '../../tools/docs.ts'
 import { compile } from '../support/compile-application.ts'
 import { freePort } from '../support/free-port.ts'
 import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
@@ -90,43 +89,6 @@ async function createActor(url: string, creator = 'ada@example.com'): Promise<{ 
 }
 
 type Call = (method: string, path: string, body?: unknown) => Promise<unknown>
-
-describe('the generated pages', () => {
-  for (const [file, page] of Object.entries(pages)) {
-    it(`contain the current output of \`npm run docs\` in docs/${file}`, () => {
-      assert.equal(read(`docs/${file}`), page())
-    })
-  }
-
-  it('describe every option by both of its names', () => {
-    const text = read('docs/configuration.md')
-    for (const [name, { env }] of Object.entries(options)) {
-      assert.ok(text.includes(`\n## ${env}\n`), env)
-      assert.ok(text.includes(`\n- In code: \`${name}\`\n`), name)
-    }
-    assert.match(
-      text,
-      /## PORT\n\nThe port to listen on; 0 chooses a free port\.\n\n- In code: `port`\n- Values: whole number from 0 to 65535\n- Default: `3000`\n/,
-    )
-    assert.match(
-      text,
-      /## TROUPE_MAX_BODY_BYTES\n[^#]*- Values: whole number from 1024 to 268435456, in bytes\n- Default: `2097152`\n/,
-    )
-  })
-
-  it('name the callers and the responses of a route', () => {
-    const text = read('docs/api.md')
-    assert.match(
-      text,
-      /### `POST \/`\n\nCreates an actor\.\n\n- Who: anyone\n- Body: `application\/json`, `application\/x-www-form-urlencoded`\n- 201: /,
-    )
-    assert.match(
-      text,
-      /### `GET \/<actor>`\n[^#]*- Who: the creator[^#]*- 302: Where a browser goes\n- Refused with 401, 403, 404\n/,
-    )
-    assert.match(text, /### `GET \/<actor>\/properties`\n[^#]*- `\?format=` "full" adds the items of lists/)
-  })
-})
 
 describe('the documents', () => {
   it('all exist', () => {

@@ -38,7 +38,7 @@ it('leaves a file', () => writeFileSync(join(import.meta.dirname, 'left behind.t
     git(copy, 'add', '.')
     const author = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', '-c', 'commit.gpgSign=false']
     git(copy, ...author, 'commit', '--quiet', '--message', 'add files')
-    const names = ['rules/api-report', 'rules/docs', 'rules/left-file']
+    const names = ['rules/api-report', 'rules/generated-pages', 'rules/left-file']
     const { status, stdout, stderr } = spawnSync('npm', ['test', '--', ...names], {
       cwd: copy,
       encoding: 'utf8',
