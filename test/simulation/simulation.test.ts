@@ -57,6 +57,7 @@ describe('a run', () => {
   const readings = (seed: number): unknown[] => {
     seedProcess({ seed, now: () => Date.UTC(2031, 0, 1) })
     try {
+      // Real time: the simulation replaces this clock, which is the subject.
       const times = [Date.now(), new Date().toISOString(), performance.now(), performance.now()]
       const ids = [randomUUID(), crypto.randomUUID(), randomBytes(8), crypto.getRandomValues(new Uint8Array(8))]
       return [...times, ...ids, Math.random(), randomInt(1_000_000), randomInt(5, 1_000_000)]
