@@ -3,7 +3,7 @@
  * tests until one fails. It prints the mutants that no test noticed.
  *
  * A first run without mutants records which test file executes which place. Only test files that execute the place of a
- * mutant run against it, on SQLite only. Exits with 1 when the tests of a module notice less than 80 % of its mutants.
+ * mutant run against it, on one store. Exits with 1 when the tests of a module notice less than 80 % of its mutants.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { glob } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { quickFolder } from '../test/support/postgres.ts'
+import { quickFolder, startPostgres } from '../test/support/postgres.ts'
 import { seeded } from '../test/support/random.ts'
 import { commandOptions } from './command-options.ts'
 import { inOrder, isReached, type RunRange } from './mutant-tests.ts'
@@ -75,6 +75,58 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
     'faults/client-grants',
     'faults/mcp',
   ],
+  store: [
+    'rules/store',
+    'rules/checksum',
+    'rules/transaction-turns',
+    'rules/server-clock',
+    'rules/stale-read',
+    'rules/shards',
+    'contracts/store',
+    'contracts/by-key',
+    'contracts/memory-store',
+    'contracts/together',
+    'contracts/database-schema',
+    'contracts/pooler',
+    'contracts/scale',
+    'stories/transactions',
+    'stories/shared-values',
+    'faults/store-sqlite',
+    'faults/store-postgres',
+    'faults/read-replicas',
+  ],
+  list: [
+    'rules/order-tree',
+    'rules/list-pieces',
+    'contracts/list',
+    'contracts/removed-lists',
+    'stories/lists-http',
+    'stories/list-queries',
+    'stories/list-turns',
+    'stories/long-lists',
+    'stories/copied-lists',
+    'stories/shared-appends',
+  ],
+  publication: [
+    'rules/delivery-policy',
+    'rules/fitting',
+    'rules/batches',
+    'contracts/delivery',
+    'contracts/publisher',
+    'contracts/due-search',
+    'stories/subscriptions',
+    'stories/shared-creations',
+    'faults/delivery',
+    'faults/circuit',
+  ],
+  replica: [
+    'rules/processor',
+    'contracts/receiver',
+    'stories/receiving',
+    'stories/receiving-callbacks',
+    'stories/remote-copies',
+    'faults/receiving',
+  ],
 }
 
 const aim = 0.8
@@ -99,6 +151,12 @@ const { values: flags } = commandOptions({
       default: 3,
       about:
         'Timeout of a test file, as a multiple of its time without a mutant, at least 15 s. A timeout counts as noticed.',
+    },
+    store: {
+      kind: 'choice',
+      choices: ['sqlite', 'postgres'],
+      default: 'sqlite',
+      about: 'The store on which the tests run.',
     },
     all: { kind: 'flag', about: 'Also names the test that noticed each mutant.' },
   },
@@ -144,6 +202,8 @@ process.once('exit', () => {
   for (const child of running) endGroup(child)
   rmSync(folder, { recursive: true, force: true })
 })
+const postgres = flags.store === 'postgres' ? await startPostgres() : null
+if (postgres !== null) process.env['TROUPE_TEST_POSTGRES'] = postgres.url
 const lanes = Array.from({ length: flags.lanes }, (_, index) => join(folder, `lane-${index}`))
 for (const lane of lanes) {
   for (const name of copied) cpSync(join(root, name), join(lane, name), { recursive: true })
@@ -156,6 +216,7 @@ const plains = new Map<string, Plain>()
 const rooms = flags.at === undefined ? (flags.room ?? Object.keys(testsOf)) : [flags.at.split('/')[0] ?? '']
 let isMet = true
 for (const room of rooms) isMet = (await measure(room)) && isMet
+await postgres?.remove()
 process.exitCode = isMet ? 0 : 1
 
 async function measure(room: string): Promise<boolean> {
@@ -302,7 +363,7 @@ function run(test: string, lane: string, limitSeconds: number, coverageFolder?: 
     [
       '--conditions=troupe-source',
       '--no-warnings',
-      '--test-skip-pattern=on (?:one )?PostgreSQL',
+      `--test-skip-pattern=${flags.store === 'sqlite' ? 'on (?:one )?PostgreSQL' : 'on SQLite'}`,
       `--test-reporter=${pathToFileURL(join(lane, 'tools/first-failure.ts')).href}`,
       test,
     ],
