@@ -4,17 +4,41 @@ import { glob } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { commandOptions } from '../tools/command-options.ts'
+import { affectedTests, changedPaths, readerOf } from './support/changed-files.ts'
+import { chooseCoveringSet, skippedOutside } from './support/covering-set.ts'
+import { recordExecutions } from './support/execution-records.ts'
+import { longestFirst } from './support/file-order.ts'
 import { joinFiles } from './support/joined-files.ts'
 import { startPostgres } from './support/postgres.ts'
-import { runTestFiles } from './support/test-run.ts'
-import { withChangedFiles, workingTree } from './support/working-tree.ts'
+import { readDurations, readRecorded, writeDurations, writeRecorded } from './support/recorded.ts'
+import { makeLoad, repeatRuns } from './support/repeat.ts'
+import { judgeStatements, readStatements } from './support/statement-judge.ts'
+import { recordStatements, type StatementRecord } from './support/statement-records.ts'
+import { shardedVariable } from './support/stores.ts'
+import { loadedModules } from './support/test-file.ts'
+import { changedFiles, workingTree } from './support/working-tree.ts'
+import { runTestFiles, type RunTotals } from './support/test-run.ts'
 
 const folder = import.meta.dirname
 const root = dirname(folder)
-const { values, operands: positionals } = commandOptions({
+const command = {
   command: 'npm test',
   about: 'Runs every test file, or the files whose path contains one of the words: npm test -- lists rules/secret',
   options: {
+    full: {
+      kind: 'flag',
+      about: 'Runs all stories on PostgreSQL too, instead of those that together execute every statement there.',
+    },
+    cover: {
+      kind: 'flag',
+      about: 'Runs everything, chooses the stories that run on PostgreSQL again, and writes test/covering-set.json.',
+    },
+    changed: {
+      kind: 'flag',
+      about: 'Runs only the files that a change since the parent of main can affect.',
+    },
+    repeat: { kind: 'integer', least: 1, about: 'Runs the files N times, and prints how often each test failed.' },
+    load: { kind: 'flag', about: 'Keeps all processors busy meanwhile.' },
     limit: {
       kind: 'integer',
       least: 1,
@@ -23,15 +47,22 @@ const { values, operands: positionals } = commandOptions({
     },
   },
   operands: '[part of a path …]',
-})
+} as const
+const { values, operands } = commandOptions(command)
 const nameOf = (file: string): string => relative(root, file).replaceAll(sep, '/')
 
 const files: string[] = []
 // The tests of a cluster run with `npm run citus`.
 for await (const name of glob('**/*.test.ts', { cwd: folder, exclude: ['cluster/**'] })) files.push(join(folder, name))
-files.sort()
-const chosen =
-  positionals.length === 0 ? files : files.filter((file) => positionals.some((part) => nameOf(file).includes(part)))
+const isNamed = operands.length > 0
+const isWhole = !isNamed && !values.changed
+const named = isNamed ? files.filter((file) => operands.some((part) => nameOf(file).includes(part))) : files
+const durations = readDurations()
+const names = named.map(nameOf)
+const affected = values.changed
+  ? affectedTests(changedPaths(root), names, readRecorded('executions'), readerOf(root))
+  : names
+const chosen = longestFirst(affected, durations).map((name) => join(root, name))
 
 // Every file and every service runs in its own process, which would otherwise strip and compile all of src again.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile')
@@ -45,23 +76,59 @@ const needsPostgres = chosen.some((file) => !nameOf(file).startsWith('test/rules
 const postgres = needsPostgres && (process.env['TROUPE_TEST_POSTGRES'] ?? '') === '' ? await startPostgres() : null
 if (postgres !== null) process.env['TROUPE_TEST_POSTGRES'] = postgres.url
 
+if (tree === null) console.log('Whether the run changes files is not checked: this copy has no repository.')
 // The counts are the last line of a run.
-if (positionals.length === 0)
-  console.log('npm run citus is another lane: it needs a Citus cluster, and counts nothing.')
+if (isWhole) console.log('npm run citus is another lane: it needs a Citus cluster, and counts nothing.')
 
 // Programs that tests start load these files by their paths.
 const programs = ['src/*.ts', 'src/cli/main.ts', 'test/support/*-app.ts', 'test/support/limited-process.ts']
-const joined = await joinFiles(root, [...chosen, ...globSync(programs, { cwd: root }).map((name) => join(root, name))])
-const totals = await runTestFiles(chosen.map(joined.of), {
-  // Files that wait leave room for another one. More would exhaust the memory of a small machine with many cores.
-  concurrency: Math.min(availableParallelism() + 1, 6),
-  limitSeconds: values.limit,
-  print: (line) => console.log(line),
-  everyArea: positionals.length === 0,
-  nameOf: (file) => nameOf(joined.sourceOf(file)),
-  signal: stop.signal,
+const programFiles = globSync(programs, { cwd: root }).map((name) => join(root, name))
+const joined = await joinFiles(root, [...chosen, ...programFiles, ...loadedModules], {
+  core: join(folder, 'support/service.ts'),
+  isSmall: (source) => nameOf(source).startsWith('test/rules/') || loadedModules.includes(source),
 })
+const set = readRecorded('covering-set')
+process.env[shardedVariable] = 'yes'
+const statements = recordStatements(values.cover ? 'named' : 'by-store')
+const executions = values.cover ? recordExecutions() : null
+/** The records, with the names of the source files. */
+const executed = (): StatementRecord[] => statements.read().map((record) => ({ ...record, file: nameOf(record.file) }))
+
+const run = (): Promise<RunTotals> =>
+  runTestFiles(chosen, {
+    // Files that wait leave room for another one. More would exhaust the memory of a small machine with many cores.
+    concurrency: Math.min(availableParallelism() + 3, 8),
+    limitSeconds: values.limit,
+    print: (line) => console.log(line),
+    everyArea: isWhole,
+    nameOf: nameOf,
+    skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
+    finish: async () => {
+      // Its processor time counts when it has ended.
+      if (values.repeat === undefined) await postgres?.remove()
+      const changed = tree === null ? [] : changedFiles(root, tree)
+      const faults = isWhole && !values.cover ? judgeStatements(executed(), readStatements(root)) : []
+      return [...changed.map((path) => `The run changed ${path}`), ...faults]
+    },
+    signal: stop.signal,
+  })
+const load = values.load ? makeLoad() : null
+let failed = 0
+if (values.repeat !== undefined) failed = (await repeatRuns(values.repeat, run, console.log)).failed
+else {
+  const totals = await run()
+  failed = totals.failed
+  const seconds = totals.results.map((result) => [nameOf(result.file), Math.round(result.seconds)] as const)
+  writeDurations({ ...durations, ...Object.fromEntries(seconds) })
+  if (executions !== null) {
+    writeRecorded('covering-set', chooseCoveringSet(executed(), totals.results, nameOf))
+    writeRecorded('executions', executions.read(nameOf))
+    writeRecorded('durations', Object.fromEntries(seconds))
+  }
+}
+load?.stop()
+executions?.remove()
+statements.remove()
 await joined.remove()
-await postgres?.remove()
-const { failed } = withChangedFiles(root, tree, totals, (line) => console.log(line))
+if (values.repeat !== undefined) await postgres?.remove()
 process.exitCode = failed === 0 ? 0 : 1

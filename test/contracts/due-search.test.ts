@@ -10,7 +10,7 @@ import { stoppedTimers } from '../support/fake-peers.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService } from '../support/service.ts'
-import { unplacedTables } from '../support/statements.ts'
+import { unplacedTables } from '../support/unplaced-statements.ts'
 import { asSharded, forEachStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 

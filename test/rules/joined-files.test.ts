@@ -183,8 +183,9 @@ describe('joined files', () => {
   })
 
   it('report the places of uncaught errors in the sources', async () => {
-    // The functions that run joined modules follow in the stack.
-    const placesInSource = (output: string): string => output.split(/\n +at (?:\S*\/node_modules|ModuleJob)/)[0] ?? ''
+    // The functions that run joined modules follow in the stack, and the line of the joined file is above it.
+    const placesInSource = (output: string): string =>
+      (output.split(/\n +at (?:\S*\/node_modules|ModuleJob)/)[0] ?? '').replace(/^\/\S+:\d+\n.*\n\s*\^\n/m, '')
     await project.compare(joinedNames, [['./uncaught.ts'], ['./rejected.ts']], placesInSource)
   })
 

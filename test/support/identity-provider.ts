@@ -2,8 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
-import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js'
-import { type InteractionResult, type OidcContext, Provider } from 'oidc-provider/lib/provider.js'
+import type { InteractionResult, OidcContext, Provider } from 'oidc-provider/lib/provider.js'
 
 /** Claims of the provider about a person, besides `sub`. */
 export type PersonClaims = Readonly<Record<string, unknown>>
@@ -62,7 +61,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const provider = new Provider(issuer, configurationOf({ ...options, clientId, clientSecret, algorithm }, key, people))
+  // Loaded on demand: most tests that may sign in by a provider never start one, and it has 200 modules.
+  const { Provider } = await import('oidc-provider/lib/provider.js')
+  const { createMemoryAdapter } = await import('oidc-provider/lib/adapters/memory_adapter.js')
+  const configuration = configurationOf({ ...options, clientId, clientSecret, algorithm }, key, people)
+  const provider = new Provider(issuer, { ...configuration, adapter: createMemoryAdapter() })
   if (options.redirectUris === undefined) provider.Client.prototype.redirectUriAllowed = () => true
   const answer = provider.callback()
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -128,7 +131,6 @@ function configurationOf(
   people: ReadonlyMap<string, PersonClaims>,
 ): Readonly<Record<string, unknown>> {
   return {
-    adapter: createMemoryAdapter(),
     clients: [
       {
         client_id: options.clientId,

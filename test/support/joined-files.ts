@@ -2,8 +2,9 @@
  * Joins test files with the code that they share. Each test file runs in its own process, and so do the programs that it
  * starts. A process that loads 800 modules takes four times as long to start as one that loads the same code from few files.
  *
- * A joined process does what a process of the sources does, with two exceptions. It loads all packages first, before any
- * module of the project runs. The stack of an error ends with the functions that run joined modules.
+ * A joined process does what a process of the sources does, with three exceptions. It loads all packages first, before any
+ * module of the project runs. The stack of an error ends with the functions that run joined modules. Above the stack of an
+ * uncaught error, Node.js shows the line of the joined file.
  */
 import { realpathSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -17,11 +18,14 @@ import { parseSync, Visitor } from 'rolldown/utils'
 const redirection = 'TROUPE_TEST_REDIRECTION'
 
 export interface JoinedFiles {
-  /** Returns the file with which a process starts: the source, whose code the redirection replaces. */
-  readonly of: (source: string) => string
-  /** Returns the source of the file with which a process started. */
-  readonly sourceOf: (started: string) => string
   remove(): Promise<void>
+}
+
+interface JoinOptions {
+  /** A module that all sources need, besides those of `isSmall`: what it imports becomes one file. */
+  readonly core?: string
+  /** Whether a source needs so little of the core that it shares no file with the others. */
+  readonly isSmall?: (source: string) => boolean
 }
 
 /**
@@ -29,21 +33,61 @@ export interface JoinedFiles {
  *
  * @param sources absolute paths of the TypeScript files that processes start with, or load by their paths.
  */
-export async function joinFiles(root: string, sources: readonly string[]): Promise<JoinedFiles> {
+export async function joinFiles(
+  root: string,
+  sources: readonly string[],
+  { core, isSmall = () => false }: JoinOptions = {},
+): Promise<JoinedFiles> {
   const cache = join(root, 'node_modules', '.cache')
   await mkdir(cache, { recursive: true })
   // Node.js knows modules by their real paths.
   const folder = await mkdtemp(join(realpathSync(cache), 'joined-'))
   const redirect = join(folder, 'redirect.mjs')
+  const { small = [], large = [] } = Object.groupBy(sources, (source) => (isSmall(source) ? 'small' : 'large'))
+  const chunks = (
+    await Promise.all([
+      joinTogether({ root, folder, redirect, sources: small, shared: 'shared-small' }),
+      joinTogether({ root, folder, redirect, sources: large, shared: 'shared', core }),
+    ])
+  ).flat()
+  await writeFile(redirect, redirectionFrom(folder, chunks))
+  const before = process.env[redirection]
+  process.env[redirection] = redirect
+  return {
+    remove: async () => {
+      if (before === undefined) delete process.env[redirection]
+      else process.env[redirection] = before
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+interface Joining {
+  readonly root: string
+  readonly folder: string
+  readonly redirect: string
+  readonly sources: readonly string[]
+  /** The folder of the files that several sources share. */
+  readonly shared: string
+  readonly core?: string | undefined
+}
+
+/** Writes the joined files of sources that share files. */
+async function joinTogether({ root, folder, redirect, sources, shared, core }: Joining): Promise<OutputChunk[]> {
+  if (sources.length === 0) return []
   const nameOf = (source: string): string => relative(root, source).replace(/\.ts$/, '')
   const circles: string[] = []
+  const imports = new Map<string, readonly string[]>()
+  let ofCore: Set<string> | undefined
+  const isOfCore = (id: string): boolean => core !== undefined && (ofCore ??= closureOf(core, imports)).has(id)
   const { output } = await build({
     cwd: root,
     input: Object.fromEntries(sources.map((source) => [nameOf(source), source])),
     platform: 'node',
     tsconfig: false,
     resolve: { conditionNames: ['troupe-source', 'node', 'import'] },
-    external: (name) => isPackage(name) && !isAbsolute(name) && !/^(?:troupe|@oxc-project\/runtime)(?:\/|$)/.test(name),
+    external: (name) =>
+      isPackage(name) && !isAbsolute(name) && !inside.some((own) => name === own || name.startsWith(`${own}/`)),
     // Node.js runs each imported module, also when the program uses none of its values.
     transform: { target: 'esnext', typescript: { onlyRemoveTypeImports: true } },
     treeshake: false,
@@ -54,7 +98,10 @@ export async function joinFiles(root: string, sources: readonly string[]): Promi
       if (log.code === 'CIRCULAR_DEPENDENCY') circles.push(stripVTControlCharacters(log.message).trim())
       else print(level, log)
     },
-    plugins: [placeOfSource(pathToFileURL(redirect).href)],
+    plugins: [
+      placeOfSource(pathToFileURL(redirect).href),
+      { name: 'static-imports', moduleParsed: (module) => void imports.set(module.id, module.importedIds) },
+    ],
     output: {
       dir: folder,
       format: 'esm',
@@ -63,25 +110,23 @@ export async function joinFiles(root: string, sources: readonly string[]): Promi
       strictExecutionOrder: true,
       sourcemap: true,
       entryFileNames: '[name].mjs',
-      chunkFileNames: 'shared/[name]-[hash].mjs',
+      chunkFileNames: `${shared}/[name]-[hash].mjs`,
+      // A process takes half of its start to find and link 200 shared files.
+      codeSplitting: { groups: core === undefined ? [] : [{ name: 'core', test: isOfCore }] },
     },
   })
   // In a circle, a joined module reads `undefined` where Node.js throws a ReferenceError.
   if (circles.length > 0) throw new Error(`Cannot join the files: ${circles.join('\n')}`)
   const chunks = output.filter((file) => file.type === 'chunk')
   for (const { code, fileName } of chunks) refuseWaitingImports(code, fileName)
-  await writeFile(redirect, redirectionFrom(folder, chunks))
-  const before = process.env[redirection]
-  process.env[redirection] = redirect
-  return {
-    of: (source) => source,
-    sourceOf: (started) => started,
-    remove: async () => {
-      if (before === undefined) delete process.env[redirection]
-      else process.env[redirection] = before
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
+  return chunks
+}
+
+/** Returns the modules that a module loads with its start, without those that it imports on demand. */
+function closureOf(start: string, imports: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const closure = new Set([start])
+  for (const id of closure) for (const imported of imports.get(id) ?? []) closure.add(imported)
+  return closure
 }
 
 /** While an imported module waits at its top level, Node.js runs the next one. Joined modules run one after the other. */
@@ -94,12 +139,17 @@ function refuseWaitingImports(code: string, fileName: string): void {
 /** The arguments with which Node.js runs a program of this project from its source, or from the joined files of this test run. */
 export function sourceArguments(): string[] {
   const redirect = process.env[redirection]
-  const ofJoined = redirect === undefined ? [] : ['--enable-source-maps', `--import=${pathToFileURL(redirect).href}`]
+  const ofJoined = redirect === undefined ? [] : [`--import=${pathToFileURL(redirect).href}`]
   return ['--conditions=troupe-source', ...ofJoined]
 }
 
+/** Packages of ES modules become part of the joined files, as in the published package: OpenTelemetry has 100 modules. */
+const inside = ['@opentelemetry/api', 'troupe', '@oxc-project/runtime']
 const sourceFile = /\.[cm]?[jt]sx?$/
 const isPackage = (name: string): boolean => /^[\w@]/.test(name)
+
+/** The module with which a process records the statements that it executes. */
+const statementRecorder = new URL('statement-recorder.ts', import.meta.url).href
 
 /** The beginning of a specifier that is resolved from a source file: `joined-from:<URL of the file>|<specifier>`. */
 const fromSource = 'joined-from:'
@@ -119,7 +169,8 @@ function redirectionFrom(folder: string, chunks: readonly OutputChunk[]): string
     urlOf(join(folder, fileName)),
     moduleIds.filter((id) => isAbsolute(id) && sourceFile.test(id)).map(urlOf),
   ])
-  return `import { registerHooks } from 'node:module'
+  return `import { existsSync, readFileSync } from 'node:fs'
+import { registerHooks, SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 const entries = new Map(${JSON.stringify(entries)})
 const contents = new Map(${JSON.stringify(contents)})
@@ -157,6 +208,47 @@ function only(source, copy) {
     throw new Error(source + ' would exist twice in this process. Name it among the files that test/run.ts joins.')
   copies.set(source, copy)
 }
+
+/**
+ * Changes the places of a stack to those of the sources when a program reads it. Node.js would read and parse the maps of
+ * all files at the start of each process.
+ */
+const maps = new Map()
+Error.prepareStackTrace = (error, sites) => {
+  let head
+  try {
+    head = Error.prototype.toString.call(error)
+  } catch {
+    head = 'Error'
+  }
+  // The hooks of this module are between an import and the module that it loads.
+  const own = sites.filter((site) => site.getFileName() !== import.meta.url)
+  return [head, ...own.map((site) => '    at ' + withSourcePlace(site))].join('\\n')
+}
+
+function withSourcePlace(site) {
+  const text = String(site)
+  const url = site.getFileName()
+  if (!contents.has(url)) return text
+  const file = fileURLToPath(url) + '.map'
+  let map = maps.get(url)
+  if (map === undefined) {
+    // A file of the bundler alone has no map.
+    map = existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) : null
+    maps.set(url, map)
+  }
+  if (map === null) return text
+  const line = site.getLineNumber()
+  const column = site.getColumnNumber()
+  const origin = map.findOrigin(line, column)
+  if (origin.fileName === undefined) return text
+  const source = new URL(origin.fileName, url).href
+  return text.replace(url + ':' + line + ':' + column, () => source + ':' + origin.lineNumber + ':' + origin.columnNumber)
+}
+
+// The process of a test file loads the recorder later, after a module that must be the first.
+const isTestFile = process.execArgv.some((argument) => argument.startsWith('--test-reporter'))
+if (process.env.STATEMENT_RECORDS && !isTestFile) await import(${JSON.stringify(statementRecorder)})
 
 const places = new Map()
 export function importMetaOf(url) {
@@ -197,7 +289,7 @@ function placeOfSource(redirect: string): Plugin {
           },
         }).visit(parseSync(id, code).program)
         if (!text.hasChanged()) return null
-        // The empty export says that a file with the words `module` and `exports` is no CommonJS.
+        // The empty export marks a file with the words `module` and `exports` as an ES module.
         text.append(
           `\nexport {}\nimport { importMetaOf as $importMetaOf } from ${JSON.stringify(redirect)}` +
             `\nfunction $ofSource() { return $importMetaOf(${JSON.stringify(url)}) }`,

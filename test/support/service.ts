@@ -15,7 +15,7 @@ import type { PeerClient } from '../../src/peer/peer-client.ts'
 import type { RelationshipRules } from '../../src/permission/permission.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createTestDatabase, forEachStore, type LentDatabase, type TestDatabase } from './stores.ts'
+import { asSharded, createTestDatabase, forEachStore, type LentDatabase, type TestDatabase } from './stores.ts'
 
 export interface StartOptions extends Partial<TroupeOptions> {
   /** Declares the application. */
@@ -74,9 +74,15 @@ export interface TestActor {
 export function forEachService(
   declare: (start: (options?: StartOptions) => Promise<TestService>, dialect: Dialect) => void,
 ): void {
-  forEachStore((dialect, _open, _database, lend) => {
-    declare(starter(lend), dialect)
-  })
+  forEachStore(
+    (dialect, _open, _database, lend, isSharded) => {
+      const start = starter(lend)
+      const sharded = (options: StartOptions = {}): Promise<TestService> =>
+        start({ ...options, wrapStore: (store) => asSharded(options.wrapStore?.(store) ?? store) })
+      declare(isSharded ? sharded : start, dialect)
+    },
+    { withSharded: true },
+  )
 }
 
 /** Runs services on SQLite only, for tests whose result does not depend on the store. */

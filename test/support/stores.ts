@@ -45,6 +45,23 @@ const givenPooler = (): string => process.env['TROUPE_TEST_POOLER'] ?? ''
 const dialects: readonly Dialect[] =
   givenPooler() === '' && citusServers().length === 0 ? ['sqlite', 'postgres'] : ['postgres']
 
+/** The environment variable with which a run declares the tests of services on a sharded database. */
+export const shardedVariable = 'TROUPE_TEST_SHARDED'
+
+interface StoreKind {
+  readonly title: string
+  readonly dialect: Dialect
+  /** Whether services run the statements of a sharded database. */
+  readonly isSharded: boolean
+}
+
+const kinds: readonly StoreKind[] = dialects.map((dialect) => ({
+  title: dialect === 'sqlite' ? 'on SQLite' : 'on PostgreSQL',
+  dialect,
+  isSharded: false,
+}))
+const shardedKind: StoreKind = { title: 'on sharded PostgreSQL', dialect: 'postgres', isSharded: true }
+
 /**
  * Declares the same tests for SQLite and for PostgreSQL.
  *
@@ -56,10 +73,13 @@ export function forEachStore(
     open: OpenTestStore,
     database: () => Promise<TestDatabase>,
     lend: () => Promise<LentDatabase>,
+    isSharded: boolean,
   ) => void,
+  { withSharded = false } = {},
 ): void {
-  for (const dialect of dialects) {
-    describe(dialect === 'sqlite' ? 'on SQLite' : 'on PostgreSQL', () => {
+  const isDeclared = withSharded && process.env[shardedVariable] === 'yes' && kinds.length > 1
+  for (const { title, dialect, isSharded } of isDeclared ? [...kinds, shardedKind] : kinds) {
+    describe(title, () => {
       const ofFile: (() => Promise<void>)[] = []
       const ofTest: (() => Promise<void>)[] = []
       let current = ofFile
@@ -95,7 +115,7 @@ export function forEachStore(
         if (again === undefined) ofFile.push(() => lent.close())
         return { url: lent.url, giveBack: () => void returned.push(lent) }
       }
-      declare(dialect, open, database, lend)
+      declare(dialect, open, database, lend, isSharded)
       // Hooks run in the order of declaration, so the databases are deleted after the tests closed their connections.
       after(() => undo(ofFile))
     })

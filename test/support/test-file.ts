@@ -7,21 +7,43 @@ import type { TestOutcome } from './coverage.ts'
 import type { TestRecord } from './event-reporter.ts'
 import { sourceArguments } from './joined-files.ts'
 
-export interface FailedTest extends TestOutcome {
+/** A test that ran. */
+export interface RanTest extends TestOutcome {
+  /** The place of the statement that declared the test. */
+  readonly place: string
+  /** Milliseconds from its beginning to its end. */
+  readonly ms: number
+}
+
+export interface FailedTest extends RanTest {
   readonly why: string
 }
 
 export interface FileResult {
   readonly file: string
-  readonly passed: readonly TestOutcome[]
+  readonly passed: readonly RanTest[]
   readonly failed: readonly FailedTest[]
   /** The output of the file. */
   readonly output: string
   readonly seconds: number
+  /** Processor time of the process and of the processes that it started; 0 when it was killed. */
+  readonly processorSeconds: number
 }
 
-const reporter = new URL('event-reporter.ts', import.meta.url).href
-const untrackedPromises = new URL('untracked-promises.ts', import.meta.url).href
+export interface FileOptions {
+  /** The file is killed after this time without the beginning or end of a test. */
+  readonly limitSeconds: number
+  readonly signal?: AbortSignal | undefined
+  /** The tests whose full name matches do not run. */
+  readonly skip?: RegExp | undefined
+}
+
+const reporter = join(import.meta.dirname, 'event-reporter.ts')
+const preloads = ['untracked-promises', 'statement-recorder', 'execution-recorder'].map((name) =>
+  join(import.meta.dirname, `${name}.ts`),
+)
+/** The modules that the process of a test file loads besides the file. */
+export const loadedModules: readonly string[] = [reporter, ...preloads]
 const outputKept = 8_000
 
 /**
@@ -29,20 +51,25 @@ const outputKept = 8_000
  * same applies to a file in which no test begins or ends for `limitSeconds`. The limit is not for the whole file, because
  * a long file is slow on a busy machine.
  */
-export async function runTestFile(file: string, limitSeconds: number, signal?: AbortSignal): Promise<FileResult> {
+export async function runTestFile(file: string, options: FileOptions): Promise<FileResult> {
   const started = performance.now()
   const folder = await mkdtemp(join(tmpdir(), 'troupe-test-'))
   try {
     const recordFile = join(folder, 'records')
-    const ending = await runProcess(file, recordFile, limitSeconds, signal)
+    const ending = await runProcess(file, recordFile, options)
     const records = await readRecords(recordFile)
-    const passed = records.filter((record) => record.kind === 'passed').map(({ path }) => ({ path, passed: true }))
+    const passed = records
+      .filter((record) => record.kind === 'passed')
+      .map(({ path, place, ms }) => ({ path, place, ms, passed: true }))
     const failed = records
       .filter((record) => record.kind === 'failed')
-      .map(({ path, why }) => ({ path, passed: false, why }))
+      .map(({ path, place, why }) => ({ path, place, ms: 0, passed: false, why }))
     const trouble = troubleOf(records, ending, passed.length + failed.length, failed.length)
-    if (trouble !== null) failed.push({ path: ['the file as a whole'], passed: false, why: trouble })
-    return { file, passed, failed, output: ending.output, seconds: (performance.now() - started) / 1000 }
+    if (trouble !== null)
+      failed.push({ path: ['the file as a whole'], place: file, ms: 0, passed: false, why: trouble })
+    const processorSeconds = records.find((record) => record.kind === 'finished')?.processorSeconds ?? 0
+    const seconds = (performance.now() - started) / 1000
+    return { file, passed, failed, output: ending.output, seconds, processorSeconds }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -85,14 +112,14 @@ function runningTests(records: readonly TestRecord[]): string {
 function runProcess(
   file: string,
   recordFile: string,
-  limitSeconds: number,
-  stop: AbortSignal | undefined,
+  { limitSeconds, signal: stop, skip }: FileOptions,
 ): Promise<Ending> {
   const flags = [
     ...sourceArguments(),
-    `--import=${untrackedPromises}`,
+    ...preloads.map((preload) => `--import=${preload}`),
     `--test-reporter=${reporter}`,
     `--test-reporter-destination=${recordFile}`,
+    ...(skip === undefined ? [] : [`--test-skip-pattern=${skip}`]),
   ]
   // The child gets its own process group, so that processes started by a test end with it.
   const child = spawn(process.execPath, [...flags, file], {

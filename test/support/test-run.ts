@@ -1,6 +1,7 @@
 /** Runs test files in parallel and prints their results. */
 import { coverageLines, coverageOf, unknownRows } from './coverage.ts'
-import { runTestFile, type FileResult } from './test-file.ts'
+import { processorSeconds } from './processor-time.ts'
+import { type FileResult, runTestFile } from './test-file.ts'
 
 export interface RunOptions {
   readonly concurrency: number
@@ -13,23 +14,33 @@ export interface RunOptions {
   readonly nameOf: (file: string) => string
   /** Whether a file runs after the others, without another one at the same time. */
   readonly isAlone?: (file: string) => boolean
+  /** The tests of a file whose full name matches do not run. */
+  readonly skipOf?: (file: string) => RegExp | undefined
+  /** The processor seconds that a file may take, with the processes that it starts. Default: no limit. */
+  readonly processorLimit?: number
+  /** Runs when all files have run, before the results are printed. Each returned sentence is a failure. */
+  readonly finish?: () => Promise<readonly string[]>
   readonly signal?: AbortSignal
 }
 
 export interface RunTotals {
   readonly passed: number
   readonly failed: number
+  readonly results: readonly FileResult[]
 }
+
+/** Number of files in the list of those that take the most processor time. */
+const slowestShown = 10
 
 /** Runs the files, prints the results, and ends with the line `N passed, N failed`. A run without a test fails. */
 export async function runTestFiles(files: readonly string[], options: RunOptions): Promise<RunTotals> {
-  const { print, nameOf } = options
+  const { print, nameOf, limitSeconds, signal } = options
   const results: FileResult[] = []
   const isAlone = options.isAlone ?? (() => false)
   let waiting = files.filter((file) => !isAlone(file))
   const lane = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const result = await runTestFile(file, options.limitSeconds, options.signal)
+      const result = await runTestFile(file, { limitSeconds, signal, skip: options.skipOf?.(file) })
       results.push(result)
       const mark = result.failed.length === 0 ? '✔' : '✖'
       const counts = `${result.passed.length} passed, ${result.failed.length} failed`
@@ -42,17 +53,54 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
 
   for (const result of results) if (result.failed.length > 0) printFailures(result, options)
   const outcomes = results.flatMap((result) => [...result.passed, ...result.failed])
-  const slips = unknownRows(outcomes)
-  for (const row of slips) print(`✖ ${row} is in a title, and the catalogue has no such row`)
+  const remarks = [
+    ...unknownRows(outcomes).map((row) => `${row} is in a title, and the catalogue has no such row`),
+    ...(outcomes.length === 0 ? ['No test ran.'] : []),
+    ...overLimit(results, options),
+    ...((await options.finish?.()) ?? []),
+  ]
+  for (const remark of remarks) print(`✖ ${remark}`)
   print('')
   for (const line of coverageLines(coverageOf(outcomes), options.everyArea)) print(line)
-  if (outcomes.length === 0) print('✖ No test ran.')
+  printSlowest(results, options)
+  print('')
+  print(`${minutesOf(performance.now() / 1000)} of time, ${minutesOf(processorSeconds())} of processor time.`)
+  print(countsOf(outcomes.map(({ place }) => place)))
 
   const passed = outcomes.filter((outcome) => outcome.passed).length
-  const failed = outcomes.length - passed + slips.length + (outcomes.length === 0 ? 1 : 0)
+  const failed = outcomes.length - passed + remarks.length
   print('')
   print(`${passed} passed, ${failed} failed`)
-  return { passed, failed }
+  return { passed, failed, results }
+}
+
+function overLimit(results: readonly FileResult[], { processorLimit = Infinity, nameOf }: RunOptions): string[] {
+  return results
+    .filter(({ processorSeconds }) => processorSeconds > processorLimit)
+    .map(({ file, processorSeconds }) => {
+      const taken = processorSeconds.toFixed(1)
+      return `${nameOf(file)} took ${taken} s of processor time: split the file, because more than ${processorLimit} s delay a run`
+    })
+}
+
+function printSlowest(results: readonly FileResult[], { print, nameOf }: RunOptions): void {
+  const slowest = results.toSorted((one, other) => other.processorSeconds - one.processorSeconds)
+  print('')
+  print('The files with the most processor time:')
+  for (const { file, processorSeconds, seconds } of slowest.slice(0, slowestShown))
+    print(`  ${processorSeconds.toFixed(1).padStart(5)} s of CPU, ${seconds.toFixed(1)} s  ${nameOf(file)}`)
+}
+
+/** Returns `7 min 12 s`. */
+function minutesOf(seconds: number): string {
+  const whole = Math.round(seconds)
+  return `${Math.floor(whole / 60)} min ${whole % 60} s`
+}
+
+/** Says how many statements declared the tests: one statement in a loop, or for two stores, declares several cases. */
+function countsOf(places: readonly string[]): string {
+  const statements = new Set(places).size
+  return `${statements} statements declare these ${places.length} cases.`
 }
 
 function printFailures(result: FileResult, { print, nameOf }: RunOptions): void {

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import type { RunTotals } from './test-run.ts'
 
 /** The content of each file that differs from the last commit, by its path. `null` when the folder has no repository. */
 export type WorkingTree = ReadonlyMap<string, string> | null
@@ -27,26 +26,6 @@ export function changedFiles(root: string, before: ReadonlyMap<string, string>):
   // A file that is no longer different was restored, or committed with the same content.
   const again = [...before].filter(([path, content]) => contentOf(join(root, path)) !== content).map(([path]) => path)
   return [...again, ...[...after.keys()].filter((path) => !before.has(path))].toSorted()
-}
-
-/** Adds a failure for each file that the run changed since `before`, and prints the totals again when there are any. */
-export function withChangedFiles(
-  root: string,
-  before: WorkingTree,
-  totals: RunTotals,
-  print: (line: string) => void,
-): RunTotals {
-  if (before === null) {
-    print('No repository to compare: whether the run changed files was not checked')
-    print(`${totals.passed} passed, ${totals.failed} failed`)
-    return totals
-  }
-  const changed = changedFiles(root, before)
-  if (changed.length === 0) return totals
-  for (const path of changed) print(`✖ The run changed ${path}`)
-  const { passed, failed } = { ...totals, failed: totals.failed + changed.length }
-  print(`\n${passed} passed, ${failed} failed`)
-  return { passed, failed }
 }
 
 function contentOf(path: string): string {

@@ -1,0 +1,45 @@
+/**
+ * Loaded before a test file, and before the programs that it starts. Writes each kind of statement that the process
+ * executes to a file, once for each store, caller and test.
+ */
+import { subscribe } from 'node:diagnostics_channel'
+import { appendFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { ExecutedStatement } from '../../src/open-store.ts'
+import type { StatementRecord } from './statement-records.ts'
+import { shapeOf } from './statement-shape.ts'
+
+const folder = process.env['STATEMENT_RECORDS'] ?? ''
+if (folder !== '') record(await followTests())
+
+/** Returns a function that returns the label of the running test: its full name, or only its store. */
+async function followTests(): Promise<() => string> {
+  const isTestFile = process.execArgv.some((argument) => argument.startsWith('--test-reporter'))
+  if (!isTestFile) return () => ''
+  const { beforeEach } = await import('node:test')
+  const isNamed = basename(folder) === 'named'
+  let label = ''
+  beforeEach((context) => {
+    const name = 'fullName' in context ? context.fullName : ''
+    label = isNamed ? name : (/\bon (?:SQLite|(?:sharded )?PostgreSQL)\b/.exec(name)?.[0] ?? '')
+  })
+  return () => label
+}
+
+function record(labelNow: () => string): void {
+  const path = join(folder, `${process.pid}-${Date.now()}.jsonl`)
+  const [, file = ''] = process.argv
+  const shapes = new Map<string, string>()
+  const seen = new Set<string>()
+  subscribe('troupe:statement', (message) => {
+    const { dialect, sql, caller } = message as ExecutedStatement
+    const shape = shapes.get(sql) ?? shapeOf(sql)
+    shapes.set(sql, shape)
+    const test = labelNow()
+    const key = `${dialect} ${caller} ${test} ${shape}`
+    if (seen.has(key)) return
+    seen.add(key)
+    // A killed process writes nothing at its end.
+    appendFileSync(path, `${JSON.stringify({ file, test, dialect, caller, shape } satisfies StatementRecord)}\n`)
+  })
+}
