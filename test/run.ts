@@ -10,7 +10,14 @@ import { recordExecutions } from './support/execution-records.ts'
 import { longestFirst } from './support/file-order.ts'
 import { joinFiles } from './support/joined-files.ts'
 import { startPostgres } from './support/postgres.ts'
-import { readDurations, readRecorded, writeDurations, writeRecorded } from './support/recorded.ts'
+import {
+  readDurations,
+  readExecutions,
+  readRecorded,
+  writeDurations,
+  writeExecutions,
+  writeRecorded,
+} from './support/recorded.ts'
 import { makeLoad, repeatRuns } from './support/repeat.ts'
 import { judgeStatements, readStatements } from './support/statement-judge.ts'
 import { recordStatements, type StatementRecord } from './support/statement-records.ts'
@@ -59,9 +66,7 @@ const isWhole = !isNamed && !values.changed
 const named = isNamed ? files.filter((file) => operands.some((part) => nameOf(file).includes(part))) : files
 const durations = readDurations()
 const names = named.map(nameOf)
-const affected = values.changed
-  ? affectedTests(changedPaths(root), names, readRecorded('executions'), readerOf(root))
-  : names
+const affected = values.changed ? affectedTests(changedPaths(root), names, readExecutions(), readerOf(root)) : names
 const chosen = longestFirst(affected, durations).map((name) => join(root, name))
 
 // Every file and every service runs in its own process, which would otherwise strip and compile all of src again.
@@ -101,6 +106,7 @@ const run = (): Promise<RunTotals> =>
     limitSeconds: values.limit,
     print: (line) => console.log(line),
     everyArea: isWhole,
+    processorLimit: 75,
     nameOf: nameOf,
     skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
     finish: async () => {
@@ -122,7 +128,7 @@ else {
   writeDurations({ ...durations, ...Object.fromEntries(seconds) })
   if (executions !== null) {
     writeRecorded('covering-set', chooseCoveringSet(executed(), totals.results, nameOf))
-    writeRecorded('executions', executions.read(nameOf))
+    writeExecutions(executions.read(nameOf))
     writeRecorded('durations', Object.fromEntries(seconds))
   }
 }

@@ -1,14 +1,20 @@
 /** Which tests a run chooses: those on PostgreSQL, those that a change affects, and their order. */
 import assert from 'node:assert/strict'
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { affectedTests } from '../support/changed-files.ts'
 import { chooseCoveringSet, skippedOutside, uncoveredStatements } from '../support/covering-set.ts'
 import { executionsOf } from '../support/execution-records.ts'
 import { longestFirst } from '../support/file-order.ts'
+import { readExecutions, readRecorded } from '../support/recorded.ts'
 import type { StatementRecord } from '../support/statement-records.ts'
 import { shapeOf } from '../support/statement-shape.ts'
 import type { FileResult } from '../support/test-file.ts'
+import { runTestFiles } from '../support/test-run.ts'
 
+const root = dirname(dirname(import.meta.dirname))
 const story = 'test/stories/lists-http.test.ts'
 const record = (test: string, shape: string, given: Partial<StatementRecord> = {}): StatementRecord => ({
   file: story,
@@ -146,6 +152,18 @@ describe('the tests that a change affects', () => {
   it('are an empty list without a change', () => assert.deepEqual(affected(), []))
 })
 
+describe('the records of the repository', () => {
+  const files = globSync('test/**/*.test.ts', { cwd: root }).map((file) => file.replaceAll('\\', '/'))
+
+  it('name only test files that exist', () => {
+    const named = [...Object.keys(readRecorded('covering-set')), ...Object.keys(readExecutions())]
+    assert.deepEqual(
+      named.filter((file) => !files.includes(file)),
+      [],
+    )
+  })
+})
+
 describe('the files that a test executes', () => {
   it('are those that few test files execute', () => {
     const records = ['a', 'b', 'c', 'd'].map((file) => ({
@@ -159,5 +177,26 @@ describe('the files that a test executes', () => {
 describe('the order of the files', () => {
   it('begins with new files, then with the longest', () => {
     assert.deepEqual(longestFirst(['a', 'b', 'new', 'c'], { a: 1, b: 30, c: 2 }), ['new', 'b', 'c', 'a'])
+  })
+})
+
+describe('the limit of processor time', () => {
+  it('fails a run with a file above it, and names the file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-limit-'))
+    const file = join(folder, 'busy.test.mjs')
+    writeFileSync(file, `import { it } from 'node:test'\nit('works', () => {})\n`)
+    const lines: string[] = []
+    const { failed } = await runTestFiles([file], {
+      concurrency: 1,
+      limitSeconds: 60,
+      print: (line) => lines.push(line),
+      everyArea: false,
+      nameOf: () => 'busy',
+      // Every process takes longer.
+      processorLimit: 0,
+    })
+    rmSync(folder, { recursive: true })
+    assert.equal(failed, 1)
+    assert.ok(lines.some((line) => /^✖ busy took \d+\.\d s of processor time: split the file/.test(line)))
   })
 })

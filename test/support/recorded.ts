@@ -7,11 +7,35 @@ import type { Durations } from './file-order.ts'
 
 const testFolder = dirname(import.meta.dirname)
 
-/** The records of the repository, by name. */
+/** The records of the repository with a line for each test file, by name. */
 export interface Recorded {
   readonly 'covering-set': CoveringSet
   readonly durations: Durations
-  readonly executions: Executions
+}
+
+/** Executions in the file: the tests, and for each file of `src` the places of its tests in this list. It has a tenth of the size. */
+interface CompactExecutions {
+  readonly tests: readonly string[]
+  readonly sources: Readonly<Record<string, string>>
+}
+
+export function readExecutions(): Executions {
+  const { tests, sources } = JSON.parse(readFileSync(pathOf('executions'), 'utf8')) as CompactExecutions
+  const byTest = new Map<string, string[]>(tests.map((test) => [test, []]))
+  for (const [source, places] of Object.entries(sources))
+    for (const place of places.split(' ')) byTest.get(tests[Number(place)] ?? '')?.push(source)
+  return Object.fromEntries(byTest)
+}
+
+export function writeExecutions(executions: Executions): void {
+  const tests = Object.keys(executions).toSorted()
+  const places = new Map<string, number[]>()
+  for (const [place, test] of tests.entries())
+    for (const source of executions[test] ?? []) places.set(source, [...(places.get(source) ?? []), place])
+  const sources = Object.fromEntries(
+    [...places].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([source, own]) => [source, own.join(' ')]),
+  )
+  writeFileSync(pathOf('executions'), `${JSON.stringify({ tests, sources }, null, 1)}\n`)
 }
 
 export function readRecorded<Name extends keyof Recorded>(name: Name): Recorded[Name] {
