@@ -3,7 +3,7 @@ import { globSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
-import { commandOptions } from '../tools/command-options.ts'
+import { commandOptions, refuseOptions } from '../tools/command-options.ts'
 import { affectedTests, changedPaths, readerOf } from './support/changed-files.ts'
 import { chooseCoveringSet, skippedOutside } from './support/covering-set.ts'
 import { recordExecutions } from './support/execution-records.ts'
@@ -38,7 +38,7 @@ const command = {
     },
     cover: {
       kind: 'flag',
-      about: 'Runs everything, chooses the stories that run on PostgreSQL again, and writes test/covering-set.json.',
+      about: 'Runs everything, and chooses the stories that run on PostgreSQL again. It writes test/recorded.',
     },
     changed: {
       kind: 'flag',
@@ -63,6 +63,8 @@ const files: string[] = []
 for await (const name of glob('**/*.test.ts', { cwd: folder, exclude: ['cluster/**'] })) files.push(join(folder, name))
 const isNamed = operands.length > 0
 const isWhole = !isNamed && !values.changed
+if (values.cover && (!isWhole || values.repeat !== undefined))
+  refuseOptions(command, 'Invalid --cover: expected no other option, because it needs the records of one complete run.')
 const named = isNamed ? files.filter((file) => operands.some((part) => nameOf(file).includes(part))) : files
 const durations = readDurations()
 const names = named.map(nameOf)
@@ -107,7 +109,7 @@ const run = (): Promise<RunTotals> =>
     print: (line) => console.log(line),
     everyArea: isWhole,
     processorLimit: 75,
-    nameOf: nameOf,
+    nameOf,
     skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
     finish: async () => {
       // Its processor time counts when it has ended.

@@ -136,20 +136,24 @@ function refuseWaitingImports(code: string, fileName: string): void {
     throw new Error(`Cannot join the files: ${name}, imported in ${fileName}, awaits at its top level.`)
 }
 
-/** The arguments with which Node.js runs a program of this project from its source, or from the joined files of this test run. */
-export function sourceArguments(): string[] {
+/** The arguments with which Node.js loads the sources of this project, or the joined files of this test run. */
+export function loadingArguments(): string[] {
   const redirect = process.env[redirection]
   const ofJoined = redirect === undefined ? [] : [`--import=${pathToFileURL(redirect).href}`]
   return ['--conditions=troupe-source', ...ofJoined]
+}
+
+/** The arguments with which Node.js runs a program of this project. In a test run, it also records its statements. */
+export function sourceArguments(): string[] {
+  const isRecording = (process.env['STATEMENT_RECORDS'] ?? '') !== ''
+  const recorder = new URL('statement-recorder.ts', import.meta.url).href
+  return [...loadingArguments(), ...(isRecording ? [`--import=${recorder}`] : [])]
 }
 
 /** Packages of ES modules become part of the joined files, as in the published package: OpenTelemetry has 100 modules. */
 const inside = ['@opentelemetry/api', 'troupe', '@oxc-project/runtime']
 const sourceFile = /\.[cm]?[jt]sx?$/
 const isPackage = (name: string): boolean => /^[\w@]/.test(name)
-
-/** The module with which a process records the statements that it executes. */
-const statementRecorder = new URL('statement-recorder.ts', import.meta.url).href
 
 /** The beginning of a specifier that is resolved from a source file: `joined-from:<URL of the file>|<specifier>`. */
 const fromSource = 'joined-from:'
@@ -245,10 +249,6 @@ function withSourcePlace(site) {
   const source = new URL(origin.fileName, url).href
   return text.replace(url + ':' + line + ':' + column, () => source + ':' + origin.lineNumber + ':' + origin.columnNumber)
 }
-
-// The process of a test file loads the recorder later, after a module that must be the first.
-const isTestFile = process.execArgv.some((argument) => argument.startsWith('--test-reporter'))
-if (process.env.STATEMENT_RECORDS && !isTestFile) await import(${JSON.stringify(statementRecorder)})
 
 const places = new Map()
 export function importMetaOf(url) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestOutcome } from './coverage.ts'
 import type { TestRecord } from './event-reporter.ts'
-import { sourceArguments } from './joined-files.ts'
+import { loadingArguments } from './joined-files.ts'
 
 /** A test that ran. */
 export interface RanTest extends TestOutcome {
@@ -115,7 +115,7 @@ function runProcess(
   { limitSeconds, signal: stop, skip }: FileOptions,
 ): Promise<Ending> {
   const flags = [
-    ...sourceArguments(),
+    ...loadingArguments(),
     ...preloads.map((preload) => `--import=${preload}`),
     `--test-reporter=${reporter}`,
     `--test-reporter-destination=${recordFile}`,
