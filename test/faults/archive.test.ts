@@ -101,7 +101,13 @@ forEachStore((_dialect, open, database) => {
     ] as const) {
       it(`that is killed ${when} leaves an actor that no one can open, and the next one completes it (R-ARC-04)`, async () => {
         const killed = place.start(['actors', 'import', 'ada.jsonl'], { env })
-        await until(isReached)
+        // The program is stopped while the test looks, so that it cannot complete the import before it is killed.
+        await until(async () => {
+          killed.signal('SIGSTOP')
+          if (await isReached()) return true
+          killed.signal('SIGCONT')
+          return false
+        })
         killed.signal('SIGKILL')
         await killed.ended
         assert.equal(await store.read((q) => findActorByCreator(q, 'ada@example.com')), null)

@@ -128,6 +128,9 @@ export const unplacedStatements: readonly Exceptions[] = [
   {
     reason: 'runs in a command or for a page of an operator',
     statements: [
+      "/* delivery */ UPDATE delivery SET outcome = 'delivered' WHERE outcome = 'waiting' AND sequence <=",
+      "/* delivery */ UPDATE delivery SET outcome = 'waiting' WHERE outcome = 'failed' AND EXISTS",
+      "/* delivery */ UPDATE publisher_subscription SET state = 'live', attempts = 0",
       'SELECT count(*) AS actors',
       '/* jobs */ UPDATE job_entry SET outcome',
       "/* jobs */ UPDATE job SET state = 'live'",
