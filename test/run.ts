@@ -108,7 +108,7 @@ const run = (): Promise<RunTotals> =>
     limitSeconds: values.limit,
     print: (line) => console.log(line),
     everyArea: isWhole,
-    processorLimit: 75,
+    processorLimit: 120,
     nameOf,
     skipOf: (file) => (values.cover ? undefined : skippedOutside(set, nameOf(file), values.full || isNamed)),
     finish: async () => {
