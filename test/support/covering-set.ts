@@ -99,7 +99,7 @@ function worthOf({ gain, ms }: Candidate): number {
   return gain.size / (ms + 20)
 }
 
-export function isSharded(test: string): boolean {
+function isSharded(test: string): boolean {
   return /\bon sharded PostgreSQL\b/.test(test)
 }
 

@@ -67,8 +67,6 @@ export const unplacedStatements: readonly Exceptions[] = [
       '/* jobs */ SELECT actor_id AS "actorId"',
       '/* jobs */ SELECT kind, CAST(SUM(due)',
       '/* removed lists */ SELECT DISTINCT',
-      'SELECT (SELECT COUNT(*) FROM publisher_subscription WHERE due_at IS NOT NULL) + (SELECT COUNT(*) FROM notice',
-      'SELECT COUNT(*) AS n FROM subscriber_subscription WHERE sequence < 2',
       '/* delivery */ SELECT (SELECT MIN(due_at)',
       '/* delivery */ UPDATE publisher_subscription SET due_at = $ WHERE due_at >',
       '/* delivery */ UPDATE notice SET due_at = $ WHERE due_at >',
@@ -167,6 +165,13 @@ export const unplacedStatements: readonly Exceptions[] = [
   {
     reason: 'polls all actors that a process watches',
     statements: ['UPDATE actor SET version = CASE WHEN watched_until', 'SELECT c.actor_id, c.number'],
+  },
+  {
+    reason: 'belongs to the test of long runs, and fits a statement that the service makes from parts',
+    statements: [
+      'SELECT (SELECT COUNT(*) FROM publisher_subscription WHERE due_at IS NOT NULL) + (SELECT COUNT(*) FROM notice',
+      'SELECT COUNT(*) AS n FROM subscriber_subscription WHERE sequence < 2',
+    ],
   },
 ]
 
