@@ -44,7 +44,8 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
       results.push(result)
       const mark = result.failed.length === 0 ? '✔' : '✖'
       const counts = `${result.passed.length} passed, ${result.failed.length} failed`
-      print(`${mark} ${nameOf(file)}  ${counts} (${result.seconds.toFixed(1)} s)`)
+      const times = `${result.seconds.toFixed(1)} s, ${result.processorSeconds.toFixed(1)} s of CPU`
+      print(`${mark} ${nameOf(file)}  ${counts} (${times})`)
     }
   }
   await Promise.all(Array.from({ length: options.concurrency }, lane))
