@@ -9,7 +9,7 @@ import type { Keys } from '../authorization-server/keys.ts'
 import { keysHandle } from './keys.ts'
 import type { Invitations } from '../trust/invitations/invitations.ts'
 import { invitationsHandle } from './invitations.ts'
-import { fromPlain, known, toPlain } from '../json/json.ts'
+import { fromPlain, type JsonText, known, normalize, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
 import type { Properties, StaleProperties } from '../property/properties.ts'
@@ -70,6 +70,7 @@ export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
     within: ({ seconds }) => staleHandle(properties.within(seconds * 1000), access),
     set: async (path: PropertyPath | AnyDeclared, value: unknown) =>
       properties.put(access, { path: segmentsOf(path) }, fromPlain(value)),
+    setText: async (path, json) => properties.put(access, { path: segmentsOf(path) }, normalize(json)),
     delete: async (path) => properties.remove(access, { path: segmentsOf(path) }),
     transaction,
     update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
@@ -104,13 +105,16 @@ function staleHandle({ properties, ageMs }: StaleProperties, access: Access): St
 }
 
 function readingHandle(properties: Properties, access: Access): ReadingHandle {
+  const getText = async (path: PropertyPath | AnyDeclared): Promise<JsonText | undefined> => {
+    const found = await properties.read(access, { path: segmentsOf(path) })
+    return found === null || 'json' in found ? found?.json : known((await Array.fromAsync(found.pieces)).join(''))
+  }
   return {
     async get(path: PropertyPath | AnyDeclared): Promise<never> {
-      const found = await properties.read(access, { path: segmentsOf(path) })
-      const text =
-        found === null || 'json' in found ? found?.json : known((await Array.fromAsync(found.pieces)).join(''))
+      const text = await getText(path)
       return declaredType(text === undefined ? undefined : toPlain(text))
     },
+    getText,
     async all() {
       const shown = await properties.all(access)
       return Object.fromEntries(

@@ -2,7 +2,7 @@
 import type { AnyDeclared, ListItem, TransactionHandle, TransactionListHandle } from '../app/actor-handle.ts'
 import type { PropertyPath } from '../app/property-path.ts'
 import type { Alarms } from '../job/alarms.ts'
-import { fromPlain, toPlain } from '../json/json.ts'
+import { fromPlain, fromPlainOver, normalize, toPlain } from '../json/json.ts'
 import type { ActorTransaction } from '../transaction/actor-transaction.ts'
 import type { TransactionList } from '../transaction/transaction-list.ts'
 import { transactionAlarms } from './alarms.ts'
@@ -20,10 +20,12 @@ export function transactionHandle(
     url: actor.url,
     get: async (path: PropertyPath | AnyDeclared): Promise<never> =>
       declaredType(plainOf(await transaction.get(segmentsOf(path)))),
+    getText: async (path) => (await transaction.get(segmentsOf(path))) ?? undefined,
     all: async () => Object.fromEntries([...(await transaction.all())].map(([name, value]) => [name, toPlain(value)])),
     lists: async () => [...(await transaction.lists())].map(([name, length]) => ({ name, length })),
     set: async (path: PropertyPath | AnyDeclared, value: unknown) =>
       transaction.set(segmentsOf(path), fromPlain(value)),
+    setText: async (path, json) => transaction.set(segmentsOf(path), normalize(json)),
     delete: async (path) => transaction.delete(segmentsOf(path)),
     update: (path: PropertyPath | AnyDeclared, change: ValueChange): Promise<never> =>
       updateIn(transaction, path, change),
@@ -92,7 +94,9 @@ export async function updateIn(
   change: ValueChange,
 ): Promise<never> {
   const segments = segmentsOf(path)
-  await transaction.set(segments, fromPlain(await change(declaredType(plainOf(await transaction.get(segments))))))
+  const before = await transaction.get(segments)
+  const after = await change(declaredType(plainOf(before)))
+  await transaction.set(segments, fromPlainOver(before, after))
   return declaredType(plainOf(await transaction.get(segments)))
 }
 

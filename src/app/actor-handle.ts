@@ -24,6 +24,8 @@ export interface ReadingHandle {
   get(path: PropertyPath): Promise<Json | undefined>
   /** Returns the value of a declared property, or its default. Undefined when it has neither. */
   get<Value, Given, Missing>(property: DeclaredProperty<Value, Given, Missing>): Promise<Value | Missing>
+  /** Returns the value as JSON text, in which numbers have all their digits. Undefined when it does not exist. */
+  getText(path: PropertyPath | AnyDeclared): Promise<string | undefined>
   /** Returns every property that is not a list, by name. */
   all(): Promise<{ [name: string]: Json }>
   /** Returns the names and lengths of all lists. */
@@ -46,11 +48,17 @@ export interface WritingHandle {
   set(path: PropertyPath, value: Json | object): Promise<void>
   /** Stores a value of a declared property. @throws ServiceError `invalid_value` naming the field that does not fit. */
   set<Value, Given, Missing>(property: DeclaredProperty<Value, Given, Missing>, value: Given): Promise<void>
+  /**
+   * Stores a value given as JSON text, as `set` does. Numbers keep all their digits.
+   *
+   * @throws ServiceError `invalid_json`; `invalid_value` for a number beyond the range of a double.
+   */
+  setText(path: PropertyPath | AnyDeclared, json: string): Promise<void>
   /** Deletes a property, a list or a key. Returns whether the property existed. @throws ServiceError `not_found` for a key. */
   delete(path: PropertyPath | AnyDeclared): Promise<boolean>
   /**
    * Replaces a value by the result of `change`, which receives the current value, and returns it. No other change comes
-   * between: `change` runs again when one did.
+   * between: `change` runs again when one did. Numbers that `change` returns unchanged keep all their digits.
    *
    * @throws ServiceError `conflict` when other changes came between 50 times.
    */

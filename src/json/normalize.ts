@@ -6,6 +6,9 @@ import { defaultMaxDepth, known, type JsonText } from './text.ts'
 const quote = 0x22
 const backslash = 0x5c
 
+/** A number without an exponent and with at most this many characters is a finite double. */
+const finiteDigits = 308
+
 /** Up to this many keys, a linear search is faster than a set. */
 const fewKeys = 8
 
@@ -14,7 +17,8 @@ const fewKeys = 8
  * `JSON.stringify`, which escapes NUL and lone surrogates. A duplicate key keeps the last value at its first position.
  *
  * @param maxDepth the highest number of nested containers.
- * @throws ServiceError `invalid_json` with the position of the first error; `invalid_value` when it is nested too deeply.
+ * @throws ServiceError `invalid_json` with the position of the first error; `invalid_value` when it is nested too deeply, or has
+ *   a number beyond the range of a double.
  */
 export function normalize(text: string, maxDepth: number = defaultMaxDepth): JsonText {
   const reader = new Reader(text, maxDepth)
@@ -221,6 +225,7 @@ class Reader {
 
   private number(): void {
     const { text } = this
+    const start = this.at
     if (text.charCodeAt(this.at) === 0x2d) this.at++
     if (text.charCodeAt(this.at) === 0x30) this.at++
     else this.digits()
@@ -234,7 +239,19 @@ class Reader {
       const sign = text.charCodeAt(this.at)
       if (sign === 0x2b || sign === 0x2d) this.at++
       this.digits()
+      this.requireFinite(start)
+    } else if (this.at - start > finiteDigits) {
+      this.requireFinite(start)
     }
+  }
+
+  /** A reader that parses the number would get an infinity, which JSON cannot express. */
+  private requireFinite(start: number): void {
+    if (Number.isFinite(Number(this.text.slice(start, this.at)))) return
+    throw new ServiceError(
+      'invalid_value',
+      `The number at position ${start} is beyond the range of a double (1.8e308): send it as a string`,
+    )
   }
 
   /** Reads one or more digits. */

@@ -1,11 +1,22 @@
 /** Converts between JSON text and plain JavaScript values. */
 import { types } from 'node:util'
 import { ServiceError } from '../errors.ts'
+import { KeptDigits } from './kept-digits.ts'
 import { defaultMaxDepth, known, type Json, type JsonText } from './text.ts'
 
-/** The plain value. Numbers that JavaScript cannot represent lose precision. */
+/** Only text with such a part may have a number beyond the range of a double. */
+const longNumber = /[eE]\+?\d{3}|(?<!\d)\d{200}/
+
+/**
+ * The plain value. Numbers that JavaScript cannot represent lose precision. A number beyond the range of a double, which older
+ * versions stored, becomes the largest double, because a handler that returns an infinity would fail.
+ */
 export function toPlain(text: JsonText): Json {
-  return JSON.parse(text) as Json
+  return (longNumber.test(text) ? JSON.parse(text, withinRange) : JSON.parse(text)) as Json
+}
+
+function withinRange(_name: string, value: unknown): unknown {
+  return value === Infinity ? Number.MAX_VALUE : value === -Infinity ? -Number.MAX_VALUE : value
 }
 
 /**
@@ -15,11 +26,20 @@ export function toPlain(text: JsonText): Json {
  * @throws ServiceError `invalid_value` with the path of the value that JSON cannot represent.
  */
 export function fromPlain(value: unknown): JsonText {
-  return known(write(value, '', []))
+  return known(write(value, '', [], undefined))
+}
+
+/**
+ * Like `fromPlain`, for a value that was made from a stored one. Numbers that it has unchanged keep their stored digits.
+ *
+ * @throws ServiceError `invalid_value`
+ */
+export function fromPlainOver(stored: JsonText | null, value: unknown): JsonText {
+  return known(write(value, '', [], stored === null ? undefined : KeptDigits.in(stored)))
 }
 
 /** @param path the containers from the outermost to the current one. */
-function write(given: unknown, key: string, path: readonly Place[]): string {
+function write(given: unknown, key: string, path: readonly Place[], digits: KeptDigits | undefined): string {
   const value = hasToJson(given) ? given.toJSON(key) : given
   switch (typeof value) {
     case 'string':
@@ -28,10 +48,9 @@ function write(given: unknown, key: string, path: readonly Place[]): string {
       return value ? 'true' : 'false'
     case 'number':
       if (!Number.isFinite(value)) refuse(String(value), key, path)
-      // JSON.stringify would write -0 as 0.
-      return Object.is(value, -0) ? '-0' : String(value)
+      return digits?.of(value) ?? numberText(value)
     case 'object':
-      return value === null ? 'null' : writeObject(value, key, path)
+      return value === null ? 'null' : writeObject(value, key, path, digits)
     case 'bigint':
       return refuse('a bigint', key, path)
     case 'function':
@@ -43,20 +62,25 @@ function write(given: unknown, key: string, path: readonly Place[]): string {
   return refuse(String(value), key, path)
 }
 
-function writeObject(value: object, key: string, path: readonly Place[]): string {
-  if (types.isBoxedPrimitive(value)) return write(value.valueOf(), key, path)
+/** JSON.stringify would write -0 as 0. */
+function numberText(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value)
+}
+
+function writeObject(value: object, key: string, path: readonly Place[], digits: KeptDigits | undefined): string {
+  if (types.isBoxedPrimitive(value)) return write(value.valueOf(), key, path, digits)
   if (!Array.isArray(value) && !isPlainObject(value)) refuse(`${classOf(value)} instead of a plain object`, key, path)
   for (const place of path) if (place.container === value) refuse('a reference to itself', key, path)
   if (path.length >= defaultMaxDepth) refuse(`more than ${defaultMaxDepth} nested levels`, key, path)
   const inside = [...path, { container: value, key }]
   if (Array.isArray(value)) {
     const items: readonly unknown[] = value
-    return `[${Array.from(items, (item, index) => write(item, String(index), inside)).join(',')}]`
+    return `[${Array.from(items, (item, index) => write(item, String(index), inside, digits?.at(index))).join(',')}]`
   }
   let out = ''
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue
-    out += `${out === '' ? '{' : ','}${JSON.stringify(name)}:${write(member, name, inside)}`
+    out += `${out === '' ? '{' : ','}${JSON.stringify(name)}:${write(member, name, inside, digits?.at(name))}`
   }
   return out === '' ? '{}' : `${out}}`
 }

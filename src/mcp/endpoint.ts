@@ -173,8 +173,8 @@ function idOf(message: Message): Id | undefined {
   return message.kind === 'notification' ? undefined : message.id
 }
 
-export function notJson(): Reply {
-  return malformed({ kind: 'malformed', code: -32700, why: 'the body is not JSON' })
+export function unreadable(why: string): Reply {
+  return malformed({ kind: 'malformed', code: -32700, why })
 }
 
 function malformed({ code, why, id }: Malformed): Reply {

@@ -1,7 +1,7 @@
 /** Reads queries of lists, as code and requests give them. */
 import { quoted, ServiceError } from '../errors.ts'
 import { integerField, optional, stringField } from '../json/fields.ts'
-import { elements, type JsonText, known, stringText, stringValue } from '../json/json.ts'
+import { elements, type JsonText, kindOf, known, stringText, stringValue } from '../json/json.ts'
 import { type FieldKey, type IndexEntry, type ItemQuery, keyChars, valueKey, noKey } from '../list/list.ts'
 
 /** The default and greatest number of items of a page. */
@@ -98,7 +98,14 @@ export function whereOf(query: string): ReadonlyMap<string, JsonText> {
     const [, field] = /^where\[(.+)\]$/s.exec(name) ?? []
     if (field === undefined) continue
     if (where.has(field)) throw new ServiceError('bad_request', `Invalid where of ${quoted(field)}: expected it once.`)
-    where.set(field, scalarOf(value))
+    const scalar = scalarOf(value)
+    if (kindOf(scalar) === 'number' && !Number.isFinite(Number(scalar))) {
+      throw new ServiceError(
+        'bad_request',
+        `Invalid where of ${quoted(field)}: the number is beyond the range of a double (1.8e308).`,
+      )
+    }
+    where.set(field, scalar)
   }
   return where
 }

@@ -178,7 +178,7 @@ function tokenFields(tokens: NonNullable<Person['tokens']>, now: number): Provid
   return present({
     oauth_token: tokens.access_token,
     oauth_token_timestamp: String(seconds),
-    oauth_token_expiry: tokens.expires_in === undefined ? undefined : String(seconds + tokens.expires_in),
+    oauth_token_expiry: Number.isFinite(tokens.expires_in) ? String(seconds + (tokens.expires_in ?? 0)) : undefined,
     oauth_refresh_token: tokens.refresh_token,
   })
 }

@@ -72,6 +72,7 @@ forEachService((start) => {
         object: '{"b": 1.0, "a": [null, "x"]}',
         python: "{'a': 1}",
         nan: 'NaN',
+        huge: '1e400',
       }
       for (const [name, value] of Object.entries(stored)) await old.property('ada', name, value)
       await takeOver(service, old)
@@ -79,6 +80,7 @@ forEachService((start) => {
       const values = archive.split('\n').filter((line) => line.startsWith('{"kind":"property"'))
       assert.deepEqual(values, [
         '{"kind":"property","name":"float","value":1.0}',
+        '{"kind":"property","name":"huge","value":"1e400"}',
         '{"kind":"property","name":"nan","value":"NaN"}',
         '{"kind":"property","name":"number","value":12345678901234567890}',
         '{"kind":"property","name":"object","value":{"b":1.0,"a":[null,"x"]}}',

@@ -29,7 +29,16 @@ export function bodyOfFramework(message: IncomingMessage & Framework): Uint8Arra
   if (typeof body === 'string' && (!isJson(type) || Buffer.byteLength(body) === Number(headers['content-length']))) {
     return Buffer.from(body)
   }
-  return isEmpty(message) ? new Uint8Array() : Buffer.from(JSON.stringify(body))
+  return isEmpty(message) ? new Uint8Array() : Buffer.from(JSON.stringify(body, finite))
+}
+
+/** The framework reads a number beyond the range of a double as an infinity, which `JSON.stringify` would write as null. */
+function finite(_name: string, value: unknown): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  throw new ServiceError(
+    'invalid_value',
+    'A number of the body is beyond the range of a double (1.8e308): send it as a string',
+  )
 }
 
 function isEmpty({ headers }: IncomingMessage): boolean {

@@ -300,7 +300,7 @@ function scalarValue(leaf: ScalarShape, name: string, text: string): JsonText {
     case 'number': {
       // HTML allows a number without digits before its point.
       const number = text.trim().replace(/^(-?)\./, '$10.')
-      if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(number))
+      if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(number) || !Number.isFinite(Number(number)))
         throw inputRefusal(`${quoted(text)} is not a number`, ({ properties }) => properties.notANumber(text), name)
       return known(number)
     }

@@ -394,7 +394,7 @@ function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText 
 /** Keeps every digit of the typed number. */
 function numberOf(typed: string): JsonText {
   const text = typed.trim()
-  if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text))
+  if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text) || !Number.isFinite(Number(text)))
     throw inputRefusal('the value is not a number', ({ properties }) => properties.notANumber(text))
   return normalize(text)
 }

@@ -5,7 +5,7 @@ import { ServiceError } from '../../../errors.ts'
 import type { JsonText } from '../../../json/json.ts'
 import { withHeartbeat } from '../../../live/with-heartbeat.ts'
 import { clientKeyOf, type McpAccess } from '../../../mcp/call/call.ts'
-import { type McpEndpoint, type McpRequester, notJson } from '../../../mcp/endpoint.ts'
+import { type McpEndpoint, type McpRequester, unreadable } from '../../../mcp/endpoint.ts'
 import type { McpHeaders } from '../../../mcp/request.ts'
 import type { Reply } from '../../../mcp/protocol/reply.ts'
 import { supportedRevisions } from '../../../mcp/protocol/revisions.ts'
@@ -27,14 +27,18 @@ const refusals = {
   503: { text: 'The tokens cannot be read now; they remain valid' },
 }
 
-/** The message; null for a body that is not JSON or not UTF-8, for which the protocol defines its own error. */
-const messageBody: RequestBody<JsonText | null> = {
+/** The message, or why the body has none: the protocol defines its own error. */
+const messageBody: RequestBody<JsonText | Unreadable> = {
   content: { 'application/json': message },
   read: ({ request, bodyLimits }) =>
     readJson(request, bodyLimits).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.status === 400) return null
-      throw error
+      if (!(error instanceof ServiceError) || error.status !== 400) throw error
+      return { why: error.code === 'invalid_value' ? error.message : 'the body is not JSON' }
     }),
+}
+
+interface Unreadable {
+  readonly why: string
 }
 
 /** Users configure a client with a URL and may keep the parameters of the URL that they found. */
@@ -102,12 +106,15 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
   ]
 }
 
-async function post(deps: McpRouteDeps, exchange: ClientExchange & Bodied<JsonText | null>): Promise<HttpResponse> {
+async function post(
+  deps: McpRouteDeps,
+  exchange: ClientExchange & Bodied<JsonText | Unreadable>,
+): Promise<HttpResponse> {
   const requester = requesterOf(exchange)
   const text = await exchange.body()
-  if (text !== null) return toAnswer(deps, await deps.mcp.post(text, headersOf(exchange), requester))
+  if (typeof text === 'string') return toAnswer(deps, await deps.mcp.post(text, headersOf(exchange), requester))
   requester.count(1)
-  return toAnswer(deps, notJson())
+  return toAnswer(deps, unreadable(text.why))
 }
 
 function requesterOf({ request, client, reauthorize, chargeClient }: ClientExchange): McpRequester {
