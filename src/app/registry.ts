@@ -77,8 +77,8 @@ export interface CallText {
   /** True when the application declares that a call may destroy data. */
   readonly isDestructive: boolean
   readonly inputSchema: JsonSchema | null
-  /** The operation that the call runs; null when it is no longer declared. */
-  readonly runs: { readonly kind: OperationKind; readonly name: string } | null
+  /** The operation that the call runs, with the schema of its input; null when it is no longer declared. */
+  readonly runs: { readonly kind: OperationKind; readonly name: string; readonly input: Schema | null } | null
 }
 
 export interface DeclaredCallback {
@@ -249,11 +249,10 @@ export class Registry {
   }
 
   /** The first preview that a handler of this name, or of `*`, declares for the owner's approval; null without one. */
-  previewOf(kind: OperationKind, name: string): { readonly preview: Preview; readonly input: Schema | null } | null {
-    for (const { metadata, input } of this.operations(kind, name)) {
+  previewOf(kind: OperationKind, name: string): Preview | null {
+    for (const { metadata } of this.operations(kind, name)) {
       const confirm = metadata?.confirm
-      if (typeof confirm === 'object' && confirm.preview !== undefined)
-        return { preview: (call) => confirm.preview?.(call) ?? '', input }
+      if (typeof confirm === 'object' && confirm.preview !== undefined) return (call) => confirm.preview?.(call) ?? ''
     }
     return null
   }
@@ -272,7 +271,8 @@ export class Registry {
 
   /** Returns the title and description of an operation for the owner's pages. */
   wordsFor(kind: OperationKind, name: string): CallText {
-    const declared = this.operations(kind, name).find(({ metadata }) => metadata !== null)
+    const all = this.operations(kind, name)
+    const declared = all.find(({ metadata }) => metadata !== null)
     const metadata: ActionMetadata | MethodMetadata = declared?.metadata ?? {}
     const { mcp, annotations, description = '' } = metadata
     const toolTitle = typeof mcp === 'object' && 'title' in mcp ? mcp.title : undefined
@@ -280,8 +280,8 @@ export class Registry {
       title: toolTitle ?? annotations?.title ?? name,
       description,
       isDestructive: annotations?.destructiveHint === true,
-      inputSchema: metadata.inputSchema ?? declared?.input?.jsonSchema ?? null,
-      runs: { kind, name },
+      inputSchema: declared === undefined ? null : publishedSchema(declared),
+      runs: { kind, name, input: all.find(({ input }) => input !== null)?.input ?? null },
     }
   }
 
@@ -370,12 +370,17 @@ function needsApproval({ metadata }: Pick<DeclaredOperation, 'metadata'>): boole
   return metadata?.confirm !== undefined || (typeof mcp === 'object' && 'confirm' in mcp && mcp.confirm === 'owner')
 }
 
+/** The JSON Schema that describes the input to callers. */
+export function publishedSchema({ metadata, input }: DeclaredOperation): JsonSchema | null {
+  return metadata?.inputSchema ?? input?.jsonSchema ?? null
+}
+
 function describe(name: string, operation: DeclaredOperation | null): Descriptor {
   const metadata = operation?.metadata ?? {}
   return {
     name,
     description: metadata.description ?? '',
-    input_schema: metadata.inputSchema ?? operation?.input?.jsonSchema ?? null,
+    input_schema: operation === null ? null : publishedSchema(operation),
     output_schema: metadata.outputSchema ?? operation?.output?.jsonSchema ?? null,
     annotations: metadata.annotations ?? {},
   }

@@ -1,5 +1,5 @@
 /** The tools and prompts that the application offers to AI clients, for pages that describe them. */
-import type { CallText } from '../app/registry.ts'
+import { type CallText, publishedSchema } from '../app/registry.ts'
 import type { McpAccess } from './call/call.ts'
 import type { McpDeps } from './deps.ts'
 import { type ToolView, toolsFor } from './methods/list-tools.ts'
@@ -26,7 +26,7 @@ export class McpOffers {
       description: tool.description,
       isDestructive: annotations?.destructiveHint === true,
       inputSchema: tool.inputSchema,
-      runs: { kind: 'actions', name: tool.operation.name },
+      runs: { kind: 'actions', name: tool.operation.name, input: tool.check },
     }
   }
 
@@ -38,8 +38,8 @@ export class McpOffers {
       title: prompt.declaration.title ?? prompt.name,
       description: prompt.description,
       isDestructive: false,
-      inputSchema: null,
-      runs: { kind: 'methods', name: prompt.operation.name },
+      inputSchema: publishedSchema(prompt.operation),
+      runs: { kind: 'methods', name: prompt.operation.name, input: prompt.operation.input },
     }
   }
 }

@@ -6,7 +6,7 @@
 import type { Caller } from '../caller.ts'
 import { quoted, ServiceError } from '../errors.ts'
 import { digestOf } from '../json/canonical.ts'
-import { fromPlain } from '../json/json.ts'
+import { fromPlain, type Json, toPlain } from '../json/json.ts'
 import { cursorOf, parseCursor } from '../audit-log/entry.ts'
 import type { Live } from '../live/live.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -39,9 +39,21 @@ export interface Called {
   readonly name: string
 }
 
+/**
+ * The input of a call. The owner sees `input`, the digest covers it, and the handler receives it. `given` is the input of
+ * the caller, before the schema added defaults and converted values.
+ */
+export interface CallInput {
+  readonly given: unknown
+  readonly input: unknown
+}
+
 /** An approval as the owner sees it. */
 export interface Approval extends Omit<StoredApproval, 'digest' | 'arguments'> {
-  readonly arguments: unknown
+  /** `CallInput.input` as JSON. */
+  readonly arguments: Json
+  /** `CallInput.given`. The preview of the call converts it again. */
+  readonly given: Json
 }
 
 export type Decided = 'approved' | 'denied'
@@ -78,6 +90,11 @@ export const mostListed = 100
 /** Longest arguments that an owner is asked to review, in characters of JSON. A page shows all of them. */
 export const longestArguments = 16_384
 
+/** True for the owner and the application. */
+export function needsNoApproval(caller: Caller): caller is Extract<Caller, { kind: 'creator' | 'application' }> {
+  return caller.kind === 'creator' || caller.kind === 'application'
+}
+
 export class Approvals {
   readonly #deps: ApprovalsDeps
 
@@ -92,12 +109,12 @@ export class Approvals {
    * @throws ServiceError `approval_required` with `approval_url`; `approval_denied`; `forbidden` for arguments that are too
    *   long to review; `too_many_requests` for a caller with too many waiting calls.
    */
-  async require(actor: Asker['actor'], caller: Caller, called: Called, args: unknown): Promise<void> {
-    if (caller.kind === 'creator' || caller.kind === 'application') return
+  async require(actor: Asker['actor'], caller: Caller, called: Called, input: CallInput): Promise<void> {
+    if (needsNoApproval(caller)) return
     // The permission check already rejects these callers. An approval could not be bound to them.
     if (caller.kind === 'anonymous' || caller.kind === 'trustee') throw new ServiceError('forbidden')
     const what = `Cannot call ${quoted(called.name)}:`
-    const verdict = await this.ask({ actor, caller }, called, args)
+    const verdict = await this.ask({ actor, caller }, called, input)
     switch (verdict.answer) {
       case 'granted':
         return
@@ -131,15 +148,17 @@ export class Approvals {
    * @throws ServiceError `too_many_requests` for a caller with too many waiting calls; `invalid_value` for arguments that
    *   JSON cannot represent, because the owner could not review them.
    */
-  async ask({ actor, caller }: Asker, called: Called, args: unknown): Promise<ApprovalAnswer> {
+  async ask({ actor, caller }: Asker, called: Called, { given, input }: CallInput): Promise<ApprovalAnswer> {
     const { store, live, now } = this.#deps
-    const shown = fromPlain(args)
-    if (shown.length > longestArguments) return { answer: 'unseen' }
+    const shown = fromPlain(input)
+    const sent = fromPlain(given)
+    if (Math.max(shown.length, sent.length) > longestArguments) return { answer: 'unseen' }
     const key = {
       actorId: actor.id,
       peerId: caller.peerId,
       clientId: caller.kind === 'client' ? caller.clientId : '',
-      digest: digestOf({ kind: called.kind, name: called.name, args }),
+      // The digest covers the JSON, because the members of objects such as dates do not contain their value.
+      digest: digestOf({ kind: called.kind, name: called.name, args: toPlain(shown) }),
     }
     // Under the lock of the actor, concurrent equal calls request one approval, and only one of them consumes it.
     return store.writeActor(actor.id, async (tx, locked) => {
@@ -166,7 +185,7 @@ export class Approvals {
           },
         )
       }
-      const row = this.#newRow(key, called, shown, at)
+      const row = this.#newRow(key, called, `{"input":${shown},"given":${sent}}`, at)
       await insertApproval(tx, row)
       await live.record(tx, locked, 'approvals', [row.approvalId])
       return this.#waiting(row)
@@ -240,7 +259,7 @@ export class Approvals {
   #newRow(
     key: Pick<StoredApproval, 'actorId' | 'peerId' | 'clientId' | 'digest'>,
     { kind, name }: Called,
-    shown: string,
+    args: string,
     now: number,
   ): StoredApproval {
     const approvalId = randomToken(18)
@@ -249,7 +268,7 @@ export class Approvals {
       approvalId,
       kind,
       operation: name,
-      arguments: seal(this.#deps.keyRing, shown, bindingOf(approvalArguments, key.actorId, approvalId)),
+      arguments: seal(this.#deps.keyRing, args, bindingOf(approvalArguments, key.actorId, approvalId)),
       state: 'waiting',
       createdAt: now,
       expiresAt: now + waitMs,
@@ -262,6 +281,7 @@ export class Approvals {
 
   #shown({ digest: _digest, arguments: sealed, ...row }: StoredApproval): Approval {
     const binding = bindingOf(approvalArguments, row.actorId, row.approvalId)
-    return { ...row, arguments: JSON.parse(open(this.#deps.keyRing, sealed, binding)) as unknown }
+    const { input, given } = JSON.parse(open(this.#deps.keyRing, sealed, binding)) as { input: Json; given: Json }
+    return { ...row, arguments: input, given }
   }
 }

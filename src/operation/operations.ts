@@ -3,9 +3,10 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PageCall } from '../app/declarations.ts'
 import { isResponse } from '../app/handler-response.ts'
 import { handlerResult } from '../app/handler-result.ts'
-import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
-import { ServiceError } from '../errors.ts'
-import type { Json, JsonText } from '../json/json.ts'
+import type { CallText, DeclaredOperation, Descriptor, OperationKind, Registry } from '../app/registry.ts'
+import type { Schema } from '../app/schema.ts'
+import { quoted, ServiceError } from '../errors.ts'
+import { fromPlain, type Json, type JsonText } from '../json/json.ts'
 import { present } from '../json/present.ts'
 import type { Log } from '../observe/log.ts'
 import type { Right } from '../permission/operation.ts'
@@ -13,7 +14,8 @@ import type { Permission } from '../permission/permission.ts'
 import { propertiesUri } from '../permission/property-address.ts'
 import type { Access } from '../property/access.ts'
 import { inTime, type Timers } from '../timers.ts'
-import type { Approvals } from './approvals.ts'
+import { type Approval, type Approvals, type CallInput, needsNoApproval } from './approvals.ts'
+import { requireDeclared } from './declared-members.ts'
 import { type OwnPage, ownPage } from './page-handlers.ts'
 
 /** `undefined`: the handler returned nothing. Null: no handler handled the call. */
@@ -68,14 +70,12 @@ export class Operations {
     await this.require(access, kind, 'write', name)
     const { registry, approvals, handleOf } = this.#deps
     const operations = registry.operations(kind, name)
-    if (registry.needsApproval(kind, name)) {
-      // The owner is not asked about a call that violates the declared schema.
-      await operations[0]?.input?.check(data)
-      await approvals.require(access.actor, access.caller, { kind, name }, data)
-    }
+    const mustAsk = registry.needsApproval(kind, name) && !needsNoApproval(access.caller)
+    const reviewed = mustAsk ? await reviewedInput(registry.wordsFor(kind, name), data) : null
+    if (reviewed !== null) await approvals.require(access.actor, access.caller, { kind, name }, reviewed)
     const handle = handleOf(access.actor)
     for (const operation of operations) {
-      const input = operation.input === null ? data : await operation.input.check(data)
+      const input = await inputFor(operation, data, reviewed)
       const result = await operation.run(handle, { caller: access.caller, name, input })
       if (result !== null) return resultOf(result)
     }
@@ -113,15 +113,17 @@ export class Operations {
    */
   async preview(
     actor: Access['actor'],
-    { kind, name }: { readonly kind: OperationKind; readonly name: string },
-    data: Json,
+    { kind, name, input: schema }: NonNullable<CallText['runs']>,
+    { given, arguments: reviewed }: Pick<Approval, 'given' | 'arguments'>,
   ): Promise<CallPreview> {
-    const declared = this.#deps.registry.previewOf(kind, name)
-    if (declared === null) return null
+    const preview = this.#deps.registry.previewOf(kind, name)
+    if (preview === null) return null
     try {
       const { handleOf, timers } = this.#deps
-      const input = declared.input === null ? data : await declared.input.check(data)
-      const ask = (): unknown => declared.preview({ actor: handleOf(actor), input })
+      const input = schema === null ? given : await schema.check(given)
+      // A newer version of the application may convert the input differently than the owner sees it.
+      if (fromPlain(input) !== fromPlain(reviewed)) throw new Error('the schema converts the input to another value')
+      const ask = (): unknown => preview({ actor: handleOf(actor), input })
       const text = await inTime(timers, previewMs, ask, 'the preview took longer than 2 seconds')
       if (typeof text !== 'string' || text.trim() === '') throw new Error('the preview is not a text')
       const shown = text.trim()
@@ -143,6 +145,39 @@ export class Operations {
     }
     return false
   }
+}
+
+interface ReviewedInput extends CallInput {
+  readonly schema: Schema | null
+}
+
+/**
+ * The input as the owner reviews it, converted by the first declared schema. The owner is not asked about a call that
+ * violates the schema.
+ *
+ * @throws ServiceError `invalid_input`
+ */
+async function reviewedInput({ inputSchema, runs }: CallText, given: Json): Promise<ReviewedInput> {
+  const schema = runs?.input ?? null
+  const input = schema === null ? given : await schema.check(given)
+  requireDeclared(inputSchema, given)
+  return { given, input, schema }
+}
+
+/** @throws ServiceError `invalid_input` when the handler would receive another input than the owner approved. */
+async function inputFor(
+  { input: schema, name }: DeclaredOperation,
+  data: Json,
+  reviewed: ReviewedInput | null,
+): Promise<unknown> {
+  if (reviewed === null) return schema === null ? data : schema.check(data)
+  if (schema === null || schema === reviewed.schema) return reviewed.input
+  const input = await schema.check(data)
+  if (fromPlain(input) === fromPlain(reviewed.input)) return input
+  throw new ServiceError(
+    'invalid_input',
+    `Cannot call ${quoted(name)}: two of its handlers convert the input to different values, and the owner approved one of them`,
+  )
 }
 
 function resultOf(result: unknown): JsonText | Response | undefined {

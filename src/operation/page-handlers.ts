@@ -3,6 +3,7 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PageCall } from '../app/declarations.ts'
 import { isResponse } from '../app/handler-response.ts'
 import type { Registry } from '../app/registry.ts'
+import { isRecord } from '../json/is-record.ts'
 import type { Access } from '../property/access.ts'
 
 export type OwnPage =
@@ -20,14 +21,10 @@ export async function ownPage(
   for (const handler of deps.registry.pageHandlers) {
     const result = await handler({ ...call, actor: handle, caller })
     if (isResponse(result)) return { kind: 'response', response: result }
-    if (!isObject(result)) continue
+    if (!isRecord(result)) continue
     const { template, data } = result
     if (typeof template !== 'string') return { kind: 'data', data: result }
-    return { kind: 'page', template, data: isObject(data) ? data : {} }
+    return { kind: 'page', template, data: isRecord(data) ? data : {} }
   }
   return null
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,15 +1,13 @@
 /** Runs calls that need the owner's approval. The client opens the approval URL, or shows it to its user. */
-import { type ApprovalAnswer, type Called, heldBecause } from '../../operation/approvals.ts'
+import { type ApprovalAnswer, type Called, type CallInput, heldBecause } from '../../operation/approvals.ts'
 import type { ApprovalOutcome, InFlightCall } from './call.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
-import type { MessageParams } from '../protocol/message.ts'
 import type { McpResult } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
 import { opensAddresses, InputRequiredError } from './input-required.ts'
 
-export interface ApprovalCall extends Called {
-  readonly args: MessageParams
+export interface ApprovalCall extends Called, CallInput {
   /** The result for a client that cannot open a URL, and for a call that the owner denied. */
   readonly refused: (text: string) => McpResult
 }
@@ -26,10 +24,10 @@ const heldBack: Readonly<Record<ApprovalAnswer['answer'], ApprovalOutcome['as']>
 export async function whenApproved(
   deps: McpDeps,
   call: InFlightCall,
-  { kind, name, args, refused }: ApprovalCall,
+  { kind, name, given, input, refused }: ApprovalCall,
   run: () => Promise<McpResult>,
 ): Promise<McpResult> {
-  const verdict = await deps.approvals.ask(call.access, { kind, name }, args)
+  const verdict = await deps.approvals.ask(call.access, { kind, name }, { given, input })
   call.held.as = heldBack[verdict.answer]
   switch (verdict.answer) {
     case 'granted':

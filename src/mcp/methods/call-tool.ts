@@ -8,6 +8,7 @@ import { McpFailure } from '../protocol/failure.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { contradicted } from '../catalogue/header-parameters.ts'
 import type { McpDeps } from '../deps.ts'
+import { requireDeclared } from '../../operation/declared-members.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { whenApproved } from '../call/owner-approval.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
@@ -41,7 +42,7 @@ export async function callTool(deps: McpDeps, call: InFlightCall): Promise<McpRe
     runAsTask(deps, call, tool, args, (channel) => runTool(deps, { ...call, channel }, tool, input.value))
   if (!tool.needsApproval) return run()
   const refused = (text: string): McpResult => complete({ ...errorResult(text) })
-  return whenApproved(deps, call, { kind: 'tools', name, args, refused }, run)
+  return whenApproved(deps, call, { kind: 'tools', name, given: args, input: input.value, refused }, run)
 }
 
 async function requireRight(deps: McpDeps, call: McpRequest, name: string): Promise<void> {
@@ -58,7 +59,9 @@ async function checked(
   call: InFlightCall,
 ): Promise<{ value: unknown } | { refused: CallResult }> {
   try {
-    return { value: await tool.check.check(args) }
+    const value = await tool.check.check(args)
+    if (tool.needsApproval) requireDeclared(tool.inputSchema, args)
+    return { value }
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'invalid_input') throw error
     if (!since(call.revision, '2025-11-25')) throw new McpFailure('invalid_params', error.message)

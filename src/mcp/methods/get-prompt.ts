@@ -1,7 +1,9 @@
 /** `prompts/get`: runs a method of the application that is declared as a prompt. */
 import { quoted } from '../../errors.ts'
+import { publishedSchema } from '../../app/registry.ts'
 import { handlerResult } from '../../app/handler-result.ts'
 import { toPlain } from '../../json/json.ts'
+import { requireDeclared } from '../../operation/declared-members.ts'
 import type { McpRequest, InFlightCall } from '../call/call.ts'
 import type { Prompt } from '../catalogue/catalogue.ts'
 import { McpFailure } from '../protocol/failure.ts'
@@ -30,7 +32,8 @@ export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<McpR
   const input = operation.input === null ? args : await operation.input.check(args)
   const run = (): Promise<McpResult> => runPrompt(deps, call, prompt, input)
   if (!prompt.needsApproval) return run()
-  return whenApproved(deps, call, { kind: 'prompts', name, args, refused: refusedCall }, run)
+  requireDeclared(publishedSchema(operation), args)
+  return whenApproved(deps, call, { kind: 'prompts', name, given: args, input, refused: refusedCall }, run)
 }
 
 async function runPrompt(

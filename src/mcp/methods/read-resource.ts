@@ -54,7 +54,12 @@ async function readDeclared(
   const input = operation.input === null ? args : await operation.input.check(args)
   const run = (): Promise<McpResult> => runDeclared(deps, call, resource, uri, input)
   if (!needsApproval) return run()
-  return whenApproved(deps, call, { kind: 'resources', name: operation.name, args, refused: refusedCall }, run)
+  return whenApproved(
+    deps,
+    call,
+    { kind: 'resources', name: operation.name, given: args, input, refused: refusedCall },
+    run,
+  )
 }
 
 async function runDeclared(

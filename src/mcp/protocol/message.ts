@@ -1,4 +1,5 @@
 /** The shape of incoming JSON-RPC 2.0 messages. */
+import { isRecord } from '../../json/is-record.ts'
 
 export type Id = string | number
 export type MessageParams = { readonly [member: string]: unknown }
@@ -61,9 +62,7 @@ function malformed(why: string, id?: Id): Malformed {
   return { kind: 'malformed', code: -32600, why, id }
 }
 
-export function isRecord(value: unknown): value is MessageParams {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export { isRecord }
 
 export function isId(value: unknown): value is Id {
   return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value))

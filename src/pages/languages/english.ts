@@ -611,6 +611,8 @@ const approvals = {
   wants: (name: string, title: string) => `${name} wants to: ${title}`,
   details: 'Details',
   noInput: 'No input',
+  otherInput: 'Other values',
+  namedByCaller: (name: string) => `${name} chose these names. The application doesn’t describe them.`,
   noPreview: 'The effect of this call can’t be shown right now.',
   once: (expires: Html) => html`This approves one call only. Expires ${expires}.`,
   allow: 'Allow once',

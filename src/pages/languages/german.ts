@@ -593,6 +593,8 @@ const approvals: Messages['approvals'] = {
   wants: (name, title) => `${name} möchte: ${title}`,
   details: 'Einzelheiten',
   noInput: 'Keine Eingabe',
+  otherInput: 'Weitere Werte',
+  namedByCaller: (name) => `${name} hat diese Namen gewählt. Die Anwendung beschreibt sie nicht.`,
   noPreview: 'Was dieser Aufruf bewirkt, kann gerade nicht angezeigt werden.',
   once: (expires) => html`Das genehmigt nur einen Aufruf. Läuft ab ${expires}.`,
   allow: 'Einmal erlauben',

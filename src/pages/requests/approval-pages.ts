@@ -1,13 +1,13 @@
 /** The page of a call that waits for approval, and its form. */
 import type { ServiceError } from '../../errors.ts'
-import { normalize } from '../../json/json.ts'
+import { fromPlain } from '../../json/json.ts'
 import type { Approval, Approvals } from '../../operation/approvals.ts'
 import type { Operations } from '../../operation/operations.ts'
 import type { ApprovalRow, ApprovalValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { wholeTreeOf } from '../shared/value-tree.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
-import { argumentTitles, type ApprovalWordsDeps, previewFor, wordsFor } from './approval-words.ts'
+import { argumentTitles, type ApprovalWordsDeps, namedByCaller, previewFor, wordsFor } from './approval-words.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { pageRefusal } from '../shared/error-text.ts'
@@ -51,7 +51,8 @@ export async function showApproval(
   const page = deps.pages.approval({
     ...values,
     approval: approvalRow(deps, exchange, peers, approval),
-    arguments: wholeTreeOf(normalize(JSON.stringify(approval.arguments))),
+    arguments: wholeTreeOf(fromPlain(approval.arguments)),
+    undeclared_arguments: namedByCaller(deps, approval).map(visible),
     preview: preview === null || preview === 'failed' ? null : visible(preview.text),
     has_preview_failed: preview === 'failed',
     argument_titles: Object.fromEntries(argumentTitles(wordsFor(deps, approval))),

@@ -5,7 +5,8 @@ import type { Messages } from '../languages/language.ts'
 import { avatar } from '../shared/avatar.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
-import { valueView } from '../shared/value-view.ts'
+import type { Member } from '../shared/value-tree.ts'
+import { quotedValueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 import { requestStyle } from './style.ts'
 
@@ -45,13 +46,34 @@ ${approval.state === 'waiting' ? decision(values, words) : html`<p class="answer
   )
 }
 
-/** The arguments as a table, with the titles that the application declared for their names. */
-function argumentsView({ arguments: input, argument_titles: titles }: ApprovalValues, messages: Messages): Html {
-  if (input.kind !== 'object') return valueView(input, messages)
+/** The declared arguments, and apart from them those whose names the caller chose. */
+function argumentsView(values: ApprovalValues, messages: Messages): Html {
+  const { arguments: input, undeclared_arguments: undeclared, approval } = values
+  if (input.kind !== 'object') return quotedValueView(input, messages)
   if (input.members.length === 0) return html`<p>${messages.approvals.noInput}</p>`
-  return html`<div class="table arguments" role="region" aria-label="${messages.approvals.details}" tabindex="0"><table><tbody>${input.members.map(
+  const [declared, other] = [false, true].map((isOther) =>
+    input.members.filter(({ name }) => undeclared.includes(name) === isOther),
+  )
+  const table = (members: readonly Member[] = []): Html | string =>
+    members.length === 0 ? '' : argumentsTable(members, values, messages)
+  return html`${table(declared)}${
+    undeclared.length === 0
+      ? ''
+      : html`<h3>${messages.approvals.otherInput}</h3>
+<p class="fine">${messages.approvals.namedByCaller(approval.peer.name)}</p>
+${table(other)}`
+  }`
+}
+
+/** A table with the titles that the application declared for the names. */
+function argumentsTable(
+  members: readonly Member[],
+  { argument_titles: titles }: ApprovalValues,
+  messages: Messages,
+): Html {
+  return html`<div class="table arguments" role="region" aria-label="${messages.approvals.details}" tabindex="0"><table><tbody>${members.map(
     ({ name, value }) =>
-      html`<tr><th scope="row">${titleOf(titles, name)}</th><td class="wide">${valueView(value, messages)}</td></tr>`,
+      html`<tr><th scope="row">${titleOf(titles, name)}</th><td class="wide">${quotedValueView(value, messages)}</td></tr>`,
   )}</tbody></table></div>`
 }
 

@@ -2,8 +2,9 @@
 import type { CallText, Registry } from '../../app/registry.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Actor } from '../../actor/actor.ts'
-import type { Json } from '../../json/json.ts'
+import { isRecord } from '../../json/is-record.ts'
 import type { Approval } from '../../operation/approvals.ts'
+import { undeclaredNames } from '../../operation/declared-members.ts'
 import type { CallPreview, Operations } from '../../operation/operations.ts'
 
 export interface ApprovalWordsDeps {
@@ -40,7 +41,7 @@ export async function previewFor(
 ): Promise<CallPreview> {
   const { runs } = wordsFor(deps, approval)
   if (runs === null || approval.state !== 'waiting') return null
-  return deps.operations.preview(actor, runs, approval.arguments as Json)
+  return deps.operations.preview(actor, runs, approval)
 }
 
 /** The titles of the arguments that the input schema declares, by name. */
@@ -53,4 +54,11 @@ export function argumentTitles({ inputSchema }: Pick<CallText, 'inputSchema'>): 
       return typeof title === 'string' ? [[name, title]] : []
     }),
   )
+}
+
+/** The names in the input that the caller chose: the call has them, and the application does not declare them. */
+export function namedByCaller(deps: ApprovalWordsDeps, approval: Approval): readonly string[] {
+  const given = new Set(undeclaredNames(wordsFor(deps, approval).inputSchema, approval.given))
+  const { arguments: input } = approval
+  return isRecord(input) ? Object.keys(input).filter((name) => given.has(name)) : []
 }

@@ -57,7 +57,10 @@ export interface RequestsValues extends ActorPageValues {
 
 export interface ApprovalValues extends ActorPageValues {
   readonly approval: ApprovalRow
+  /** The input that the call runs with, as the schema of the application converted it. */
   readonly arguments: ValueTree
+  /** Names in `arguments` that the caller chose, because the application does not declare them. */
+  readonly undeclared_arguments: readonly string[]
   /** The effect of the call in the words of the application; null when it declares no preview. */
   readonly preview: string | null
   /** True when the preview of the application failed. */

@@ -7,26 +7,35 @@ import type { Html } from './values.ts'
 type Words = Messages['values']
 
 export function valueView(tree: ValueTree, { values: words }: Messages): Html {
-  return html`<div class="value">${part(tree, words, true)}</div>`
+  return html`<div class="value">${part(tree, words, { isOutermost: true })}</div>`
 }
 
-function part(tree: ValueTree, words: Words, isOutermost = false): Html {
+/** A value by which a person decides: with quotes around strings, because `"1"` and `1` are different values. */
+export function quotedValueView(tree: ValueTree, { values: words }: Messages): Html {
+  return html`<div class="value">${part(tree, words, { isOutermost: true, isQuoted: true })}</div>`
+}
+
+interface Look {
+  readonly isOutermost?: boolean
+  readonly isQuoted?: boolean
+}
+
+function part(tree: ValueTree, words: Words, { isOutermost = false, isQuoted = false }: Look): Html {
   switch (tree.kind) {
     case 'text':
-      return tree.text === ''
-        ? html`<span class="kind">${words.emptyText}</span>`
-        : html`<span class="value-text">${tree.text}</span>`
+      if (tree.text === '') return html`<span class="kind">${words.emptyText}</span>`
+      return html`<span class="value-text">${isQuoted ? `"${tree.text}"` : tree.text}</span>`
     case 'number':
     case 'word':
       return html`<span class="value-${tree.kind}">${tree.text}</span>`
     case 'object': {
       const rows = tree.members.map(
-        ({ name, value }) => html`<li><span class="key">${name}:</span> ${part(value, words)}</li>`,
+        ({ name, value }) => html`<li><span class="key">${name}:</span> ${part(value, words, { isQuoted })}</li>`,
       )
       return branch({ rows, more: tree.more, empty: words.emptyObject, isOutermost }, words)
     }
     case 'array': {
-      const rows = tree.elements.map((value) => html`<li>${part(value, words)}</li>`)
+      const rows = tree.elements.map((value) => html`<li>${part(value, words, { isQuoted })}</li>`)
       return branch({ rows, more: tree.more, empty: words.emptyArray, isOutermost }, words)
     }
     default:

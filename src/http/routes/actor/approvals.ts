@@ -41,7 +41,7 @@ const approvalSchema = {
     title: text,
     description: text,
     arguments: {
-      description: `Exactly what the call is made with: at most ${longestArguments} characters of JSON`,
+      description: `Exactly what the call runs with, after the schema of the operation converted it: at most ${longestArguments} characters of JSON`,
     },
     preview: {
       ...text,
