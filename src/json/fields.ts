@@ -79,6 +79,20 @@ export function plainStringField(description: string, maxLength = 2000): Request
   }
 }
 
+/** A message of another service: longer strings are cut, because a peer that gets an error ends the relationship. */
+export function messageField(description: string, maxLength = 2000): RequestField<string> {
+  const { schema, read } = plainStringField(description, Number.MAX_SAFE_INTEGER)
+  const { maxLength: _, ...unlimited } = schema
+  return {
+    ...fieldOf(unlimited, 'a string', () => violation),
+    read: (value) => {
+      const text = read(value)
+      // Half of a surrogate pair cannot be stored.
+      return text === violation ? text : text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')
+    },
+  }
+}
+
 /** A JSON boolean, or "true" or "false" as a string. */
 export function flagField(description: string): RequestField<boolean> {
   return fieldOf({ type: 'boolean', description }, 'true or false', (value) => {

@@ -228,7 +228,7 @@ export class PeerFacts {
       const fact = await findFact(tx, key, 'permissions')
       const before = readGranted(fact)
       const knownTime = before?.timestamp ?? null
-      if (isOvertaken(notice, fact, knownTime)) return { kind: 'overtaken' }
+      if (isOvertaken(notice, { fact, knownTime, now: now() })) return { kind: 'overtaken' }
       const changes = changesOfGrants(before?.rules ?? null, rules)
       const timestamp = notice.timestamp ?? knownTime
       await putFact(tx, key, 'permissions', grantedText(key, rules, timestamp, now()), now())
@@ -354,8 +354,18 @@ function readGranted(fact: JsonText | null): { rules: EffectiveRules; timestamp:
 }
 
 /** Whether stored permissions may be newer than these. `fact` is the stored metadata, with the time `knownTime`. */
-function isOvertaken(notice: PermissionNotice, fact: JsonText | null, knownTime: string | null): boolean {
-  return notice.kind === 'pull' ? fact !== notice.known : isOlder(notice.timestamp, knownTime)
+function isOvertaken(
+  notice: PermissionNotice,
+  { fact, knownTime, now }: { readonly fact: JsonText | null; readonly knownTime: string | null; readonly now: number },
+): boolean {
+  if (notice.kind === 'pull') return fact !== notice.known
+  // A clock that was ahead and was corrected must not block the permissions that the peer sends afterwards.
+  const isCorrected = isAfter(knownTime, now) && !isAfter(notice.timestamp, now)
+  return isOlder(notice.timestamp, knownTime) && !isCorrected
+}
+
+function isAfter(timestamp: string | null, now: number): boolean {
+  return timestamp !== null && Date.parse(timestamp) > now
 }
 
 /** Compares two times. An invalid time is not older than any other. */

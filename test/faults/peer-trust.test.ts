@@ -369,7 +369,7 @@ forEachService((start) => {
       ['a secret that is null (PEER-04)', stranger('x', { secret: null })],
       ['a token that is not a string', stranger('x', { verify: 1 })],
       ['a description that is not a string', stranger('x', { desc: [] })],
-      ['a description of 2001 characters', stranger('x', { desc: 'x'.repeat(2001) })],
+      ['a type of 2001 characters', stranger('x', { type: 'x'.repeat(2001) })],
       ['10 000 levels (PEER-10)', `{"id":"x","baseuri":"http://127.0.0.1:1/x","desc":${nested(10_000)}}`],
       ['NUL in the id (PEER-10)', '{"id":"x\\u0000","baseuri":"http://127.0.0.1:1/x%00"}'],
       ['half a surrogate pair in the id (PEER-10)', '{"id":"x\\ud800","baseuri":"http://127.0.0.1:1/x"}'],
@@ -382,6 +382,23 @@ forEachService((start) => {
         assert.equal((await send('POST', `/${actor.id}/trust/friend`, null, body)).status, 400)
         assert.deepEqual(await stored(actor), before)
         assert.deepEqual(heard.names(actor.id), [])
+      })
+    }
+
+    // The Python library 3.14.0 sends null, and texts without a limit. It deletes its own record on any 400.
+    for (const [what, sent, desc, type] of [
+      ['null for the message and the type', { desc: null, type: null }, '', ''],
+      ['a message of 2001 characters', { desc: `${'x'.repeat(2000)}y` }, 'x'.repeat(2000), 'urn:test'],
+      ['a message of 5000 lines', { desc: 'ab\n'.repeat(5000) }, 'ab\n'.repeat(667).slice(0, 2000), 'urn:test'],
+      ['a message that would be cut in a character', { desc: `${'x'.repeat(1999)}😀` }, 'x'.repeat(1999), 'urn:test'],
+    ] as const) {
+      it(`is taken with ${what} (PEER-16)`, async () => {
+        const actor = await service.createActor()
+        const body = { ...stranger('x'), type: 'urn:test', ...sent }
+        assert.equal((await send('POST', `/${actor.id}/trust/friend`, null, body)).status, 202)
+        const record = await recordOf(actor, 'x')
+        assert.equal(record['desc'], desc)
+        assert.equal(record['type'], type)
       })
     }
 

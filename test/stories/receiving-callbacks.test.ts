@@ -273,6 +273,18 @@ forEachService((start) => {
       assert.deepEqual([await cached(), await peer.copy(), heard.length], [before, { a: 1, b: 1 }, 1])
     })
 
+    it('is stored when it has the present time and the stored one was of a clock that was ahead (R-PERM-05, PEER-15)', async () => {
+      const { peer, grant, cached } = await world()
+      await peer.diff(1, { a: 1, b: 1 })
+      await grant(push('2031-01-02T00:00:00Z', reading('a', 'b')))
+      assert.equal((await grant(push('2026-01-02T00:00:00Z', reading('b')))).status, 204)
+      assert.equal(((await cached()) as { timestamp: string }).timestamp, '2026-01-02T00:00:00Z')
+      assert.deepEqual(await peer.copy(), { b: 1 })
+      const before = await cached()
+      assert.equal((await grant(push('2026-01-01T00:00:00Z', reading('a')))).status, 204)
+      assert.deepEqual(await cached(), before)
+    })
+
     it('removes only the revoked lists and values from the copy (R-PERM-05, ACL-06)', async () => {
       const { peer, grant } = await world()
       await peer.diff(1, { a: 1, ab: 1, notes: { list: 'notes', operation: 'extend', items: [1, 2] } })

@@ -376,6 +376,35 @@ forEachService((start) => {
       assert.equal(after.secret, secret)
     })
 
+    // FastAPI, which the Python library 3.14.0 uses, redirects these addresses, and clients of it send them.
+    it('answer at addresses with a trailing slash as without it (PEER-17)', async () => {
+      const { asker, asked, secret } = await mutual()
+      const paths = [
+        '/trust/',
+        '/trust/friend/',
+        `/trust/friend/${asker.id}/`,
+        `/trust/friend/${asker.id}/permissions/`,
+        `/trust/friend/${asker.id}/shared_properties/`,
+        `/permissions/${asker.id}/`,
+        `/subscriptions/${asker.id}/`,
+        '/meta/actingweb/version/',
+        '/meta/',
+      ]
+      for (const path of paths) {
+        const [with_, without] = await Promise.all(
+          [path, path.slice(0, -1)].map((each) => asPeer(there, 'GET', `/${asked.id}${each}`, secret)),
+        )
+        assert.ok(with_ !== undefined && without !== undefined)
+        assert.equal(with_.status, without.status, path)
+        assert.equal(await with_.text(), await without.text(), path)
+      }
+      const made = { target: 'properties', granularity: 'high' }
+      assert.equal((await asPeer(there, 'POST', `/${asked.id}/subscriptions/${asker.id}/`, secret, made)).status, 201)
+      for (const path of ['/properties/color/', '/trust/friend//', `/trust//${asker.id}/`]) {
+        assert.equal((await asked.request('GET', path)).status, 404, path)
+      }
+    })
+
     it('accept permissions together with the approval (R-TRUST-01)', async () => {
       const { asker, asked, secret } = await pending('neighbor')
       await asked.request('PUT', '/properties/shared', 'for-the-neighbor')
@@ -434,12 +463,17 @@ forEachService((start) => {
       assert.equal((await jsonOf(await asker.request('GET', `/trust/friend/${asked.id}`)))['peer_approved'], true)
     })
 
-    it('reject a change whose approval is not a boolean, and change nothing (R-TRUST-01)', async () => {
+    it('reject a change whose approval is not a boolean, and change nothing (R-TRUST-01, PEER-17)', async () => {
       const { asker, asked } = await pending()
       const path = `/trust/friend/${asker.id}`
       const before = await storeOf(there, asked)
       for (const approved of [1, 0, 'yes', 'True', '', null, [], {}]) {
         assert.equal((await asked.request('PUT', path, { approved, desc: 'x' })).status, 400, JSON.stringify(approved))
+      }
+      const elsewhere = [rootOf(there, asked), `${rootOf(here, asker)}x`, 'https://peer.example.com/1']
+      for (const baseuri of elsewhere) {
+        const change = { baseuri, permissions: { properties: ['*'] } }
+        assert.equal((await asked.request('PUT', path, change)).status, 400, baseuri)
       }
       for (const change of [{ baseuri: 'nothing' }, { baseuri: null }, { baseuri: '' }, { desc: null }, { desc: 1 }]) {
         assert.equal((await asked.request('PUT', path, { approved: true, ...change })).status, 400)

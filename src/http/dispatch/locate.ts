@@ -107,10 +107,17 @@ export class Locator {
   }
 }
 
-/** Drops a trailing slash. `/<actor>/` redirects to `/<actor>`; `/<actor>/properties/` is served as `/<actor>/properties`. */
+/** Routes below an actor that servers of the protocol also serve with a trailing slash at any depth. */
+const slashed = new Set(['trust', 'subscriptions', 'callbacks', 'permissions', 'methods', 'actions', 'meta'])
+
+/**
+ * Drops a trailing slash. `/<actor>/` redirects to `/<actor>`; `/<actor>/properties/` is served as `/<actor>/properties`. Below
+ * `/<actor>/properties/x`, an empty segment would be a name.
+ */
 function droppedSlash(segments: readonly string[]): readonly string[] | 'redirect' {
-  if (segments.at(-1) !== '' || segments[0] === '' || segments.length > 3) return segments
-  return segments.length === 2 ? 'redirect' : segments.slice(0, -1)
+  if (segments.at(-1) !== '' || segments[0] === '') return segments
+  if (segments.length === 2) return 'redirect'
+  return segments.length === 3 || slashed.has(segments[1] ?? '') ? segments.slice(0, -1) : segments
 }
 
 /** Returns the routes whose path answers OPTIONS. */

@@ -3,6 +3,8 @@ import { ServiceError } from '../../errors.ts'
 import type { JsonText } from '../../json/json.ts'
 import {
   hintField,
+  messageField,
+  nullable,
   objectSchema,
   optional,
   parsedField,
@@ -42,7 +44,7 @@ const shortestSecret = 16
 const fields = {
   baseuri: baseuriField('Address of the requesting actor', 'the address of the requesting actor'),
   id: stringField('Id of the requesting actor'),
-  type: optional(plainStringField('Application type of the requesting actor')),
+  type: nullable(plainStringField('Application type of the requesting actor')),
   secret: optional(
     parsedField(
       { type: 'string', minLength: shortestSecret, description: 'The receiver creates it when absent, and returns it' },
@@ -53,7 +55,7 @@ const fields = {
       },
     ),
   ),
-  desc: optional(plainStringField('Message of the requesting owner')),
+  desc: nullable(messageField('Message of the requesting owner. The receiver keeps 2,000 characters')),
   verify: optional(stringField('Token that the requesting actor returns in the verification')),
   invitation: optional(stringField('Code of an invitation, which approves the request immediately')),
   crossing: hintField('How the requesting actor settles two requests that cross', [settledById]),

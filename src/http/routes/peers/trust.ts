@@ -1,6 +1,6 @@
 /** `/<actor>/trust`: relationships with other actors. */
 import type { Caller } from '../../../caller.ts'
-import { ServiceError } from '../../../errors.ts'
+import { quoted, ServiceError } from '../../../errors.ts'
 import { hintField, jsonField, optional, plainStringField, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { JsonText } from '../../../json/json.ts'
 import { futureTime } from '../../../permission/grants.ts'
@@ -8,7 +8,7 @@ import type { Permission } from '../../../permission/permission.ts'
 import { type Permissions, readOwnOverride } from '../../../trust/permissions.ts'
 import { incomingRequestSchema, keptOwn } from '../../../trust/handshake/incoming-request.ts'
 import { trustChangeFields } from '../../../trust/trust-change.ts'
-import { trustUrl } from '../../../trust/baseuri.ts'
+import { idAt, trustUrl } from '../../../trust/baseuri.ts'
 import { recordTime } from '../../../trust/record.ts'
 import type { Trust } from '../../../trust/trust.ts'
 import type { Trusts } from '../../../trust/trusts.ts'
@@ -335,6 +335,12 @@ async function change(
   // Requests with the secret go to this URL, and only the owner may see the secret.
   if (baseuri !== undefined && deps.permission.isRuled(caller)) {
     throw new ServiceError('forbidden', 'Cannot change the address of the peer: only the owner may')
+  }
+  if (baseuri !== undefined && idAt(baseuri) !== peerId) {
+    throw new ServiceError(
+      'bad_request',
+      `Cannot change the address of the peer: it must end with the id of the peer, ${quoted(peerId)}`,
+    )
   }
   if (nickname !== undefined && deps.permission.isRuled(caller)) {
     throw new ServiceError('forbidden', 'Cannot change the nickname of the peer: only the owner may')
