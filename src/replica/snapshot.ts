@@ -2,6 +2,7 @@
 import { elements, isArray, isObject, type JsonText, known, members, object, stringValue } from '../json/json.ts'
 import type { Linked, PeerLinks, Reading } from './peer-link.ts'
 import type { Scope } from '../subscription/scope.ts'
+import type { Trust } from '../trust/trust.ts'
 import { parseSequence } from './processor.ts'
 import { type Content, type Fetched, isListMarker } from './copy/remote-data.ts'
 
@@ -196,8 +197,11 @@ export class PeerData {
   }
 
   /** Whether the relationship still exists at the peer. Null: the peer cannot be asked now. */
-  async knowsUs(trust: Linked): Promise<boolean | null> {
-    const reading = await this.#links.read(trust, ['trust', trust.actorId])
+  async knowsUs(trust: Linked & Pick<Trust, 'relationship'>): Promise<boolean | null> {
+    const short = await this.#links.read(trust, ['trust', trust.actorId])
+    // The Python library answers 404 at the address without the name of the relationship, whatever it knows.
+    const isMissing = short.kind === 'refused' && short.status === 404
+    const reading = isMissing ? await this.#links.read(trust, ['trust', trust.relationship, trust.actorId]) : short
     if (reading.kind === 'failed') return null
     return reading.kind === 'read' && isObject(reading.value) && members(reading.value)?.has('error') === false
   }

@@ -66,6 +66,44 @@ describe('an actor of the Python implementation (R-SUB-13)', () => {
       )
     })
 
+    // W-77 of the facts about the Python library 3.14.0: POST /properties creates the list after the subscription.
+    for (const [what, steps] of [
+      ['the sentence about it arrives', ['create', 'append', 'append']],
+      ['only its items arrive', ['append', 'append']],
+      ['a value of this name exists', ['set', 'append', 'append']],
+    ] as const) {
+      it(`is copied when it creates a list over HTTP and ${what} (SUB-20)`, async () => {
+        const { handle, peer, copy } = await world({ gapTimeoutSeconds: 1 })
+        const publisher = new PythonPublisher(peer)
+        publisher.properties.set('mood', 'sunny')
+        await handle.subscribe(peer.id)
+        for (const step of steps) {
+          if (step === 'create') await publisher.createOverHttp('later')
+          else if (step === 'append') await publisher.appendOverHttp('later', { n: 1 })
+          else await publisher.set('later', 'a value')
+          if (step === 'set') {
+            publisher.properties.delete('later')
+            publisher.lists.set('later', [])
+          }
+        }
+        await untilEqual(copy, () => publisher.source)
+        assert.deepEqual(await copy(), { mood: 'sunny', later: [{ n: 1 }, { n: 1 }] })
+      })
+    }
+
+    it('keeps its relationship when it lost only the subscription (PEER-18)', async () => {
+      const { handle, peer } = await world()
+      const publisher = new PythonPublisher(peer)
+      publisher.properties.set('mood', 'sunny')
+      const { subscriptionid } = await handle.subscribe(peer.id)
+      publisher.forget(subscriptionid)
+      assert.equal((await handle.sync(peer.id)).trustEnded, false)
+      assert.deepEqual(await handle.remote(peer.id).subscriptions(), [])
+      assert.ok((await handle.trust.get(peer.id)) !== undefined)
+      await handle.subscribe(peer.id)
+      assert.equal(publisher.subscriptions.size, 1)
+    })
+
     it('is caught up with after it lost callbacks that it never repeats (SUB-03, R-SUB-09)', async () => {
       const { handle, peer, copy } = await world({ gapTimeoutSeconds: 1 })
       const publisher = new PythonPublisher(peer)

@@ -71,6 +71,24 @@ export class PythonPublisher {
     await this.#tell(list, { action: 'update', index, value: item })
   }
 
+  /** Creates an empty list over HTTP, which reports the change as a sentence for people. */
+  async createOverHttp(list: string): Promise<void> {
+    this.lists.set(list, [])
+    await this.#tell(list, '[Empty list property created]')
+  }
+
+  /** Appends over HTTP, which reports the change in a form of its own. */
+  async appendOverHttp(list: string, item: Json): Promise<void> {
+    const items = this.lists.get(list) ?? []
+    this.lists.set(list, [...items, item])
+    await this.#tell(list, { action: 'add', index: items.length, value: item })
+  }
+
+  /** Forgets a subscription without a message, as a service that was restored from a backup does. */
+  forget(id: string): void {
+    this.subscriptions.delete(id)
+  }
+
   /** Replaces over HTTP, which reports the change as a sentence for people. */
   async replaceOverHttp(list: string, items: readonly Json[]): Promise<void> {
     this.lists.set(list, [...items])

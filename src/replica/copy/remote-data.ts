@@ -157,7 +157,10 @@ function applyOne(
       return fine({ kind: 'value', value: change.value })
     case 'merge':
     case 'put':
-      return entry.kind === 'list' ? applyPartToList(change, entry, stored, now) : fine(mergedInto(entry, change))
+      if (entry.kind === 'list') return applyPartToList(change, entry, stored, now)
+      // A list that the peer created over HTTP is not a list in the copy yet.
+      if (change.kind === 'merge' && actionIn(change) !== null) return { entry, diverged: true }
+      return fine(mergedInto(entry, change))
     default:
       return change satisfies never
   }
@@ -172,13 +175,17 @@ function mergedInto(entry: Exclude<Entry, { kind: 'list' }>, { kind, below, valu
 
 /** A change of the list itself may be an operation. A change below the list cannot be one. */
 function applyPartToList(
-  { below, value: part }: PartChange,
+  change: PartChange,
   entry: Entry,
   stored: (index: number) => JsonText | undefined,
   now: number,
 ): Outcome {
-  const action = below.length === 0 && part !== null ? listAction(part) : null
+  const action = actionIn(change)
   return action === null ? { entry, diverged: true } : applyToList(action, entry, stored, now)
+}
+
+function actionIn({ below, value: part }: PartChange): ReplicaListOperation | null {
+  return below.length === 0 && part !== null ? listAction(part) : null
 }
 
 function applyToList(

@@ -79,12 +79,25 @@ function changeOf(name: string, value: JsonText, replaces: boolean): ReplicaChan
   const operation = listOperation(value, name)
   if (operation !== null) return { name, kind: 'list', operation }
   if (value === gone || value === 'null') return { name, kind: 'remove' }
+  if (isSentenceAboutList(value)) return { name, kind: 'refetch' }
   const given = members(value)
   if (given?.get('_list') === 'true') {
     const items = elements(given.get('items') ?? value)
     return items === null ? { name, kind: 'refetch' } : { name, kind: 'items', items }
   }
   return replaces || !isObject(value) ? { name, kind: 'set', value } : { name, kind: 'merge', below: [], value }
+}
+
+/** The Python library sends such a sentence in place of a list that was created or changed over HTTP (WIRE-LIST-04). */
+function isSentenceAboutList(value: JsonText): boolean {
+  const text = stringValue(value)
+  return (
+    text !== null &&
+    text.length <= 100 &&
+    /^\[(?:Empty list property created|No items to update|Bulk update: \d+ items updated, \d+ items deleted)\]$/.test(
+      text,
+    )
+  )
 }
 
 /** Recognizes a list operation by its shape: `list` is the name of the list, and `operation` is a known operation. */
