@@ -32,6 +32,7 @@ import { createProperties } from './property/create.ts'
 import { createPublications, createPublisher } from './publication/create.ts'
 import { DeliveryPort } from './publication/delivery-port.ts'
 import { createRateLimits } from './rate-limit/create.ts'
+import { withCallerNames } from './replica/caller-names.ts'
 import { createReplica } from './replica/create.ts'
 import type { Runtime } from './runtime.ts'
 import { createAccounts, createSignIn } from './sign-in/create.ts'
@@ -152,7 +153,7 @@ function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Cat
   const { config, registry } = runtime
   const delivery = new DeliveryPort()
   const limits = createRateLimits(runtime)
-  const auditLog = createAuditLog(runtime)
+  const auditLog = createAuditLog(runtime, { nameEntries: withCallerNames })
   const tokenRoom = createTokens(runtime)
   const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient })
   const { relationships, permission } = createPermission(runtime, options.relationshipRules)

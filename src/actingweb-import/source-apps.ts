@@ -1,6 +1,7 @@
 /** OAuth clients and tokens of the Python library. */
 import { type Client, cleanName, grantTypes, type AuthMethod, authMethods } from '../authorization-server/client.ts'
 import { hashSecret, type SecretHash } from '../secret/hash.ts'
+import { isReservedName } from '../trust/names/reserved-names.ts'
 import type { TokenKind } from '../token/token-text.ts'
 import { recognizeToken } from '../token/token-text.ts'
 import type { SourceAttribute } from './source.ts'
@@ -22,10 +23,11 @@ export function clientOf(ownerId: string, { data }: SourceAttribute): Client | n
   const said = textInRow(given, 'token_endpoint_auth_method')
   const authMethod: AuthMethod =
     secret === null ? 'none' : (authMethods.find((one) => one === said) ?? 'client_secret_post')
+  const name = cleanName(textInRow(given, 'client_name') ?? '')
   return {
     clientId,
     ownerId,
-    name: cleanName(textInRow(given, 'client_name') ?? '') || clientId,
+    name: name === '' || isReservedName(name) ? clientId : name,
     secretHash: secret === null || authMethod === 'none' ? null : hashSecret(secret),
     authMethod,
     redirectUris: textsIn(given['redirect_uris']),

@@ -24,7 +24,12 @@ export interface TrustRecord extends TrustFacts {
 /** Optional facts about the peer or client. */
 export interface TrustFacts {
   readonly peer_identifier?: string
+  /** The name of the client to which the owner consented. */
   readonly client_name?: string
+  /** The name that the client claims, when it is another one. */
+  readonly client_claimed_name?: string | undefined
+  /** The host at which the client received its access, or publishes its metadata. Empty: none. */
+  readonly client_host?: string
   readonly client_version?: string | undefined
   readonly client_platform?: string
   readonly oauth_client_id?: string

@@ -140,6 +140,7 @@ export const recordKinds: readonly RecordKind[] = [
       text('request_id'),
       integer('times'),
       text('device'),
+      text('caller_name'),
     ],
   },
   {

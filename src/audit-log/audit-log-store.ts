@@ -37,15 +37,17 @@ function putRows(tx: Transaction, entries: readonly AuditLogEntry[], only: strin
     e.requestId,
     e.times,
     e.device,
+    e.callerName,
   ])
   return tx.all<{ id: string }>(
     `/* audit log */ INSERT INTO activity
        (actor_id, at, id, caller_kind, caller, through, method, path, decision, reason, status, request_id, times,
-        device)
+        device, caller_name)
      SELECT actor.id, r.at, r.entry, r.caller_kind, r.caller, r.through, r.method, r.path, r.decision, r.reason, r.status,
-       r.request_id, r.times, r.device
+       r.request_id, r.times, r.device, r.caller_name
      FROM rows($1, owner TEXT, at BIGINT, entry TEXT, caller_kind TEXT, caller TEXT, through TEXT, method TEXT, path TEXT,
-       decision TEXT, reason TEXT, status BIGINT, request_id TEXT, times BIGINT, device TEXT) AS r
+       decision TEXT, reason TEXT, status BIGINT, request_id TEXT, times BIGINT, device TEXT, caller_name TEXT)
+       AS r
      JOIN actor ON actor.id = r.owner WHERE true${named.sql} FOR KEY SHARE OF actor SKIP LOCKED
      ON CONFLICT (actor_id, at, id) DO UPDATE SET times = excluded.times
      RETURNING id`,
@@ -116,7 +118,7 @@ const kindOfEntry = `CASE WHEN through = 'mcp' THEN 'operations'
   WHEN ${below('subscriptions')} OR ${below('callbacks')} THEN 'updates' ELSE 'other' END`
 
 const columns = `actor_id AS "actorId", at, id, caller_kind AS "callerKind", caller, through, method, path, decision, reason,
-  status, request_id AS "requestId", times, device`
+  status, request_id AS "requestId", times, device, caller_name AS "callerName"`
 
 /** Returns the entries, newest first. */
 export async function findEntries(

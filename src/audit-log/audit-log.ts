@@ -9,7 +9,7 @@ import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { randomBytes } from '../secret/random.ts'
-import type { Store } from '../store/store.ts'
+import type { Queries, Store } from '../store/store.ts'
 import { type AuditEntry, cursorOf, type AuditLogEntry, dayMs, parseCursor, type Place } from './entry.ts'
 import {
   countByDay,
@@ -31,7 +31,11 @@ export interface AuditLogDeps {
   /** Maximum number of entries for an actor; 0 turns the audit log off. */
   readonly mostPerActor: number
   readonly maxAgeMs: number
+  /** Adds the names that the callers have now. */
+  readonly nameEntries: NameEntries
 }
+
+export type NameEntries = (q: Queries, entries: readonly NotedEntry[]) => Promise<readonly AuditLogEntry[]>
 
 export interface AuditLogPage {
   readonly entries: readonly AuditLogEntry[]
@@ -74,7 +78,10 @@ const longestText = 300
 /** Entries that an export reads at once. */
 const entriesOfExport = 1000
 
-interface Pending extends Omit<AuditLogEntry, 'times'> {
+/** An entry before it is written. */
+export type NotedEntry = Omit<AuditLogEntry, 'callerName'>
+
+interface Pending extends Omit<NotedEntry, 'times'> {
   times: number
   tries: number
   /** Number of equal accesses with their own entry, including this one. */
@@ -277,10 +284,13 @@ export class AuditLog {
    *
    * @throws ServiceError when the store is unavailable. Entries written before the failure may be written again.
    */
-  async #put(entries: readonly AuditLogEntry[]): Promise<Outcome> {
+  async #put(entries: readonly NotedEntry[]): Promise<Outcome> {
+    const { store, nameEntries } = this.#deps
     try {
       return {
-        written: await this.#deps.store.write((tx) => putEntries(tx, entries), { durability: 'relaxed' }),
+        written: await store.write(async (tx) => putEntries(tx, (await nameEntries(tx, entries)).map(storableNamed)), {
+          durability: 'relaxed',
+        }),
         refused: [],
       }
     } catch (error) {
@@ -361,6 +371,11 @@ function storableAct(act: AuditEntry): AuditEntry {
     reason: cut(act.reason),
     requestId: cut(act.requestId),
   }
+}
+
+/** A peer chooses its name, so it may contain what the database refuses. */
+function storableNamed(entry: AuditLogEntry): AuditLogEntry {
+  return { ...entry, callerName: storableText(entry.callerName.slice(0, longestText)) }
 }
 
 /** Joins with NUL, which none of these strings contains. */

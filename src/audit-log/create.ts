@@ -1,8 +1,11 @@
 import type { Runtime } from '../runtime.ts'
-import { AuditLog } from './audit-log.ts'
+import { AuditLog, type NameEntries } from './audit-log.ts'
 import { dayMs } from './entry.ts'
 
-export function createAuditLog({ config, store, timers, now, log, metrics }: Runtime): AuditLog {
+export function createAuditLog(
+  { config, store, timers, now, log, metrics }: Runtime,
+  { nameEntries }: { readonly nameEntries: NameEntries },
+): AuditLog {
   return new AuditLog({
     store,
     timers,
@@ -11,5 +14,6 @@ export function createAuditLog({ config, store, timers, now, log, metrics }: Run
     metrics,
     mostPerActor: config.activityPerActor,
     maxAgeMs: config.activityDays * dayMs,
+    nameEntries,
   })
 }

@@ -43,6 +43,8 @@ export interface AuditLogEntry extends AuditEntry {
   readonly id: string
   /** Time of the first access, in Unix milliseconds. */
   readonly at: number
+  /** The own name of the peer or client at that time. Empty: none. */
+  readonly callerName: string
   /**
    * Number of equal accesses within a minute. Reads, refusals, accesses of anonymous callers and calls that wait for
    * approval share one entry. Other accesses share an entry after 100 entries.
@@ -74,6 +76,7 @@ export function entryMembers(entry: AuditLogEntry): Readonly<Record<string, stri
     at: new Date(entry.at).toISOString(),
     caller_kind: entry.callerKind,
     caller: entry.caller,
+    caller_name: entry.callerName,
     through: entry.through,
     method: entry.method,
     path: entry.path,

@@ -2,12 +2,14 @@
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../caller.ts'
 import { findClientAccess } from './access-store.ts'
+import { cleanName } from './client.ts'
 import { earliest } from '../permission/grants.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import { judgeAccess } from '../token/judge-refresh.ts'
 import { recognizeToken } from '../token/token-text.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
+import { isReservedName } from '../trust/names/reserved-names.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 
 export interface ClientAccess {
@@ -46,7 +48,10 @@ export async function clientAccess(store: Store, token: string): Promise<ClientA
   return { actor, caller, chainId, scope, audience, expiresAt, facts: found.facts, lastUsedAt: found.lastUsedAt }
 }
 
-/** Stores a client's name and version in its relationship if they changed. The first call is also the client's approval. */
+/**
+ * Stores the version of a client, and the name that it claims if it differs from the name to which the owner consented.
+ * The first call is also the client's approval. The name of the consent stays: it is the name by which the owner decides.
+ */
 export function rememberClient(store: Store) {
   return async (
     { actor, caller }: Pick<ClientAccess, 'actor' | 'caller'>,
@@ -55,9 +60,11 @@ export function rememberClient(store: Store) {
     await store.writeActor(actor.id, async (tx) => {
       const trust = await findTrust(tx, actor.id, caller.peerId)
       if (trust === null) return
+      const claimed = cleanName(info.name)
+      const isOther = claimed !== '' && claimed !== trust.facts.client_name && !isReservedName(claimed)
       const facts = {
         ...trust.facts,
-        client_name: info.name,
+        client_claimed_name: isOther ? claimed : undefined,
         client_version: info.version ?? trust.facts.client_version,
       }
       const isNew = JSON.stringify(facts) !== JSON.stringify(trust.facts)

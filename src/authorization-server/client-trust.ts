@@ -7,12 +7,15 @@ import { addressInPeerId, insertOauthTrust } from '../trust/oauth-trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import { type Client, isDocumented } from './client.ts'
 import { tieTrustToClient } from './client-store.ts'
+import { placeOf } from './redirect-uri.ts'
 
 export interface ClientRelationship {
   readonly actorId: string
   /** The owner's address, or the client's id for a client that acts for its own actor. */
   readonly identifier: string
   readonly relationship: string
+  /** The address to which the access is sent. Empty for a device, and for a client that acts for its own actor. */
+  readonly redirectUri: string
   readonly now: number
 }
 
@@ -36,11 +39,14 @@ export async function ensureClientTrust(
   tx: Transaction,
   keyRing: KeyRing,
   client: Client,
-  { actorId, identifier, relationship, now }: ClientRelationship,
+  { actorId, identifier, relationship, redirectUri, now }: ClientRelationship,
 ): Promise<string> {
   const peerId = clientPeerId(identifier, client)
   const existing = await findTrust(tx, actorId, peerId)
-  const facts = factsOf(client, identifier)
+  const facts = {
+    ...factsOf(client, identifier),
+    client_host: placeOf(isDocumented(client) ? client.clientId : redirectUri),
+  }
   if (existing !== null) {
     await updateTrust(tx, {
       ...existing,

@@ -1,7 +1,8 @@
 /** Clients: self-registered, created by an application, or described by a metadata document. */
 import { ensureSystemActor } from '../actor/system-actor.ts'
+import { isReservedName } from '../trust/names/reserved-names.ts'
 import type { ClientStats } from '../app/actor-handle.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import { putOverride } from '../trust/override-store.ts'
 import { futureTime } from '../permission/grants.ts'
 import type { OverrideRules } from '../permission/rules.ts'
@@ -111,6 +112,8 @@ export class Clients {
     const name = cleanName(wanted.name)
     if (name === '')
       throw new ServiceError('invalid_value', 'Cannot create a client: its name has no printable characters')
+    if (isReservedName(name))
+      throw new ServiceError('invalid_value', `Cannot create a client: the name ${quoted(name)} is reserved`)
     const refused = wanted.redirectUris?.find((uri) => parseRedirectUri(uri) === null)
     if (refused !== undefined) {
       throw new ServiceError('invalid_value', `Cannot create a client: the redirect URI ${refused} is not allowed`)
@@ -166,7 +169,13 @@ export class Clients {
 
   async #insertOwnTrust(tx: Transaction, client: Client): Promise<void> {
     const { ownerId: actorId, clientId: identifier, trustType: relationship, createdAt: now } = client
-    const peerId = await ensureClientTrust(tx, this.#deps.keyRing, client, { actorId, identifier, relationship, now })
+    const peerId = await ensureClientTrust(tx, this.#deps.keyRing, client, {
+      actorId,
+      identifier,
+      relationship,
+      redirectUri: '',
+      now,
+    })
     if (actorId !== systemActorId) return
     await putOverride(tx, actorId, peerId, {
       rules: sharedRules,

@@ -5,6 +5,7 @@ import type { Trust } from '../trust/trust.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import type { Client } from './client.ts'
 import type { Clients } from './clients.ts'
+import { placeOf } from './redirect-uri.ts'
 
 export interface ConnectedAppDeps {
   readonly trusts: Pick<Trusts, 'list' | 'find' | 'delete'>
@@ -60,8 +61,6 @@ function isApp({ establishedVia }: Trust): boolean {
  * scheme of an application on a device, such as `com.example.app:`. Empty: unknown.
  */
 export function redirectPlace({ trust, client }: Pick<ConnectedAppFacts, 'trust' | 'client'>): string {
-  const clientId = trust.facts.oauth_client_id ?? ''
-  const url = URL.parse(client?.redirectUris[0] ?? (clientId.startsWith('https://') ? clientId : ''))
-  if (url === null) return ''
-  return /^https?:$/.test(url.protocol) ? url.host : url.protocol
+  const { oauth_client_id: clientId = '', client_host: host } = trust.facts
+  return host ?? placeOf(client?.redirectUris[0] ?? (clientId.startsWith('https://') ? clientId : ''))
 }

@@ -139,6 +139,7 @@ export class Consents {
         actorId: actor.id,
         identifier: actor.creator,
         relationship: trustType,
+        redirectUri: request.device === undefined ? request.redirectUri : '',
         now: agreedAt,
       })
       await live.record(tx, locked, 'trust', [peerId])

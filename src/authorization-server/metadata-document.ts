@@ -4,6 +4,7 @@
  */
 import { defaultMaxDepth, normalize, toPlain } from '../json/json.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
+import { isReservedName } from '../trust/names/reserved-names.ts'
 import { cleanName, type Client, type ClientMetadata, systemActorId } from './client.ts'
 import { OAuthError } from './oauth-error.ts'
 import { parseRedirectUri } from './redirect-uri.ts'
@@ -110,6 +111,7 @@ function toClient(clientId: string, document: unknown, now: number): Client {
   if (fields['client_id'] !== clientId) throw unusable('its client_id differs from its URL')
   const name = typeof fields['client_name'] === 'string' ? cleanName(fields['client_name']) : ''
   if (name === '') throw unusable('client_name is missing or not printable')
+  if (isReservedName(name)) throw unusable('client_name is reserved for the owner, the operators and this service')
   const method = fields['token_endpoint_auth_method'] ?? 'none'
   if (method !== 'none' || 'client_secret' in fields) throw unusable('the client must be public')
   const uris = fields['redirect_uris']

@@ -88,6 +88,13 @@ export function shownTarget(text: string): string {
   return /^https?:$/.test(url.protocol) ? url.host : `${url.protocol}//`
 }
 
+/** The host of an address, or the scheme of an application on a device, such as `com.example.app:`. Empty: no address. */
+export function placeOf(text: string): string {
+  const url = URL.parse(text)
+  if (url === null) return ''
+  return /^https?:$/.test(url.protocol) ? url.host : url.protocol
+}
+
 /**
  * Appends the parameters of the response to the redirect URI, without a change of its own bytes. Null parameters are
  * omitted.

@@ -1,6 +1,7 @@
 /** Validates the registration request of a client (RFC 7591 section 2). */
 import type { Json } from '../json/json.ts'
 import { type AuthMethod, authMethods, cleanName, type ClientMetadata, type GrantType, grantTypes } from './client.ts'
+import { isReservedName } from '../trust/names/reserved-names.ts'
 import { OAuthError } from './oauth-error.ts'
 import { parseRedirectUri } from './redirect-uri.ts'
 
@@ -52,6 +53,11 @@ export function readRegistration(body: Json, offered: readonly string[]): Regist
   const given = fields['client_name']
   const name = typeof given === 'string' ? cleanName(given) : ''
   if (name === '') throw new OAuthError('invalid_client_metadata', 'client_name must contain printable characters')
+  if (isReservedName(name))
+    throw new OAuthError(
+      'invalid_client_metadata',
+      'client_name is reserved for the owner, the operators and this service: choose the name of the client',
+    )
   const grants = grantTypesIn(fields['grant_types'])
   const registration: Registration = {
     name,

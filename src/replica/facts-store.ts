@@ -2,7 +2,7 @@
 import { type JsonText, known, stringText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
-const factBuckets = {
+export const factBuckets = {
   profile: '_peer_profiles',
   capabilities: '_peer_capabilities',
   permissions: '_peer_permissions',

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import type { AuditEntry } from '../../src/audit-log/entry.ts'
 import { AuditLog } from '../../src/audit-log/audit-log.ts'
 import { createLog } from '../../src/observe/log.ts'
+import { withCallerNames } from '../../src/replica/caller-names.ts'
 import type { Store } from '../../src/store/store.ts'
 import { onShards } from '../support/citus.ts'
 import { ManualClock } from '../support/manual-clock.ts'
@@ -40,6 +41,7 @@ function auditLogOn(store: Store, mostPerActor = 100, maxAgeMs = 86_400_000): Fi
     metrics: { auditLogDropped: (count) => void (dropped += count) },
     mostPerActor,
     maxAgeMs,
+    nameEntries: withCallerNames,
   })
   return { auditLog, clock, lines, dropped: () => dropped }
 }
@@ -106,6 +108,7 @@ forEachStore((_dialect, open) => {
         actorId: 'a',
         callerKind: 'peer',
         caller: 'urn:peer:1',
+        callerName: '',
         through: 'http',
         method: 'GET',
         decision: 'allowed',
@@ -215,7 +218,7 @@ forEachStore((_dialect, open) => {
         auditLog.record({ ...act, path: `/p${index}`, status: index === 5 ? Number.NaN : 200 })
       }
       // The database rejects the batch, writes its first half, and then becomes unavailable.
-      store.plan({ at: 3, times: 1 })
+      store.plan({ at: 5, times: 1 })
       await auditLog.flush()
       assert.deepEqual([(await linesOf(auditLog)).length, dropped()], [4, 0])
       clock.pass(5000)
@@ -406,7 +409,7 @@ forEachStore((_dialect, open) => {
       for (let index = 0; index < 40; index++) auditLog.record({ ...act, actorId: `actor${index}` })
       counted.reset()
       await auditLog.flush()
-      assert.equal(counted.statements.length, onShards() ? 83 : 3)
+      assert.equal(counted.statements.length, onShards() ? 124 : 4)
       assert.deepEqual(await linesOf(auditLog), [['/new', 1]])
     })
 

@@ -135,6 +135,8 @@ describe('authorizing an AI client', () => {
         last_connected_via: 'oauth',
         peer_identifier: 'ada@example.com',
         client_name: 'A program',
+        client_claimed_name: undefined,
+        client_host: 'program.example',
         oauth_client_id: client.client_id,
         client_version: undefined,
       }
@@ -166,7 +168,7 @@ describe('authorizing an AI client', () => {
       assert.deepEqual(await shown(), {
         ...expected,
         peer_approved: true,
-        client_name: 'Assistant',
+        client_claimed_name: 'Assistant',
         client_version: '1.2',
       })
     })

@@ -201,9 +201,9 @@ forEachService((start) => {
       assert.equal(
         await answer.text(),
         [
-          'at,caller_kind,caller,through,method,path,decision,reason,status,times,device,request_id',
-          '2026-11-21T12:00:00.000Z,peer,grace,http,PUT,/properties/color/shade,allowed,a reason,200,1,,r1',
-          '2026-11-20T12:00:00.000Z,peer,grace,http,GET,/properties/color,allowed,a reason,200,1,,r1',
+          'at,caller_kind,caller,through,method,path,decision,reason,status,times,device,request_id,caller_name',
+          '2026-11-21T12:00:00.000Z,peer,grace,http,PUT,/properties/color/shade,allowed,a reason,200,1,,r1,',
+          '2026-11-20T12:00:00.000Z,peer,grace,http,GET,/properties/color,allowed,a reason,200,1,,r1,',
           '',
         ].join('\r\n'),
       )

@@ -8,7 +8,7 @@ import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
+import { peerAtThatTime, type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { heldBecause } from '../../operation/approvals.ts'
 import type { Messages } from '../languages/language.ts'
@@ -111,7 +111,7 @@ interface RowContext {
 
 function rowOf(entry: AuditLogEntry, { peers, now, link, messages }: RowContext): ActivityRow {
   const isKnown = entry.callerKind === 'peer' || entry.callerKind === 'client'
-  const peer = isKnown ? peers.nameOf(entry.caller) : null
+  const peer = isKnown ? peerAtThatTime(peers, entry) : null
   return {
     at: momentOf(entry.at, now, messages),
     peer,

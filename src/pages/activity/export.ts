@@ -58,6 +58,7 @@ const columns = [
   'times',
   'device',
   'request_id',
+  'caller_name',
 ] as const
 
 /** CSV (RFC 4180) with a row of names. */

@@ -4,6 +4,7 @@ import type { AppGroup, AppsValues, ConnectedApp, KeyRow, SessionRow } from './v
 import type { Messages } from '../languages/language.ts'
 import { connectGuide } from './connect-view.ts'
 import { createdKeyCard, keyForm, wrongKeyField } from './new-key-view.ts'
+import { claimedName } from './claimed-name.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { exactView, momentView } from '../shared/time.ts'
@@ -29,7 +30,7 @@ ${following(
   html`<h2>${words.apps}</h2>
 <p><a href="${values.actor_www}/password-access">${words.passwordAccess}</a></p>
 ${values.mcp_url === '' ? '' : html`<dl class="facts"><dt>${words.mcpUrl}</dt><dd><code>${values.mcp_url}</code></dd></dl>`}
-${groups.length === 0 ? html`<p class="empty">${values.mcp_url === '' ? words.empty : words.emptyWithUrl}</p>` : groups.map((each) => group(values, each, words))}`,
+${groups.length === 0 ? html`<p class="empty">${values.mcp_url === '' ? words.empty : words.emptyWithUrl}</p>` : groups.map((each) => group(values, each, context.messages))}`,
 )}
 ${connectGuide(values, context.messages)}
 ${following(
@@ -64,18 +65,21 @@ ${
   )
 }
 
-function group(values: AppsValues, { name, redirect_host, is_local, apps }: AppGroup, words: Words): Html {
+function group(values: AppsValues, { name, redirect_host, is_local, apps }: AppGroup, messages: Messages): Html {
+  const { apps: words } = messages
   const known = is_local ? words.isLocal : words.returnsTo(redirect_host)
   return html`<section class="card" aria-label="${name}">
 <h3 class="app">${name}</h3>
 <p class="kind">${words.origin(redirect_host === '' ? words.unknownOrigin : known, apps.length)}</p>
-${apps.map((app) => connected(values, app, words))}</section>`
+${apps.map((app) => connected(values, app, messages))}</section>`
 }
 
-function connected(values: AppsValues, app: ConnectedApp, words: Words): Html {
+function connected(values: AppsValues, app: ConnectedApp, messages: Messages): Html {
+  const { apps: words } = messages
   const { peer, relationship_name, is_approved, approval_ends, client_ends, has_ended, rights } = app
   const { first_used, last_used, has_access } = app
   return html`<div class="connected">
+${claimedName(peer, messages)}
 <p>${is_approved ? words.level(relationship_name, approval_ends === null ? null : exactView(approval_ends)) : words.paused}</p>
 ${client_ends === null ? '' : html`<p>${has_ended ? words.ended(exactView(client_ends)) : words.ends(exactView(client_ends))}</p>`}
 ${is_approved ? rightsList(rights) : ''}

@@ -1093,6 +1093,8 @@ const connections = ({ one }: EnglishNoun) => ({
   app: 'App',
   customAccess: 'Custom access',
   unnamed: (id: string) => `${capital(one)} ${id}`,
+  claims: (name: string) => `Now calls itself “${name}”. You connected it under the name above.`,
+  unverifiedName: 'Not verified. You connected it under another name.',
 })
 
 const standing = {
@@ -1204,6 +1206,7 @@ const peer = ({ one }: EnglishNoun) => ({
   notVerified: 'Not verified',
   firstMessage: 'Message',
   ownName: 'Name they chose',
+  claimedName: 'Now calls itself',
   nickname: 'Nickname',
   nicknameHint: 'Only you see it, in place of the name that they chose.',
   addNickname: 'Add a nickname',

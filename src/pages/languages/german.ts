@@ -1088,6 +1088,8 @@ const connections = (noun: Declined): Messages['connections'] => ({
   app: 'App',
   customAccess: 'Angepasster Zugriff',
   unnamed: (id) => `${noun.one} ${id}`,
+  claims: (name) => `Nennt sich jetzt „${name}“. Sie haben die App unter dem Namen oben verbunden.`,
+  unverifiedName: 'Nicht geprüft. Sie haben die App unter einem anderen Namen verbunden.',
 })
 
 const standing: Messages['standing'] = {
@@ -1201,6 +1203,7 @@ const peer = (noun: Declined): Messages['peer'] => ({
   notVerified: 'Nicht bestätigt',
   firstMessage: 'Nachricht',
   ownName: 'Selbst gewählter Name',
+  claimedName: 'Nennt sich jetzt',
   nickname: 'Eigener Name',
   nicknameHint: 'Nur Sie sehen ihn, anstelle des Namens, den die Gegenseite gewählt hat.',
   addNickname: 'Eigenen Namen geben',

@@ -144,6 +144,7 @@ function facts(values: TrustPeerValues, messages: Messages): Html {
   return html`<section class="card" aria-labelledby="facts"><h2 id="facts">${words.details}</h2><dl class="facts">
 ${trust.baseuri === '' ? '' : html`<dt>${words.address}</dt><dd><code>${trust.baseuri}</code></dd>`}
 ${trust.peer.own_name === '' ? '' : html`<dt>${words.ownName}</dt><dd>${trust.peer.own_name}</dd>`}
+${trust.peer.claimed_name === '' ? '' : html`<dt>${words.claimedName}</dt><dd>${trust.peer.claimed_name} <span class="kind">${messages.connections.unverifiedName}</span></dd>`}
 <dt>${words.level}</dt><dd>${trust.relationship_name} <span class="kind">${trust.relationship_description}</span></dd>
 ${trust.peer.is_app || trust.type === '' ? '' : html`<dt>${words.app}</dt><dd>${trust.type}</dd>`}
 <dt>${words.connected}</dt><dd>${momentView(trust.since)}</dd>

@@ -18,7 +18,9 @@ export interface PeerName {
   readonly name: string
   /** The name that the peer chose itself, when `name` is a nickname; empty otherwise. */
   readonly own_name: string
-  /** Host of the peer, which it cannot forge; empty for an app. */
+  /** The name that an app claims now, when the owner consented to another one; empty otherwise. */
+  readonly claimed_name: string
+  /** Host of the peer, which it cannot forge. Host to which an app's access was sent; empty for an app without one. */
   readonly host: string
   /** Link to the peer's page. */
   readonly href: string

@@ -78,7 +78,7 @@ function withApproval(declared: Declared, { name, description }: SeenOperation):
 }
 
 function rememberedOf({ facts }: Trust) {
-  const { client_name: name, client_version: version } = facts
+  const { client_name: consented, client_claimed_name: name = consented, client_version: version } = facts
   return name === undefined ? null : { name, version }
 }
 

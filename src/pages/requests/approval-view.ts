@@ -3,6 +3,7 @@ import { html } from 'hono/html'
 import type { ApprovalRow, ApprovalValues } from './values.ts'
 import type { Messages } from '../languages/language.ts'
 import { avatar } from '../shared/avatar.ts'
+import { claimedName } from '../apps/claimed-name.ts'
 import { actorPage, following, forgeryField, type PageContext } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import type { Member } from '../shared/value-tree.ts'
@@ -33,6 +34,7 @@ export function approvalPage(values: ApprovalValues, context: PageContext): Html
 <div class="person">${avatar(peer.peerid, peer.name, peer.is_app)}<h1>${words.wants(peer.name, title)}</h1></div>
 <section class="card${approval.state === 'waiting' ? ' urgent' : ''}" aria-label="${words.requestedBy(peer.name)}">
 <p>${peer.host === '' ? words.unverifiedApp : words.fromHost(peer.host)}${approval.is_destructive ? html` <span class="badge bad">${messages.requests.destructive}</span>` : ''}</p>
+${claimedName(peer, messages)}
 <p>${description}</p>
 ${values.preview === null ? '' : html`<p class="answer">${values.preview}</p>`}
 ${values.has_preview_failed ? html`<p class="fine">${words.noPreview}</p>` : ''}

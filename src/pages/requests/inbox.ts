@@ -13,7 +13,7 @@ import { sentenceOf } from '../activity/activity-page.ts'
 import { shownDevice } from '../apps/apps-page.ts'
 import type { Messages } from '../languages/language.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
+import { peerAtThatTime, type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { momentOf } from '../shared/time.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { View } from '../shared/values.ts'
@@ -80,7 +80,7 @@ function decisionRow(
   { peers, now, messages }: { readonly peers: Peers; readonly now: number; readonly messages: Messages },
 ): DecisionRow {
   return {
-    peer: peers.nameOf(entry.caller),
+    peer: peerAtThatTime(peers, entry),
     what: visible(sentenceOf(entry, messages)),
     is_approved: entry.decision === 'approved',
     at: momentOf(entry.at, now, messages),

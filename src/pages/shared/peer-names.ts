@@ -1,6 +1,8 @@
 /** Names of peers and apps on pages: the nickname, or the name that they chose, next to the host, which they cannot forge. */
+import type { AuditLogEntry } from '../../audit-log/entry.ts'
 import type { Json } from '../../json/json.ts'
 import type { PeerFacts } from '../../replica/peer-metadata.ts'
+import { claimedNameOf, ownNameOf } from '../../trust/names/own-name.ts'
 import { isProgram, type Trust } from '../../trust/trust.ts'
 import type { Trusts } from '../../trust/trusts.ts'
 import type { PeerName } from '../relationships/values.ts'
@@ -35,36 +37,45 @@ export async function peersOf(
   return {
     trusts,
     nameOf: (peerId) =>
-      names.get(peerId) ?? { peerid: peerId, name: visible(peerId), own_name: '', host: '', href: '', is_app: false },
+      names.get(peerId) ?? {
+        peerid: peerId,
+        name: visible(peerId),
+        own_name: '',
+        claimed_name: '',
+        host: '',
+        href: '',
+        is_app: false,
+      },
     profileOf: (peerId) => profiles.get(peerId),
   }
+}
+
+/** The caller of an entry with the owner's nickname, else with the own name that it had then. */
+export function peerAtThatTime(
+  peers: Peers,
+  { caller, callerName }: Pick<AuditLogEntry, 'caller' | 'callerName'>,
+): PeerName {
+  const peer = peers.nameOf(caller)
+  const name = shownText(callerName)
+  return name === '' || peer.own_name !== '' ? peer : { ...peer, name }
 }
 
 export function peerName(trust: Trust, profile: Json | undefined, www: string, { connections }: Messages): PeerName {
   const { peerId, baseuri } = trust
   const isApp = isProgram(trust)
-  const host = baseuri === '' ? '' : (URL.parse(baseuri)?.host ?? '')
+  const host = baseuri === '' ? visible(trust.facts.client_host ?? '') : (URL.parse(baseuri)?.host ?? '')
   const nickname = shownText(trust.nickname)
-  const ownName = chosenName(trust, profile)
+  const ownName = shownText(ownNameOf(trust, profile))
+  const unnamed = isApp ? host || visible(peerId) : connections.unnamed(visible(peerId.slice(0, 6)))
   return {
     peerid: peerId,
-    name: nickname || ownName || (host === '' ? visible(peerId) : connections.unnamed(visible(peerId.slice(0, 6)))),
+    name: nickname || ownName || (host === '' ? visible(peerId) : unnamed),
     own_name: nickname === '' ? '' : ownName,
+    claimed_name: shownText(claimedNameOf(trust)),
     host,
     href: `${www}/trust/${encodeURIComponent(peerId)}`,
     is_app: isApp,
   }
-}
-
-/** The name that the peer chose, or its owner for a key. Empty: none. */
-function chosenName(trust: Trust, profile: Json | undefined): string {
-  const own = isProgram(trust) ? programName(trust) : (textIn(profile, 'displayname') ?? textIn(profile, 'email'))
-  return shownText(own ?? '') || shownText(trust.facts.peer_identifier ?? '')
-}
-
-/** A program may describe itself while it uses a key, but its owner named the key. */
-function programName({ establishedVia, description, facts }: Trust): string | undefined {
-  return establishedVia === 'api_key' ? description : facts.client_name
 }
 
 const longestName = 80
@@ -73,10 +84,4 @@ const longestName = 80
 export function shownText(text: string): string {
   const line = visible(text).replace(/\s+/g, ' ').trim()
   return line.length > longestName ? `${line.slice(0, longestName).toWellFormed()}…` : line
-}
-
-export function textIn(value: Json | undefined, name: string): string | null {
-  if (typeof value !== 'object' || value === null) return null
-  const found = new Map(Object.entries(value)).get(name)
-  return typeof found === 'string' && found !== '' ? found : null
 }

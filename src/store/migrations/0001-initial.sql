@@ -736,6 +736,8 @@ CREATE TABLE activity (
   times BIGINT NOT NULL,
   -- The owner's device, for an act or a decision of the owner; otherwise empty.
   device TEXT NOT NULL,
+  -- The own name of the peer or client at that time.
+  caller_name TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, at, id)
 ) STRICT, WITHOUT ROWID;
 

@@ -18,6 +18,10 @@ const entrySchema = {
       description: '`owner`: the owner changed who may reach the actor',
     },
     caller: { ...text, description: 'The peer or client; `owner`; for an anonymous caller the IP address, if known' },
+    caller_name: {
+      ...text,
+      description: 'The name of the peer or client at that time, which it chose itself; may be empty',
+    },
     through: {
       enum: ['http', 'callback', 'mcp', 'push'],
       description: '`push`: the service sent the values to a subscriber',

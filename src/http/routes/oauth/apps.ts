@@ -7,6 +7,7 @@ import {
   redirectPlace,
 } from '../../../authorization-server/connected-apps.ts'
 import { ServiceError } from '../../../errors.ts'
+import { claimedNameOf } from '../../../trust/names/own-name.ts'
 import { isApprovedAt } from '../../../trust/trust.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Route } from '../../dispatch/route.ts'
@@ -27,6 +28,7 @@ const schema = {
         required: [
           'id',
           'name',
+          'claimed_name',
           'client_id',
           'redirect_place',
           'relationship',
@@ -39,7 +41,14 @@ const schema = {
         ],
         properties: {
           id: { ...text, description: 'Its relationship: the peer id in `/<actor>/trust/<relationship>/<id>`' },
-          name: { ...text, description: 'As the app calls itself; may be empty. Show it next to `redirect_place`' },
+          name: {
+            ...text,
+            description: 'The name to which the owner consented; may be empty. Show it next to `redirect_place`',
+          },
+          claimed_name: {
+            ...text,
+            description: 'The name that the app claims now, if it is another one; otherwise empty',
+          },
           client_id: text,
           redirect_place: { ...text, description: 'Host, or scheme, to which a sign-in returns; empty if unknown' },
           relationship: { ...text, description: 'The trust type, which decides its rights' },
@@ -94,6 +103,7 @@ function shown({ trust, client, lastUsedAt, hasAccess }: ConnectedAppFacts, now:
   return {
     id: trust.peerId,
     name: trust.facts.client_name ?? '',
+    claimed_name: claimedNameOf(trust),
     client_id: trust.facts.oauth_client_id ?? '',
     redirect_place: redirectPlace({ trust, client }),
     relationship: trust.relationship,

@@ -132,7 +132,7 @@ function requesterOf({ request, client, reauthorize, chargeClient }: ClientExcha
 }
 
 function accessOf({ actor, caller, scope, audience, expiresAt, facts }: ClientExchange['client']): McpAccess {
-  const { client_name: name, client_version: version } = facts
+  const { client_name: consented, client_claimed_name: name = consented, client_version: version } = facts
   const remembered = name === undefined ? null : { name, version }
   return { actor, caller, token: { scope, audience, expiresAt }, remembered }
 }
